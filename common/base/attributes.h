@@ -1,0 +1,44 @@
+/*
+ * Attributes and the small macros that every file may use.
+ *
+ * Ownership is made visible with two of them: a local that owns something is declared
+ * `_cleanup_(thing_freep) struct thing *t = NULL;`, and the line that gives it away says
+ * `*ret_t = TAKE_PTR(t);`.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#define _cleanup_(fn) __attribute__((cleanup(fn)))
+#define _must_check_ __attribute__((warn_unused_result))
+#define _noreturn_ __attribute__((noreturn))
+#define _printf_(fmt, first) __attribute__((format(printf, fmt, first)))
+#define _unused_ __attribute__((unused))
+#define _const_ __attribute__((const))
+
+#define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+
+/* Evaluates to the pointer and leaves NULL behind: the hand-off of something owned. */
+#define TAKE_PTR(ptr)                                                                              \
+        ({                                                                                         \
+                __auto_type take_ptr_place_ = &(ptr);                                              \
+                __auto_type take_ptr_value_ = *take_ptr_place_;                                    \
+                *take_ptr_place_ = NULL;                                                           \
+                take_ptr_value_;                                                                   \
+        })
+
+/* Defines thing_freep() for use with _cleanup_, from thing_free(), which accepts NULL. */
+#define DEFINE_FREEP(type, fn)                                                                     \
+        static inline void fn##p(type **ptr) {                                                     \
+                if (*ptr)                                                                          \
+                        fn(*ptr);                                                                  \
+        }                                                                                          \
+        struct attributes_swallow_semicolon_
+
+static inline size_t size_min(size_t a, size_t b) {
+        return a < b ? a : b;
+}
+
+static inline size_t size_max(size_t a, size_t b) {
+        return a > b ? a : b;
+}

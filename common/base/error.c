@@ -1,0 +1,45 @@
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Messages quote outside input; a control character in it must not reach a terminal or a log. */
+static void replace_control(char *text) {
+        for (; *text; text++)
+                if ((unsigned char)*text < 0x20 || *text == 0x7f)
+                        *text = '?';
+}
+
+int error_set(struct error *err, int code, const char *fmt, ...) {
+        int negative = code > 0 ? -code : code;
+
+        if (!err)
+                return negative;
+        va_list args;
+        va_start(args, fmt);
+        (void)vsnprintf(err->msg, sizeof(err->msg), fmt, args);
+        va_end(args);
+        replace_control(err->msg);
+        err->code = negative;
+        return negative;
+}
+
+int error_wrap(struct error *err, const char *fmt, ...) {
+        if (!err)
+                return -EINVAL;
+
+        char cause[ERROR_MSG_MAX];
+        memcpy(cause, err->msg, sizeof(cause));
+        va_list args;
+        va_start(args, fmt);
+        int len = vsnprintf(err->msg, sizeof(err->msg), fmt, args);
+        va_end(args);
+        if (len >= 0 && (size_t)len < sizeof(err->msg))
+                (void)snprintf(err->msg + len, sizeof(err->msg) - (size_t)len, ": %s", cause);
+        replace_control(err->msg);
+        if (err->code == 0)
+                err->code = -EINVAL;
+        return err->code;
+}

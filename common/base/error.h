@@ -1,0 +1,32 @@
+/*
+ * Errors that explain themselves: functions return 0 or a negative errno, and those that read
+ * outside input also fill a caller-owned struct error. Nothing in it is allocated, so nothing
+ * has to be released. Each caller on the way up may put its context in front:
+ * "policy /etc/plimsoll/policy.yaml: line 12: spec.priority[2].weight: expected a number".
+ */
+#pragma once
+
+#include "base/attributes.h"
+
+enum { ERROR_MSG_MAX = 512 };
+
+struct error {
+        int code;                /* negative errno; 0 when nothing has failed */
+        char msg[ERROR_MSG_MAX]; /* NUL-terminated, cut when longer, control characters replaced */
+};
+
+#define ERROR_NULL ((struct error){0})
+
+/**
+ * error_set() - describe a failure
+ * @err:  may be NULL, when the caller wants the code alone
+ * @code: errno, either sign
+ * Return: the code as a negative errno, for `return error_set(err, EINVAL, ...)`
+ */
+int error_set(struct error *err, int code, const char *fmt, ...) _printf_(3, 4);
+
+/**
+ * error_wrap() - put "context: " in front of what @err says already
+ * Return: err->code (or -EINVAL when @err is NULL or unset)
+ */
+int error_wrap(struct error *err, const char *fmt, ...) _printf_(2, 3);

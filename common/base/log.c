@@ -1,0 +1,118 @@
+#include "base/log.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/number.h"
+#include "base/timestamp.h"
+
+/* A line stays below PIPE_BUF, so that write(2) to a pipe is atomic; longer values are cut. */
+enum { LOG_LINE_MAX = 4000, LOG_VALUE_MAX = 1024 };
+
+static enum log_level minimum_level = LOG_LEVEL_INFO;
+static enum log_format output_format = LOG_FORMAT_LOGFMT;
+
+static const char *const level_names[] = {"debug", "info", "warn", "error"};
+static const char *const format_names[] = {"logfmt", "json"};
+
+void log_set(enum log_level minimum, enum log_format format) {
+        minimum_level = minimum;
+        output_format = format;
+}
+
+bool log_level_parse(const char *text, enum log_level *ret_level) {
+        for (size_t i = 0; i < ARRAY_LEN(level_names); i++)
+                if (strcmp(text, level_names[i]) == 0) {
+                        *ret_level = (enum log_level)i;
+                        return true;
+                }
+        return false;
+}
+
+bool log_format_parse(const char *text, enum log_format *ret_format) {
+        for (size_t i = 0; i < ARRAY_LEN(format_names); i++)
+                if (strcmp(text, format_names[i]) == 0) {
+                        *ret_format = (enum log_format)i;
+                        return true;
+                }
+        return false;
+}
+
+/* logfmt leaves plain words bare and quotes everything else. */
+static bool is_bare_word(const char *text, size_t len) {
+        if (len == 0)
+                return false;
+        for (size_t i = 0; i < len; i++) {
+                unsigned char c = (unsigned char)text[i];
+                if (c <= 0x20 || c >= 0x7f || c == '"' || c == '=' || c == '\\')
+                        return false;
+        }
+        return true;
+}
+
+static void append_text(struct buf *line, const char *text) {
+        size_t len = text ? strnlen(text, LOG_VALUE_MAX) : 0;
+
+        if (output_format == LOG_FORMAT_LOGFMT && is_bare_word(text, len))
+                buf_append(line, text, len);
+        else
+                buf_json_string(line, text, len);
+}
+
+static void append_key(struct buf *line, const char *key) {
+        if (output_format == LOG_FORMAT_JSON)
+                buf_printf(line, "%s\"%s\":", line->len > 1 ? "," : "", key);
+        else
+                buf_printf(line, "%s%s=", line->len > 0 ? " " : "", key);
+}
+
+static void append_field(struct buf *line, const struct log_field *field) {
+        /* A field that does not fit is dropped whole; the line stays parseable. */
+        size_t before = line->len;
+
+        append_key(line, field->key);
+        switch (field->type) {
+        case LOG_FIELD_STR:
+                append_text(line, field->str);
+                break;
+        case LOG_FIELD_INT:
+                buf_printf(line, "%lld", (long long)field->num);
+                break;
+        case LOG_FIELD_F64:
+                if (number_is_finite(field->f64))
+                        buf_printf(line, "%.6g", field->f64);
+                else
+                        buf_puts(line, "null");
+                break;
+        case LOG_FIELD_BOOL:
+                buf_puts(line, field->num ? "true" : "false");
+                break;
+        }
+        if (line->overflow) {
+                line->len = before;
+                line->data[before] = '\0';
+                line->overflow = false;
+        }
+}
+
+void log_fields(enum log_level level, const struct log_field *fields, size_t count) {
+        if (level < minimum_level)
+                return;
+
+        struct buf line = BUF_INIT(LOG_LINE_MAX);
+        char now[TIMESTAMP_MAX];
+        timestamp_format_ms(clock_wall_unix_ms(), now, sizeof(now));
+        if (output_format == LOG_FORMAT_JSON)
+                buf_putc(&line, '{');
+        append_field(&line, &STR("ts", now));
+        append_field(&line, &STR("level", level_names[level]));
+        for (size_t i = 0; i < count; i++)
+                append_field(&line, &fields[i]);
+        line.max_bytes += 2; /* the end of the line always fits */
+        buf_puts(&line, output_format == LOG_FORMAT_JSON ? "}\n" : "\n");
+        ssize_t ignored = write(STDERR_FILENO, line.data, line.len);
+        (void)ignored; /* nowhere left to complain */
+        buf_done(&line);
+}

@@ -1,0 +1,70 @@
+#include "base/mem.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+_noreturn_ void mem_exhausted(void) {
+        static const char message[] = "level=error msg=\"out of memory\"\n";
+
+        /* write(2), because stdio may want memory itself; nothing is left to do if it fails. */
+        ssize_t ignored = write(STDERR_FILENO, message, sizeof(message) - 1);
+        (void)ignored;
+        abort();
+}
+
+void *xmalloc(size_t size) {
+        void *ptr = malloc(size ? size : 1);
+        if (!ptr)
+                mem_exhausted();
+        return ptr;
+}
+
+void *xcalloc(size_t count, size_t size) {
+        void *ptr = calloc(count ? count : 1, size ? size : 1);
+        if (!ptr)
+                mem_exhausted();
+        return ptr;
+}
+
+void *xrealloc(void *ptr, size_t size) {
+        void *moved = realloc(ptr, size ? size : 1);
+        if (!moved)
+                mem_exhausted();
+        return moved;
+}
+
+void *xreallocarray(void *ptr, size_t count, size_t size) {
+        size_t bytes = 0;
+
+        if (__builtin_mul_overflow(count, size, &bytes))
+                mem_exhausted();
+        return xrealloc(ptr, bytes);
+}
+
+char *xstrdup(const char *text) {
+        return xmemdup0(text, strlen(text));
+}
+
+char *xmemdup0(const char *data, size_t len) {
+        char *copy = xmalloc(len + 1);
+
+        if (len > 0)
+                memcpy(copy, data, len);
+        copy[len] = '\0';
+        return copy;
+}
+
+char *xasprintf(const char *fmt, ...) {
+        char *text = NULL;
+        va_list args;
+
+        va_start(args, fmt);
+        int len = vasprintf(&text, fmt, args);
+        va_end(args);
+        if (len < 0)
+                mem_exhausted();
+        return text;
+}

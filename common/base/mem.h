@@ -1,0 +1,43 @@
+/*
+ * Memory that is there or the program is not: on exhaustion these print one line and abort.
+ * Acceptable because every input has a ceiling (so a peer cannot drive us there) and because
+ * Kubernetes restarts us with nothing lost. Sizes of arrays are checked for overflow.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "base/attributes.h"
+
+void *xmalloc(size_t size) __attribute__((malloc, returns_nonnull));
+void *xcalloc(size_t count, size_t size) __attribute__((malloc, returns_nonnull));
+void *xrealloc(void *ptr, size_t size) __attribute__((returns_nonnull));
+/** xreallocarray() - xrealloc() for @count elements of @size bytes, overflow checked */
+void *xreallocarray(void *ptr, size_t count, size_t size) __attribute__((returns_nonnull));
+char *xstrdup(const char *text) __attribute__((malloc, returns_nonnull));
+/** xmemdup0() - a copy of @len bytes with a NUL behind them; @data may hold NULs itself */
+char *xmemdup0(const char *data, size_t len) __attribute__((malloc, returns_nonnull));
+/** xasprintf() - formatted text, owned by the caller */
+char *xasprintf(const char *fmt, ...) _printf_(1, 2) __attribute__((malloc, returns_nonnull));
+
+/** mem_exhausted() - what a NULL from a library call leads to */
+_noreturn_ void mem_exhausted(void);
+
+/* For `_cleanup_(freep) char *text = NULL;`, any pointer type. */
+static inline void freep(void *ptr_to_ptr) {
+        free(*(void **)ptr_to_ptr);
+}
+
+/**
+ * mem_grow() - make room for one more element in a growing array
+ * @array: pointer to the array's pointer (any type)
+ * @cap:   its capacity in elements, doubled when @len has reached it
+ */
+#define mem_grow(array, len, cap)                                                                  \
+        do {                                                                                       \
+                if ((len) >= *(cap)) {                                                             \
+                        *(cap) = *(cap) ? *(cap)*2 : 8;                                            \
+                        *(array) = xreallocarray(*(array), *(cap), sizeof(**(array)));             \
+                }                                                                                  \
+        } while (0)

@@ -1,0 +1,165 @@
+#include "base/number.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+static bool is_digit(char c) {
+        return c >= '0' && c <= '9';
+}
+
+static size_t skip_digits(const char *text, size_t len, size_t i) {
+        while (i < len && is_digit(text[i]))
+                i++;
+        return i;
+}
+
+/* The grammar of number_parse(); strtod() alone takes far more. */
+static bool is_decimal(const char *text, size_t len) {
+        size_t i = len > 0 && (text[0] == '+' || text[0] == '-') ? 1 : 0;
+        size_t start = i;
+
+        i = skip_digits(text, len, i);
+        size_t digits = i - start;
+        if (i < len && text[i] == '.') {
+                start = ++i;
+                i = skip_digits(text, len, i);
+                digits += i - start;
+        }
+        if (digits == 0)
+                return false;
+        if (i < len && (text[i] == 'e' || text[i] == 'E')) {
+                i++;
+                if (i < len && (text[i] == '+' || text[i] == '-'))
+                        i++;
+                start = i;
+                i = skip_digits(text, len, i);
+                if (i == start)
+                        return false;
+        }
+        return i == len;
+}
+
+bool number_parse(const char *text, size_t len, double *ret_value) {
+        char local[64];
+
+        if (!is_decimal(text, len))
+                return false;
+        _cleanup_(freep) char *heap = NULL;
+        char *copy = local;
+        if (len >= sizeof(local))
+                copy = heap = xmalloc(len + 1);
+        memcpy(copy, text, len);
+        copy[len] = '\0';
+
+        /* No program of ours calls setlocale(), so the decimal point is '.'. */
+        double value = strtod(copy, NULL);
+        if (!number_is_finite(value))
+                return false;
+        *ret_value = value;
+        return true;
+}
+
+bool number_parse_u64(const char *text, size_t len, uint64_t *ret_value) {
+        uint64_t value = 0;
+
+        if (len == 0)
+                return false;
+        for (size_t i = 0; i < len; i++) {
+                if (!is_digit(text[i]) || __builtin_mul_overflow(value, 10, &value) ||
+                    __builtin_add_overflow(value, (uint64_t)(text[i] - '0'), &value))
+                        return false;
+        }
+        *ret_value = value;
+        return true;
+}
+
+bool number_parse_i64(const char *text, size_t len, int64_t *ret_value) {
+        bool negative = len > 0 && text[0] == '-';
+        uint64_t magnitude = 0;
+
+        if (!number_parse_u64(text + negative, len - negative, &magnitude))
+                return false;
+        if (magnitude > (uint64_t)INT64_MAX + (negative ? 1 : 0))
+                return false;
+        *ret_value = negative ? (int64_t)(~magnitude + 1) : (int64_t)magnitude;
+        return true;
+}
+
+/* Longer units first where one begins another. Both spellings of micro that Go accepts. */
+static const struct {
+        const char *name;
+        double ns;
+} duration_units[] = {
+        {"ns", 1},   {"us", 1e3}, {"\xc2\xb5s", 1e3}, {"\xce\xbcs", 1e3},
+        {"ms", 1e6}, {"s", 1e9},  {"m", 60e9},        {"h", 3600e9},
+};
+
+static double unit_ns(const char *text, size_t len, size_t *ret_unit_len) {
+        for (size_t u = 0; u < ARRAY_LEN(duration_units); u++) {
+                size_t unit_len = strlen(duration_units[u].name);
+                if (len >= unit_len && memcmp(text, duration_units[u].name, unit_len) == 0) {
+                        *ret_unit_len = unit_len;
+                        return duration_units[u].ns;
+                }
+        }
+        return 0;
+}
+
+int duration_parse(const char *text, size_t len, int64_t *ret_ms) {
+        size_t i = len > 0 && (text[0] == '+' || text[0] == '-') ? 1 : 0;
+        bool negative = i == 1 && text[0] == '-';
+        double total_ns = 0;
+
+        if (len == i)
+                return -EINVAL;
+        if (len == i + 1 && text[i] == '0') {
+                *ret_ms = 0;
+                return 0;
+        }
+        while (i < len) {
+                size_t start = i;
+                i = skip_digits(text, len, i);
+                if (i < len && text[i] == '.')
+                        i = skip_digits(text, len, i + 1);
+                double value = 0;
+                if (!number_parse(text + start, i - start, &value))
+                        return -EINVAL;
+                size_t unit_len = 0;
+                double ns = unit_ns(text + i, len - i, &unit_len);
+                if (ns == 0)
+                        return -EINVAL;
+                i += unit_len;
+                total_ns += value * ns;
+        }
+        if (total_ns > 9223372036854775807.0)
+                return -ERANGE;
+        /* A sum of doubles may end a hair below the integer that was meant. */
+        int64_t ms = (int64_t)(total_ns / 1e6 + 1e-6);
+        *ret_ms = negative ? -ms : ms;
+        return 0;
+}
+
+void duration_format(int64_t duration_ms, char text[static DURATION_TEXT_MAX]) {
+        uint64_t ms = duration_ms < 0 ? ~(uint64_t)duration_ms + 1 : (uint64_t)duration_ms;
+        const char *sign = duration_ms < 0 ? "-" : "";
+        size_t len = (size_t)snprintf(text, DURATION_TEXT_MAX, "%s", sign);
+        uint64_t hours = ms / 3600000, minutes = ms / 60000 % 60, rest_ms = ms % 60000;
+
+        if (ms < 1000) {
+                (void)snprintf(text + len, DURATION_TEXT_MAX - len, ms ? "%llums" : "%llus",
+                               (unsigned long long)ms);
+                return;
+        }
+        if (hours)
+                len += (size_t)snprintf(text + len, DURATION_TEXT_MAX - len, "%lluh",
+                                        (unsigned long long)hours);
+        if (minutes)
+                len += (size_t)snprintf(text + len, DURATION_TEXT_MAX - len, "%llum",
+                                        (unsigned long long)minutes);
+        if (rest_ms)
+                (void)snprintf(text + len, DURATION_TEXT_MAX - len, "%gs", (double)rest_ms / 1e3);
+}

@@ -1,0 +1,86 @@
+#include "base/zone.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+#define ZONE_DIRECTORY "/usr/share/zoneinfo/"
+
+enum { ZONE_NAME_MAX = 64 };
+
+struct zone {
+        char name[ZONE_NAME_MAX];
+};
+
+/* IANA names are words of letters, digits and "_+-", joined by single slashes. */
+static bool is_zone_name(const char *name) {
+        size_t len = strlen(name);
+
+        if (len == 0 || len >= ZONE_NAME_MAX || name[len - 1] == '/')
+                return false;
+        for (size_t i = 0; i < len; i++) {
+                bool word_start = i == 0 || name[i - 1] == '/';
+                if (word_start ? !isalpha((unsigned char)name[i])
+                               : !isalnum((unsigned char)name[i]) && !strchr("_+-/", name[i]))
+                        return false;
+        }
+        return true;
+}
+
+int zone_load(const char *name, struct zone **ret_zone, struct error *err) {
+        char path[sizeof(ZONE_DIRECTORY) + ZONE_NAME_MAX];
+
+        if (strcmp(name, "UTC") == 0) {
+                *ret_zone = NULL;
+                return 0;
+        }
+        if (!is_zone_name(name))
+                return error_set(err, EINVAL,
+                                 "'%s' is not a time zone's name (example: Asia/Shanghai)", name);
+        (void)snprintf(path, sizeof(path), "%s%s", ZONE_DIRECTORY, name);
+        /* glibc silently takes UTC for a zone that it does not find. */
+        if (access(path, R_OK) < 0)
+                return error_set(err, ENOENT,
+                                 "time zone %s: cannot read %s (is the tz database installed?)",
+                                 name, path);
+        if (setenv("TZ", name, 1) < 0)
+                mem_exhausted();
+        tzset();
+
+        struct zone *zone = xcalloc(1, sizeof(*zone));
+        (void)snprintf(zone->name, sizeof(zone->name), "%s", name);
+        *ret_zone = zone;
+        return 0;
+}
+
+void zone_free(struct zone *zone) {
+        free(zone);
+}
+
+static int64_t offset_ms(int64_t at_unix_ms) {
+        time_t at_s = (time_t)(at_unix_ms / MS_PER_S);
+        struct tm local;
+
+        if (!localtime_r(&at_s, &local))
+                return 0; /* a year beyond int: no annotation that is usable gets here */
+        return (int64_t)local.tm_gmtoff * MS_PER_S;
+}
+
+int64_t zone_local_from_utc(const struct zone *zone, int64_t at_unix_ms) {
+        return zone ? at_unix_ms + offset_ms(at_unix_ms) : at_unix_ms;
+}
+
+int64_t zone_utc_from_local(const struct zone *zone, int64_t local_ms) {
+        if (!zone)
+                return local_ms;
+        /* The offset at the first guess is right except within hours of a change of offset. */
+        int64_t guess_ms = local_ms - offset_ms(local_ms);
+        return local_ms - offset_ms(guess_ms);
+}

@@ -1,0 +1,33 @@
+/*
+ * A time zone, only for annotations in crane's clock: crane stamps local time with a literal Z
+ * (--annotation-timezone). NULL means UTC everywhere and is what we write ourselves.
+ *
+ * glibc knows the tz database and its rules, but keeps one zone a process: loading a zone sets
+ * TZ. So load at most one, before threads start; using it is thread-safe from then on.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "base/error.h"
+
+struct zone;
+
+/**
+ * zone_load() - take a zone of the system's tz database by its IANA name
+ * @name: "Asia/Shanghai"; "UTC" gives NULL; a path that leaves the database is refused
+ * @ret_zone: owned by the caller, NULL for UTC
+ * Return: 0; -EINVAL not a zone's name; -ENOENT no such zone, or no tz database installed
+ */
+_must_check_ int zone_load(const char *name, struct zone **ret_zone, struct error *err);
+void zone_free(struct zone *zone);
+DEFINE_FREEP(struct zone, zone_free);
+
+/** zone_local_from_utc() - what a wall clock in @zone shows at @at_unix_ms, as if it were UTC */
+int64_t zone_local_from_utc(const struct zone *zone, int64_t at_unix_ms);
+/**
+ * zone_utc_from_local() - the inverse, as Go's time.ParseInLocation: in a gap or an overlap the
+ * offset in force is one of the two around it
+ */
+int64_t zone_utc_from_local(const struct zone *zone, int64_t local_ms);

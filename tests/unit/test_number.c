@@ -1,0 +1,117 @@
+/* Numbers and durations as text. */
+#include "cmocka_wrap.h"
+
+#include <errno.h>
+
+#include "base/number.h"
+
+static void test_number_parse(void **state) {
+        static const struct {
+                const char *text;
+                bool ok;
+                double value;
+        } rows[] = {
+                {"0.65", true, 0.65},
+                {"-0", true, -0.0},
+                {".5", true, 0.5},
+                {"5.", true, 5},
+                {"+1e-2", true, 0.01},
+                {"1E3", true, 1000},
+                {"1e-400", true, 0}, /* underflow is 0 */
+                {"1e400", false, 0}, /* overflow is no number of ours */
+                {"", false, 0},
+                {".", false, 0},
+                {"+", false, 0},
+                {"1e", false, 0},
+                {"1e+", false, 0},
+                {"0.65abc", false, 0}, /* what atof() would take */
+                {" 1", false, 0},
+                {"1 ", false, 0},
+                {"0x10", false, 0}, /* strtod() reads hexadecimal */
+                {"1_000", false, 0},
+                {"nan", false, 0},
+                {"inf", false, 0},
+                {"0,5", false, 0}, /* a locale's decimal comma */
+                {"0000000000000000000000000000000000000000000000000000000000000000000000001.5",
+                 true, 1.5}, /* longer than the stack copy */
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                double value = 42;
+                bool ok = number_parse(rows[i].text, strlen(rows[i].text), &value);
+                if (ok != rows[i].ok || value != (ok ? rows[i].value : 42))
+                        fail_msg("'%s' gave %d, %g", rows[i].text, ok, value);
+        }
+}
+
+static void test_integers(void **state) {
+        uint64_t u = 7;
+        int64_t i = 7;
+
+        (void)state;
+        assert_true(number_parse_u64("18446744073709551615", 20, &u));
+        assert_true(u == UINT64_MAX);
+        assert_false(number_parse_u64("18446744073709551616", 20, &u));
+        assert_false(number_parse_u64("-1", 2, &u));
+        assert_false(number_parse_u64("", 0, &u));
+        assert_true(number_parse_i64("-9223372036854775808", 20, &i));
+        assert_true(i == INT64_MIN);
+        assert_false(number_parse_i64("9223372036854775808", 19, &i));
+        assert_false(number_parse_i64("-", 1, &i));
+        assert_true(i == INT64_MIN); /* unclobbered by the failures */
+}
+
+static void test_duration(void **state) {
+        static const struct {
+                const char *text;
+                int code;
+                int64_t ms;
+                const char *formatted; /* NULL: the text itself */
+        } rows[] = {
+                {"0", 0, 0, "0s"},
+                {"90s", 0, 90000, "1m30s"},
+                {"3m", 0, 180000, NULL},
+                {"1h30m", 0, 5400000, NULL},
+                {"24h", 0, 86400000, NULL},
+                {"500ms", 0, 500, NULL},
+                {"1.5h", 0, 5400000, "1h30m"},
+                {"1.5s", 0, 1500, NULL},
+                {"-2m", 0, -120000, NULL},
+                {"2us", 0, 0, "0s"},       /* below a millisecond */
+                {"0.3s", 0, 300, "300ms"}, /* 0.3 * 1e9 is no exact double */
+                {"", -EINVAL, 0, NULL},
+                {"-", -EINVAL, 0, NULL},
+                {"3", -EINVAL, 0, NULL}, /* a bare number is no duration */
+                {"3 m", -EINVAL, 0, NULL},
+                {"3M", -EINVAL, 0, NULL},
+                {"1d", -EINVAL, 0, NULL}, /* Go has no day */
+                {"m", -EINVAL, 0, NULL},
+                {".s", -EINVAL, 0, NULL},
+                {"1h-2m", -EINVAL, 0, NULL},
+                {"3000000h", -ERANGE, 0, NULL}, /* beyond int64 nanoseconds */
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                int64_t ms = 42;
+                char text[DURATION_TEXT_MAX];
+                int r = duration_parse(rows[i].text, strlen(rows[i].text), &ms);
+                if (r != rows[i].code || ms != (r == 0 ? rows[i].ms : 42))
+                        fail_msg("'%s' gave %d, %lld", rows[i].text, r, (long long)ms);
+                if (r < 0)
+                        continue;
+                duration_format(ms, text);
+                assert_string_equal(text, rows[i].formatted ? rows[i].formatted : rows[i].text);
+        }
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_number_parse),
+                cmocka_unit_test(test_integers),
+                cmocka_unit_test(test_duration),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
