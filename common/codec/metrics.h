@@ -1,0 +1,58 @@
+/*
+ * Own metrics, rendered in the Prometheus text format 0.0.4. Updating is lock-free and may happen
+ * on any thread; registering and rendering take a lock. Register what is known at start-up once,
+ * hold the pointer, update through it.
+ *
+ * Names follow Prometheus: base units, _total on counters, _seconds, _bytes, _ratio. No label may
+ * carry a node's name.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "base/buf.h"
+
+struct metrics;
+struct metric;
+
+/* Series per family; past it, series fall into one whose label values all read "other". */
+enum { METRICS_MAX_SERIES = 200 };
+
+struct metrics *metrics_new(void);
+void metrics_free(struct metrics *metrics);
+DEFINE_FREEP(struct metrics, metrics_free);
+
+/**
+ * metrics_counter() - get or create a series
+ * @labels: name, value, name, value, ..., NULL (values are escaped); may be NULL for none
+ * Return: borrowed from @metrics, never NULL, valid as long as it
+ */
+struct metric *metrics_counter(struct metrics *metrics, const char *name, const char *help,
+                               const char *const *labels);
+struct metric *metrics_gauge(struct metrics *metrics, const char *name, const char *help,
+                             const char *const *labels);
+/** metrics_histogram() - @bounds ascending upper bounds, +Inf is implied; at most 32 */
+struct metric *metrics_histogram(struct metrics *metrics, const char *name, const char *help,
+                                 const char *const *labels, const double *bounds, size_t count);
+
+/* Labels inline: metrics_counter(m, "x_total", "...", LABELS("reason", "timeout")) */
+#define LABELS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+void metric_inc(struct metric *counter);
+void metric_add(struct metric *counter, uint64_t n);
+void metric_set(struct metric *gauge, double value);
+void metric_observe(struct metric *histogram, double value);
+/** metric_value() - a counter's or gauge's present value; a histogram's count */
+double metric_value(const struct metric *metric);
+
+/** metrics_render() - append the exposition: HELP, TYPE and series, families by name */
+void metrics_render(const struct metrics *metrics, struct buf *out);
+
+/* 0.1 ms to 10 s, for request and scrape durations. */
+extern const double metrics_duration_bounds_s[];
+extern const size_t metrics_duration_bounds_count;
+/** metrics_register_process() - process_start_time_seconds, _resident_memory_bytes, _open_fds, ...
+ * plus plimsoll_build_info; read from /proc at render time */
+void metrics_register_process(struct metrics *metrics, const char *program);

@@ -1,0 +1,65 @@
+/*
+ * Command line options from one table: a row gives the parser, --help, the environment variable,
+ * --check-config's list and the start-up dump. Precedence: flag, environment, default.
+ *
+ * The environment variable of --scrape-interval is PLIMSOLL_SCRAPE_INTERVAL.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/attributes.h"
+#include "base/error.h"
+
+enum option_type {
+        OPTION_BOOL, /* bool; --x, --x=true, --x=false (Go's flag syntax, as crane's users write) */
+        OPTION_INT,  /* int64_t within [min, max] */
+        OPTION_DURATION_MS, /* int64_t, a Go duration within [min, max] ms */
+        OPTION_NUMBER,      /* double within [min, max] */
+        OPTION_STRING,      /* const char *, borrowed from argv, environ or the row */
+        OPTION_LIST, /* struct option_list, repeatable; in the environment: by newline or space */
+        OPTION_ENUM, /* int, index into choices */
+};
+
+struct option_list {
+        const char **items; /* borrowed strings, array owned; options_done() frees it */
+        size_t count;
+};
+
+struct option_row {
+        const char *name; /* long name without dashes; NULL: `help` is a heading in --help */
+        enum option_type type;
+        void *value;                /* where the result goes; type above */
+        const char *fallback;       /* default as text, NULL: unset (NULL string, false, 0) */
+        const char *metavar;        /* FILE, DURATION, ... for --help */
+        double min, max;            /* OPTION_INT, _DURATION_MS, _NUMBER; both 0: no bound */
+        const char *const *choices; /* OPTION_ENUM: NULL-terminated */
+        bool is_secret;             /* never dumped */
+        const char *help;           /* one or more sentences; wrapped by --help */
+};
+
+enum options_outcome {
+        OPTIONS_RUN,
+        OPTIONS_HELP,    /* --help or -h was given */
+        OPTIONS_VERSION, /* --version */
+};
+
+/**
+ * options_parse() - defaults, then environment, then flags, into the rows' places
+ * @argv:         as main's; argv[0] is the program's name (or a subcommand's)
+ * @ret_args:     index of the first argument that is no option (== argc when none)
+ * Return: 0; -EINVAL with the flag's name, what was given and what is expected in @err. An unknown
+ * flag suggests the nearest one.
+ */
+_must_check_ int options_parse(const struct option_row *rows, size_t count, int argc, char **argv,
+                               enum options_outcome *ret_outcome, int *ret_args, struct error *err);
+void options_done(const struct option_row *rows, size_t count);
+
+/** options_help() - "Usage: ..." is the caller's; this prints the table, wrapped to 80 columns */
+void options_help(const struct option_row *rows, size_t count, FILE *out);
+/** options_dump() - one "name=value" line per option with where it came from (flag, env, default)
+ */
+void options_dump(const struct option_row *rows, size_t count, FILE *out);

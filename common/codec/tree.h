@@ -1,0 +1,65 @@
+/*
+ * A document of a configuration file: YAML (by libyaml) or JSON, as a bounded tree whose nodes
+ * know their line, so that an error can point at it. Anchors, aliases, tags, merge keys, several
+ * documents and duplicate keys are refused; size, depth and number of nodes have ceilings.
+ * Immutable after parsing.
+ */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/attributes.h"
+#include "base/error.h"
+
+enum {
+        TREE_MAX_BYTES = 1 << 20,
+        TREE_MAX_DEPTH = 32,
+        TREE_MAX_NODES = 100000,
+};
+
+enum tree_kind { TREE_SCALAR, TREE_LIST, TREE_MAP };
+
+struct tree_node {
+        enum tree_kind kind;
+        unsigned line;   /* 1-based; 0 when the document came from an API object */
+        unsigned column; /* 1-based */
+
+        /* TREE_SCALAR; text is NUL-terminated and holds no other NUL */
+        const char *text;
+        size_t text_len;
+        bool is_quoted; /* "0.65" is a string where 0.65 is a number */
+
+        /* TREE_LIST: items[count]; TREE_MAP: keys[i] belongs to items[i], in the file's order */
+        const struct tree_node *items;
+        const char *const *keys;
+        const unsigned *key_lines;
+        size_t count;
+};
+
+struct tree;
+
+/**
+ * tree_parse() - read a YAML 1.1 or JSON document
+ * @ret: owned by the caller; an empty document is an error
+ * Return: 0; -EINVAL with "line N, column N: what" in @err; -E2BIG past a ceiling
+ */
+_must_check_ int tree_parse(const char *text, size_t len, struct tree **ret, struct error *err);
+
+/** tree_from_json() - the same tree from an API object; null scalars read as plain "null" */
+_must_check_ int tree_from_json(const json_t *json, struct tree **ret, struct error *err);
+
+/** tree_load_file() - tree_parse() of a regular file of at most TREE_MAX_BYTES */
+_must_check_ int tree_load_file(const char *path, struct tree **ret, struct error *err);
+
+void tree_free(struct tree *tree);
+DEFINE_FREEP(struct tree, tree_free);
+
+const struct tree_node *tree_root(const struct tree *tree);
+/** tree_get() - the value of @key, NULL when absent or when @map is NULL or no map */
+const struct tree_node *tree_get(const struct tree_node *map, const char *key);
+/** tree_string() - tree_get()'s scalar text, NULL when absent or no scalar */
+const char *tree_string(const struct tree_node *map, const char *key);
+/** tree_is_null() - an unquoted null, ~ or empty scalar */
+bool tree_is_null(const struct tree_node *node);

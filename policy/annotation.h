@@ -1,0 +1,51 @@
+/*
+ * The annotations that the two programs share: `<ratio>,<timestamp>` under a metric's name, and
+ * `node_hot_value: <integer>,<timestamp>`.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "base/error.h"
+#include "base/zone.h"
+
+#define ANNOTATION_HOT_VALUE "node_hot_value"
+
+enum {
+        ANNOTATION_TEXT_MAX = 64,     /* what annotation_format() may need, with the NUL */
+        ANNOTATION_MAX_BYTES = 256,   /* a longer value is malformed */
+        ANNOTATION_GRACE_MS = 300000, /* how long past its period a value stays usable: 5 min */
+        ANNOTATION_SKEW_MS = 60000,   /* a timestamp further ahead of the clock is a warning */
+};
+
+struct annotation {
+        double value;       /* finite, >= 0: a ratio, or a hot value */
+        int64_t at_unix_ms; /* UTC */
+};
+
+/**
+ * annotation_parse() - decode `<number>,<timestamp>`
+ * @text: @len bytes: exactly two comma-separated parts, a decimal number >= 0 and a timestamp
+ *        `YYYY-MM-DDTHH:MM:SS[.fraction]Z`
+ * @zone: whose wall clock the Z stands for; NULL: UTC
+ * Return: 0; -EINVAL malformed; -ERANGE negative. @err (may be NULL) says what is wrong
+ */
+_must_check_ int annotation_parse(const char *text, size_t len, const struct zone *zone,
+                                  struct annotation *ret, struct error *err);
+
+/** annotation_format_ratio() - "0.34210,2026-07-23T11:25:54Z": five decimals, whole seconds */
+void annotation_format_ratio(double ratio, int64_t at_unix_ms, const struct zone *zone,
+                             char text[static ANNOTATION_TEXT_MAX]);
+/** annotation_format_hot() - "2,2026-07-23T11:25:54Z" */
+void annotation_format_hot(int64_t hot, int64_t at_unix_ms, const struct zone *zone,
+                           char text[static ANNOTATION_TEXT_MAX]);
+
+/**
+ * annotation_expires_unix_ms() - first instant at which a value is no longer usable
+ * @period_ms: the metric's period; 0 for node_hot_value
+ * Return: at + period + 5 min; a value is usable while now < this
+ */
+int64_t annotation_expires_unix_ms(int64_t at_unix_ms, int64_t period_ms);

@@ -1,0 +1,48 @@
+/*
+ * The hot value: how many pods a node was given lately.
+ *
+ *     hot(node) = sum over p in hotValue of floor(bindings(node, last p.timeRange) / p.count)
+ *
+ * Bindings of a node are kept as a ring of times, oldest first out; bounded, so a flood of
+ * bindings costs nothing but saturation (the count of the newest HOT_VALUE_MAX_BINDINGS).
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "policy/policy.h"
+
+enum { HOT_VALUE_MAX_BINDINGS = 4096 };
+
+/* The bindings of one node; starts as all zero, released with binding_ring_done(). */
+struct binding_ring {
+        int64_t *at_unix_ms; /* ascending, circular */
+        uint32_t first, len, cap;
+};
+
+void binding_ring_done(struct binding_ring *ring);
+
+/**
+ * binding_ring_add() - count one binding
+ * @at_unix_ms: may be out of order by a little; it is inserted in its place
+ * @keep_ms:    how far back anything will be asked: older ones are dropped on the way
+ */
+void binding_ring_add(struct binding_ring *ring, int64_t at_unix_ms, int64_t keep_ms);
+
+/** binding_ring_count() - bindings in (now - range, now]; ones ahead of the clock count as now */
+size_t binding_ring_count(const struct binding_ring *ring, int64_t now_unix_ms, int64_t range_ms);
+
+/** hot_value() - the formula above; 0 for a policy without hotValue */
+int64_t hot_value(const struct policy *policy, const struct binding_ring *ring,
+                  int64_t now_unix_ms);
+
+/**
+ * hot_value_next_change_unix_ms() - when the value would fall next without a new binding, so that a
+ * holder may recompute then; INT64_MAX when it is 0
+ */
+int64_t hot_value_next_change_unix_ms(const struct policy *policy, const struct binding_ring *ring,
+                                      int64_t now_unix_ms);
+
+/** hot_value_keep_ms() - the longest timeRange of @policy, 0 without hotValue */
+int64_t hot_value_keep_ms(const struct policy *policy);

@@ -1,0 +1,57 @@
+/*
+ * Metric names: `<resource>_usage_<statistic>_<window>`; the name is the query (spec of crane's
+ * policies, with more resources and statistics of ours). Any other name is valid too, when a
+ * source delivers it ready-made.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+
+enum { METRIC_NAME_MAX = 63 }; /* an annotation key's name part may have 63 characters */
+
+enum metric_resource {
+        METRIC_CPU,
+        METRIC_MEM,
+        METRIC_NET,
+        METRIC_NET_RX,
+        METRIC_NET_TX,
+        METRIC_DISK,
+        METRIC_LOAD,
+        METRIC_FS,
+        METRIC_PSI_CPU,
+        METRIC_PSI_MEM,
+        METRIC_PSI_IO,
+        METRIC_RESOURCE_COUNT,
+};
+
+enum metric_statistic {
+        METRIC_AVG,     /* mean over the window */
+        METRIC_MAX_AVG, /* largest 5-minute mean within the window */
+        METRIC_MAX,     /* the same as max_avg, by its plain name */
+        METRIC_P50,
+        METRIC_P90,
+        METRIC_P95,
+        METRIC_P99, /* quantiles of the 5-minute means within the window */
+};
+
+struct metric_query {
+        enum metric_resource resource;
+        enum metric_statistic statistic;
+        int64_t window_ms; /* > 0 */
+};
+
+/**
+ * metric_query_parse() - read a name as a query over windows
+ * Return: false when @name does not follow the grammar (it may still be a ready-made metric)
+ */
+_must_check_ bool metric_query_parse(const char *name, struct metric_query *ret);
+
+/** metric_name_is_valid() - 1 to 63 of [A-Za-z0-9._-], begins and ends alphanumeric: a legal key */
+bool metric_name_is_valid(const char *name);
+
+/** metric_resource_name() - "cpu", "mem", ... */
+const char *metric_resource_name(enum metric_resource resource);

@@ -1,0 +1,88 @@
+/*
+ * The DynamicSchedulerPolicy: which windows are kept, which limits reject a node, which weights
+ * rank it, how recent bindings count. Wire-compatible with crane-scheduler; fields of ours are
+ * ignored by it. Immutable after loading: a reload makes a new one and swaps the pointer.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "base/buf.h"
+#include "base/error.h"
+#include "codec/tree.h"
+#include "policy/metric_name.h"
+
+enum { POLICY_MAX_METRICS = 64, POLICY_MAX_HOT_VALUES = 16, POLICY_MAX_WARNINGS = 32 };
+
+/* A syncPolicy entry. Predicates and priorities refer to it by its index. */
+struct policy_metric {
+        char name[METRIC_NAME_MAX + 1];
+        int64_t period_ms; /* >= 0; 0: kept, never written */
+        bool is_query;     /* `query` is set; otherwise a source delivers it ready-made */
+        struct metric_query query;
+};
+
+struct policy_predicate {
+        size_t metric;      /* index into metrics */
+        double limit_ratio; /* (0, 1]; 0: switched off */
+        char reason[128];   /* constant: "cpu_usage_avg_5m above 65%" */
+};
+
+struct policy_priority {
+        size_t metric;
+        double weight; /* >= 0, finite */
+};
+
+struct policy_hot_value {
+        int64_t time_range_ms; /* > 0 */
+        int64_t count;         /* >= 1 */
+};
+
+enum policy_scoring { POLICY_SCORING_ABSOLUTE, POLICY_SCORING_SPREAD };
+
+struct policy {
+        char name[254]; /* metadata.name, "" when the file has none */
+        size_t metric_count;
+        struct policy_metric metrics[POLICY_MAX_METRICS];
+        size_t predicate_count;
+        struct policy_predicate predicates[POLICY_MAX_METRICS];
+        size_t priority_count;
+        struct policy_priority priorities[POLICY_MAX_METRICS];
+        size_t hot_value_count;
+        struct policy_hot_value hot_values[POLICY_MAX_HOT_VALUES];
+        enum policy_scoring scoring;
+
+        /* What was odd without being wrong: "line 7: spec.predicat: unknown field" */
+        size_t warning_count; /* the number found; the first POLICY_MAX_WARNINGS have a text */
+        char *warnings[POLICY_MAX_WARNINGS];
+};
+
+/**
+ * policy_parse() - read and validate a policy document (YAML or JSON)
+ * @text:      at most TREE_MAX_BYTES
+ * @is_strict: an unknown field is an error instead of a warning
+ * @ret:       owned by the caller
+ * Return: 0; -EINVAL or -E2BIG, @err says "line N: spec.priority[2].weight: expected ..., got ..."
+ */
+_must_check_ int policy_parse(const char *text, size_t len, bool is_strict, struct policy **ret,
+                              struct error *err);
+/** policy_from_tree() - the same from a tree, such as an API object's (tree_from_json()) */
+_must_check_ int policy_from_tree(const struct tree_node *root, bool is_strict, struct policy **ret,
+                                  struct error *err);
+/** policy_load_file() - policy_parse() of a file; @err begins with its path */
+_must_check_ int policy_load_file(const char *path, bool is_strict, struct policy **ret,
+                                  struct error *err);
+/** policy_default() - the built-in policy: policy/policy.yaml, compiled in */
+struct policy *policy_default(void);
+void policy_free(struct policy *policy);
+DEFINE_FREEP(struct policy, policy_free);
+
+/** policy_print() - the policy in force, in YAML with every default spelt out; policy_parse() reads
+ * it back to an equal policy */
+void policy_print(const struct policy *policy, struct buf *out);
+
+/** policy_metric_index() - index of @name in metrics, or -1 */
+int policy_metric_index(const struct policy *policy, const char *name);

@@ -1,0 +1,53 @@
+/*
+ * The decisions: may a pod go on a node, and how good is it there. Pure: the readings and the time
+ * are arguments, nothing is allocated. Readings lie in columns, one per metric of the policy,
+ * with one row per node (the extender's table; a single node is a table of one row).
+ *
+ * Equal to crane's plugin to the digit: doubles, sums in the policy's order, products left to
+ * right, no fused multiply-add, truncation toward zero.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "policy/policy.h"
+
+/* An expiry that is never in the future: there is no reading, or it was malformed. */
+#define READING_NEVER INT64_MIN
+
+struct reading_columns {
+        /* [metric of the policy][row]; usable while now < expires */
+        const double *const *usage_ratio;
+        const int64_t *const *expires_unix_ms;
+        /* [row]; the hot value, counted live or from the annotation */
+        const double *hot;
+        const int64_t *hot_expires_unix_ms;
+};
+
+/**
+ * verdict_filter() - the first predicate of @policy that rejects row @row
+ * Return: index into policy->predicates, or -1 when the node passes. A reading that is not usable
+ * never rejects.
+ */
+int verdict_filter(const struct policy *policy, const struct reading_columns *columns, size_t row,
+                   int64_t now_unix_ms);
+
+/**
+ * verdict_score100() - clamp(trunc(sum free / sum weight) - trunc(10 * hot), 0, 100)
+ *
+ * free = (1 - usage) * weight * 100, 0 for a reading that is not usable; all weights count. No
+ * priority at all gives 0.
+ */
+int verdict_score100(const struct policy *policy, const struct reading_columns *columns, size_t row,
+                     int64_t now_unix_ms);
+
+/** verdict_score10() - score100 / 10 rounded to nearest: the 0 to 10 of the extender protocol */
+int verdict_score10(int score100);
+
+/**
+ * verdict_spread10() - stretch the candidates of one call: the best gets 10, the worst 0
+ * @scores100: @count values, replaced by 0..10; all equal gives all 10
+ */
+void verdict_spread10(int *scores100, size_t count);
