@@ -1,0 +1,28 @@
+/*
+ * Bindings as they happen: a watch on pods that have a node and are still pending. Binding sets
+ * spec.nodeName in one transaction, so each binding is one object that begins to match; counted
+ * once per pod uid, stamped with the PodScheduled condition's time.
+ *
+ * At start, pods of any phase that were bound within `recent_ms` are reported too, so that a
+ * restart does not forget a burst. Mirror pods (static pods of a kubelet) are left out.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "kube/reflector.h"
+
+struct binding_watch;
+
+/** on_binding: pod bound to @node at @at_unix_ms (the API server's clock, whole seconds) */
+typedef void binding_fn(void *userdata, const char *node, int64_t at_unix_ms);
+
+struct binding_watch *binding_watch_new(struct loop *loop, struct kube_api *api,
+                                        struct metrics *metrics, int64_t recent_ms, binding_fn *fn,
+                                        void *userdata);
+void binding_watch_free(struct binding_watch *watch);
+DEFINE_FREEP(struct binding_watch, binding_watch_free);
+
+/** binding_watch_reflector() - for readiness and trouble; borrowed */
+const struct reflector *binding_watch_reflector(const struct binding_watch *watch);

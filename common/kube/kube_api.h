@@ -1,0 +1,91 @@
+/*
+ * Calls to the API server: credentials, deadlines, ceilings, retries and metrics in one place.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "base/error.h"
+#include "codec/metrics.h"
+#include "kube/kube_config.h"
+#include "net/http_client.h"
+#include "net/loop.h"
+
+struct kube_api;
+struct kube_call;
+
+/** kube_api_new() - @config, @client, @metrics are borrowed and outlive it; @metrics may be NULL */
+struct kube_api *kube_api_new(struct loop *loop, struct http_client *client,
+                              struct kube_config *config, struct metrics *metrics);
+/** kube_api_free() - cancels what is under way, without callbacks */
+void kube_api_free(struct kube_api *api);
+DEFINE_FREEP(struct kube_api, kube_api_free);
+
+/* What became of a call; expected outcomes are states, not errors. */
+enum kube_outcome {
+        KUBE_OK,
+        KUBE_UNAUTHORIZED, /* 401, after the credentials were read again once */
+        KUBE_FORBIDDEN,    /* 403: RBAC is missing a rule */
+        KUBE_NOT_FOUND,    /* 404 */
+        KUBE_CONFLICT,     /* 409 */
+        KUBE_GONE,         /* 410: the resource version or continue token is too old */
+        KUBE_INVALID,      /* 400, 415, 422: ours to mend */
+        KUBE_THROTTLED,    /* 429, after the retries */
+        KUBE_UNAVAILABLE,  /* no connection, 5xx or a cut answer, after the retries */
+        KUBE_BAD_ANSWER,   /* 2xx with a body that we cannot read, or one past the ceiling */
+};
+
+const char *kube_outcome_name(enum kube_outcome outcome);
+
+struct kube_answer {
+        enum kube_outcome outcome;
+        int status;       /* HTTP status, 0 without an answer */
+        const char *body; /* borrowed for the callback */
+        size_t body_bytes;
+        struct error err; /* for humans: Status.message of the server where there is one */
+};
+
+typedef void kube_done_fn(void *userdata, const struct kube_answer *answer);
+
+struct kube_request {
+        const char *method;   /* "GET", "POST", "PUT", "PATCH", "DELETE" */
+        const char *path;     /* "/api/v1/nodes/node-a?fieldManager=plimsoll"; already encoded */
+        const char *resource; /* label of metrics: "nodes"; static text */
+        const char *accept;   /* NULL: application/json */
+        const char *content_type; /* of the body; NULL: application/json */
+        const char *body;
+        size_t body_bytes;
+        int64_t timeout_ms;    /* of one attempt; 0: 10 s */
+        size_t max_body_bytes; /* 0: 8 MiB */
+        int max_retries;       /* beyond the first attempt; 0: none. GET, PUT and PATCH only */
+        bool wants_gzip;       /* for lists */
+        /* Streams (watches): pieces of a 2xx body go here, the answer's body is then empty. */
+        http_data_fn *on_data;
+        int64_t idle_timeout_ms;
+        kube_done_fn *on_done;
+        void *userdata;
+};
+
+/**
+ * kube_start() - begin a call
+ *
+ * Retries 429 and 5xx that carry Retry-After after that time, connection errors and other 5xx with
+ * jittered backoff, 401 once with fresh credentials. on_done is called once, on the loop.
+ */
+struct kube_call *kube_start(struct kube_api *api, const struct kube_request *request);
+void kube_cancel(struct kube_call *call);
+
+/* The Accept header for metadata alone: list, and single objects (watch, patch reply). */
+#define KUBE_ACCEPT_METADATA_LIST                                                                  \
+        "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
+#define KUBE_ACCEPT_METADATA                                                                       \
+        "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
+
+/* Constant, without a version in it: managedFields must not grow. */
+#define KUBE_FIELD_MANAGER "plimsoll-controller"
+
+/** kube_escape() - percent-encode a path segment or query value; owned by the caller */
+char *kube_escape(const char *text);

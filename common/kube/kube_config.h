@@ -1,0 +1,56 @@
+/*
+ * Where the API server is and who we are: the pod's service account or a kubeconfig file.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "base/error.h"
+#include "net/http_client.h"
+
+struct kube_config_options {
+        const char
+                *kubeconfig; /* --kubeconfig; NULL: in-cluster, $KUBECONFIG, then ~/.kube/config */
+        const char *context; /* --context; NULL: current-context */
+        const char *master;  /* --master: the server's URL, over what the file says */
+        const char *service_account_directory; /* NULL: the well-known one; tests set it */
+};
+
+struct kube_config;
+
+/**
+ * kube_config_load() - find and read the configuration
+ * Return: 0; negative errno with file, line and field in @err. Nothing is contacted.
+ */
+_must_check_ int kube_config_load(const struct kube_config_options *options,
+                                  struct kube_config **ret, struct error *err);
+void kube_config_free(struct kube_config *config);
+DEFINE_FREEP(struct kube_config, kube_config_free);
+
+/** kube_config_server() - "https://host:port[/path]", without a trailing slash */
+const char *kube_config_server(const struct kube_config *config);
+/** kube_config_namespace() - of the context or service account; "default" when unset */
+const char *kube_config_namespace(const struct kube_config *config);
+
+/* What a request carries now; borrowed from the config until the next call on it. */
+struct kube_credentials {
+        const char *bearer;     /* NULL: none */
+        const char *basic_auth; /* "user:password"; NULL: none */
+        struct http_tls tls;
+};
+
+/**
+ * kube_config_credentials() - current credentials
+ *
+ * Token files and CA are read again when their last reading is older than a minute; a failed
+ * re-reading keeps the old one. An exec plugin is run (with a deadline of 10 s, which the caller
+ * waits) when there is no credential yet or it has expired.
+ * Return: 0; negative errno when there is no usable credential, said in @err
+ */
+_must_check_ int kube_config_credentials(struct kube_config *config, int64_t now_mono_ms,
+                                         int64_t now_unix_ms, struct kube_credentials *ret,
+                                         struct error *err);
+/** kube_config_unauthorized() - the server said 401: read or run again at the next asking */
+void kube_config_unauthorized(struct kube_config *config);

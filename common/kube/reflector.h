@@ -1,0 +1,59 @@
+/*
+ * A reflector: list, then watch, and again list when the watch has been lost, so that its owner
+ * sees every object's present state in the end and is told when it disappears.
+ *
+ * Memory is that of one page of the list and one event. Deletions that happened while no watch was
+ * open are found by comparing a relist with the names (and uids) held.
+ */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/attributes.h"
+#include "codec/metrics.h"
+#include "kube/kube_api.h"
+
+struct reflector;
+
+enum reflector_event {
+        REFLECTOR_PRESENT, /* the object is there, new or changed */
+        REFLECTOR_DELETED, /* it is gone; @object is its last state, or only metadata.name,
+                              .namespace and .uid when a relist found it missing */
+};
+
+/** on_event: @object is borrowed for the call. Objects without metadata.name never arrive. */
+typedef void reflector_event_fn(void *userdata, enum reflector_event event, const json_t *object);
+/** on_synced: after every complete list (the first one and relists); @count objects are held */
+typedef void reflector_synced_fn(void *userdata, size_t count);
+
+struct reflector_spec {
+        const char *name;           /* for logs, metrics: "nodes"; static text */
+        const char *path;           /* "/api/v1/nodes" */
+        const char *field_selector; /* unencoded; may be NULL */
+        const char *label_selector; /* unencoded; may be NULL */
+        bool metadata_only;         /* PartialObjectMetadata */
+        size_t page_limit;          /* objects per list page; 0: 500 */
+        size_t max_objects;         /* more are an error, said once; 0: 100,000 */
+        /* Asked first, once, in place of the list when not NULL: a wider selector for the initial
+         * state (pods that are running already), whose objects arrive before the first sync. */
+        const char *initial_field_selector;
+        reflector_event_fn *on_event;
+        reflector_synced_fn *on_synced; /* may be NULL */
+        void *userdata;
+};
+
+/** reflector_new() - starts at once; strings of @spec are copied */
+struct reflector *reflector_new(struct loop *loop, struct kube_api *api, struct metrics *metrics,
+                                const struct reflector_spec *spec);
+void reflector_free(struct reflector *reflector);
+DEFINE_FREEP(struct reflector, reflector_free);
+
+bool reflector_is_synced(const struct reflector *reflector);
+
+/**
+ * reflector_trouble() - what keeps it from being current, for /readyz?verbose
+ * Return: "" when the watch is open, else for example "list: 403 nodes is forbidden: ..."
+ */
+const char *reflector_trouble(const struct reflector *reflector);

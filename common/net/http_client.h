@@ -1,0 +1,110 @@
+/*
+ * HTTP requests without waiting, the only user of libcurl. Everything happens on the loop's
+ * thread. No request is without a deadline and a ceiling on its body.
+ *
+ * Calls are spread over several curl multi handles by their host, because one handle slows down
+ * with its number of connections. Connections are kept alive; redirects are not followed; proxy
+ * variables of the environment are not looked at.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "base/error.h"
+#include "net/loop.h"
+
+struct http_client;
+struct http_call;
+
+struct http_client_options {
+        size_t shards;          /* curl multi handles; 0: one per 256 expected hosts */
+        size_t expected_hosts;  /* sizes shards and connection caches */
+        size_t max_in_flight;   /* further calls wait their turn; 0: 128 */
+        const char *user_agent; /* borrowed */
+};
+
+struct http_client *http_client_new(struct loop *loop, const struct http_client_options *options);
+/** http_client_free() - cancels what is under way, without callbacks */
+void http_client_free(struct http_client *client);
+DEFINE_FREEP(struct http_client, http_client_free);
+
+/*
+ * TLS of a peer. Strings are borrowed for the duration of http_start(); PEM blobs win over files.
+ * Without any CA the system's bundle is used (one file, no CApath: curl would parse it anew for
+ * every connection).
+ */
+struct http_tls {
+        const char *ca_file;
+        const char *ca_pem;
+        const char *cert_file, *key_file;
+        const char *cert_pem, *key_pem;
+        const char *server_name; /* verify (and ask) for this name instead of the URL's host */
+        bool is_insecure;        /* no verification at all */
+};
+
+/* Why there is no answer; also the `reason` label of metrics. */
+enum http_failure {
+        HTTP_OK, /* an answer came, whatever its status */
+        HTTP_DNS,
+        HTTP_CONNECT, /* refused or unreachable */
+        HTTP_TLS,
+        HTTP_TIMEOUT,
+        HTTP_RESET,     /* the connection broke off; a cut body too */
+        HTTP_TOO_LARGE, /* past max_body_bytes */
+        HTTP_PROTOCOL,  /* not HTTP, bad encoding */
+        HTTP_FAILURE_COUNT,
+};
+
+/** http_failure_name() - "ok", "dns", "connect", "tls", "timeout", "reset", "too_large", "protocol"
+ */
+const char *http_failure_name(enum http_failure failure);
+
+struct http_response {
+        enum http_failure failure;
+        int status;             /* 0 without an answer */
+        const char *body;       /* borrowed for the callback, NUL-terminated; "" when streamed */
+        size_t body_bytes;      /* also counts what on_data took */
+        int64_t retry_after_ms; /* of the Retry-After header in seconds; -1: none */
+        char content_type[96];  /* "" when absent */
+        int64_t duration_ms;    /* from start of the transfer to its end, without queueing */
+        struct error err;       /* what went wrong, unless failure is HTTP_OK */
+};
+
+/** on_done: called exactly once unless the call was cancelled; the call is gone afterwards */
+typedef void http_done_fn(void *userdata, const struct http_response *response);
+/** on_data: a piece of a 2xx body; returning false ends the call (HTTP_PROTOCOL) */
+typedef bool http_data_fn(void *userdata, const char *data, size_t len);
+
+struct http_request {
+        const char *method;         /* "GET", "PATCH", ... */
+        const char *url;            /* http or https */
+        const char *const *headers; /* "Name: value", NULL-terminated; may be NULL */
+        const char *body;           /* copied; may be NULL */
+        size_t body_bytes;
+        int64_t connect_timeout_ms; /* 0: 5 s */
+        int64_t timeout_ms;         /* whole transfer; must be > 0 */
+        int64_t idle_timeout_ms;    /* no byte for this long ends it; 0: off */
+        size_t max_body_bytes;      /* must be > 0 */
+        bool wants_gzip;       /* ask for gzip and unpack; the ceiling holds for the unpacked */
+        bool is_streaming_all; /* with on_data: stream non-2xx bodies too (default: kept as body) */
+        const char *basic_auth;     /* "user:password"; may be NULL */
+        const struct http_tls *tls; /* may be NULL */
+        /* The call's connections are shared only with calls of an equal pool (streams that stay
+         * open, such as watches, get one of their own); 0 is the common pool. */
+        unsigned pool;
+        http_data_fn *on_data; /* NULL: the body is collected */
+        http_done_fn *on_done;
+        void *userdata;
+};
+
+/**
+ * http_start() - begin; everything in @request is copied as needed
+ * Return: the call, borrowed, valid until on_done has been called or http_cancel(). Failures,
+ * even a malformed URL, arrive through on_done on a later turn of the loop.
+ */
+struct http_call *http_start(struct http_client *client, const struct http_request *request);
+/** http_cancel() - end without calling back */
+void http_cancel(struct http_call *call);

@@ -1,0 +1,69 @@
+/*
+ * An HTTP server, the only user of libmicrohttpd: a pool of worker threads, each with its own
+ * connections. The handler runs on a worker once the whole request is there.
+ *
+ * Every answer carries Content-Length (kube-scheduler opens a new connection after a chunked one).
+ * The idle timeout is above the 90 s of Go's client, which would otherwise meet half-closed
+ * connections. Request bodies have a ceiling (413) and reuse a buffer per connection.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+#include "base/attributes.h"
+#include "base/error.h"
+
+struct http_server;
+
+struct http_exchange {
+        /* The request; borrowed, valid until the reply has been sent. */
+        const char *method;
+        const char *path;  /* decoded, without the query */
+        const char *query; /* the value-less or last "name" of ?name=value: see http_query() */
+        const char *body;  /* 64 zero bytes follow it, so that a parser may overread; never NULL */
+        size_t body_bytes;
+        const char *content_type; /* "" when absent */
+        void *connection;         /* private to http_server.c */
+
+        /* The reply, filled by the handler; starts as 500 with no body. */
+        int status;
+        const char *reply_content_type; /* static string */
+        const struct iovec *reply;      /* pieces, in order; they may point into the request */
+        size_t reply_count;             /* 0: empty body */
+        /* Called when the reply has left (or the connection broke), on the worker's thread. */
+        void (*release)(void *userdata);
+        void *release_userdata;
+};
+
+/** http_query() - value of a query parameter, "" when it has none, NULL when it is absent */
+const char *http_query(const struct http_exchange *exchange, const char *name);
+
+typedef void http_handler_fn(void *userdata, struct http_exchange *exchange);
+
+struct http_server_options {
+        const char *bind_address; /* "127.0.0.1", "::", ...; NULL: every address, v4 and v6 */
+        uint16_t port;            /* 0: any free one, see http_server_port() */
+        unsigned threads;         /* workers, 1 to 64 */
+        size_t max_body_bytes;
+        unsigned max_connections; /* 0: 512 */
+        unsigned idle_timeout_s;  /* 0: 120 */
+        /* TLS, all paths or none; with client_ca_file the peer must show a certificate of it. */
+        const char *cert_file, *key_file, *client_ca_file;
+        http_handler_fn *handler;
+        void *userdata;
+};
+
+/**
+ * http_server_start() - listen and serve
+ * Return: 0; negative errno with the address and port in @err
+ */
+_must_check_ int http_server_start(const struct http_server_options *options,
+                                   struct http_server **ret, struct error *err);
+uint16_t http_server_port(const struct http_server *server);
+/** http_server_quiesce() - close the listening socket; open connections go on */
+void http_server_quiesce(struct http_server *server);
+/** http_server_stop() - wait at most @drain_ms for answers under way, then end; frees @server */
+void http_server_stop(struct http_server *server, int64_t drain_ms);

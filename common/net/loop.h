@@ -1,0 +1,61 @@
+/*
+ * The event loop: one thread, epoll, timers, and a way in for other threads. Everything that is
+ * handed to it runs on the thread that calls loop_run(). Callbacks may add and remove anything,
+ * themselves included. The time is read once per turn and given to all of that turn's callbacks.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "base/error.h"
+
+struct loop;
+
+/** loop_new() - also makes the epoll and wake-up descriptors; aborts when there are none left */
+struct loop *loop_new(void);
+/** loop_free() - every fd and timer must have been removed by its owner */
+void loop_free(struct loop *loop);
+DEFINE_FREEP(struct loop, loop_free);
+
+/** loop_run() - until loop_stop(); returns then */
+void loop_run(struct loop *loop);
+/** loop_stop() - after the present turn; any thread may call it */
+void loop_stop(struct loop *loop);
+
+/* The time of the present turn. */
+int64_t loop_now_mono_ms(const struct loop *loop);
+int64_t loop_now_unix_ms(const struct loop *loop);
+
+typedef void loop_fd_fn(void *userdata, int fd, uint32_t epoll_events);
+
+/**
+ * loop_fd_set() - watch @fd, or change what it is watched for
+ * @epoll_events: EPOLLIN, EPOLLOUT, ...; level-triggered
+ * The descriptor stays the caller's; it calls loop_fd_remove() before closing it.
+ */
+void loop_fd_set(struct loop *loop, int fd, uint32_t epoll_events, loop_fd_fn *fn, void *userdata);
+void loop_fd_remove(struct loop *loop, int fd);
+
+typedef void loop_timer_fn(void *userdata);
+
+/* Embedded in its owner; all zero is a timer that was never armed. */
+struct loop_timer {
+        loop_timer_fn *fn;
+        void *userdata;
+        int64_t due_mono_ms;
+        uint32_t heap_index; /* 1-based; 0: not armed */
+};
+
+/** loop_timer_arm() - call @fn once at @due_mono_ms (at once when that is past); re-arming moves it
+ */
+void loop_timer_arm(struct loop *loop, struct loop_timer *timer, int64_t due_mono_ms,
+                    loop_timer_fn *fn, void *userdata);
+void loop_timer_disarm(struct loop *loop, struct loop_timer *timer);
+static inline bool loop_timer_is_armed(const struct loop_timer *timer) {
+        return timer->heap_index != 0;
+}
+
+/** loop_post() - run @fn on the loop's thread soon; callable from any thread. Order is kept. */
+void loop_post(struct loop *loop, void (*fn)(void *userdata), void *userdata);
