@@ -1,0 +1,119 @@
+"""House rules that a compiler does not know: who may include whom, and functions we do not use.
+
+Prints one line per breach, `file:line: what`, and fails if there is any.
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+
+# room -> the rooms it may include, beside itself
+MAY_USE = {
+    "base": set(),
+    "codec": {"base"},
+    "net": {"base", "codec"},
+    "kube": {"base", "codec", "net"},
+    "policy": {"base", "codec"},
+    "controller": {"base", "codec", "net", "kube", "policy"},
+    "extender": {"base", "codec", "net", "kube", "policy"},
+}
+
+# library header -> the rooms that may see it
+LIBRARY_USERS = {
+    "curl/curl.h": {"net"},
+    "microhttpd.h": {"net"},
+    "yaml.h": {"codec"},
+}
+
+# Rooms that return errors and leave the telling to their callers.
+NEVER_LOG = {"base", "codec", "policy"}
+
+BANNED = {
+    r"\b(?:strtol|strtoul|strtoll|strtoull|atoi|atol|atof)\(": "use base/number.h",
+    r"\bv?sprintf\(": "use snprintf or base/buf.h",
+    r"\b(?:strcpy|strcat|strncpy|strtok)\(": "use base/buf.h or memcpy with a length",
+    r"\bsetlocale\(": "the decimal point is '.', always",
+    r"\b(?:localtime|gmtime|asctime|ctime)\(": "use base/timestamp.h",
+    r"\b(?:malloc|calloc|realloc|strdup|strndup|asprintf)\(": "use base/mem.h",
+}
+MAY_ALLOCATE = {"common/base/mem.c"}
+
+MARKS = re.compile(r"\b(?:TODO|FIXME|XXX|HACK)\b")
+INCLUDE = re.compile(r'#include [<"]([^>"]+)[>"]')
+LOG_CALL = re.compile(r"\blog_(?:debug|info|warn|error)\(")
+MAX_LINES = 800
+
+
+def room_of(path):
+    parts = path.parts
+    return parts[1] if parts[0] == "common" else parts[0]
+
+
+def without_comments(text):
+    """Blank out comments and string literals, keeping line numbers."""
+
+    def blank(match):
+        return re.sub(r"[^\n]", " ", match.group(0))
+
+    return re.sub(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', blank, text, flags=re.S)
+
+
+def check_include(room, included):
+    head = included.split("/")[0]
+    if head in MAY_USE and "/" in included:
+        if head != room and head not in MAY_USE[room]:
+            return f"{room} may not use {head} ({included})"
+    users = LIBRARY_USERS.get(included)
+    if users is not None and room not in users:
+        return f"only {', '.join(sorted(users))} may include {included}"
+    return None
+
+
+def check_file(path):
+    raw = (TOP / path).read_text(encoding="utf-8")
+    lines = without_comments(raw).split("\n")
+    for number, (line, raw_line) in enumerate(zip(lines, raw.split("\n")), 1):
+        if MARKS.search(raw_line):
+            yield number, "a mark for later without an owner"
+        if path.parts[0] == "tests":
+            continue
+        room = room_of(path)
+        include = INCLUDE.match(raw_line)
+        if include and (breach := check_include(room, include.group(1))):
+            yield number, breach
+        for pattern, instead in BANNED.items():
+            if "base/mem.h" in instead and str(path) in MAY_ALLOCATE:
+                continue
+            if re.search(pattern, line):
+                yield number, f"{line.strip()}: {instead}"
+        if re.search(r"\bexit\(", line) and path.name != "main.c":
+            yield number, "exit() belongs in main.c"
+        if room in NEVER_LOG and path.stem != "log" and LOG_CALL.search(line):
+            yield number, f"{room} returns errors; its caller logs"
+    if len(lines) > MAX_LINES:
+        yield MAX_LINES, f"{len(lines)} lines: split by idea"
+
+
+def main():
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard", "*.c", "*.h"],
+        cwd=TOP,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    paths = [pathlib.Path(p) for p in listed.stdout.split() if (TOP / p).exists()]
+    breaches = 0
+    for path in paths:
+        for number, what in check_file(path):
+            print(f"{path}:{number}: {what}")
+            breaches += 1
+    print(f"{len(paths)} files read, {breaches} breaches")
+    return 1 if breaches or not paths else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
