@@ -20,7 +20,7 @@
 
 /* Evaluates to the pointer and leaves NULL behind: the hand-off of something owned. */
 #define TAKE_PTR(ptr)                                                                              \
-        ({                                                                                         \
+        __extension__({                                                                            \
                 __auto_type take_ptr_place_ = &(ptr);                                              \
                 __auto_type take_ptr_value_ = *take_ptr_place_;                                    \
                 *take_ptr_place_ = NULL;                                                           \
