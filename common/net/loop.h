@@ -15,13 +15,15 @@ struct loop;
 
 /** loop_new() - also makes the epoll and wake-up descriptors; aborts when there are none left */
 struct loop *loop_new(void);
-/** loop_free() - every fd and timer must have been removed by its owner */
+/** loop_free() - every fd and timer must have been removed by its owner; posts that have not run
+ * are dropped */
 void loop_free(struct loop *loop);
 DEFINE_FREEP(struct loop, loop_free);
 
 /** loop_run() - until loop_stop(); returns then */
 void loop_run(struct loop *loop);
-/** loop_stop() - after the present turn; any thread may call it */
+/** loop_stop() - after the present turn; any thread may call it. Before loop_run(): it returns at
+ * once. */
 void loop_stop(struct loop *loop);
 
 /* The time of the present turn. */
@@ -32,7 +34,7 @@ typedef void loop_fd_fn(void *userdata, int fd, uint32_t epoll_events);
 
 /**
  * loop_fd_set() - watch @fd, or change what it is watched for
- * @epoll_events: EPOLLIN, EPOLLOUT, ...; level-triggered
+ * @epoll_events: EPOLLIN, EPOLLOUT, ...; level-triggered. EPOLLERR and EPOLLHUP always count.
  * The descriptor stays the caller's; it calls loop_fd_remove() before closing it.
  */
 void loop_fd_set(struct loop *loop, int fd, uint32_t epoll_events, loop_fd_fn *fn, void *userdata);
@@ -45,10 +47,15 @@ struct loop_timer {
         loop_timer_fn *fn;
         void *userdata;
         int64_t due_mono_ms;
+        uint64_t order;      /* private: timers of one due time run in the order of arming */
         uint32_t heap_index; /* 1-based; 0: not armed */
 };
 
-/** loop_timer_arm() - call @fn once at @due_mono_ms (at once when that is past); re-arming moves it
+/**
+ * loop_timer_arm() - call @fn once at @due_mono_ms; re-arming moves it
+ *
+ * When that is past it is called on the next turn, also from within a timer: a timer that re-arms
+ * itself for now holds up nobody else.
  */
 void loop_timer_arm(struct loop *loop, struct loop_timer *timer, int64_t due_mono_ms,
                     loop_timer_fn *fn, void *userdata);
