@@ -1,0 +1,144 @@
+/*
+ * Usage over trailing windows, for one node. Pure: the time is an argument, always of the monotonic
+ * clock, so that a step of the wall clock means nothing here.
+ *
+ * Every quantity (a *channel*: cpu, mem, ...) is a pair of sums, what was used and what there was:
+ *
+ *     counter   num += d(busy)       den += d(total)     between two scrapes
+ *     gauge     num += ratio * dt    den += dt           each scrape speaks for the time since the
+ *                                                        one before
+ *     avg_W  =  sum num / sum den over the trailing W
+ *
+ * so that counters give the exact ratio of differences and gauges the time-weighted mean. Steps
+ * are kept, not running totals: an absurd step is forgotten when it leaves the window, where it
+ * would spoil a running total's precision for good; and floats are then enough (relative error
+ * below 1e-6, annotations have five decimals).
+ *
+ * - A ring of cells per avg window. A cell takes scrapes until it spans `window_resolution_ms()`:
+ *   each scrape its own cell in 5 minutes at the usual 15 s, a minute in an hour, 5 minutes in
+ *   a day. The cell across the window's old edge counts by the share of its time that lies within.
+ *   So avg_5m equals linear interpolation between scrapes, and longer windows differ from it by
+ *   at most a quarter of a cell over the window (0.4 % in an hour, 0.09 % in a day).
+ * - A ring of peaks per max window: the largest 5-minute mean per bucket of the same resolution,
+ *   evaluated at every step. The bucket across the old edge counts in full, so that a peak is
+ *   forgotten at most one bucket late (1/60 of an hour, 1/288 of a day) and never early.
+ * - Quantile windows keep the last 5-minute mean of each bucket, nearest rank.
+ *
+ * A mean counts as a peak (or towards a quantile) only when at least half of its 5 minutes have
+ * data; until then it is published while it is current, and not remembered: 15 busy seconds after
+ * a start would otherwise stand as a "5-minute mean" for a day.
+ *
+ * Gaps: a gauge does not speak for more than the plan's gap_ms, a counter not for more than
+ * 5 minutes; time beyond is without data. A single scrape has no interval and publishes nothing.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "policy/metric_name.h"
+
+/* Channels are small numbers. The first METRIC_RESOURCE_COUNT are the resources; those that a
+ * policy will declare for itself (a GPU's utilisation) come behind. */
+enum { WINDOW_MAX_CHANNELS = 32 };
+
+enum { WINDOW_MEAN_MS = 5 * 60 * 1000 }; /* the mean that max and quantile windows look at */
+
+/* What one scrape adds, for the time since the step before. */
+struct window_step {
+        int64_t at_mono_ms;
+        uint32_t counters; /* channels (1u << channel) with num and den: used, and available */
+        uint32_t gauges;   /* channels with num alone: the ratio now */
+        double num[WINDOW_MAX_CHANNELS];
+        double den[WINDOW_MAX_CHANNELS];
+};
+
+/* Which windows are kept: compiled from the policy's queries, shared by all stores, immutable. */
+struct window_plan;
+
+/**
+ * window_plan_new() - lay out the windows that @queries need
+ * @scrape_interval_ms: > 0; a gauge's gap_ms is four of it, at least a minute
+ * Return: owned by the caller; must outlive the stores that use it
+ */
+struct window_plan *window_plan_new(const struct metric_query *queries, size_t query_count,
+                                    int64_t scrape_interval_ms);
+void window_plan_free(struct window_plan *plan);
+DEFINE_FREEP(struct window_plan, window_plan_free);
+
+/** window_plan_channels() - the channels that any query asks for, a bit each */
+uint32_t window_plan_channels(const struct window_plan *plan);
+/** window_bytes() - what one store takes, all in all: fixed, whatever is scraped */
+size_t window_bytes(const struct window_plan *plan);
+/** window_resolution_ms() - the width of a cell or bucket in a window of @window_ms */
+int64_t window_resolution_ms(int64_t window_ms);
+
+/* One node's windows. */
+struct window_store;
+
+/** window_store_new() - empty windows; @plan is borrowed */
+struct window_store *window_store_new(const struct window_plan *plan);
+void window_store_free(struct window_store *store);
+DEFINE_FREEP(struct window_store, window_store_free);
+
+/**
+ * window_store_replan() - the same history under another plan
+ *
+ * Windows that both plans have are kept as they are; new ones are filled from the closest one
+ * that the store has for the same channel. The old plan is no longer used by the result.
+ * @store: consumed
+ */
+struct window_store *window_store_replan(struct window_store *store,
+                                         const struct window_plan *plan);
+
+/**
+ * window_store_add() - account for one scrape
+ *
+ * A step not after the last one is ignored. So are, per channel, values that are not finite,
+ * negative, or of an interval longer than allowed; num above den is cut to den.
+ * Return: the channels for which the interval counted
+ */
+uint32_t window_store_add(struct window_store *store, const struct window_step *step);
+
+/**
+ * window_store_seed() - remember a peak that was known before this store began
+ *
+ * @ratio was published for @query @age_ms ago (negative counts as 0): it becomes a 5-minute mean of
+ * that moment in every max window of the channel that is as long as @query's or longer, and is
+ * forgotten with the window. Only max queries and avg_5m say something about 5-minute means; other
+ * queries, ages beyond the window and ratios that are negative or not finite change nothing.
+ * Return: true when a window took it
+ */
+bool window_store_seed(struct window_store *store, const struct metric_query *query, double ratio,
+                       int64_t age_ms, int64_t now_mono_ms);
+
+/** window_store_last_ms() - the time of the last step; false before the first */
+bool window_store_last_ms(const struct window_store *store, int64_t *ret_mono_ms);
+
+enum window_status {
+        WINDOW_KNOWN,
+        WINDOW_NOT_PLANNED, /* the plan has no such window */
+        WINDOW_NO_SCRAPE,   /* nothing yet */
+        WINDOW_ONE_SCRAPE,  /* an interval takes two */
+        WINDOW_NO_DATA,     /* scraped, but no interval within the window had usable values */
+        WINDOW_STALE,       /* the last scrape is older than the window */
+};
+
+/** window_status_text() - "only one scrape so far", for explain and --dry-run; constant */
+const char *window_status_text(enum window_status status);
+
+struct window_reading {
+        enum window_status status;
+        double ratio;    /* 0 unless WINDOW_KNOWN */
+        double fullness; /* share of the window's time that has data, [0, 1] */
+};
+
+/** window_read() - a window's value at @now_mono_ms, with what stands behind it */
+struct window_reading window_read(const struct window_store *store,
+                                  const struct metric_query *query, int64_t now_mono_ms);
+
+/** window_value() - window_read()'s ratio; false when nothing is known */
+_must_check_ bool window_value(const struct window_store *store, const struct metric_query *query,
+                               int64_t now_mono_ms, double *ret_ratio);
