@@ -1,0 +1,518 @@
+"""A small HTTP/1.1 server on raw asyncio transports, shared by the two synthetic peers.
+
+Why not a web framework: a peer that misbehaves on command has to own the bytes. It must be able to
+cut a body after N bytes, send one byte a second, or reset the connection; and it must be cheap
+enough to leave the machine to the programs under test.
+
+A handler is a plain function `handler(request)`. It answers at once or later (a watch, a hang) by
+calling `request.reply()` or `request.stream()`; the connection reads its next request when the
+answer is complete.
+"""
+
+import asyncio
+import email.utils
+import resource
+import socket
+import ssl
+import struct
+import time
+from http import HTTPStatus
+from urllib.parse import parse_qs, unquote, urlsplit
+
+MAX_HEAD_BYTES = 64 * 1024
+MAX_BODY_BYTES = 64 * 1024 * 1024
+CHUNK_BYTES = 256 * 1024
+# Go's net/http chunks every answer that does not fit its first buffer and whose length the handler
+# did not state; API servers and node_exporters therefore chunk nearly everything that matters.
+GO_BUFFER_BYTES = 2048
+
+REASONS = {status.value: status.phrase for status in HTTPStatus}
+
+
+def raise_fd_limit():
+    """Thousands of keep-alive peers need descriptors: lift the soft limit to the hard one."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+_date_cache = (0, b"")
+
+
+def http_date():
+    global _date_cache
+    now = int(time.time())
+    if _date_cache[0] != now:
+        _date_cache = (now, email.utils.formatdate(now, usegmt=True).encode())
+    return _date_cache[1]
+
+
+def frame(data):
+    """One HTTP chunk."""
+    return b"%x\r\n%b\r\n" % (len(data), data)
+
+
+class Shape:
+    """How the bytes of one answer leave the server.
+
+    cut_bytes      after this many body bytes the connection ends, by FIN or (reset) by RST
+    drip_s         the answer leaves `drip_bytes` at a time, one portion per `drip_s` seconds
+    drip_head      the head drips as well
+    delay_s        nothing leaves before this much time has passed
+    """
+
+    def __init__(
+        self, cut_bytes=None, reset=False, drip_s=None, drip_bytes=1, drip_head=False, delay_s=0
+    ):
+        self.cut_bytes = cut_bytes
+        self.reset = reset
+        self.drip_s = drip_s
+        self.drip_bytes = drip_bytes
+        self.drip_head = drip_head
+        self.delay_s = delay_s
+        self.queue = bytearray()
+        self.ended = None
+        self.timer = None
+
+    def feed(self, conn, data):
+        if self.cut_bytes is not None:
+            data = data[: self.cut_bytes]
+            self.cut_bytes -= len(data)
+        if self.drip_s is None and not self.delay_s:
+            conn.write(data)
+        else:
+            self.queue += data
+            if self.timer is None:
+                self._arm(conn, self.delay_s)
+        if self.cut_bytes == 0:
+            self.end(conn, conn.reset if self.reset else conn.close)
+
+    def end(self, conn, done):
+        """Call `done` when everything that was fed has left."""
+        if self.ended is not None:
+            return
+        self.ended = done
+        if not self.queue:
+            done()
+
+    def _arm(self, conn, after_s):
+        self.timer = asyncio.get_running_loop().call_later(after_s, self._tick, conn)
+
+    def _tick(self, conn):
+        self.timer = None
+        if conn.closed:
+            return
+        portion = len(self.queue) if self.drip_s is None else self.drip_bytes
+        conn.write(bytes(self.queue[:portion]))
+        del self.queue[:portion]
+        if self.queue:
+            self._arm(conn, self.drip_s or 0)
+        elif self.ended:
+            self.ended()
+
+
+class Request:
+    __slots__ = (
+        "method",
+        "target",
+        "path",
+        "headers",
+        "body",
+        "conn",
+        "at_unix",
+        "shape",
+        "status",
+        "sent_bytes",
+        "info",
+        "on_abandon",
+        "_query",
+        "_raw_query",
+        "started",
+    )
+
+    def __init__(self, method, target, headers, conn):
+        self.method = method
+        self.target = target
+        parts = urlsplit(target)
+        self.path = unquote(parts.path) if "%" in parts.path else parts.path
+        self._raw_query = parts.query
+        self._query = None
+        self.headers = headers
+        self.body = b""
+        self.conn = conn
+        self.at_unix = time.time()
+        self.shape = None
+        self.status = 0
+        self.sent_bytes = 0
+        self.info = None
+        self.on_abandon = None
+        self.started = False
+
+    @property
+    def query(self):
+        """Decoded parameters: name -> list of values."""
+        if self._query is None:
+            self._query = parse_qs(self._raw_query, keep_blank_values=True)
+        return self._query
+
+    def param(self, name, default=None):
+        values = self.query.get(name)
+        return values[0] if values else default
+
+    def _head(self, status, content_type, headers, length):
+        self.started = True
+        self.status = status
+        lines = [
+            b"HTTP/1.1 %d %b\r\n" % (status, REASONS.get(status, "Unknown").encode()),
+            b"Content-Type: %b\r\nDate: %b\r\n" % (content_type.encode(), http_date()),
+        ]
+        for name, value in headers:
+            lines.append(f"{name}: {value}\r\n".encode())
+        if length is None:
+            lines.append(b"Transfer-Encoding: chunked\r\n")
+        else:
+            lines.append(b"Content-Length: %d\r\n" % length)
+        if not self.conn.keep_alive:
+            lines.append(b"Connection: close\r\n")
+        lines.append(b"\r\n")
+        return b"".join(lines)
+
+    def reply(self, status, body=b"", content_type="application/json", headers=(), chunked=None):
+        """Send a whole answer. Returns once it is handed to the transport (or to the shape)."""
+        if self.conn.closed:
+            return
+        if chunked is None:
+            chunked = len(body) > GO_BUFFER_BYTES
+        chunked = chunked and self.conn.http_1_1
+        head = self._head(status, content_type, headers, None if chunked else len(body))
+        if self.method == "HEAD":
+            body = b""
+        elif chunked:
+            pieces = [frame(body[at : at + CHUNK_BYTES]) for at in range(0, len(body), CHUNK_BYTES)]
+            body = b"".join(pieces) + b"0\r\n\r\n"
+        self.sent_bytes = len(head) + len(body)
+        self._send_all(head, body)
+
+    def reply_raw(self, data, close=True):
+        """Send bytes that need not be HTTP at all."""
+        if self.conn.closed:
+            return
+        self.started = True
+        self.sent_bytes = len(data)
+        self.conn.keep_alive = self.conn.keep_alive and not close
+        self._send_all(b"", data)
+
+    def _send_all(self, head, body):
+        conn = self.conn
+        if self.shape is None:
+            conn.write(head + body if len(body) < 65536 else head)
+            if len(body) >= 65536:
+                conn.write(body)
+            conn.finished(self)
+            return
+        if self.shape.drip_head or self.shape.delay_s:
+            self.shape.feed(conn, head)
+        else:
+            conn.write(head)
+        self.shape.feed(conn, body)
+        self.shape.end(conn, lambda: conn.finished(self))
+
+    def stream(self, status=200, content_type="application/json", headers=()):
+        """Begin a chunked answer of unknown length."""
+        head = self._head(status, content_type, headers, None)
+        self.conn.write(head)
+        self.sent_bytes = len(head)
+        return Stream(self)
+
+
+class Stream:
+    """A chunked answer. `on_close` is called once, when the peer leaves or the stream ends."""
+
+    def __init__(self, request):
+        self.request = request
+        self.conn = request.conn
+        self.on_close = None
+        self.open = True
+        request.on_abandon = self._closed
+
+    def write(self, data):
+        self.write_framed(frame(data))
+
+    def write_framed(self, data):
+        """Bytes that already are whole chunks: shared among streams, framed only once."""
+        if not self.open:
+            return
+        self.request.sent_bytes += len(data)
+        if self.request.shape is None:
+            self.conn.write(data)
+        else:
+            self.request.shape.feed(self.conn, data)
+
+    def backlog_bytes(self):
+        return self.conn.transport.get_write_buffer_size() if self.open else 0
+
+    def finish(self):
+        if self.open:
+            self._closed()
+            self.conn.write(b"0\r\n\r\n")
+            self.conn.finished(self.request)
+
+    def cut(self, reset=False):
+        """End without the last chunk: a broken connection."""
+        if self.open:
+            self._closed()
+            self.conn.reset() if reset else self.conn.close()
+
+    def _closed(self):
+        if self.open:
+            self.open = False
+            if self.on_close:
+                self.on_close()
+
+
+class Connection(asyncio.Protocol):
+    def __init__(self, server):
+        self.server = server
+        self.transport = None
+        self.inbox = bytearray()
+        self.current = None
+        self.pending = None
+        self.keep_alive = True
+        self.http_1_1 = True
+        self.closed = False
+        self.muted = False
+        self.local_address = None
+        self.tls = None
+
+    def connection_made(self, transport):
+        self.transport = transport
+        self.local_address = transport.get_extra_info("sockname")[0]
+        self.tls = transport.get_extra_info("ssl_object")
+        self.server.connections.add(self)
+        self.server.accepted += 1
+        if self.server.on_connect:
+            self.server.on_connect(self)
+
+    def data_received(self, data):
+        self.server.received_bytes += len(data)
+        if self.muted:
+            return
+        self.inbox += data
+        if self.current is None:
+            self._next()
+
+    def connection_lost(self, exc):
+        self.closed = True
+        self.server.connections.discard(self)
+        request, self.current = self.current, None
+        if request and request.on_abandon:
+            request.on_abandon()
+        if request:
+            self.server.done(request, abandoned=True)
+
+    def write(self, data):
+        if not self.closed and data:
+            self.server.sent_bytes += len(data)
+            self.transport.write(data)
+
+    def close(self):
+        if not self.closed:
+            self.transport.close()
+
+    def reset(self):
+        """End with an RST instead of a FIN."""
+        if self.closed:
+            return
+        sock = self.transport.get_extra_info("socket")
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.transport.abort()
+
+    def finished(self, request):
+        if self.closed or self.current is not request:
+            return
+        self.current = None
+        self.server.done(request)
+        if not self.keep_alive:
+            self.close()
+        elif self.inbox:
+            asyncio.get_running_loop().call_soon(self._next)
+
+    def _bad(self, status):
+        self.keep_alive = False
+        self.inbox.clear()
+        self.muted = True
+        self.write(
+            b"HTTP/1.1 %d %b\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+            % (status, REASONS[status].encode())
+        )
+        self.close()
+
+    def _next(self):
+        if self.current is not None or self.closed:
+            return
+        if self.pending is None:
+            end = self.inbox.find(b"\r\n\r\n")
+            if end < 0:
+                if len(self.inbox) > MAX_HEAD_BYTES:
+                    self._bad(431)
+                return
+            head = bytes(self.inbox[:end]).decode("latin-1")
+            del self.inbox[: end + 4]
+            if not self._parse_head(head):
+                return
+        request, need = self.pending
+        if need is None:
+            body = self._take_chunked()
+            if body is None:
+                return
+        else:
+            if len(self.inbox) < need:
+                return
+            body = bytes(self.inbox[:need])
+            del self.inbox[:need]
+        request.body = body
+        self.pending = None
+        self.current = request
+        self.server.dispatch(request)
+
+    def _parse_head(self, head):
+        lines = head.split("\r\n")
+        try:
+            method, target, version = lines[0].split(" ")
+        except ValueError:
+            self._bad(400)
+            return False
+        headers = {}
+        for line in lines[1:]:
+            name, colon, value = line.partition(":")
+            if not colon or not name or name != name.strip():
+                self._bad(400)
+                return False
+            name = name.lower()
+            value = value.strip()
+            headers[name] = f"{headers[name]}, {value}" if name in headers else value
+        self.http_1_1 = version == "HTTP/1.1"
+        connection = headers.get("connection", "").lower()
+        self.keep_alive = "close" not in connection if self.http_1_1 else "keep-alive" in connection
+        if self.http_1_1 and "host" not in headers:
+            self._bad(400)
+            return False
+        if "chunked" in headers.get("transfer-encoding", "").lower():
+            need = None
+        else:
+            length = headers.get("content-length", "0")
+            if not length.isdigit():
+                self._bad(400)
+                return False
+            need = int(length)
+            if need > MAX_BODY_BYTES:
+                self._bad(413)
+                return False
+        if headers.get("expect", "").lower() == "100-continue" and need != 0:
+            self.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        self.pending = (Request(method, target, headers, self), need)
+        return True
+
+    def _take_chunked(self):
+        """The whole chunked body, or None while it is incomplete."""
+        at, body = 0, bytearray()
+        while True:
+            end = self.inbox.find(b"\r\n", at)
+            if end < 0:
+                break
+            try:
+                size = int(bytes(self.inbox[at:end]).split(b";")[0], 16)
+            except ValueError:
+                self._bad(400)
+                return None
+            start = end + 2
+            if len(self.inbox) < start + size + 2:
+                break
+            if size == 0:
+                del self.inbox[: start + 2]
+                return bytes(body)
+            body += self.inbox[start : start + size]
+            at = start + size + 2
+        if len(self.inbox) > MAX_BODY_BYTES:
+            self._bad(413)
+        return None
+
+
+class Server:
+    """Listens on one or more addresses and hands each request to `handler`.
+
+    on_connect(conn)          called before the first byte is read; may reset or mute the connection
+    on_done(request, abandoned)   called once per request, when its answer is complete or given up
+    """
+
+    def __init__(self, handler, on_connect=None, on_done=None):
+        self.handler = handler
+        self.on_connect = on_connect
+        self.on_done = on_done
+        self.connections = set()
+        self.listeners = []
+        self.accepted = 0
+        self.received_bytes = 0
+        self.sent_bytes = 0
+        self.held = None
+
+    async def listen(self, sock, tls=None):
+        """Serve on a bound socket; returns its port."""
+        loop = asyncio.get_running_loop()
+        self.listeners.append(
+            await loop.create_server(lambda: Connection(self), sock=sock, ssl=tls, backlog=4096)
+        )
+        return sock.getsockname()[1]
+
+    def dispatch(self, request):
+        if self.held is not None:
+            self.held.append(request)
+            return
+        try:
+            self.handler(request)
+        except Exception as error:
+            # A defect of the peer itself must never look like the misbehaviour a test asked for.
+            if not request.started:
+                text = f"the synthetic peer failed: {type(error).__name__}: {error}"
+                request.reply(599, text.encode(), "text/plain")
+            raise
+
+    def freeze(self):
+        """Accept and read, but answer nothing until thaw()."""
+        if self.held is None:
+            self.held = []
+
+    def thaw(self):
+        held, self.held = self.held, None
+        for request in held or ():
+            if not request.conn.closed:
+                self.dispatch(request)
+
+    def done(self, request, abandoned=False):
+        if self.on_done:
+            self.on_done(request, abandoned)
+
+
+def bound_socket(host, port, device=None):
+    """A listening socket; `device` ("lo") restricts a wildcard address to loopback traffic."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if family == socket.AF_INET6:
+        sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+    if device:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, device.encode())
+    sock.bind((host, port))
+    sock.setblocking(False)
+    return sock
+
+
+def server_tls(cert_file, key_file, client_ca_file=None):
+    """A TLS context that offers HTTP/1.1 only and, with a client CA, asks for certificates."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.load_cert_chain(cert_file, key_file)
+    context.set_alpn_protocols(["http/1.1"])
+    if client_ca_file:
+        context.load_verify_locations(client_ca_file)
+        context.verify_mode = ssl.CERT_OPTIONAL
+    return context

@@ -1,0 +1,15 @@
+"""A strict stand-in for the Kubernetes API server.
+
+    /usr/bin/python3 tests/integration/standin/main.py --nodes 5 --write-kubeconfig /tmp/kubeconfig
+
+It speaks list (pages, resourceVersion rules), watch (bookmarks, 410, selectors), merge patch with
+managedFields, PartialObjectMetadata and Tables, leases, pod binding and discovery as the real one
+does, so that kubectl works against it; and it misbehaves on command (faults.py, admin.py).
+
+When it is ready it prints one line of JSON:
+
+    {"url": "http://127.0.0.1:40123", "admin_url": "http://127.0.0.1:40124", "pid": 4711}
+
+What it does not have: server-side apply, protobuf and YAML bodies, HTTP/2, graceful deletion,
+admission, finalizers, schemas (unknown fields are stored).
+"""

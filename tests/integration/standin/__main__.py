@@ -1,0 +1,5 @@
+"""`python3 -m standin`, from tests/integration."""
+
+from .program import main
+
+main()

@@ -1,0 +1,556 @@
+"""The admin endpoints, on a port of their own that no fault, token or freeze touches.
+
+Bodies and answers are JSON. An unknown key in a body is an error, so that a typo in a test cannot
+silently test nothing.
+
+    GET    /standin/                 this text
+    GET    /standin/stats            requests by verb, resource, code and user agent; bytes; watches
+    POST   /standin/stats/reset
+    GET    /standin/requests         ?since=UNIX &verb= &resource= &agent=REGEX &limit=1000
+    GET    /standin/patches          ?name=NODE &since=UNIX: every patch with its body and time
+    GET    /standin/patches/summary  ?since=UNIX: per object: count, and the count per second
+    GET    /standin/watches          active watches
+
+    POST   /standin/faults           one rule (or a list); see faults.py
+    GET    /standin/faults           with hits
+    DELETE /standin/faults
+    POST   /standin/freeze           {seconds?}: accept and read, answer nothing
+    POST   /standin/thaw
+    POST   /standin/watches/cut      {reset?, resource?}: break all watches
+    POST   /standin/watches/finish   {resource?}: end them cleanly, as after timeoutSeconds
+    POST   /standin/watches/inject   {line | lines, resource?}: raw text into the streams
+    POST   /standin/compact          {watches: keep | cut (default) | expire}: old revisions get 410
+    POST   /standin/bookmarks        {on: bool} or {now: true}
+    POST   /standin/close            {}: close every idle API connection
+
+    POST   /standin/auth             {tokens: [{token, user, groups, rules}], certificates?, reset?}
+    POST   /standin/nodes            {count | names, prefix, start, first_address, labels,
+                                      annotations, cpus, memory_gib, images, addresses, ready}
+    POST   /standin/pods             {count, prefix, start, namespace, nodes?, phase, owner_kind,
+                                      labels, per_second?}; with `nodes` they are bound round robin
+    POST   /standin/bind             {nodes, prefix?, namespace?, count?, per_second?}
+    POST   /standin/phase            {phase, prefix?, namespace?}
+    POST   /standin/delete           {resource, names | prefix, count?}
+    POST   /standin/mutate           {per_second, seconds, nodes?, what: annotations | heartbeat,
+                                      keys?}: change nodes in the background
+    POST   /standin/objects          {resource, object}: store as it is, unvalidated
+    GET    /standin/objects          ?resource= &namespace= &name=: as stored
+    GET    /standin/jobs             background jobs: id, done, total, running
+    POST   /standin/jobs/stop        {}
+    POST   /standin/resources        {group, version, plural, kind, namespaced}: one more row
+"""
+
+import asyncio
+import json
+import random
+import re
+import time
+from collections import deque
+
+from . import fabricate, patch
+from .api import Api, bind
+from .registry import custom_resource
+from .store import dumps
+
+REQUESTS_MAX = 50_000
+PATCHES_MAX = 200_000
+
+
+class Journal:
+    """What was asked of the API server."""
+
+    def __init__(self):
+        self.reset()
+
+    def reset(self):
+        self.counts = {}
+        self.requests = deque(maxlen=REQUESTS_MAX)
+        self.patches = deque(maxlen=PATCHES_MAX)
+        self.since_unix = time.time()
+
+    def record(self, request, abandoned):
+        route = request.info
+        agent = request.headers.get("user-agent", "")
+        code = request.status
+        key = (route.verb, route.plural, route.subresource, code, agent)
+        self.counts[key] = self.counts.get(key, 0) + 1
+        row = (
+            request.at_unix,
+            route.verb,
+            route.plural,
+            route.namespace,
+            route.name,
+            code,
+            agent,
+            request.method,
+            request.target,
+            len(request.body),
+            request.sent_bytes,
+            time.time() - request.at_unix,
+            abandoned,
+        )
+        self.requests.append(row)
+        if route.verb == "patch":
+            media = request.headers.get("content-type", "")
+            self.patches.append(
+                (
+                    request.at_unix,
+                    route.plural,
+                    route.name,
+                    code,
+                    agent,
+                    media,
+                    request.target,
+                    request.body,
+                )
+            )
+
+
+_REQUEST_FIELDS = (
+    "at_unix",
+    "verb",
+    "resource",
+    "namespace",
+    "name",
+    "code",
+    "user_agent",
+    "method",
+    "target",
+    "request_bytes",
+    "response_bytes",
+    "duration_s",
+    "abandoned",
+)
+
+
+def _only(body, *known):
+    unknown = set(body) - set(known)
+    if unknown:
+        raise ValueError(f"unknown keys {sorted(unknown)}; known are {sorted(known)}")
+    return body
+
+
+class Admin:
+    def __init__(self, server, store, api, faults, journal):
+        self.server = server
+        self.store = store
+        self.api = api
+        self.faults = faults
+        self.journal = journal
+        self.jobs = []
+        self.thaw_timer = None
+
+    def handle(self, request):
+        path = request.path.rstrip("/")
+        name = path.removeprefix("/standin").strip("/").replace("/", "_")
+        handler = getattr(self, f"{request.method.lower()}_{name or 'index'}", None)
+        if not path.startswith("/standin") or handler is None:
+            request.reply(404, b'{"error":"no such admin endpoint; see GET /standin/"}\n')
+            return
+        try:
+            argument = request
+            if request.method == "POST":
+                argument = json.loads(request.body) if request.body else {}
+            answer = handler(argument)
+        except (ValueError, KeyError, TypeError, re.error) as error:
+            text = f"{type(error).__name__}: {error}"
+            request.reply(400, dumps({"error": text}) + b"\n")
+            return
+        if isinstance(answer, str):
+            request.reply(200, answer.encode(), "text/plain; charset=utf-8")
+        else:
+            request.reply(200, dumps(answer if answer is not None else {"ok": True}) + b"\n")
+
+    # -- looking -----------------------------------------------------------------------------
+
+    def get_index(self, _request):
+        return __doc__
+
+    def get_stats(self, _request):
+        rows = [
+            {
+                "verb": verb,
+                "resource": plural,
+                "subresource": sub,
+                "code": code,
+                "user_agent": agent,
+                "count": count,
+            }
+            for (verb, plural, sub, code, agent), count in sorted(self.journal.counts.items())
+        ]
+        return {
+            "since_unix": self.journal.since_unix,
+            "now_unix": time.time(),
+            "revision": str(self.store.revision),
+            "requests": rows,
+            "received_bytes": self.server.received_bytes,
+            "sent_bytes": self.server.sent_bytes,
+            "connections": len(self.server.connections),
+            "connections_accepted": self.server.accepted,
+            "watches": [w.describe() for w in self.store.watchers()],
+            "objects": {c.resource.plural: len(c.items) for c in self.store.collections.values()},
+            "frozen": self.store.frozen,
+            "cpu_s": time.process_time(),
+        }
+
+    def post_stats_reset(self, body):
+        _only(body)
+        self.journal.reset()
+        self.server.received_bytes = self.server.sent_bytes = self.server.accepted = 0
+
+    def get_requests(self, request):
+        since = float(request.param("since", "0"))
+        agent = re.compile(request.param("agent", ""))
+        verb, plural = request.param("verb"), request.param("resource")
+        rows = [
+            dict(zip(_REQUEST_FIELDS, row))
+            for row in self.journal.requests
+            if row[0] >= since
+            and verb in (None, row[1])
+            and plural in (None, row[2])
+            and agent.search(row[6])
+        ]
+        return rows[-int(request.param("limit", "1000")) :]
+
+    def get_patches(self, request):
+        since, name = float(request.param("since", "0")), request.param("name")
+        rows = []
+        for at, plural, target_name, code, agent, media, target, body in self.journal.patches:
+            if at < since or name not in (None, target_name):
+                continue
+            try:
+                shown = json.loads(body)
+            except ValueError:
+                shown = body.decode("utf-8", "replace")
+            rows.append(
+                {
+                    "at_unix": at,
+                    "resource": plural,
+                    "name": target_name,
+                    "code": code,
+                    "user_agent": agent,
+                    "content_type": media,
+                    "target": target,
+                    "bytes": len(body),
+                    "body": shown,
+                }
+            )
+        return rows
+
+    def get_patches_summary(self, request):
+        since = float(request.param("since", "0"))
+        per_object, per_second, codes = {}, {}, {}
+        for at, _, name, code, *_ in self.journal.patches:
+            if at >= since:
+                per_object[name] = per_object.get(name, 0) + 1
+                per_second[int(at)] = per_second.get(int(at), 0) + 1
+                codes[code] = codes.get(code, 0) + 1
+        counts = per_object.values()
+        return {
+            "total": sum(counts),
+            "objects": len(per_object),
+            "least": min(counts, default=0),
+            "most": max(counts, default=0),
+            "codes": codes,
+            "per_object": per_object,
+            "per_second": per_second,
+        }
+
+    def get_watches(self, _request):
+        return [w.describe() for w in self.store.watchers()]
+
+    # -- misbehaving -------------------------------------------------------------------------
+
+    def post_faults(self, body):
+        specs = body if isinstance(body, list) else [body]
+        return [self.faults.add(spec).describe() for spec in specs]
+
+    def get_faults(self, _request):
+        return [fault.describe() for fault in self.faults.rules]
+
+    def delete_faults(self, _request):
+        self.faults.clear()
+
+    def post_freeze(self, body):
+        _only(body, "seconds")
+        self.store.freeze()
+        self.server.freeze()
+        if self.thaw_timer:
+            self.thaw_timer.cancel()
+            self.thaw_timer = None
+        if "seconds" in body:
+            loop = asyncio.get_running_loop()
+            self.thaw_timer = loop.call_later(body["seconds"], self.post_thaw, {})
+
+    def post_thaw(self, body):
+        _only(body)
+        self.server.thaw()
+        self.store.thaw()
+
+    def _watchers(self, body):
+        return [
+            w
+            for w in self.store.watchers()
+            if body.get("resource") in (None, w.collection.resource.plural)
+        ]
+
+    def post_watches_cut(self, body):
+        _only(body, "reset", "resource")
+        watchers = self._watchers(body)
+        for watcher in watchers:
+            watcher.stream.cut(body.get("reset", False))
+        return {"watches": len(watchers)}
+
+    def post_watches_finish(self, body):
+        _only(body, "resource")
+        watchers = self._watchers(body)
+        for watcher in watchers:
+            watcher.finish()
+        return {"watches": len(watchers)}
+
+    def post_watches_inject(self, body):
+        _only(body, "line", "lines", "resource")
+        lines = body["lines"] if "lines" in body else [body["line"]]
+        watchers = self._watchers(body)
+        for watcher in watchers:
+            watcher.flush()
+            for line in lines:
+                watcher.stream.write(line.encode() + b"\n")
+        return {"watches": len(watchers)}
+
+    def post_compact(self, body):
+        _only(body, "watches")
+        mode = body.get("watches", "cut")
+        if mode not in ("keep", "cut", "expire"):
+            raise ValueError("watches must be keep, cut or expire")
+        self.store.compact()
+        watchers = self.store.watchers() if mode != "keep" else []
+        for watcher in watchers:
+            watcher.expire() if mode == "expire" else watcher.stream.cut()
+        return {"revision": str(self.store.revision), "watches": len(watchers)}
+
+    def post_bookmarks(self, body):
+        _only(body, "on", "now")
+        if "on" in body:
+            self.store.bookmarks_on = bool(body["on"])
+        if body.get("now"):
+            self.store.bookmark_all()
+
+    def post_close(self, body):
+        _only(body)
+        idle = [c for c in self.server.connections if c.current is None]
+        for conn in idle:
+            conn.close()
+        return {"connections": len(idle)}
+
+    def post_auth(self, body):
+        _only(body, "tokens", "certificates", "certificate_users", "reset")
+        auth = self.api.authenticator
+        if body.get("reset"):
+            auth.tokens.clear()
+            auth.certificate_users.clear()
+            auth.certificates = False
+        for row in body.get("tokens", ()):
+            auth.set_token(**_only(row, "token", "user", "groups", "rules"))
+        if "certificates" in body:
+            auth.certificates = bool(body["certificates"])
+
+    # -- bulk --------------------------------------------------------------------------------
+
+    def _put_new(self, resource_name, obj):
+        collection = self.store.named(resource_name)
+        Api.complete(collection.resource, obj)
+        return collection.put(obj)
+
+    def post_nodes(self, body):
+        shape = ("labels", "annotations", "cpus", "memory_gib", "images", "addresses", "ready")
+        _only(body, "count", "names", "prefix", "start", "first_address", *shape)
+        start = body.get("start", 0)
+        names = body.get("names")
+        if names is None:
+            prefix = body.get("prefix", "node-")
+            names = [f"{prefix}{start + i:04d}" for i in range(body["count"])]
+        first = body.get("first_address", "127.1.0.1")
+        now = patch.now_rfc3339()
+        wanted = {key: body[key] for key in shape if key in body}
+        rows = []
+        for i, name in enumerate(names):
+            address = fabricate.address_of(first, start + i) if first else None
+            self._put_new("nodes", fabricate.node(name, address, now=now, **wanted))
+            rows.append({"name": name, "address": address})
+        return rows
+
+    def _ensure_namespace(self, name):
+        if self.store.named("namespaces").get("", name) is None:
+            self._put_new("namespaces", {"metadata": {"name": name}})
+
+    def post_pods(self, body):
+        _only(
+            body,
+            *("count", "prefix", "start", "namespace", "nodes", "phase", "owner_kind"),
+            *("labels", "per_second"),
+        )
+        namespace = body.get("namespace", "default")
+        self._ensure_namespace(namespace)
+        prefix, start, nodes = body.get("prefix", "pod-"), body.get("start", 0), body.get("nodes")
+
+        def step(i):
+            obj = fabricate.pod(
+                f"{prefix}{start + i}",
+                namespace,
+                labels=body.get("labels"),
+                owner_kind=body.get("owner_kind", "ReplicaSet"),
+            )
+            version = self._put_new("pods", obj)
+            if nodes:
+                version = bind(self.store.named("pods"), version, nodes[i % len(nodes)])
+            if body.get("phase", "Pending") != "Pending":
+                self._set_phase(version, body["phase"])
+
+        return self._job("pods", step, body["count"], body.get("per_second"))
+
+    def _pods(self, body):
+        pods = self.store.named("pods")
+        return [
+            v
+            for v in pods.all()
+            if v.obj["metadata"]["name"].startswith(body.get("prefix", ""))
+            and body.get("namespace") in (None, v.obj["metadata"]["namespace"])
+        ]
+
+    def post_bind(self, body):
+        _only(body, "nodes", "prefix", "namespace", "count", "per_second")
+        waiting = [v for v in self._pods(body) if not v.obj["spec"].get("nodeName")]
+        waiting = waiting[: body.get("count", len(waiting))]
+        pods, nodes = self.store.named("pods"), body["nodes"]
+
+        def step(i):
+            metadata = waiting[i].obj["metadata"]
+            version = pods.get(metadata["namespace"], metadata["name"])
+            if version is not None and not version.obj["spec"].get("nodeName"):
+                bind(pods, version, nodes[i % len(nodes)])
+
+        return self._job("bind", step, len(waiting), body.get("per_second"))
+
+    def _set_phase(self, version, phase):
+        status = {**version.obj.get("status", {}), "phase": phase}
+        metadata = dict(version.obj["metadata"])
+        return self.store.named("pods").put({**version.obj, "metadata": metadata, "status": status})
+
+    def post_phase(self, body):
+        _only(body, "phase", "prefix", "namespace")
+        pods = self._pods(body)
+        for version in pods:
+            self._set_phase(version, body["phase"])
+        return {"pods": len(pods)}
+
+    def post_delete(self, body):
+        _only(body, "resource", "names", "prefix", "namespace", "count")
+        collection = self.store.named(body["resource"])
+        doomed = []
+        for namespace, name in list(collection.keys):
+            if "names" in body and name not in body["names"]:
+                continue
+            if name.startswith(body.get("prefix", "")):
+                if body.get("namespace") in (None, namespace):
+                    doomed.append((namespace, name))
+        doomed = doomed[: body.get("count", len(doomed))]
+        for key in doomed:
+            collection.remove(*key)
+        return {"deleted": len(doomed)}
+
+    def post_mutate(self, body):
+        _only(body, "per_second", "seconds", "nodes", "what", "keys")
+        nodes = self.store.named("nodes")
+        names = body.get("nodes") or [name for _, name in nodes.keys]
+        keys = body.get("keys", ["cpu_usage_avg_5m"])
+        what = body.get("what", "annotations")
+        if what not in ("annotations", "heartbeat"):
+            raise ValueError("what must be annotations or heartbeat")
+
+        def step(i):
+            version = nodes.get("", names[i % len(names)])
+            if version is None:
+                return
+            obj = version.obj
+            metadata = dict(obj["metadata"])
+            now = patch.now_rfc3339()
+            if what == "annotations":
+                values = {key: f"{random.random():.5f},{now}" for key in keys}
+                metadata["annotations"] = {**metadata.get("annotations", {}), **values}
+                nodes.put({**obj, "metadata": metadata})
+            else:
+                conditions = [{**c, "lastHeartbeatTime": now} for c in obj["status"]["conditions"]]
+                status = {**obj["status"], "conditions": conditions}
+                nodes.put({**obj, "metadata": metadata, "status": status})
+
+        total = int(body["per_second"] * body["seconds"])
+        return self._job("mutate", step, total, body["per_second"])
+
+    def post_objects(self, body):
+        _only(body, "resource", "object")
+        collection = self.store.named(body["resource"])
+        obj = dict(body["object"])
+        obj.pop("kind", None)
+        obj.pop("apiVersion", None)
+        metadata = dict(obj.pop("metadata"))
+        old = collection.get(metadata.get("namespace"), metadata["name"])
+        for key in ("uid", "creationTimestamp"):
+            if old is not None:
+                metadata.setdefault(key, old.obj["metadata"][key])
+        obj = {"metadata": metadata, **obj}
+        if old is None:
+            kept = {key: metadata[key] for key in ("uid", "creationTimestamp") if key in metadata}
+            status = obj.get("status")
+            Api.complete(collection.resource, obj)
+            metadata.update(kept)
+            if status is not None:
+                obj["status"] = status
+        return collection.put(obj).obj
+
+    def get_objects(self, request):
+        collection = self.store.named(request.param("resource", "nodes"))
+        name = request.param("name")
+        if name is None:
+            return [v.obj for v in collection.all()]
+        version = collection.get(request.param("namespace", ""), name)
+        return version.obj if version else {}
+
+    # -- background jobs ---------------------------------------------------------------------
+
+    def _job(self, kind, step, total, per_second):
+        """Run step(0..total-1) at once, or spread evenly at `per_second` in the background."""
+        job = {"id": len(self.jobs) + 1, "kind": kind, "done": 0, "total": total, "running": True}
+        self.jobs.append(job)
+        if per_second:
+            asyncio.get_running_loop().create_task(self._paced(job, step, per_second))
+        else:
+            for i in range(total):
+                step(i)
+            job.update(done=total, running=False)
+        return job
+
+    @staticmethod
+    async def _paced(job, step, per_second):
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        while job["running"] and job["done"] < job["total"]:
+            due = min(job["total"], int((loop.time() - began) * per_second) + 1)
+            while job["done"] < due:
+                step(job["done"])
+                job["done"] += 1
+            await asyncio.sleep(max(0.005, 1 / per_second))
+        job["running"] = False
+        job["took_s"] = loop.time() - began
+
+    def get_jobs(self, _request):
+        return self.jobs
+
+    def post_jobs_stop(self, body):
+        _only(body)
+        for job in self.jobs:
+            job["running"] = False
+
+    def post_resources(self, body):
+        _only(body, "group", "version", "plural", "kind", "namespaced", "status")
+        self.store.registry.add(custom_resource(**body))

@@ -1,0 +1,103 @@
+"""Who asks, and what they may do.
+
+With neither tokens nor client certificates configured everyone is let in, as behind
+`kubectl proxy`. Otherwise a request needs an accepted bearer token or a client certificate of our
+CA, and a user with rules may do only what the rules say; they have the form of RBAC's PolicyRule,
+so that a test can feed the rules of a ClusterRole from deploy/ as they stand.
+"""
+
+from dataclasses import dataclass
+
+from .errors import forbidden, unauthorized
+
+
+@dataclass
+class User:
+    name: str
+    groups: tuple = ()
+    rules: list = None
+
+
+ANYONE = User("system:anonymous", ("system:unauthenticated",))
+
+
+class Authenticator:
+    def __init__(self):
+        self.tokens = {}
+        self.certificate_users = {}
+        self.certificates = False
+
+    def set_token(self, token, user="test", groups=(), rules=None):
+        self.tokens[token] = User(user, tuple(groups), rules)
+
+    @property
+    def required(self):
+        return bool(self.tokens) or self.certificates
+
+    def user_of(self, request):
+        if not self.required:
+            return ANYONE
+        kind, _, token = request.headers.get("authorization", "").partition(" ")
+        if kind.lower() == "bearer":
+            user = self.tokens.get(token.strip())
+            if user is None:
+                raise unauthorized()
+            return user
+        user = self._certificate_user(request.conn)
+        if user is None:
+            raise unauthorized()
+        return user
+
+    def _certificate_user(self, conn):
+        if conn.tls is None:
+            return None
+        certificate = conn.tls.getpeercert()
+        if not certificate:
+            return None
+        name, groups = "", []
+        for ((key, value),) in certificate.get("subject", ()):
+            if key == "commonName":
+                name = value
+            elif key == "organizationName":
+                groups.append(value)
+        return self.certificate_users.get(name) or User(name, tuple(groups))
+
+
+def _listed(values, wanted):
+    return values is not None and ("*" in values or wanted in values)
+
+
+def authorize(user, verb, group, resource, subresource, namespace, name, path):
+    """Raise a 403 unless one of the user's rules allows it; no rules at all allow everything."""
+    if user.rules is None or "system:masters" in user.groups:
+        return
+    full = f"{resource}/{subresource}" if subresource else resource
+    for rule in user.rules:
+        if not _listed(rule.get("verbs"), verb):
+            continue
+        if not resource:
+            for allowed in rule.get("nonResourceURLs") or ():
+                if allowed == path or (allowed.endswith("*") and path.startswith(allowed[:-1])):
+                    return
+            continue
+        if not _listed(rule.get("apiGroups"), group):
+            continue
+        names = rule.get("resources") or ()
+        if not ("*" in names or full in names or (subresource and f"*/{subresource}" in names)):
+            continue
+        if rule.get("resourceNames") and name not in rule["resourceNames"]:
+            continue
+        return
+    if not resource:
+        raise forbidden(f'User "{user.name}" cannot {verb} path "{path}"', {})
+    qualified = f"{resource}.{group}" if group else resource
+    subject = f'{qualified} "{name}"' if name else qualified
+    place = f'in the namespace "{namespace}"' if namespace else "at the cluster scope"
+    details = {"name": name} if name else {}
+    if group:
+        details["group"] = group
+    raise forbidden(
+        f'{subject} is forbidden: User "{user.name}" cannot {verb} resource "{full}" '
+        f'in API group "{group}" {place}',
+        {**details, "kind": resource},
+    )

@@ -1,0 +1,159 @@
+"""Believable objects in bulk."""
+
+import ipaddress
+import random
+
+IMAGE_NAMES = ("app", "proxy", "sidecar", "batch", "cache", "agent", "gateway", "worker")
+
+
+def _images(count):
+    rng = random.Random(count)
+    images = []
+    for i in range(count):
+        name = f"registry.example.com/team-{i % 7}/{IMAGE_NAMES[i % len(IMAGE_NAMES)]}-{i}"
+        digest = "%064x" % rng.getrandbits(256)
+        images.append(
+            {
+                "names": [f"{name}@sha256:{digest}", f"{name}:v1.{i}"],
+                "sizeBytes": rng.randrange(5_000_000, 900_000_000),
+            }
+        )
+    return images
+
+
+_image_cache = {}
+
+CONDITIONS = (
+    ("MemoryPressure", "False", "KubeletHasSufficientMemory"),
+    ("DiskPressure", "False", "KubeletHasNoDiskPressure"),
+    ("PIDPressure", "False", "KubeletHasSufficientPID"),
+    ("Ready", "True", "KubeletReady"),
+)
+
+
+def address_of(first, index):
+    """The `index`-th address from `first` on, skipping those that end in .0 or .255."""
+    base = ipaddress.ip_address(first)
+    if base.version == 6:
+        return str(base + index)
+    offset = (int(base) & 0xFF) - 1 + index
+    return str(ipaddress.ip_address((int(base) & ~0xFF) + offset // 254 * 256 + offset % 254 + 1))
+
+
+def node(
+    name,
+    address=None,
+    labels=None,
+    annotations=None,
+    cpus=8,
+    memory_gib=32,
+    images=5,
+    addresses=None,
+    ready=True,
+    now="2026-01-01T00:00:00Z",
+):
+    """A Node as a kubelet of today reports it; `addresses` overrides the list of addresses."""
+    if images not in _image_cache:
+        _image_cache[images] = _images(images)
+    if addresses is None:
+        addresses = [{"type": "InternalIP", "address": address}] if address else []
+        addresses.append({"type": "Hostname", "address": name})
+    quantity = {
+        "cpu": str(cpus),
+        "ephemeral-storage": "101430960Ki",
+        "hugepages-2Mi": "0",
+        "memory": f"{memory_gib * 1024 * 1024}Ki",
+        "pods": "110",
+    }
+    metadata = {
+        "name": name,
+        "labels": {
+            "beta.kubernetes.io/arch": "amd64",
+            "kubernetes.io/arch": "amd64",
+            "kubernetes.io/hostname": name,
+            "kubernetes.io/os": "linux",
+            **(labels or {}),
+        },
+        "annotations": {
+            "node.alpha.kubernetes.io/ttl": "0",
+            "volumes.kubernetes.io/controller-managed-attach-detach": "true",
+            **(annotations or {}),
+        },
+    }
+    conditions = []
+    for kind, status, reason in CONDITIONS:
+        if kind == "Ready" and not ready:
+            status, reason = "False", "KubeletNotReady"
+        conditions.append(
+            {
+                "type": kind,
+                "status": status,
+                "lastHeartbeatTime": now,
+                "lastTransitionTime": now,
+                "reason": reason,
+                "message": reason,
+            }
+        )
+    return {
+        "metadata": metadata,
+        "spec": {"podCIDR": "10.244.0.0/24", "podCIDRs": ["10.244.0.0/24"]},
+        "status": {
+            "capacity": quantity,
+            "allocatable": quantity,
+            "conditions": conditions,
+            "addresses": addresses,
+            "daemonEndpoints": {"kubeletEndpoint": {"Port": 10250}},
+            "nodeInfo": {
+                "machineID": "0" * 32,
+                "systemUUID": "00000000-0000-0000-0000-000000000000",
+                "bootID": "00000000-0000-0000-0000-000000000000",
+                "kernelVersion": "6.1.0-32-amd64",
+                "osImage": "Debian GNU/Linux 12 (bookworm)",
+                "containerRuntimeVersion": "containerd://1.7.27",
+                "kubeletVersion": "v1.32.4",
+                "kubeProxyVersion": "v1.32.4",
+                "operatingSystem": "linux",
+                "architecture": "amd64",
+            },
+            "images": _image_cache[images],
+        },
+    }
+
+
+def pod(name, namespace="default", labels=None, owner_kind=None, owner_name=None, cpu="100m"):
+    """A Pod as a ReplicaSet (or `owner_kind`) makes it, waiting for a node."""
+    metadata = {"name": name, "namespace": namespace, "labels": labels or {"app": "web"}}
+    if owner_kind:
+        metadata["ownerReferences"] = [
+            {
+                "apiVersion": "apps/v1",
+                "kind": owner_kind,
+                "name": owner_name or f"{owner_kind.lower()}-1",
+                "uid": "00000000-0000-0000-0000-000000000001",
+                "controller": True,
+                "blockOwnerDeletion": True,
+            }
+        ]
+    return {
+        "metadata": metadata,
+        "spec": {
+            "containers": [
+                {
+                    "name": "app",
+                    "image": "registry.example.com/app:v1",
+                    "resources": {"requests": {"cpu": cpu, "memory": "128Mi"}},
+                    "terminationMessagePath": "/dev/termination-log",
+                    "terminationMessagePolicy": "File",
+                    "imagePullPolicy": "IfNotPresent",
+                }
+            ],
+            "restartPolicy": "Always",
+            "terminationGracePeriodSeconds": 30,
+            "dnsPolicy": "ClusterFirst",
+            "serviceAccountName": "default",
+            "schedulerName": "default-scheduler",
+            "priority": 0,
+            "preemptionPolicy": "PreemptLowerPriority",
+        },
+        "status": {"phase": "Pending", "qosClass": "Burstable"},
+    }

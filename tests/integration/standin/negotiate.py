@@ -1,0 +1,76 @@
+"""Accept headers: whole objects, PartialObjectMetadata or Tables, in the order of quality.
+
+As in the real server the first acceptable clause wins, and only then is it checked against the
+request: asking a list for `as=PartialObjectMetadata` is 406 even when a plain clause follows.
+"""
+
+from .errors import not_acceptable
+from .store import View
+
+_FORMS = {
+    "Table": "table",
+    "PartialObjectMetadata": "partial",
+    "PartialObjectMetadataList": "partial",
+}
+_cache = {}
+
+
+def _clauses(header):
+    clauses = []
+    for position, text in enumerate(header.split(",")):
+        media, *parameters = [part.strip() for part in text.split(";")]
+        values = {}
+        for parameter in parameters:
+            name, _, value = parameter.partition("=")
+            values[name.strip()] = value.strip().strip('"')
+        try:
+            quality = float(values.pop("q", "1"))
+        except ValueError:
+            quality = 0.0
+        clauses.append((-quality, position, media.lower(), values))
+    return [(media, values) for quality, _, media, values in sorted(clauses, key=lambda c: c[:2])]
+
+
+def negotiate(header, transforms=True):
+    """The chosen (as, version) of an Accept header; ("", "") is the plain object."""
+    if not header:
+        return "", ""
+    found = _cache.get((header, transforms))
+    if found is None:
+        found = _choose(header, transforms)
+        if len(_cache) < 1000:
+            _cache[(header, transforms)] = found
+    return found
+
+
+def _choose(header, transforms):
+    for media, values in _clauses(header):
+        if media not in ("application/json", "application/*", "*/*"):
+            continue
+        if values.get("stream", "watch") != "watch" or values.get("sv"):
+            continue
+        wanted = values.get("as", "")
+        if not wanted and not values.get("g") and not values.get("v"):
+            return "", ""
+        known = wanted in _FORMS and values.get("g") == "meta.k8s.io"
+        if transforms and known and values.get("v") in ("v1", "v1beta1"):
+            return wanted, values["v"]
+    raise not_acceptable()
+
+
+def view_for(resource, header, is_list, include="Metadata"):
+    """The View that this request asked for. A watch shows single objects."""
+    wanted, version = negotiate(header)
+    if not wanted:
+        return View(resource)
+    if wanted == "PartialObjectMetadata" and is_list:
+        raise not_acceptable(
+            "you requested PartialObjectMetadata, but the requested object is a list "
+            f"(*{resource.group or 'core'}.{resource.list_kind})"
+        )
+    if wanted == "PartialObjectMetadataList" and not is_list:
+        raise not_acceptable(
+            "you requested PartialObjectMetadataList, but the requested object is not a list "
+            f"(*{resource.group or 'core'}.{resource.kind})"
+        )
+    return View(resource, _FORMS[wanted], version, include)

@@ -1,0 +1,225 @@
+"""Patches and field ownership.
+
+A patch returns a new object that shares whatever it did not touch with the old one.
+"""
+
+import json
+from datetime import datetime, timezone
+
+from .errors import ApiError, bad_request
+
+MERGE = "application/merge-patch+json"
+STRATEGIC = "application/strategic-merge-patch+json"
+JSON = "application/json-patch+json"
+APPLY = "application/apply-patch+yaml"
+MAX_UPDATE_MANAGERS = 10
+
+# Lists that strategic merge treats as maps: field -> the key of an element.
+_MERGE_KEYS = {
+    "conditions": "type",
+    "addresses": "type",
+    "taints": "key",
+    "containers": "name",
+    "initContainers": "name",
+    "env": "name",
+    "volumes": "name",
+    "ownerReferences": "uid",
+}
+
+
+def now_rfc3339():
+    return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def now_micro():
+    return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def merge(target, change, strategic=False):
+    """RFC 7386, and its strategic variant for the lists named above."""
+    if not isinstance(change, dict):
+        return change
+    out = dict(target) if isinstance(target, dict) else {}
+    for key, value in change.items():
+        if value is None:
+            out.pop(key, None)
+        elif strategic and isinstance(value, list) and key in _MERGE_KEYS:
+            out[key] = _merge_list(out.get(key) or [], value, _MERGE_KEYS[key])
+        elif strategic and key.startswith("$"):
+            out.pop(key, None)
+        else:
+            out[key] = merge(out.get(key), value, strategic)
+    return out
+
+
+def _merge_list(old, new, key):
+    merged = {item.get(key): item for item in old}
+    for item in new:
+        if item.get("$patch") == "delete":
+            merged.pop(item.get(key), None)
+        else:
+            merged[item.get(key)] = merge(merged.get(item.get(key)), item, True)
+    return list(merged.values())
+
+
+def _resolve(document, pointer):
+    """The container of an RFC 6901 pointer and the last token."""
+    tokens = [t.replace("~1", "/").replace("~0", "~") for t in pointer.split("/")[1:]]
+    for token in tokens[:-1]:
+        try:
+            document = document[int(token) if isinstance(document, list) else token]
+        except (KeyError, IndexError, ValueError, TypeError):
+            raise _unprocessable(f"doc is missing path: {pointer}: missing value") from None
+    return document, tokens[-1]
+
+
+def _unprocessable(message):
+    return ApiError(422, "Invalid", f"the server rejected our request: {message}")
+
+
+def apply_json_patch(obj, operations):
+    """RFC 6902: add, remove, replace and test."""
+    document = json.loads(json.dumps(obj))
+    if not isinstance(operations, list):
+        raise bad_request("error decoding patch: not a list")
+    for operation in operations:
+        kind, pointer = operation.get("op"), operation.get("path", "")
+        place, token = _resolve(document, pointer)
+        if isinstance(place, list):
+            token = len(place) if token == "-" else int(token)
+            exists = 0 <= token < len(place)
+        elif isinstance(place, dict):
+            exists = token in place
+        else:
+            raise _unprocessable(f"doc is missing path: {pointer}: missing value")
+        if kind != "add" and not exists:
+            raise _unprocessable(f"{kind} operation does not apply: missing path {pointer}")
+        if kind == "add" and isinstance(place, list):
+            place.insert(token, operation.get("value"))
+        elif kind in ("add", "replace"):
+            place[token] = operation.get("value")
+        elif kind == "remove":
+            del place[token]
+        elif kind == "test":
+            if place[token] != operation.get("value"):
+                raise _unprocessable(f"testing path {pointer} failed")
+        else:
+            raise bad_request(f"error decoding patch: operation {kind!r}")
+    return document
+
+
+def field_set(value):
+    """The FieldsV1 tree of everything that `value` sets; lists are leaves."""
+    if not isinstance(value, dict):
+        return {}
+    tree = {f"f:{key}": field_set(child) for key, child in value.items()}
+    if tree and all(not isinstance(child, dict) for child in value.values()):
+        tree["."] = {}
+    return tree
+
+
+def _changes(old, new):
+    """(tree of fields that were set or changed, tree of fields that are gone)."""
+    changed, gone = {}, {}
+    for key, value in new.items():
+        if key not in old:
+            changed[f"f:{key}"] = field_set(value)
+        elif old[key] is not value and old[key] != value:
+            if isinstance(value, dict) and isinstance(old[key], dict):
+                inner_changed, inner_gone = _changes(old[key], value)
+                if inner_changed:
+                    changed[f"f:{key}"] = inner_changed
+                if inner_gone:
+                    gone[f"f:{key}"] = inner_gone
+            else:
+                changed[f"f:{key}"] = {}
+    for key in old:
+        if key not in new:
+            gone[f"f:{key}"] = {}
+    return changed, gone
+
+
+def _union(a, b):
+    out = dict(a)
+    for key, child in b.items():
+        out[key] = _union(out.get(key, {}), child) if child else out.get(key, {})
+    return out
+
+
+def _without(tree, taken):
+    out = {}
+    for key, child in tree.items():
+        if key not in taken:
+            out[key] = child
+        elif taken[key] and child:
+            rest = _without(child, taken[key])
+            if any(name != "." for name in rest):
+                out[key] = rest
+    return out
+
+
+# What the server itself writes is owned by nobody.
+_UNOWNED = {
+    "name",
+    "namespace",
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "managedFields",
+    "selfLink",
+}
+
+
+def _ownable(obj):
+    metadata = {k: v for k, v in obj.get("metadata", {}).items() if k not in _UNOWNED}
+    return {**obj, "metadata": metadata}
+
+
+def own(old, new, manager, api_version, subresource="", operation="Update"):
+    """Set new["metadata"]["managedFields"] as the server does for a write by `manager`.
+
+    One entry per (manager, operation, apiVersion, subresource); what a manager changes is taken from
+    the others; beyond ten updating managers the oldest are merged.
+    """
+    changed, gone = _changes(_ownable(old) if old else {}, _ownable(new))
+    entries = list((old or {}).get("metadata", {}).get("managedFields") or ())
+    if not changed and not gone:
+        new["metadata"]["managedFields"] = entries
+        return
+    identity = (manager, operation, api_version, subresource)
+    kept, mine = [], {}
+    for entry in entries:
+        if (
+            entry["manager"],
+            entry["operation"],
+            entry["apiVersion"],
+            entry.get("subresource", ""),
+        ) == identity:
+            mine = _without(entry["fieldsV1"], gone)
+            continue
+        fields = _without(_without(entry["fieldsV1"], changed), gone)
+        if fields:
+            kept.append({**entry, "fieldsV1": fields} if fields != entry["fieldsV1"] else entry)
+    mine = _union(mine, changed)
+    if mine:
+        entry = {
+            "manager": manager,
+            "operation": operation,
+            "apiVersion": api_version,
+            "time": now_rfc3339(),
+            "fieldsType": "FieldsV1",
+            "fieldsV1": mine,
+        }
+        if subresource:
+            entry["subresource"] = subresource
+        kept.append(entry)
+    updates = [e for e in kept if e["operation"] == "Update"]
+    if len(updates) > MAX_UPDATE_MANAGERS:
+        oldest = sorted(updates, key=lambda e: e["time"])[: len(updates) - MAX_UPDATE_MANAGERS + 1]
+        fields = {}
+        for entry in oldest:
+            fields = _union(fields, entry["fieldsV1"])
+        kept = [e for e in kept if not any(e is o for o in oldest)]
+        kept.insert(0, {**oldest[-1], "manager": "ancient-changes", "fieldsV1": fields})
+    new["metadata"]["managedFields"] = kept

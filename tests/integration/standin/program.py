@@ -1,0 +1,152 @@
+"""The program: options, listeners, the readiness line."""
+
+import argparse
+import asyncio
+import json
+import os
+import signal
+
+from httpd import Server, bound_socket, raise_fd_limit, server_tls
+
+from . import __doc__ as about
+from . import certs
+from .admin import Admin, Journal
+from .api import Api, route_of
+from .auth import Authenticator
+from .faults import Faults, act
+from .registry import Registry, custom_resource
+from .store import Store
+
+
+def parse_options(arguments=None):
+    parser = argparse.ArgumentParser(
+        prog="standin",
+        description=about,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("--host", default="127.0.0.1")
+    add("--port", type=int, default=0, help="of the API; 0 takes a free one")
+    add("--admin-port", type=int, default=0)
+    add("--nodes", type=int, default=0, help="create this many nodes, node-0000 on")
+    add("--first-address", default="127.1.0.1", help="InternalIP of the first node")
+    add("--images", type=int, default=5, help="container images listed per node (real: up to 50)")
+    add("--tls-dir", help="serve TLS with the certificates there, made if missing")
+    add("--client-certs", action="store_true", help="accept client certificates of that CA")
+    add("--token", action="append", default=[], metavar="TOKEN[=USER]", help="accept this token")
+    add("--history", type=int, default=20000, help="events that a watch can look back, a resource")
+    add("--first-revision", type=int, default=10000)
+    add("--bookmark-interval", type=float, default=60.0, metavar="SECONDS")
+    add("--watch-list", action="store_true", help="the WatchList gate: allow sendInitialEvents")
+    add("--write-kubeconfig", metavar="FILE")
+    add("--custom-resource", action="append", default=[], metavar="GROUP/VERSION/PLURAL/KIND")
+    return parser.parse_args(arguments)
+
+
+def kubeconfig(options, url):
+    cluster, user = {"server": url}, {}
+    if options.tls_dir:
+        directory = os.path.abspath(options.tls_dir)
+        cluster["certificate-authority"] = os.path.join(directory, "ca.crt")
+        if options.client_certs:
+            user["client-certificate"] = os.path.join(directory, "client.crt")
+            user["client-key"] = os.path.join(directory, "client.key")
+    if options.token:
+        user["token"] = options.token[0].partition("=")[0]
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "standin",
+        "clusters": [{"name": "standin", "cluster": cluster}],
+        "users": [{"name": "tester", "user": user}],
+        "contexts": [
+            {"name": "standin", "context": {"cluster": "standin", "user": "tester"}},
+        ],
+    }
+
+
+class StandIn:
+    """The parts, put together."""
+
+    def __init__(self, options):
+        self.options = options
+        registry = Registry()
+        for text in options.custom_resource:
+            group, version, plural, kind = text.split("/")
+            registry.add(custom_resource(group, version, plural, kind))
+        self.store = Store(registry, options.history, options.first_revision)
+        for resource in registry.rows.values():
+            self.store.of(resource)
+        authenticator = Authenticator()
+        authenticator.certificates = options.client_certs
+        for text in options.token:
+            token, _, user = text.partition("=")
+            authenticator.set_token(token, user or "test")
+        self.api = Api(self.store, authenticator, options)
+        self.faults = Faults()
+        self.journal = Journal()
+        self.server = Server(self.handle, on_done=self.journal.record)
+        self.admin = Admin(self.server, self.store, self.api, self.faults, self.journal)
+        self.admin_server = Server(self.admin.handle)
+        for name in ("default", "kube-system", "kube-public", "kube-node-lease"):
+            self.admin._ensure_namespace(name)
+        if options.nodes:
+            self.admin.post_nodes(
+                {
+                    "count": options.nodes,
+                    "first_address": options.first_address,
+                    "images": options.images,
+                }
+            )
+
+    def handle(self, request):
+        request.info = route_of(request)
+        fault = self.faults.take(request, request.info)
+        if fault is None:
+            self.api.handle(request)
+        else:
+            act(
+                fault,
+                request,
+                lambda shown=request: self.api.handle(shown),
+                self.api.refuse,
+            )
+
+    async def bookmarks(self):
+        while True:
+            await asyncio.sleep(self.options.bookmark_interval)
+            self.store.bookmark_all()
+
+    async def run(self):
+        options = self.options
+        loop = asyncio.get_running_loop()
+        stop = asyncio.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, stop.set)
+        tls = None
+        if options.tls_dir:
+            certs.make(options.tls_dir)
+            tls = server_tls(
+                os.path.join(options.tls_dir, "server.crt"),
+                os.path.join(options.tls_dir, "server.key"),
+                os.path.join(options.tls_dir, "ca.crt") if options.client_certs else None,
+            )
+        port = await self.server.listen(bound_socket(options.host, options.port), tls)
+        admin_port = await self.admin_server.listen(bound_socket("127.0.0.1", options.admin_port))
+        host = f"[{options.host}]" if ":" in options.host else options.host
+        url = f"{'https' if tls else 'http'}://{host}:{port}"
+        if options.write_kubeconfig:
+            with open(options.write_kubeconfig, "w", encoding="utf-8") as file:
+                json.dump(kubeconfig(options, url), file, indent=2)
+            os.chmod(options.write_kubeconfig, 0o600)
+        ready = {"url": url, "admin_url": f"http://127.0.0.1:{admin_port}", "pid": os.getpid()}
+        print(json.dumps(ready), flush=True)
+        ticking = loop.create_task(self.bookmarks())
+        await stop.wait()
+        ticking.cancel()
+
+
+def main(arguments=None):
+    raise_fd_limit()
+    options = parse_options(arguments)
+    asyncio.run(StandIn(options).run())
