@@ -1,0 +1,190 @@
+#include "codec/tree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/number.h"
+#include "codec/tree_builder.h"
+
+static bool begins_as_json(const char *text, size_t len) {
+        size_t i = 0;
+
+        while (i < len && strchr(" \t\r\n", text[i]) && text[i] != '\0')
+                i++;
+        return i < len && (text[i] == '{' || text[i] == '[');
+}
+
+static bool is_behind(struct tree_mark a, struct tree_mark b) {
+        return a.line != b.line ? a.line > b.line : a.column > b.column;
+}
+
+/*
+ * What begins with a bracket may be JSON, or YAML as in {period: 3m}. When it is neither, the
+ * reader that got further knows what was meant.
+ */
+static int read_bracketed(struct tree_builder *builder, const char *text, size_t len,
+                          struct error *err) {
+        struct error json_err = ERROR_NULL;
+        int r = tree_read_json(builder, text, len, &json_err);
+
+        if (r == -EINVAL) {
+                struct tree_mark json_failed_at = builder->failed_at;
+                bool is_cut_off = builder->is_cut_off;
+                tree_builder_done(builder);
+                tree_builder_init(builder);
+                r = tree_read_yaml(builder, text, len, err);
+                if (r == 0 || (is_behind(builder->failed_at, json_failed_at) && !is_cut_off))
+                        return r;
+                r = json_err.code;
+        }
+        if (r < 0 && err)
+                *err = json_err;
+        return r;
+}
+
+int tree_parse(const char *text, size_t len, struct tree **ret, struct error *err) {
+        _cleanup_(tree_builder_done) struct tree_builder builder = {0};
+
+        if (len > TREE_MAX_BYTES)
+                return error_set(err, E2BIG, "larger than %d bytes", TREE_MAX_BYTES);
+        tree_builder_init(&builder);
+        int r = begins_as_json(text, len) ? read_bracketed(&builder, text, len, err)
+                                          : tree_read_yaml(&builder, text, len, err);
+        if (r < 0)
+                return r;
+        *ret = tree_builder_take(&builder);
+        return 0;
+}
+
+/* The fewest digits that read back as @value. */
+static void format_real(double value, char text[static 32]) {
+        for (int digits = 15; digits <= 17; digits++) {
+                double again = 0;
+                (void)snprintf(text, 32, "%.*g", digits, value);
+                if (number_parse(text, strlen(text), &again) && again == value)
+                        return;
+        }
+}
+
+static int add_json(struct tree_builder *builder, const json_t *json, struct error *err) {
+        const struct tree_mark nowhere = {0};
+        char number[32];
+
+        switch (json_typeof(json)) {
+        case JSON_OBJECT: {
+                int r = tree_builder_begin(builder, TREE_MAP, nowhere, err);
+                /* jansson's iterators take no const; nothing is changed through this pointer. */
+                json_t *object = (json_t *)(uintptr_t)json;
+                for (void *i = json_object_iter(object); r == 0 && i;
+                     i = json_object_iter_next(object, i)) {
+                        const char *key = json_object_iter_key(i);
+                        r = tree_builder_key(builder, key, strlen(key), nowhere, err);
+                        if (r == 0)
+                                r = add_json(builder, json_object_iter_value(i), err);
+                }
+                if (r == 0)
+                        tree_builder_end(builder);
+                return r;
+        }
+        case JSON_ARRAY: {
+                int r = tree_builder_begin(builder, TREE_LIST, nowhere, err);
+                for (size_t i = 0; r == 0 && i < json_array_size(json); i++)
+                        r = add_json(builder, json_array_get(json, i), err);
+                if (r == 0)
+                        tree_builder_end(builder);
+                return r;
+        }
+        case JSON_STRING:
+                return tree_builder_scalar(builder, json_string_value(json),
+                                           json_string_length(json), true, nowhere, err);
+        case JSON_INTEGER:
+                (void)snprintf(number, sizeof(number), "%lld", (long long)json_integer_value(json));
+                break;
+        case JSON_REAL:
+                format_real(json_real_value(json), number);
+                break;
+        case JSON_TRUE:
+        case JSON_FALSE:
+                (void)snprintf(number, sizeof(number), json_is_true(json) ? "true" : "false");
+                break;
+        case JSON_NULL:
+                (void)snprintf(number, sizeof(number), "null");
+                break;
+        }
+        return tree_builder_scalar(builder, number, strlen(number), false, nowhere, err);
+}
+
+int tree_from_json(const json_t *json, struct tree **ret, struct error *err) {
+        _cleanup_(tree_builder_done) struct tree_builder builder;
+
+        tree_builder_init(&builder);
+        int r = add_json(&builder, json, err);
+        if (r < 0)
+                return r;
+        *ret = tree_builder_take(&builder);
+        return 0;
+}
+
+static void closep(int *fd) {
+        if (*fd >= 0)
+                (void)close(*fd);
+}
+
+int tree_load_file(const char *path, struct tree **ret, struct error *err) {
+        /* O_NONBLOCK: opening a FIFO must not wait for a writer. */
+        _cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        struct stat status;
+
+        if (fd < 0 || fstat(fd, &status) < 0)
+                return error_set(err, errno, "cannot open: %s", strerror(errno));
+        if (!S_ISREG(status.st_mode))
+                return error_set(err, EINVAL, "not a regular file");
+        if (status.st_size > TREE_MAX_BYTES)
+                return error_set(err, E2BIG, "larger than %d bytes", TREE_MAX_BYTES);
+
+        /* One byte more than allowed, so that a file which grows meanwhile is noticed. */
+        _cleanup_(freep) char *text = xmalloc(TREE_MAX_BYTES + 1);
+        size_t len = 0;
+        while (len < TREE_MAX_BYTES + 1) {
+                ssize_t n = read(fd, text + len, TREE_MAX_BYTES + 1 - len);
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n < 0)
+                        return error_set(err, errno, "cannot read: %s", strerror(errno));
+                if (n == 0)
+                        break;
+                len += (size_t)n;
+        }
+        return tree_parse(text, len, ret, err);
+}
+
+const struct tree_node *tree_get(const struct tree_node *map, const char *key) {
+        if (!map || map->kind != TREE_MAP)
+                return NULL;
+        for (size_t i = 0; i < map->count; i++)
+                if (strcmp(map->keys[i], key) == 0)
+                        return &map->items[i];
+        return NULL;
+}
+
+const char *tree_string(const struct tree_node *map, const char *key) {
+        const struct tree_node *node = tree_get(map, key);
+
+        return node && node->kind == TREE_SCALAR ? node->text : NULL;
+}
+
+bool tree_is_null(const struct tree_node *node) {
+        static const char *const words[] = {"", "~", "null", "Null", "NULL"};
+
+        if (!node || node->kind != TREE_SCALAR || node->is_quoted)
+                return false;
+        for (size_t i = 0; i < ARRAY_LEN(words); i++)
+                if (strcmp(node->text, words[i]) == 0)
+                        return true;
+        return false;
+}

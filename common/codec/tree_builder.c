@@ -1,0 +1,228 @@
+#include "codec/tree_builder.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdalign.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+enum { ARENA_CHUNK_BYTES = 8192 };
+
+struct arena_chunk {
+        struct arena_chunk *next;
+        size_t used, cap;
+        alignas(max_align_t) char data[];
+};
+
+struct tree {
+        struct tree_node root;
+        struct arena_chunk *chunks;
+};
+
+static void *arena_alloc(struct tree *tree, size_t bytes) {
+        size_t align = alignof(max_align_t);
+
+        bytes = (bytes + align - 1) / align * align;
+        struct arena_chunk *chunk = tree->chunks;
+        if (!chunk || chunk->cap - chunk->used < bytes) {
+                size_t cap = size_max(bytes, ARENA_CHUNK_BYTES);
+                chunk = xmalloc(sizeof(*chunk) + cap);
+                *chunk = (struct arena_chunk){.next = tree->chunks, .cap = cap};
+                tree->chunks = chunk;
+        }
+        void *place = chunk->data + chunk->used;
+        chunk->used += bytes;
+        return place;
+}
+
+static const char *arena_text(struct tree *tree, const char *text, size_t len) {
+        char *copy = arena_alloc(tree, len + 1);
+
+        if (len > 0)
+                memcpy(copy, text, len);
+        copy[len] = '\0';
+        return copy;
+}
+
+void tree_free(struct tree *tree) {
+        if (!tree)
+                return;
+        for (struct arena_chunk *chunk = tree->chunks, *next = NULL; chunk; chunk = next) {
+                next = chunk->next;
+                free(chunk);
+        }
+        free(tree);
+}
+
+const struct tree_node *tree_root(const struct tree *tree) {
+        return &tree->root;
+}
+
+void tree_builder_init(struct tree_builder *builder) {
+        *builder = (struct tree_builder){.tree = xcalloc(1, sizeof(struct tree))};
+}
+
+void tree_builder_done(struct tree_builder *builder) {
+        for (size_t i = 0; i < builder->depth; i++)
+                strmap_done(&builder->frames[i].seen);
+        free(builder->entries);
+        tree_free(builder->tree);
+        *builder = (struct tree_builder){0};
+}
+
+int tree_builder_fail(struct tree_builder *builder, int code, struct tree_mark at,
+                      struct error *err, const char *fmt, ...) {
+        char what[ERROR_MSG_MAX];
+        va_list args;
+
+        va_start(args, fmt);
+        (void)vsnprintf(what, sizeof(what), fmt, args);
+        va_end(args);
+        builder->failed_at = at;
+        if (at.line == 0)
+                return error_set(err, code, "%s", what);
+        return error_set(err, code, "line %u, column %u: %s", at.line, at.column, what);
+}
+
+static struct tree_frame *innermost(struct tree_builder *builder) {
+        return builder->depth > 0 ? &builder->frames[builder->depth - 1] : NULL;
+}
+
+bool tree_builder_wants_key(const struct tree_builder *builder) {
+        const struct tree_frame *frame = builder->depth > 0 ? &builder->frames[builder->depth - 1]
+                                                            : NULL;
+
+        return frame && frame->kind == TREE_MAP && !frame->key;
+}
+
+static void add_node(struct tree_builder *builder, struct tree_node node) {
+        struct tree_frame *frame = innermost(builder);
+
+        if (!frame) {
+                assert(!builder->has_root);
+                builder->tree->root = node;
+                builder->has_root = true;
+                return;
+        }
+        assert(!tree_builder_wants_key(builder));
+        mem_grow(&builder->entries, builder->entry_count, &builder->entry_cap);
+        builder->entries[builder->entry_count++] = (struct tree_entry){
+                .node = node,
+                .key = frame->key,
+                .key_line = frame->key_line,
+        };
+        frame->key = NULL;
+}
+
+static int count_node(struct tree_builder *builder, struct tree_mark at, struct error *err) {
+        if (builder->node_count >= TREE_MAX_NODES)
+                return tree_builder_fail(builder, E2BIG, at, err, "more than %d values",
+                                         TREE_MAX_NODES);
+        builder->node_count++;
+        return 0;
+}
+
+static int refuse_nul(struct tree_builder *builder, const char *text, size_t len,
+                      struct tree_mark at, struct error *err) {
+        if (len > 0 && memchr(text, '\0', len))
+                return tree_builder_fail(builder, EINVAL, at, err, "a NUL character in the text");
+        return 0;
+}
+
+int tree_builder_begin(struct tree_builder *builder, enum tree_kind kind, struct tree_mark at,
+                       struct error *err) {
+        int r = count_node(builder, at, err);
+
+        if (r < 0)
+                return r;
+        if (builder->depth == TREE_MAX_DEPTH)
+                return tree_builder_fail(builder, E2BIG, at, err, "nested deeper than %d levels",
+                                         TREE_MAX_DEPTH);
+        builder->frames[builder->depth++] = (struct tree_frame){
+                .kind = kind,
+                .at = at,
+                .first = builder->entry_count,
+        };
+        return 0;
+}
+
+void tree_builder_end(struct tree_builder *builder) {
+        struct tree_frame *frame = innermost(builder);
+        assert(frame && !frame->key);
+        size_t count = builder->entry_count - frame->first;
+        struct tree_node node = {
+                .kind = frame->kind,
+                .line = frame->at.line,
+                .column = frame->at.column,
+                .count = count,
+        };
+
+        if (count > 0) {
+                const struct tree_entry *entries = &builder->entries[frame->first];
+                struct tree_node *items = arena_alloc(builder->tree, count * sizeof(*items));
+                for (size_t i = 0; i < count; i++)
+                        items[i] = entries[i].node;
+                node.items = items;
+                if (frame->kind == TREE_MAP) {
+                        const char **keys = arena_alloc(builder->tree, count * sizeof(*keys));
+                        unsigned *lines = arena_alloc(builder->tree, count * sizeof(*lines));
+                        for (size_t i = 0; i < count; i++) {
+                                keys[i] = entries[i].key;
+                                lines[i] = entries[i].key_line;
+                        }
+                        node.keys = keys;
+                        node.key_lines = lines;
+                }
+        }
+        builder->entry_count = frame->first;
+        strmap_done(&frame->seen);
+        builder->depth--;
+        add_node(builder, node);
+}
+
+int tree_builder_key(struct tree_builder *builder, const char *text, size_t len,
+                     struct tree_mark at, struct error *err) {
+        struct tree_frame *frame = innermost(builder);
+        assert(tree_builder_wants_key(builder));
+        int r = refuse_nul(builder, text, len, at, err);
+
+        if (r < 0)
+                return r;
+        uintptr_t seen_line = (uintptr_t)strmap_put(&frame->seen, text, len,
+                                                    (void *)((uintptr_t)at.line + 1));
+        if (seen_line > 0)
+                return tree_builder_fail(builder, EINVAL, at, err,
+                                         "the key '%.*s' stands twice, first on line %u",
+                                         (int)size_min(len, 128), text, (unsigned)seen_line - 1);
+        frame->key = arena_text(builder->tree, text, len);
+        frame->key_line = at.line;
+        return 0;
+}
+
+int tree_builder_scalar(struct tree_builder *builder, const char *text, size_t len, bool is_quoted,
+                        struct tree_mark at, struct error *err) {
+        int r = count_node(builder, at, err);
+
+        if (r == 0)
+                r = refuse_nul(builder, text, len, at, err);
+        if (r < 0)
+                return r;
+        add_node(builder, (struct tree_node){
+                                  .kind = TREE_SCALAR,
+                                  .line = at.line,
+                                  .column = at.column,
+                                  .text = arena_text(builder->tree, text, len),
+                                  .text_len = len,
+                                  .is_quoted = is_quoted,
+                          });
+        return 0;
+}
+
+struct tree *tree_builder_take(struct tree_builder *builder) {
+        assert(builder->has_root && builder->depth == 0);
+        return TAKE_PTR(builder->tree);
+}

@@ -1,0 +1,74 @@
+/*
+ * Inside the tree module: what its three readers (YAML, JSON, API objects) build a tree with. The
+ * builder owns every rule that does not depend on the syntax: the ceilings, duplicate keys, NUL in
+ * text. A reader calls begin/end, key and scalar in document order.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/strmap.h"
+#include "codec/tree.h"
+
+/* A place in the document, both from 1; line 0 where there is none (API objects). */
+struct tree_mark {
+        unsigned line;
+        unsigned column;
+};
+
+struct tree_entry {
+        struct tree_node node;
+        const char *key;
+        unsigned key_line;
+};
+
+/* A list or map that has begun and not ended. */
+struct tree_frame {
+        enum tree_kind kind;
+        struct tree_mark at;
+        size_t first; /* its first child in entries */
+        const char *key;
+        unsigned key_line;
+        struct strmap seen; /* keys so far; the value is the line + 1 */
+};
+
+struct tree_builder {
+        struct tree *tree;
+        struct tree_frame frames[TREE_MAX_DEPTH];
+        size_t depth;
+        struct tree_entry *entries; /* children of all open frames, innermost last */
+        size_t entry_count, entry_cap;
+        size_t node_count;
+        bool has_root;
+        struct tree_mark failed_at; /* where tree_builder_fail() pointed */
+        bool is_cut_off;            /* the reader wanted more when the text ended */
+};
+
+void tree_builder_init(struct tree_builder *builder);
+void tree_builder_done(struct tree_builder *builder);
+
+/** tree_builder_fail() - error_set() with "line N, column N: " in front; remembers the place */
+int tree_builder_fail(struct tree_builder *builder, int code, struct tree_mark at,
+                      struct error *err, const char *fmt, ...) _printf_(5, 6);
+
+/** tree_builder_wants_key() - the innermost open container is a map that waits for a key */
+bool tree_builder_wants_key(const struct tree_builder *builder);
+
+/* Each returns 0, -EINVAL or -E2BIG. The text is copied. */
+_must_check_ int tree_builder_begin(struct tree_builder *builder, enum tree_kind kind,
+                                    struct tree_mark at, struct error *err);
+void tree_builder_end(struct tree_builder *builder);
+_must_check_ int tree_builder_key(struct tree_builder *builder, const char *text, size_t len,
+                                  struct tree_mark at, struct error *err);
+_must_check_ int tree_builder_scalar(struct tree_builder *builder, const char *text, size_t len,
+                                     bool is_quoted, struct tree_mark at, struct error *err);
+
+/** tree_builder_take() - the finished tree, owned by the caller; every container has ended */
+struct tree *tree_builder_take(struct tree_builder *builder);
+
+/* The readers. They leave what they built in @builder, for tree_builder_take(). */
+_must_check_ int tree_read_yaml(struct tree_builder *builder, const char *text, size_t len,
+                                struct error *err);
+_must_check_ int tree_read_json(struct tree_builder *builder, const char *text, size_t len,
+                                struct error *err);
