@@ -1,0 +1,61 @@
+#include "codec/json.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+int json_parse(const char *text, size_t len, json_t **ret, struct error *err) {
+        json_error_t cause;
+
+        if (len == 0)
+                return error_set(err, EINVAL, "line 1, column 1: no JSON value: the text is empty");
+        json_t *json = json_loadb(text, len, JSON_DECODE_ANY | JSON_ALLOW_NUL, &cause);
+        if (json) {
+                *ret = json;
+                return 0;
+        }
+        if (json_error_code(&cause) == json_error_out_of_memory)
+                mem_exhausted();
+        return error_set(err, EINVAL, "line %d, column %d: %s", cause.line, cause.column,
+                         cause.text);
+}
+
+static json_t *descend(const json_t *root, va_list keys) {
+        /* Borrowed as jansson lends: a const container lends values that are not. */
+        json_t *value = (json_t *)(uintptr_t)root;
+
+        for (const char *key; value && (key = va_arg(keys, const char *)) != NULL;)
+                value = json_object_get(value, key);
+        return value;
+}
+
+json_t *json_at(const json_t *root, ...) {
+        va_list keys;
+
+        va_start(keys, root);
+        json_t *value = descend(root, keys);
+        va_end(keys);
+        return value;
+}
+
+const char *json_string_at(const json_t *root, ...) {
+        va_list keys;
+
+        va_start(keys, root);
+        const json_t *value = descend(root, keys);
+        va_end(keys);
+        const char *text = json_string_value(value);
+        return text && strlen(text) == json_string_length(value) ? text : NULL;
+}
+
+json_int_t json_int_at(json_int_t fallback, const json_t *root, ...) {
+        va_list keys;
+
+        va_start(keys, root);
+        const json_t *value = descend(root, keys);
+        va_end(keys);
+        return json_is_integer(value) ? json_integer_value(value) : fallback;
+}
