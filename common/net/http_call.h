@@ -1,0 +1,103 @@
+/*
+ * One HTTP call, private to the client: a copy of the request, which outlives http_start() by
+ * the time in the queue; the translation to libcurl's options; what comes back. http_client.c
+ * decides when a call runs and when it ends, http_call.c what it says.
+ */
+#pragma once
+
+#include <curl/curl.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "base/buf.h"
+#include "net/http_client.h"
+#include "net/loop.h"
+
+/* A copy of struct http_tls, shared by consecutive calls that say the same. */
+struct http_tls_copy {
+        unsigned refs;
+        struct http_tls tls; /* strings owned */
+};
+
+/** http_tls_copy_get() - a reference to @last when that says the same as @tls, or a new copy */
+struct http_tls_copy *http_tls_copy_get(struct http_tls_copy *last, const struct http_tls *tls);
+void http_tls_copy_unref(struct http_tls_copy *copy);
+
+/* Body memory, handed from call to call: 5,000 bodies a period would tear the heap to pieces. */
+struct http_body_pool {
+        struct buf *bodies;
+        size_t len, cap;
+        size_t keep_count; /* more than so many, or larger than BODY_KEEP_BYTES, go back */
+};
+
+void http_body_pool_done(struct http_body_pool *pool);
+
+enum http_call_state {
+        HTTP_CALL_QUEUED,
+        HTTP_CALL_ACTIVE, /* its easy handle is in the shard's multi handle */
+        HTTP_CALL_DOOMED, /* cancelled while curl was running: goes when curl returns */
+        HTTP_CALL_DONE,   /* in its on_done */
+};
+
+struct http_pool;
+struct http_shard;
+
+struct http_call {
+        struct http_client *client;
+        struct http_pool *pool;
+        struct http_shard *shard;
+        struct http_call *prev, *next; /* in pool->queue or pool->active */
+        enum http_call_state state;
+
+        /* The request. */
+        char *method;
+        char *url;
+        struct curl_slist *headers;
+        struct curl_slist *connect_to;
+        char *body;
+        size_t body_bytes;
+        char *basic_auth;
+        struct http_tls_copy *tls;
+        int64_t connect_timeout_ms, timeout_ms, idle_timeout_ms;
+        size_t max_body_bytes;
+        bool wants_gzip, is_streaming_all;
+        bool is_malformed; /* fails before it starts */
+        http_data_fn *on_data;
+        http_done_fn *on_done;
+        void *userdata;
+
+        /* The transfer. */
+        CURL *easy;
+        struct http_body_pool *bodies;
+        struct loop_timer timer; /* the deadline or the idle limit, whichever is nearer */
+        int64_t started_mono_ms;
+        int64_t last_byte_mono_ms;
+        const struct loop *loop;
+        char curl_message[CURL_ERROR_SIZE];
+
+        /* The answer. */
+        struct buf received;
+        size_t received_bytes; /* decoded, on_data's included */
+        size_t header_bytes;
+        int64_t retry_after_ms;
+        bool is_too_large;
+        bool is_refused; /* by on_data */
+};
+
+/** http_call_new() - copy @request; @last_tls as in http_tls_copy_get() */
+struct http_call *http_call_new(const struct http_request *request, struct http_tls_copy *last_tls);
+void http_call_free(struct http_call *call);
+
+/** http_call_authority() - "host:port" part of @url and its length, 0 when there is none */
+size_t http_call_authority(const char *url, const char **ret_authority);
+
+/** http_call_configure() - set all of call->easy's options; CURLE_OK or why the call cannot be */
+CURLcode http_call_configure(struct http_call *call, const char *user_agent);
+
+/**
+ * http_call_result() - what on_done is told
+ * @code: of the transfer; call->easy is still there for questions
+ */
+void http_call_result(struct http_call *call, CURLcode code, struct http_response *ret_response);

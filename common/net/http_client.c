@@ -1,0 +1,453 @@
+#include "net/http_client.h"
+
+#include <assert.h>
+#include <curl/curl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/strmap.h"
+#include "net/http_call.h"
+
+enum {
+        DEFAULT_MAX_IN_FLIGHT = 128,
+        HOSTS_PER_SHARD = 256,
+        /* Hosts do not spread evenly: twice the mean, and then some for small numbers. */
+        CONNECTIONS_SPARE = 64,
+};
+
+struct http_shard {
+        struct http_client *client;
+        CURLM *multi;
+        struct loop_timer timer; /* what curl wants to be woken up for */
+};
+
+struct call_list {
+        struct http_call *first, *last;
+        size_t len;
+};
+
+struct http_pool {
+        struct http_pool *next;
+        unsigned number;
+        struct call_list queue;  /* first come, first served */
+        struct call_list active; /* at most max_in_flight */
+        struct http_shard *shards;
+        size_t shard_count;
+};
+
+struct http_client {
+        struct loop *loop;
+        char *user_agent;
+        size_t shards_wanted, expected_hosts, max_in_flight;
+        struct http_pool *pools;
+        struct loop_timer pump_timer;
+        struct http_body_pool bodies;
+        struct http_tls_copy *last_tls;
+        CURL **easies; /* idle handles */
+        size_t easies_len, easies_cap;
+        unsigned depth;      /* of callbacks into the user: the memory must stay */
+        bool is_inside_curl; /* curl must not be entered again */
+        bool has_doomed;     /* calls were cancelled while inside curl */
+        bool is_freed;
+};
+
+static void list_append(struct call_list *list, struct http_call *call) {
+        call->prev = list->last;
+        call->next = NULL;
+        if (list->last)
+                list->last->next = call;
+        else
+                list->first = call;
+        list->last = call;
+        list->len++;
+}
+
+static void list_remove(struct call_list *list, struct http_call *call) {
+        if (call->prev)
+                call->prev->next = call->next;
+        else
+                list->first = call->next;
+        if (call->next)
+                call->next->prev = call->prev;
+        else
+                list->last = call->prev;
+        call->prev = call->next = NULL;
+        list->len--;
+}
+
+/* Easy handles go round: making one costs as much as a scrape. */
+
+static CURL *take_easy(struct http_client *client) {
+        if (client->easies_len > 0)
+                return client->easies[--client->easies_len];
+
+        CURL *easy = curl_easy_init();
+        if (!easy)
+                mem_exhausted();
+        return easy;
+}
+
+static void give_back_easy(struct http_client *client, CURL *easy) {
+        if (client->easies_len >= client->max_in_flight) {
+                curl_easy_cleanup(easy);
+                return;
+        }
+        curl_easy_reset(easy);
+        mem_grow(&client->easies, client->easies_len, &client->easies_cap);
+        client->easies[client->easies_len++] = easy;
+}
+
+/* The end of a call */
+
+static void pump(void *userdata);
+
+static void pump_soon(struct http_client *client) {
+        if (!client->is_freed && !loop_timer_is_armed(&client->pump_timer))
+                loop_timer_arm(client->loop, &client->pump_timer, loop_now_mono_ms(client->loop),
+                               pump, client);
+}
+
+/* Takes an active call out of curl. Outside of curl only. */
+static void detach(struct http_call *call) {
+        struct http_client *client = call->client;
+
+        loop_timer_disarm(client->loop, &call->timer);
+        (void)curl_multi_remove_handle(call->shard->multi, call->easy);
+        give_back_easy(client, TAKE_PTR(call->easy));
+        list_remove(&call->pool->active, call);
+        if (call->pool->queue.len > 0)
+                pump_soon(client);
+}
+
+static void destroy(struct http_client *client) {
+        while (client->pools) {
+                struct http_pool *pool = client->pools;
+                client->pools = pool->next;
+                for (size_t i = 0; i < pool->shard_count; i++) {
+                        (void)curl_multi_cleanup(pool->shards[i].multi);
+                        loop_timer_disarm(client->loop, &pool->shards[i].timer);
+                }
+                free(pool->shards);
+                free(pool);
+        }
+        while (client->easies_len > 0)
+                curl_easy_cleanup(client->easies[--client->easies_len]);
+        free(client->easies);
+        http_body_pool_done(&client->bodies);
+        http_tls_copy_unref(client->last_tls);
+        free(client->user_agent);
+        free(client);
+}
+
+/* Calls into the user may free the client; the outermost frame then does the work. */
+static void enter(struct http_client *client) {
+        client->depth++;
+}
+
+static void leave(struct http_client *client) {
+        if (--client->depth == 0 && client->is_freed)
+                destroy(client);
+}
+
+static void finish(struct http_call *call, CURLcode code) {
+        struct http_client *client = call->client;
+        struct http_response response;
+
+        http_call_result(call, code, &response);
+        if (call->state == HTTP_CALL_ACTIVE)
+                detach(call);
+        call->state = HTTP_CALL_DONE;
+        enter(client);
+        call->on_done(call->userdata, &response);
+        http_call_free(call);
+        leave(client);
+}
+
+static void remove_doomed(struct http_client *client) {
+        for (struct http_pool *pool = client->pools; pool; pool = pool->next) {
+                struct http_call *next = NULL;
+                for (struct http_call *call = pool->active.first; call; call = next) {
+                        next = call->next;
+                        if (call->state == HTTP_CALL_DOOMED) {
+                                detach(call);
+                                http_call_free(call);
+                        }
+                }
+        }
+}
+
+void http_cancel(struct http_call *call) {
+        struct http_client *client = call->client;
+
+        switch (call->state) {
+        case HTTP_CALL_QUEUED:
+                list_remove(&call->pool->queue, call);
+                http_call_free(call);
+                break;
+        case HTTP_CALL_ACTIVE:
+                if (client->is_inside_curl) {
+                        call->state = HTTP_CALL_DOOMED;
+                        client->has_doomed = true;
+                } else {
+                        detach(call);
+                        http_call_free(call);
+                }
+                break;
+        case HTTP_CALL_DOOMED:
+        case HTTP_CALL_DONE:
+                break;
+        }
+}
+
+void http_client_free(struct http_client *client) {
+        if (!client || client->is_freed)
+                return;
+
+        client->is_freed = true;
+        enter(client);
+        loop_timer_disarm(client->loop, &client->pump_timer);
+        for (struct http_pool *pool = client->pools; pool; pool = pool->next) {
+                struct http_call *next = NULL;
+                while (pool->queue.first)
+                        http_cancel(pool->queue.first);
+                for (struct http_call *call = pool->active.first; call; call = next) {
+                        next = call->next;
+                        http_cancel(call);
+                }
+        }
+        leave(client);
+}
+
+/* Between curl and the loop */
+
+/* curl has returned: carry out what could not be done inside of it, and tell who is done. */
+static void after_curl(struct http_shard *shard) {
+        struct http_client *client = shard->client;
+        int left = 0;
+
+        if (client->has_doomed) {
+                client->has_doomed = false;
+                remove_doomed(client);
+        }
+        while (!client->is_freed) {
+                CURLMsg *message = curl_multi_info_read(shard->multi, &left);
+                struct http_call *call = NULL;
+                if (!message)
+                        break;
+                if (message->msg != CURLMSG_DONE)
+                        continue;
+                CURLcode code = message->data.result; /* finish() invalidates the message */
+                (void)curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &call);
+                finish(call, code);
+        }
+}
+
+static void run_curl(struct http_shard *shard, curl_socket_t fd, int what) {
+        struct http_client *client = shard->client;
+        int running = 0;
+
+        enter(client);
+        client->is_inside_curl = true;
+        (void)curl_multi_socket_action(shard->multi, fd, what, &running);
+        client->is_inside_curl = false;
+        after_curl(shard);
+        leave(client);
+}
+
+static void on_fd(void *userdata, int fd, uint32_t epoll_events) {
+        int what = 0;
+
+        if (epoll_events & (EPOLLIN | EPOLLHUP))
+                what |= CURL_CSELECT_IN;
+        if (epoll_events & EPOLLOUT)
+                what |= CURL_CSELECT_OUT;
+        if (epoll_events & EPOLLERR)
+                what |= CURL_CSELECT_ERR;
+        run_curl(userdata, fd, what);
+}
+
+static void on_timer(void *userdata) {
+        run_curl(userdata, CURL_SOCKET_TIMEOUT, 0);
+}
+
+static int on_socket_wish(CURL *easy, curl_socket_t fd, int what, void *userdata, void *per_fd) {
+        struct http_shard *shard = userdata;
+        struct loop *loop = shard->client->loop;
+
+        (void)easy;
+        (void)per_fd;
+        if (what == CURL_POLL_REMOVE)
+                loop_fd_remove(loop, fd);
+        else
+                loop_fd_set(loop, fd,
+                            (what & CURL_POLL_IN ? (uint32_t)EPOLLIN : 0) |
+                                    (what & CURL_POLL_OUT ? (uint32_t)EPOLLOUT : 0),
+                            on_fd, shard);
+        return 0;
+}
+
+static int on_timer_wish(CURLM *multi, long timeout_ms, void *userdata) {
+        struct http_shard *shard = userdata;
+        struct loop *loop = shard->client->loop;
+
+        (void)multi;
+        if (timeout_ms < 0)
+                loop_timer_disarm(loop, &shard->timer);
+        else
+                loop_timer_arm(loop, &shard->timer, clock_mono_ms() + timeout_ms, on_timer, shard);
+        return 0;
+}
+
+/* The beginning of a call */
+
+static int64_t due_mono_ms(const struct http_call *call) {
+        int64_t due = call->started_mono_ms + call->timeout_ms;
+
+        if (call->idle_timeout_ms > 0 && call->last_byte_mono_ms + call->idle_timeout_ms < due)
+                due = call->last_byte_mono_ms + call->idle_timeout_ms;
+        return due;
+}
+
+/*
+ * Both limits of a call are ours rather than curl's: one timer, exact, and independent of how
+ * curl counts speed. Bytes do not move the timer; it looks when it fires.
+ */
+static void on_call_timer(void *userdata) {
+        struct http_call *call = userdata;
+        struct http_client *client = call->client;
+        int64_t now_mono_ms = clock_mono_ms();
+
+        if (due_mono_ms(call) > now_mono_ms) {
+                loop_timer_arm(client->loop, &call->timer, due_mono_ms(call), on_call_timer, call);
+                return;
+        }
+        bool is_total = now_mono_ms >= call->started_mono_ms + call->timeout_ms;
+        (void)snprintf(call->curl_message, sizeof(call->curl_message),
+                       is_total ? "not finished after %lld ms, %zu bytes received"
+                                : "no byte for %lld ms, %zu bytes received",
+                       (long long)(is_total ? call->timeout_ms : call->idle_timeout_ms),
+                       call->received_bytes);
+        enter(client);
+        finish(call, CURLE_OPERATION_TIMEDOUT);
+        leave(client);
+}
+
+static void start(struct http_call *call) {
+        struct http_client *client = call->client;
+        struct http_pool *pool = call->pool;
+        const char *authority = NULL;
+        size_t authority_len = http_call_authority(call->url, &authority);
+
+        list_remove(&pool->queue, call);
+        call->loop = client->loop;
+        call->bodies = &client->bodies;
+        call->shard = &pool->shards[strmap_hash(authority, authority_len) % pool->shard_count];
+        call->easy = take_easy(client);
+        call->started_mono_ms = call->last_byte_mono_ms = clock_mono_ms();
+
+        CURLcode code = http_call_configure(call, client->user_agent);
+        if (code == CURLE_OUT_OF_MEMORY)
+                mem_exhausted();
+        list_append(&pool->active, call);
+        call->state = HTTP_CALL_ACTIVE;
+        if (code == CURLE_OK) {
+                if (curl_multi_add_handle(call->shard->multi, call->easy) != CURLM_OK)
+                        mem_exhausted();
+                loop_timer_arm(client->loop, &call->timer, due_mono_ms(call), on_call_timer, call);
+        } else {
+                finish(call, code);
+        }
+}
+
+/* Starts what may start. Each call once, so that one that fails and is begun again at once does
+ * not hold the loop. */
+static void pump(void *userdata) {
+        struct http_client *client = userdata;
+
+        enter(client);
+        for (struct http_pool *pool = client->pools; pool && !client->is_freed; pool = pool->next) {
+                size_t count = pool->queue.len;
+                while (count-- > 0 && pool->queue.first && pool->active.len < client->max_in_flight)
+                        start(pool->queue.first);
+        }
+        leave(client);
+}
+
+static struct http_pool *get_pool(struct http_client *client, unsigned number) {
+        struct http_pool *pool = client->pools;
+
+        while (pool && pool->number != number)
+                pool = pool->next;
+        if (pool)
+                return pool;
+
+        pool = xcalloc(1, sizeof(*pool));
+        pool->number = number;
+        pool->shard_count = number == 0 ? client->shards_wanted : 1;
+        pool->shards = xcalloc(pool->shard_count, sizeof(*pool->shards));
+        size_t connections = client->expected_hosts / pool->shard_count * 2 + CONNECTIONS_SPARE;
+        for (size_t i = 0; i < pool->shard_count; i++) {
+                struct http_shard *shard = &pool->shards[i];
+                shard->client = client;
+                shard->multi = curl_multi_init();
+                if (!shard->multi ||
+                    curl_multi_setopt(shard->multi, CURLMOPT_SOCKETFUNCTION, on_socket_wish) ||
+                    curl_multi_setopt(shard->multi, CURLMOPT_SOCKETDATA, shard) ||
+                    curl_multi_setopt(shard->multi, CURLMOPT_TIMERFUNCTION, on_timer_wish) ||
+                    curl_multi_setopt(shard->multi, CURLMOPT_TIMERDATA, shard) ||
+                    curl_multi_setopt(shard->multi, CURLMOPT_MAXCONNECTS, (long)connections))
+                        mem_exhausted();
+        }
+        /* At the end: pump() may be walking along the list. */
+        struct http_pool **end = &client->pools;
+        while (*end)
+                end = &(*end)->next;
+        *end = pool;
+        return pool;
+}
+
+struct http_call *http_start(struct http_client *client, const struct http_request *request) {
+        assert(!client->is_freed);
+
+        struct http_call *call = http_call_new(request, client->last_tls);
+        call->client = client;
+        if (call->tls && call->tls != client->last_tls) {
+                http_tls_copy_unref(client->last_tls);
+                client->last_tls = call->tls;
+                client->last_tls->refs++;
+        }
+        call->pool = get_pool(client, request->pool);
+        call->state = HTTP_CALL_QUEUED;
+        list_append(&call->pool->queue, call);
+        /* Also when nothing is free: then the end of a call pumps again. */
+        if (call->pool->active.len < client->max_in_flight)
+                pump_soon(client);
+        return call;
+}
+
+static void init_curl(void) {
+        /* Never undone: other parts of the process may use OpenSSL until the end. */
+        if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
+                mem_exhausted();
+}
+
+struct http_client *http_client_new(struct loop *loop, const struct http_client_options *options) {
+        static pthread_once_t once = PTHREAD_ONCE_INIT;
+        struct http_client *client = xcalloc(1, sizeof(*client));
+
+        pthread_once(&once, init_curl);
+        client->loop = loop;
+        client->user_agent = options->user_agent ? xstrdup(options->user_agent) : NULL;
+        client->expected_hosts = size_max(options->expected_hosts, 1);
+        client->max_in_flight = options->max_in_flight > 0 ? options->max_in_flight
+                                                           : DEFAULT_MAX_IN_FLIGHT;
+        client->shards_wanted = options->shards > 0 ? options->shards
+                                                    : (client->expected_hosts + HOSTS_PER_SHARD -
+                                                       1) / HOSTS_PER_SHARD;
+        client->bodies.keep_count = client->max_in_flight;
+        return client;
+}
