@@ -19,6 +19,7 @@ enum {
         ANNOTATION_MAX_BYTES = 256,   /* a longer value is malformed */
         ANNOTATION_GRACE_MS = 300000, /* how long past its period a value stays usable: 5 min */
         ANNOTATION_SKEW_MS = 60000,   /* a timestamp further ahead of the clock is a warning */
+        ANNOTATION_RATIO_MAX = 1000000000, /* a larger ratio is written as this one */
 };
 
 struct annotation {
@@ -36,7 +37,10 @@ struct annotation {
 _must_check_ int annotation_parse(const char *text, size_t len, const struct zone *zone,
                                   struct annotation *ret, struct error *err);
 
-/** annotation_format_ratio() - "0.34210,2026-07-23T11:25:54Z": five decimals, whole seconds */
+/**
+ * annotation_format_ratio() - "0.34210,2026-07-23T11:25:54Z": five decimals, whole seconds
+ * @ratio: finite, >= 0
+ */
 void annotation_format_ratio(double ratio, int64_t at_unix_ms, const struct zone *zone,
                              char text[static ANNOTATION_TEXT_MAX]);
 /** annotation_format_hot() - "2,2026-07-23T11:25:54Z" */
