@@ -1,0 +1,91 @@
+#include "policy/metric_name.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/number.h"
+
+static const char *const resource_names[METRIC_RESOURCE_COUNT] = {
+        [METRIC_CPU] = "cpu",         [METRIC_MEM] = "mem",       [METRIC_NET] = "net",
+        [METRIC_NET_RX] = "net_rx",   [METRIC_NET_TX] = "net_tx", [METRIC_DISK] = "disk",
+        [METRIC_LOAD] = "load",       [METRIC_FS] = "fs",         [METRIC_PSI_CPU] = "psi_cpu",
+        [METRIC_PSI_MEM] = "psi_mem", [METRIC_PSI_IO] = "psi_io",
+};
+
+static const char *const statistic_names[] = {
+        [METRIC_AVG] = "avg", [METRIC_MAX_AVG] = "max_avg", [METRIC_MAX] = "max",
+        [METRIC_P50] = "p50", [METRIC_P90] = "p90",         [METRIC_P95] = "p95",
+        [METRIC_P99] = "p99",
+};
+
+/* What follows @prefix and then @separator in @text; NULL when @text begins otherwise. */
+static const char *skip(const char *text, const char *prefix, const char *separator) {
+        size_t prefix_len = strlen(prefix), separator_len = strlen(separator);
+
+        if (strncmp(text, prefix, prefix_len) != 0 ||
+            strncmp(text + prefix_len, separator, separator_len) != 0)
+                return NULL;
+        return text + prefix_len + separator_len;
+}
+
+static bool window_parse(const char *text, int64_t *ret_ms) {
+        static const struct {
+                char unit;
+                int64_t ms;
+        } units[] = {{'s', MS_PER_S}, {'m', MS_PER_MIN}, {'h', MS_PER_HOUR}, {'d', MS_PER_DAY}};
+        size_t len = strlen(text);
+        uint64_t number = 0;
+        int64_t window_ms = 0;
+
+        if (len < 2 || !number_parse_u64(text, len - 1, &number))
+                return false;
+        for (size_t u = 0; u < ARRAY_LEN(units); u++) {
+                if (text[len - 1] != units[u].unit)
+                        continue;
+                if (__builtin_mul_overflow(number, units[u].ms, &window_ms) || window_ms == 0)
+                        return false;
+                *ret_ms = window_ms;
+                return true;
+        }
+        return false;
+}
+
+bool metric_query_parse(const char *name, struct metric_query *ret) {
+        /* "net" begins "net_rx" and "max" begins "max_avg": what follows decides. */
+        for (size_t r = 0; r < ARRAY_LEN(resource_names); r++) {
+                const char *rest = skip(name, resource_names[r], "_usage_");
+                for (size_t s = 0; rest && s < ARRAY_LEN(statistic_names); s++) {
+                        const char *window = skip(rest, statistic_names[s], "_");
+                        int64_t window_ms = 0;
+                        if (!window || !window_parse(window, &window_ms))
+                                continue;
+                        *ret = (struct metric_query){
+                                .resource = (enum metric_resource)r,
+                                .statistic = (enum metric_statistic)s,
+                                .window_ms = window_ms,
+                        };
+                        return true;
+                }
+        }
+        return false;
+}
+
+static bool is_alphanumeric(char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+bool metric_name_is_valid(const char *name) {
+        size_t len = strnlen(name, METRIC_NAME_MAX + 1);
+
+        if (len == 0 || len > METRIC_NAME_MAX || !is_alphanumeric(name[0]) ||
+            !is_alphanumeric(name[len - 1]))
+                return false;
+        for (size_t i = 0; i < len; i++)
+                if (!is_alphanumeric(name[i]) && !strchr("._-", name[i]))
+                        return false;
+        return true;
+}
+
+const char *metric_resource_name(enum metric_resource resource) {
+        return resource_names[resource];
+}
