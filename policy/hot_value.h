@@ -25,8 +25,10 @@ void binding_ring_done(struct binding_ring *ring);
 
 /**
  * binding_ring_add() - count one binding
- * @at_unix_ms: may be out of order by a little; it is inserted in its place
- * @keep_ms:    how far back anything will be asked: older ones are dropped on the way
+ * @at_unix_ms: at most the caller's clock (a peer's clock may run ahead: clamp, or the node stays
+ *              hot until then); may be out of order by a little, it is inserted in its place
+ * @keep_ms:    how far back anything will be asked: hot_value_keep_ms(). Those that lie further
+ *              behind the newest are dropped on the way
  */
 void binding_ring_add(struct binding_ring *ring, int64_t at_unix_ms, int64_t keep_ms);
 
