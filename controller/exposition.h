@@ -37,9 +37,8 @@ struct exposition_set {
                 const char *name; /* borrowed */
                 size_t len;
         } families[EXPOSITION_MAX_FAMILIES];
-        size_t prefix_len;   /* bytes that all names have in common */
-        uint64_t filter[4];  /* bytes that may follow the common prefix, a bit each */
-        size_t shortest_len; /* of the names */
+        size_t prefix_len;  /* bytes that all names have in common */
+        uint64_t filter[4]; /* bytes that may follow the common prefix, a bit each */
 };
 
 /**
@@ -71,6 +70,7 @@ struct exposition {
         bool is_complete;
         size_t samples;   /* wanted lines that were read */
         size_t malformed; /* wanted lines that could not be read and were passed over */
+        uint64_t malformed_families[EXPOSITION_MAX_FAMILIES / 64]; /* theirs, a bit each */
 };
 
 /**

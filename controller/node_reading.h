@@ -18,8 +18,8 @@
  * Trust: a resource is `usable` only when all of its series on the page are. One malformed,
  * negative or non-finite value, one CPU without `idle`, and the resource is unusable in this
  * reading; the others are not affected. Of a repeated series the first one counts. A page that may
- * be cut (is_complete false) gives no resource that is a matter of *how many* series there are
- * (load; the busiest device); cpu is protected by node_step.h, which compares the set of series.
+ * be cut (is_complete false) gives no resource that is made of a set of series (cpu, load, disk):
+ * a part of the set would pass for the whole.
  */
 #pragma once
 
@@ -53,7 +53,11 @@ struct node_wants {
         size_t ready_count;
         char ready[NODE_MAX_READY][sizeof("node_") + METRIC_NAME_MAX]; /* "node_<name>" */
         struct exposition_set set;
-        uint8_t roles[EXPOSITION_MAX_FAMILIES]; /* of each family: private */
+
+        /* Private: what each family is read for. */
+        const char *names[EXPOSITION_MAX_FAMILIES];
+        uint8_t roles[EXPOSITION_MAX_FAMILIES];
+        uint8_t ready_of[EXPOSITION_MAX_FAMILIES]; /* index into ready, plus one; 0: none */
 };
 
 /**
