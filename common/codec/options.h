@@ -2,7 +2,9 @@
  * Command line options from one table: a row gives the parser, --help, the environment variable,
  * --check-config's list and the start-up dump. Precedence: flag, environment, default.
  *
- * The environment variable of --scrape-interval is PLIMSOLL_SCRAPE_INTERVAL.
+ * The environment variable of --scrape-interval is PLIMSOLL_SCRAPE_INTERVAL; an empty one counts
+ * as unset. Flags are GNU's: --name=value or --name value, "--" ends them, and so does the first
+ * argument that is none. Every table also knows --help, -h and --version.
  */
 #pragma once
 
@@ -47,19 +49,28 @@ enum options_outcome {
         OPTIONS_VERSION, /* --version */
 };
 
+enum { OPTIONS_MAX_ROWS = 128 };
+
 /**
- * options_parse() - defaults, then environment, then flags, into the rows' places
+ * options_parse() - flags, else environment, else defaults, into the rows' places
  * @argv:         as main's; argv[0] is the program's name (or a subcommand's)
+ * @ret_outcome:  on --help and --version the rest is not looked at, so that they always work
  * @ret_args:     index of the first argument that is no option (== argc when none)
+ *
+ * A scalar flag given twice keeps the last, a list collects; flags replace the environment's list.
  * Return: 0; -EINVAL with the flag's name, what was given and what is expected in @err. An unknown
- * flag suggests the nearest one.
+ * flag suggests the nearest one. On failure the rows' places hold no memory.
  */
 _must_check_ int options_parse(const struct option_row *rows, size_t count, int argc, char **argv,
                                enum options_outcome *ret_outcome, int *ret_args, struct error *err);
+/** options_done() - release what lists hold */
 void options_done(const struct option_row *rows, size_t count);
 
 /** options_help() - "Usage: ..." is the caller's; this prints the table, wrapped to 80 columns */
 void options_help(const struct option_row *rows, size_t count, FILE *out);
-/** options_dump() - one "name=value" line per option with where it came from (flag, env, default)
+/**
+ * options_dump() - one "name=value (flag)" line per option; or (env), or (default)
+ *
+ * For the table that options_parse() has read last: origins are kept once per process.
  */
 void options_dump(const struct option_row *rows, size_t count, FILE *out);
