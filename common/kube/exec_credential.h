@@ -1,0 +1,51 @@
+/*
+ * Credential plugins of client.authentication.k8s.io (v1 and v1beta1): a command that prints an
+ * ExecCredential. It runs with a deadline, its output has a ceiling, and stderr is ours.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "base/error.h"
+
+enum { EXEC_OUTPUT_MAX_BYTES = 1 << 20, EXEC_MAX_WORDS = 256 };
+
+/* users[].user.exec of a kubeconfig; everything owned. */
+struct exec_plugin {
+        char *api_version;
+        char *command;      /* a path when it holds a slash, else looked up in PATH */
+        char **arguments;   /* NULL-terminated, without the command; may be NULL */
+        char **environment; /* "NAME=value", NULL-terminated, over our own; may be NULL */
+        char *install_hint; /* shown when the command is missing */
+        char *cluster_json; /* spec.cluster, with provideClusterInfo; else NULL */
+};
+
+struct exec_plugin *exec_plugin_new(void);
+void exec_plugin_free(struct exec_plugin *plugin);
+DEFINE_FREEP(struct exec_plugin, exec_plugin_free);
+
+/* status of an ExecCredential */
+struct exec_credential {
+        char *token;              /* NULL: none */
+        char *cert_pem, *key_pem; /* NULL, or both */
+        int64_t expires_unix_ms;  /* INT64_MAX: when the server says 401 */
+};
+
+void exec_credential_done(struct exec_credential *credential);
+
+/**
+ * exec_credential_parse() - what a plugin printed
+ * @ret: set on success only; owned by the caller
+ * Return: 0; -EINVAL with the field in @err
+ */
+_must_check_ int exec_credential_parse(const char *text, size_t len, const char *api_version,
+                                       struct exec_credential *ret, struct error *err);
+
+/**
+ * exec_plugin_run() - run it, wait for it at most @timeout_ms, read what it printed
+ * Return: 0; -ETIMEDOUT (it and its children are killed), -ENOENT, -EFBIG, -EINVAL, ...
+ */
+_must_check_ int exec_plugin_run(const struct exec_plugin *plugin, int64_t timeout_ms,
+                                 struct exec_credential *ret, struct error *err);

@@ -1,0 +1,300 @@
+#include "kube/kube_config.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/number.h"
+#include "kube/exec_credential.h"
+#include "kube/kubeconfig.h"
+#include "kube/secret.h"
+
+enum {
+        EXEC_TIMEOUT_MS = 10000,
+        EXEC_AGAIN_MIN_MS = 1000, /* however often the server says 401 */
+        EXEC_BACKOFF_MIN_MS = 5000,
+        EXEC_BACKOFF_MAX_MS = 60000,
+};
+
+static const char default_service_account_directory[] =
+        "/var/run/secrets/kubernetes.io/serviceaccount";
+
+struct kube_config {
+        struct kubeconfig source;
+        struct secret_file ca, cert, key, token;
+        bool may_send_secrets;
+
+        /* Of the exec plugin. */
+        struct exec_credential exec;
+        bool has_exec, is_exec_stale, is_exec_failing;
+        int64_t exec_not_before_mono_ms;
+        int64_t exec_backoff_ms;
+        struct error exec_err;
+};
+
+void kube_config_free(struct kube_config *config) {
+        if (!config)
+                return;
+        kubeconfig_done(&config->source);
+        secret_file_done(&config->ca);
+        secret_file_done(&config->cert);
+        secret_file_done(&config->key);
+        secret_file_done(&config->token);
+        exec_credential_done(&config->exec);
+        free(config);
+}
+
+const char *kube_config_server(const struct kube_config *config) {
+        return config->source.server;
+}
+
+const char *kube_config_namespace(const struct kube_config *config) {
+        return config->source.name_space ? config->source.name_space : "default";
+}
+
+static const char *after_scheme(const char *server) {
+        if (strncasecmp(server, "https://", 8) == 0)
+                return server + 8;
+        if (strncasecmp(server, "http://", 7) == 0)
+                return server + 7;
+        return NULL;
+}
+
+static int check_server(char *server, struct error *err) {
+        size_t len = strlen(server);
+
+        while (len > 0 && server[len - 1] == '/')
+                server[--len] = '\0';
+        const char *host = after_scheme(server);
+        if (!host)
+                return error_set(err, EINVAL, "server '%s': must begin with https:// or http://",
+                                 server);
+        for (const char *c = server; *c; c++)
+                if ((unsigned char)*c <= 0x20 || (unsigned char)*c >= 0x7f)
+                        return error_set(err, EINVAL, "server: holds a space or control character");
+        if (strpbrk(host, "?#@\\"))
+                return error_set(err, EINVAL, "server: may hold no user, query or fragment");
+        if (host[0] == '\0' || host[0] == '/' || host[0] == ':')
+                return error_set(err, EINVAL, "server '%s': no host", server);
+        return 0;
+}
+
+/*
+ * Like client-go we never send credentials in the clear; unlike it we make an exception for the
+ * loopback, where `kubectl proxy` and test servers live and nobody listens in.
+ */
+static bool may_see_secrets(const char *server) {
+        const char *host = after_scheme(server);
+
+        if (!host || strncasecmp(server, "https://", 8) == 0)
+                return host;
+        bool is_bracketed = host[0] == '[';
+        size_t len = strcspn(host, is_bracketed ? "]" : ":/");
+        char text[INET6_ADDRSTRLEN + 1];
+        struct in_addr v4;
+        struct in6_addr v6;
+        if (len - is_bracketed >= sizeof(text))
+                return false;
+        memcpy(text, host + is_bracketed, len - is_bracketed);
+        text[len - is_bracketed] = '\0';
+        if (is_bracketed)
+                return inet_pton(AF_INET6, text, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
+        return strcmp(text, "localhost") == 0 ||
+               (inet_pton(AF_INET, text, &v4) == 1 && ntohl(v4.s_addr) >> 24 == 127);
+}
+
+/* The pod's service account; -ENOENT when we are in no pod, or in one without a token. */
+static int load_in_cluster(const char *directory, struct kubeconfig *ret, struct error *err) {
+        const char *host = getenv("KUBERNETES_SERVICE_HOST");
+        const char *port = getenv("KUBERNETES_SERVICE_PORT");
+        _cleanup_(freep) char *token_file = xasprintf("%s/token", directory);
+        _cleanup_(freep) char *namespace_file = xasprintf("%s/namespace", directory);
+        struct error problem = ERROR_NULL;
+        uint64_t port_number = 0;
+
+        if (!host || !*host || !port || !*port)
+                return error_set(err, ENOENT, "not in a pod (KUBERNETES_SERVICE_HOST is not set)");
+        if (access(token_file, F_OK) < 0 && errno == ENOENT)
+                return error_set(err, ENOENT, "the pod has no service account token (%s)",
+                                 token_file);
+        if (!number_parse_u64(port, strlen(port), &port_number) || port_number == 0 ||
+            port_number > UINT16_MAX)
+                return error_set(err, EINVAL, "KUBERNETES_SERVICE_PORT '%s': not a port", port);
+        ret->server = xasprintf(strchr(host, ':') ? "https://[%s]:%u" : "https://%s:%u", host,
+                                (unsigned)port_number);
+        ret->ca_file = xasprintf("%s/ca.crt", directory);
+        ret->token_file = TAKE_PTR(token_file);
+        /* A namespace has the shape of a token: one word. Without the file it is "default". */
+        if (secret_read_file(SECRET_TOKEN, namespace_file, &ret->name_space, &problem) < 0)
+                log_debug(MSG("no namespace of the service account"), ERR(&problem));
+        return 0;
+}
+
+static int load_source(const struct kube_config_options *options, struct kubeconfig *ret,
+                       struct error *err) {
+        const char *directory = options->service_account_directory;
+        const char *from_environment = getenv("KUBECONFIG");
+        const char *home = getenv("HOME");
+        struct error in_cluster = ERROR_NULL;
+
+        if (options->kubeconfig && *options->kubeconfig)
+                return kubeconfig_load(options->kubeconfig, true, options->context, ret, err);
+        int r = load_in_cluster(directory ? directory : default_service_account_directory, ret,
+                                &in_cluster);
+        if (r != -ENOENT) {
+                if (r < 0 && err)
+                        *err = in_cluster;
+                return r;
+        }
+        if (from_environment && *from_environment)
+                return kubeconfig_load(from_environment, false, options->context, ret, err);
+        if (home && *home) {
+                _cleanup_(freep) char *path = xasprintf("%s/.kube/config", home);
+                if (access(path, F_OK) == 0)
+                        return kubeconfig_load(path, true, options->context, ret, err);
+        }
+        if (options->master && *options->master)
+                return 0; /* a server that wants no credentials, such as kubectl proxy */
+        return error_set(err, ENOENT,
+                         "%s, $KUBECONFIG is not set and there is no ~/.kube/config: "
+                         "use --kubeconfig",
+                         in_cluster.msg);
+}
+
+/* Reads what is a file once, so that a wrong path is an error at start; asked again it is due. */
+static int open_secret(struct secret_file *file, enum secret_kind kind, char **path,
+                       struct error *err) {
+        const char *text = NULL;
+
+        *file = (struct secret_file){.kind = kind, .path = TAKE_PTR(*path)};
+        int r = secret_file_get(file, 0, &text, err);
+        file->is_stale = true;
+        return r;
+}
+
+int kube_config_load(const struct kube_config_options *options, struct kube_config **ret,
+                     struct error *err) {
+        _cleanup_(kube_config_freep) struct kube_config *config = xcalloc(1, sizeof(*config));
+        struct kubeconfig *source = &config->source;
+
+        int r = load_source(options, source, err);
+        if (r < 0)
+                return r;
+        if (options->master && *options->master) {
+                free(source->server);
+                source->server = xstrdup(options->master);
+        }
+        if (!source->server)
+                return error_set(err, EINVAL,
+                                 "the kubeconfig's cluster has no server; set it "
+                                 "there or with --master");
+        r = check_server(source->server, err);
+        if (r == 0)
+                r = open_secret(&config->ca, SECRET_PEM, &source->ca_file, err);
+        if (r == 0)
+                r = open_secret(&config->cert, SECRET_PEM, &source->cert_file, err);
+        if (r == 0)
+                r = open_secret(&config->key, SECRET_PEM, &source->key_file, err);
+        if (r == 0)
+                r = open_secret(&config->token, SECRET_TOKEN, &source->token_file, err);
+        if (r < 0)
+                return r;
+        config->may_send_secrets = may_see_secrets(source->server);
+        if (!config->may_send_secrets)
+                log_warn(MSG("no credentials are sent over plain http"),
+                         STR("server", source->server));
+        *ret = TAKE_PTR(config);
+        return 0;
+}
+
+static void run_exec(struct kube_config *config, int64_t now_mono_ms) {
+        struct exec_credential fresh = {0};
+
+        int64_t begin_mono_ms = clock_mono_ms();
+        int r = exec_plugin_run(config->source.exec, EXEC_TIMEOUT_MS, &fresh, &config->exec_err);
+        now_mono_ms += clock_mono_ms() - begin_mono_ms;
+        if (r == 0) {
+                if (config->is_exec_failing)
+                        log_info(MSG("credential plugin works again"));
+                exec_credential_done(&config->exec);
+                config->exec = fresh;
+                config->has_exec = true;
+                config->is_exec_stale = config->is_exec_failing = false;
+                config->exec_backoff_ms = 0;
+                config->exec_not_before_mono_ms = now_mono_ms + EXEC_AGAIN_MIN_MS;
+                return;
+        }
+        if (!config->is_exec_failing)
+                log_error(MSG("credential plugin failed"), ERR(&config->exec_err));
+        config->is_exec_failing = true;
+        config->exec_backoff_ms *= 2;
+        if (config->exec_backoff_ms < EXEC_BACKOFF_MIN_MS)
+                config->exec_backoff_ms = EXEC_BACKOFF_MIN_MS;
+        if (config->exec_backoff_ms > EXEC_BACKOFF_MAX_MS)
+                config->exec_backoff_ms = EXEC_BACKOFF_MAX_MS;
+        config->exec_not_before_mono_ms = now_mono_ms + config->exec_backoff_ms;
+}
+
+/* The plugin's credential, run anew when it is due; the pause after a run bounds the waiting. */
+static int exec_credentials(struct kube_config *config, int64_t now_mono_ms, int64_t now_unix_ms,
+                            struct kube_credentials *ret, struct error *err) {
+        bool is_expired = config->has_exec && now_unix_ms >= config->exec.expires_unix_ms;
+
+        if ((!config->has_exec || is_expired || config->is_exec_stale) &&
+            now_mono_ms >= config->exec_not_before_mono_ms)
+                run_exec(config, now_mono_ms);
+        if (!config->has_exec)
+                return error_set(err, config->exec_err.code, "%s", config->exec_err.msg);
+        ret->bearer = config->exec.token;
+        if (config->exec.cert_pem) {
+                ret->tls.cert_pem = config->exec.cert_pem;
+                ret->tls.key_pem = config->exec.key_pem;
+        }
+        return 0;
+}
+
+int kube_config_credentials(struct kube_config *config, int64_t now_mono_ms, int64_t now_unix_ms,
+                            struct kube_credentials *ret, struct error *err) {
+        const struct kubeconfig *source = &config->source;
+        struct kube_credentials credentials = {
+                .tls.server_name = source->tls_server_name,
+                .tls.is_insecure = source->is_insecure,
+                .tls.ca_pem = source->ca_pem,
+                .tls.cert_pem = source->cert_pem,
+                .tls.key_pem = source->key_pem,
+        };
+        int r = 0;
+
+        /* The texts of files are handed on, not their paths: curl would cache a CA file for a day,
+         * and would go on using a connection whose certificate has been renewed. */
+        if (config->ca.path)
+                r = secret_file_get(&config->ca, now_mono_ms, &credentials.tls.ca_pem, err);
+        if (r == 0 && config->cert.path)
+                r = secret_file_get(&config->cert, now_mono_ms, &credentials.tls.cert_pem, err);
+        if (r == 0 && config->key.path)
+                r = secret_file_get(&config->key, now_mono_ms, &credentials.tls.key_pem, err);
+        if (r == 0 && config->may_send_secrets) {
+                credentials.bearer = source->token;
+                credentials.basic_auth = source->basic_auth;
+                if (config->token.path)
+                        r = secret_file_get(&config->token, now_mono_ms, &credentials.bearer, err);
+                else if (source->exec)
+                        r = exec_credentials(config, now_mono_ms, now_unix_ms, &credentials, err);
+        }
+        if (r < 0)
+                return r;
+        *ret = credentials;
+        return 0;
+}
+
+void kube_config_unauthorized(struct kube_config *config) {
+        config->ca.is_stale = config->cert.is_stale = config->key.is_stale = true;
+        config->token.is_stale = true;
+        config->is_exec_stale = true;
+}

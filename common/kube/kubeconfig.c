@@ -1,0 +1,383 @@
+#include "kube/kubeconfig.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "codec/tree.h"
+#include "kube/secret.h"
+
+enum { KUBECONFIG_MAX_FILES = 64 };
+
+struct source {
+        char *path;
+        char *directory; /* what relative paths in the file are relative to */
+        struct tree *tree;
+};
+
+struct sources {
+        struct source *items;
+        size_t len, cap;
+};
+
+/* A value of a source, remembering the file for error messages and relative paths. */
+struct place {
+        const struct source *source;
+        const struct tree_node *node; /* NULL: not there */
+        const char *kind, *name;      /* "user", "admin" */
+};
+
+static void sources_done(struct sources *sources) {
+        for (size_t i = 0; i < sources->len; i++) {
+                free(sources->items[i].path);
+                free(sources->items[i].directory);
+                tree_free(sources->items[i].tree);
+        }
+        free(sources->items);
+}
+
+void kubeconfig_done(struct kubeconfig *config) {
+        free(config->server);
+        free(config->name_space);
+        free(config->tls_server_name);
+        free(config->ca_file);
+        free(config->cert_file);
+        free(config->key_file);
+        free(config->token_file);
+        secret_free(config->ca_pem);
+        secret_free(config->cert_pem);
+        secret_free(config->key_pem);
+        secret_free(config->token);
+        secret_free(config->basic_auth);
+        exec_plugin_free(config->exec);
+        *config = (struct kubeconfig){0};
+}
+
+static int add_source(struct sources *sources, const char *path, struct tree *tree,
+                      struct error *err) {
+        const char *slash = strrchr(path, '/');
+        char *directory = slash ? xmemdup0(path, slash == path ? 1 : (size_t)(slash - path))
+                                : xstrdup(".");
+
+        mem_grow(&sources->items, sources->len, &sources->cap);
+        sources->items[sources->len++] = (struct source){xstrdup(path), directory, tree};
+        if (tree_root(tree)->kind != TREE_MAP)
+                return error_set(err, EINVAL, "%s: not a kubeconfig: its top is no mapping", path);
+        return 0;
+}
+
+/* A scalar's text; NULL when it is absent, null, empty or something else than a scalar. */
+static const char *text_at(const struct tree_node *map, const char *key) {
+        const struct tree_node *node = tree_get(map, key);
+
+        if (!node || node->kind != TREE_SCALAR || tree_is_null(node) || node->text_len == 0)
+                return NULL;
+        return node->text;
+}
+
+static bool bool_at(const struct tree_node *map, const char *key) {
+        const char *text = text_at(map, key);
+
+        return text && (strcmp(text, "true") == 0 || strcmp(text, "True") == 0 ||
+                        strcmp(text, "TRUE") == 0);
+}
+
+static int fail_at(const struct place *place, const char *field, struct error *err,
+                   const char *problem) {
+        const struct tree_node *node = field ? tree_get(place->node, field) : NULL;
+
+        if (!node)
+                node = place->node;
+        return error_set(err, EINVAL, "%s: line %u: %s %s%s%s: %s", place->source->path,
+                         node ? node->line : 0, place->kind, place->name, field ? ": " : "",
+                         field ? field : "", problem);
+}
+
+/* The first file's entry of @list_key ("users") named @name; its value stands under @kind. */
+static int find_entry(const struct sources *sources, const char *list_key, const char *kind,
+                      const char *name, struct place *ret, struct error *err) {
+        for (size_t i = 0; i < sources->len; i++) {
+                const struct source *source = &sources->items[i];
+                const struct tree_node *list = tree_get(tree_root(source->tree), list_key);
+
+                if (!list || tree_is_null(list))
+                        continue;
+                if (list->kind != TREE_LIST)
+                        return error_set(err, EINVAL, "%s: line %u: %s: not a list", source->path,
+                                         list->line, list_key);
+                for (size_t j = 0; j < list->count; j++) {
+                        const char *entry_name = text_at(&list->items[j], "name");
+                        if (!entry_name || strcmp(entry_name, name) != 0)
+                                continue;
+                        *ret = (struct place){source, tree_get(&list->items[j], kind), kind, name};
+                        if (!ret->node || ret->node->kind == TREE_MAP || tree_is_null(ret->node))
+                                return 0;
+                        return fail_at(ret, NULL, err, "not a mapping");
+                }
+        }
+        return error_set(err, ENOENT, "%s: no %s is named '%s'", sources->items[0].path, kind,
+                         name);
+}
+
+static char *resolve_path(const struct place *place, const char *path) {
+        if (path[0] == '/')
+                return xstrdup(path);
+        return xasprintf("%s/%s", place->source->directory, path);
+}
+
+/* A pair such as certificate-authority(-data): the data when it is there, else the file. */
+static int read_pem(const struct place *place, const char *file_key, const char *data_key,
+                    char **ret_file, char **ret_pem, struct error *err) {
+        const char *data = text_at(place->node, data_key);
+        const char *file = text_at(place->node, file_key);
+        struct error problem = ERROR_NULL;
+
+        if (data && secret_from_base64(data, strlen(data), ret_pem, &problem) < 0)
+                return fail_at(place, data_key, err, problem.msg);
+        if (!data && file)
+                *ret_file = resolve_path(place, file);
+        return 0;
+}
+
+static int read_cluster(const struct place *place, struct kubeconfig *config, struct error *err) {
+        const char *server = text_at(place->node, "server");
+        const char *name = text_at(place->node, "tls-server-name");
+
+        if (text_at(place->node, "proxy-url"))
+                return fail_at(place, "proxy-url", err, "proxies are not supported");
+        config->server = server ? xstrdup(server) : NULL;
+        config->tls_server_name = name ? xstrdup(name) : NULL;
+        config->is_insecure = bool_at(place->node, "insecure-skip-tls-verify");
+        int r = read_pem(place, "certificate-authority", "certificate-authority-data",
+                         &config->ca_file, &config->ca_pem, err);
+        if (r < 0)
+                return r;
+        if (config->is_insecure && (config->ca_file || config->ca_pem))
+                return fail_at(place, "insecure-skip-tls-verify", err,
+                               "contradicts certificate-authority");
+        return 0;
+}
+
+/* Words from a list of scalars, or NAME=value pairs from a list of mappings. */
+static int read_words(const struct place *place, const char *key, bool is_pairs, char ***ret,
+                      struct error *err) {
+        const struct tree_node *list = tree_get(place->node, key);
+
+        if (!list || tree_is_null(list))
+                return 0;
+        if (list->kind != TREE_LIST)
+                return fail_at(place, key, err, "not a list");
+        if (list->count > EXEC_MAX_WORDS)
+                return fail_at(place, key, err, "too many entries");
+
+        char **words = xcalloc(list->count + 1, sizeof(*words));
+        *ret = words; /* freed with the plugin, also when the rest is refused */
+        for (size_t i = 0; i < list->count; i++) {
+                const struct tree_node *item = &list->items[i];
+                if (!is_pairs) {
+                        if (item->kind != TREE_SCALAR)
+                                return fail_at(place, key, err, "holds something else than text");
+                        words[i] = xstrdup(item->text);
+                        continue;
+                }
+                const char *name = text_at(item, "name"), *value = text_at(item, "value");
+                if (!name || strchr(name, '='))
+                        return fail_at(place, key, err, "an entry needs a name");
+                words[i] = xasprintf("%s=%s", name, value ? value : "");
+        }
+        return 0;
+}
+
+/* ExecCredential's spec.cluster. */
+static char *cluster_json(const struct place *cluster, const struct kubeconfig *config) {
+        struct buf json = BUF_INIT(4 << 20);
+        const char *ca_file_text = NULL;
+        _cleanup_(secret_freep) char *from_file = NULL;
+
+        /* Without the CA the plugin itself will say what it lacks. */
+        if (config->ca_file && secret_read_file(SECRET_PEM, config->ca_file, &from_file, NULL) == 0)
+                ca_file_text = from_file;
+        const char *ca = config->ca_pem ? config->ca_pem : ca_file_text;
+        const char *server = text_at(cluster->node, "server");
+
+        (void)buf_puts(&json, "{\"server\":");
+        (void)buf_json_string(&json, server ? server : "", server ? strlen(server) : 0);
+        if (config->tls_server_name) {
+                (void)buf_puts(&json, ",\"tls-server-name\":");
+                (void)buf_json_string(&json, config->tls_server_name,
+                                      strlen(config->tls_server_name));
+        }
+        if (config->is_insecure)
+                (void)buf_puts(&json, ",\"insecure-skip-tls-verify\":true");
+        if (ca) {
+                _cleanup_(freep) char *encoded = secret_to_base64(ca, strlen(ca));
+                (void)buf_printf(&json, ",\"certificate-authority-data\":\"%s\"", encoded);
+        }
+        (void)buf_putc(&json, '}');
+        return buf_take(&json);
+}
+
+static int read_exec(const struct place *user, const struct place *cluster,
+                     struct kubeconfig *config, struct error *err) {
+        const struct tree_node *node = tree_get(user->node, "exec");
+
+        if (!node || tree_is_null(node))
+                return 0;
+        struct place place = {user->source, node, "exec of user", user->name};
+        if (node->kind != TREE_MAP)
+                return fail_at(&place, NULL, err, "not a mapping");
+
+        _cleanup_(exec_plugin_freep) struct exec_plugin *plugin = exec_plugin_new();
+        const char *command = text_at(node, "command");
+        const char *version = text_at(node, "apiVersion");
+        const char *mode = text_at(node, "interactiveMode");
+        const char *hint = text_at(node, "installHint");
+        if (!command)
+                return fail_at(&place, "command", err, "missing");
+        if (!version || (strcmp(version, "client.authentication.k8s.io/v1") != 0 &&
+                         strcmp(version, "client.authentication.k8s.io/v1beta1") != 0))
+                return fail_at(&place, "apiVersion", err,
+                               "must be client.authentication.k8s.io/v1 or /v1beta1");
+        if (mode && strcmp(mode, "Always") == 0)
+                return fail_at(&place, "interactiveMode", err,
+                               "the plugin wants a terminal, and a daemon has none");
+        plugin->api_version = xstrdup(version);
+        plugin->command = strchr(command, '/') ? resolve_path(user, command) : xstrdup(command);
+        plugin->install_hint = hint ? xstrdup(hint) : NULL;
+        int r = read_words(&place, "args", false, &plugin->arguments, err);
+        if (r == 0)
+                r = read_words(&place, "env", true, &plugin->environment, err);
+        if (r < 0)
+                return r;
+        if (bool_at(node, "provideClusterInfo"))
+                plugin->cluster_json = cluster_json(cluster, config);
+        config->exec = TAKE_PTR(plugin);
+        return 0;
+}
+
+static int read_basic_auth(const struct place *place, struct kubeconfig *config,
+                           struct error *err) {
+        const char *name = text_at(place->node, "username");
+        const char *password = text_at(place->node, "password");
+
+        if (!name && !password)
+                return 0;
+        if (config->token || config->token_file)
+                return fail_at(place, "username", err, "and a token at once: one of them, please");
+        if (name && strchr(name, ':'))
+                return fail_at(place, "username", err, "may hold no colon");
+        config->basic_auth = xasprintf("%s:%s", name ? name : "", password ? password : "");
+        for (const char *c = config->basic_auth; *c; c++)
+                if ((unsigned char)*c < 0x20 || *c == 0x7f)
+                        return fail_at(place, "password", err, "holds a control character");
+        return 0;
+}
+
+static int read_user(const struct place *place, const struct place *cluster,
+                     struct kubeconfig *config, struct error *err) {
+        static const char *const impersonation[] = {"as", "as-uid", "as-groups", "as-user-extra"};
+        struct error problem = ERROR_NULL;
+
+        for (size_t i = 0; i < ARRAY_LEN(impersonation); i++) {
+                const struct tree_node *node = tree_get(place->node, impersonation[i]);
+                if (node && !tree_is_null(node) && (node->kind != TREE_SCALAR || node->text_len))
+                        return fail_at(place, impersonation[i], err,
+                                       "impersonation is not supported");
+        }
+        const struct tree_node *provider = tree_get(place->node, "auth-provider");
+        if (provider && !tree_is_null(provider))
+                return fail_at(place, "auth-provider", err,
+                               "not supported (Kubernetes removed it in 1.26); use exec");
+
+        int r = read_pem(place, "client-certificate", "client-certificate-data", &config->cert_file,
+                         &config->cert_pem, err);
+        if (r == 0)
+                r = read_pem(place, "client-key", "client-key-data", &config->key_file,
+                             &config->key_pem, err);
+        if (r < 0)
+                return r;
+        if (!(config->cert_file || config->cert_pem) != !(config->key_file || config->key_pem))
+                return fail_at(place, "client-certificate", err,
+                               "a client certificate and its key go together");
+
+        const char *token = text_at(place->node, "token");
+        const char *token_file = text_at(place->node, "tokenFile");
+        if (token_file) {
+                config->token_file = resolve_path(place, token_file);
+        } else if (token) {
+                config->token = xstrdup(token);
+                if (secret_check(SECRET_TOKEN, config->token, strlen(token), &problem) < 0)
+                        return fail_at(place, "token", err, problem.msg);
+        }
+        r = read_basic_auth(place, config, err);
+        /* As in client-go, a static credential is the one that is sent. */
+        if (r == 0 && !config->token && !config->token_file && !config->basic_auth)
+                r = read_exec(place, cluster, config, err);
+        return r;
+}
+
+static int choose(const struct sources *sources, const char *context, struct kubeconfig *config,
+                  struct error *err) {
+        struct place chosen, cluster, user;
+
+        for (size_t i = 0; !context && i < sources->len; i++)
+                context = text_at(tree_root(sources->items[i].tree), "current-context");
+        if (!context)
+                return error_set(err, EINVAL, "%s: no current-context; choose one with --context",
+                                 sources->items[0].path);
+        int r = find_entry(sources, "contexts", "context", context, &chosen, err);
+        if (r < 0)
+                return r;
+        const char *name_space = text_at(chosen.node, "namespace");
+        const char *cluster_name = text_at(chosen.node, "cluster");
+        const char *user_name = text_at(chosen.node, "user");
+        config->name_space = name_space ? xstrdup(name_space) : NULL;
+        if (!cluster_name)
+                return fail_at(&chosen, "cluster", err, "missing");
+        r = find_entry(sources, "clusters", "cluster", cluster_name, &cluster, err);
+        if (r == 0)
+                r = read_cluster(&cluster, config, err);
+        if (r < 0 || !user_name)
+                return r; /* a context without a user is anonymous */
+        r = find_entry(sources, "users", "user", user_name, &user, err);
+        return r < 0 ? r : read_user(&user, &cluster, config, err);
+}
+
+int kubeconfig_parse(const char *text, size_t len, const char *path, const char *context,
+                     struct kubeconfig *ret, struct error *err) {
+        _cleanup_(sources_done) struct sources sources = {0};
+        struct tree *tree = NULL;
+
+        if (tree_parse(text, len, &tree, err) < 0)
+                return error_wrap(err, "%s", path);
+        int r = add_source(&sources, path, tree, err);
+        return r < 0 ? r : choose(&sources, context, ret, err);
+}
+
+int kubeconfig_load(const char *paths, bool must_exist, const char *context, struct kubeconfig *ret,
+                    struct error *err) {
+        _cleanup_(sources_done) struct sources sources = {0};
+
+        for (const char *at = paths; *at; at += *at == ':') {
+                size_t len = must_exist ? strlen(at) : strcspn(at, ":");
+                _cleanup_(freep) char *path = xmemdup0(at, len);
+                struct tree *tree = NULL;
+
+                at += len;
+                if (len == 0 || (!must_exist && access(path, F_OK) < 0 && errno == ENOENT))
+                        continue;
+                if (sources.len == KUBECONFIG_MAX_FILES)
+                        return error_set(err, E2BIG, "more than %d kubeconfig files",
+                                         KUBECONFIG_MAX_FILES);
+                if (tree_load_file(path, &tree, err) < 0)
+                        return error_wrap(err, "kubeconfig %s", path);
+                int r = add_source(&sources, path, tree, err);
+                if (r < 0)
+                        return r;
+        }
+        if (sources.len == 0)
+                return error_set(err, ENOENT, "no such kubeconfig: %s", paths);
+        return choose(&sources, context, ret, err);
+}

@@ -1,0 +1,43 @@
+/*
+ * The kubeconfig format: files merged as kubectl merges them, one context chosen, and of it what
+ * a connection needs. What we cannot do (a proxy, auth-provider, impersonation) is an error that
+ * says so, but only where the chosen context asks for it.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/attributes.h"
+#include "base/error.h"
+#include "kube/exec_credential.h"
+
+/* The chosen context, with absolute paths and decoded data; members are owned, NULL when unset. */
+struct kubeconfig {
+        char *server;
+        char *name_space;
+        char *tls_server_name;
+        bool is_insecure;
+        char *ca_file, *ca_pem; /* of each pair at most one is set: data wins */
+        char *cert_file, *cert_pem;
+        char *key_file, *key_pem;
+        char *token_file, *token;
+        char *basic_auth; /* "user:password" */
+        struct exec_plugin *exec;
+};
+
+void kubeconfig_done(struct kubeconfig *config);
+
+/**
+ * kubeconfig_load() - read @paths (a colon list, as in $KUBECONFIG) and choose @context
+ * @must_exist: a missing file is an error; otherwise it is passed over, as kubectl does
+ * @context:    NULL: the first file's current-context that is not empty
+ * @ret:        zeroed by the caller, released with kubeconfig_done() whatever is returned
+ * Return: 0; -ENOENT when no file exists; another negative errno with file and field in @err
+ */
+_must_check_ int kubeconfig_load(const char *paths, bool must_exist, const char *context,
+                                 struct kubeconfig *ret, struct error *err);
+
+/** kubeconfig_parse() - the same from one document in memory, for tests; @path names it */
+_must_check_ int kubeconfig_parse(const char *text, size_t len, const char *path,
+                                  const char *context, struct kubeconfig *ret, struct error *err);

@@ -1,0 +1,190 @@
+#include "kube/secret.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+
+static size_t max_bytes_of(enum secret_kind kind) {
+        return kind == SECRET_TOKEN ? SECRET_TOKEN_MAX_BYTES : SECRET_PEM_MAX_BYTES;
+}
+
+static bool is_space(char c) {
+        return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+static int check_token(char *text, size_t len, struct error *err) {
+        size_t begin = 0;
+
+        while (begin < len && is_space(text[begin]))
+                begin++;
+        while (len > begin && is_space(text[len - 1]))
+                len--;
+        if (begin == len)
+                return error_set(err, EINVAL, "the token is empty");
+        /* A line break in a token would let its file's writer add headers to our requests. */
+        for (size_t i = begin; i < len; i++)
+                if ((unsigned char)text[i] <= 0x20 || (unsigned char)text[i] >= 0x7f)
+                        return error_set(err, EINVAL,
+                                         "the token holds a character that no token may hold");
+        memmove(text, text + begin, len - begin);
+        text[len - begin] = '\0';
+        return 0;
+}
+
+int secret_check(enum secret_kind kind, char *text, size_t len, struct error *err) {
+        if (len > max_bytes_of(kind))
+                return error_set(err, EINVAL, "longer than %zu bytes", max_bytes_of(kind));
+        if (memchr(text, '\0', len))
+                return error_set(err, EINVAL, "holds a NUL byte");
+        if (kind == SECRET_TOKEN)
+                return check_token(text, len, err);
+        if (!strstr(text, "-----BEGIN "))
+                return error_set(err, EINVAL, "not in PEM form (no '-----BEGIN')");
+        return 0;
+}
+
+int secret_read_file(enum secret_kind kind, const char *path, char **ret, struct error *err) {
+        size_t max_bytes = max_bytes_of(kind), len = 0;
+        struct stat st;
+
+        /* O_NONBLOCK: a FIFO in the file's place must not hold us up. */
+        int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        if (fd < 0)
+                return error_set(err, errno, "%s: %s", path, strerror(errno));
+        if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+                (void)close(fd);
+                return error_set(err, EINVAL, "%s: not a regular file", path);
+        }
+
+        _cleanup_(secret_freep) char *text = xmalloc(max_bytes + 2);
+        ssize_t n;
+        do {
+                n = read(fd, text + len, max_bytes + 1 - len);
+                if (n > 0)
+                        len += (size_t)n;
+        } while (len <= max_bytes && (n > 0 || (n < 0 && errno == EINTR)));
+        int read_errno = n < 0 ? errno : 0;
+        text[len] = '\0';
+        (void)close(fd);
+        if (read_errno)
+                return error_set(err, read_errno, "%s: %s", path, strerror(read_errno));
+        if (secret_check(kind, text, len, err) < 0)
+                return error_wrap(err, "%s", path);
+        *ret = xstrdup(text);
+        return 0;
+}
+
+static const char base64_digits[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+static int base64_value(char c) {
+        const char *digit = c ? strchr(base64_digits, c) : NULL;
+
+        return digit ? (int)(digit - base64_digits) : -1;
+}
+
+int secret_from_base64(const char *text, size_t len, char **ret, struct error *err) {
+        if (len / 4 * 3 > SECRET_PEM_MAX_BYTES)
+                return error_set(err, EINVAL, "longer than %d bytes", SECRET_PEM_MAX_BYTES);
+
+        _cleanup_(secret_freep) char *out = xmalloc(len / 4 * 3 + 4);
+        size_t out_len = 0, digits = 0, padding = 0;
+        unsigned bits = 0;
+        for (size_t i = 0; i < len; i++) {
+                if (is_space(text[i]))
+                        continue;
+                if (text[i] == '=') {
+                        padding++;
+                        continue;
+                }
+                int value = base64_value(text[i]);
+                if (value < 0 || padding > 0)
+                        return error_set(err, EINVAL, "not base64 at character %zu", i + 1);
+                bits = (bits << 6 | (unsigned)value) & 0xffffff;
+                if (++digits % 4 == 0) {
+                        out[out_len++] = (char)(bits >> 16 & 0xff);
+                        out[out_len++] = (char)(bits >> 8 & 0xff);
+                        out[out_len++] = (char)(bits & 0xff);
+                }
+        }
+        size_t rest = digits % 4;
+        if (rest == 1 || padding != (rest ? 4 - rest : 0))
+                return error_set(err, EINVAL, "base64 that is cut off");
+        if (rest == 2)
+                out[out_len++] = (char)(bits >> 4 & 0xff);
+        if (rest == 3) {
+                out[out_len++] = (char)(bits >> 10 & 0xff);
+                out[out_len++] = (char)(bits >> 2 & 0xff);
+        }
+        out[out_len] = '\0';
+        int r = secret_check(SECRET_PEM, out, out_len, err);
+        if (r < 0)
+                return r;
+        *ret = TAKE_PTR(out);
+        return 0;
+}
+
+char *secret_to_base64(const char *text, size_t len) {
+        char *out = xmalloc((len + 2) / 3 * 4 + 1), *at = out;
+
+        for (size_t i = 0; i < len; i += 3) {
+                unsigned bits = (unsigned)(unsigned char)text[i] << 16;
+                if (i + 1 < len)
+                        bits |= (unsigned)(unsigned char)text[i + 1] << 8;
+                if (i + 2 < len)
+                        bits |= (unsigned char)text[i + 2];
+                *at++ = base64_digits[bits >> 18 & 63];
+                *at++ = base64_digits[bits >> 12 & 63];
+                *at++ = i + 1 < len ? base64_digits[bits >> 6 & 63] : '=';
+                *at++ = i + 2 < len ? base64_digits[bits & 63] : '=';
+        }
+        *at = '\0';
+        return out;
+}
+
+void secret_free(char *secret) {
+        if (!secret)
+                return;
+        explicit_bzero(secret, strlen(secret));
+        free(secret);
+}
+
+void secret_file_done(struct secret_file *file) {
+        free(file->path);
+        secret_free(file->text);
+        *file = (struct secret_file){.kind = file->kind};
+}
+
+int secret_file_get(struct secret_file *file, int64_t now_mono_ms, const char **ret,
+                    struct error *err) {
+        struct error problem = ERROR_NULL;
+        char *text = NULL;
+
+        if (!file->path ||
+            (file->text && !file->is_stale && now_mono_ms < file->next_read_mono_ms)) {
+                *ret = file->text;
+                return 0;
+        }
+        int r = secret_read_file(file->kind, file->path, &text, &problem);
+        file->is_stale = false;
+        file->next_read_mono_ms = now_mono_ms + (r < 0 ? SECRET_RETRY_MS : SECRET_REREAD_MS);
+        if (r < 0 && !file->text)
+                return error_set(err, r, "%s", problem.msg);
+        if (r < 0 && !file->is_failing)
+                log_warn(MSG("credential file cannot be read, keeping what it held"),
+                         ERR(&problem));
+        if (r == 0 && file->is_failing)
+                log_info(MSG("credential file can be read again"), STR("path", file->path));
+        file->is_failing = r < 0;
+        if (r == 0) {
+                secret_free(file->text);
+                file->text = text;
+        }
+        *ret = file->text;
+        return 0;
+}
