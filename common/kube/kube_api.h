@@ -45,7 +45,9 @@ struct kube_answer {
         int status;       /* HTTP status, 0 without an answer */
         const char *body; /* borrowed for the callback */
         size_t body_bytes;
-        struct error err; /* for humans: Status.message of the server where there is one */
+        struct error err;          /* for humans: Status.message of the server where there is one */
+        int64_t retry_after_ms;    /* what the server asked for; -1: nothing */
+        enum http_failure failure; /* of the last attempt's transfer */
 };
 
 typedef void kube_done_fn(void *userdata, const struct kube_answer *answer);
@@ -62,7 +64,8 @@ struct kube_request {
         size_t max_body_bytes; /* 0: 8 MiB */
         int max_retries;       /* beyond the first attempt; 0: none. GET, PUT and PATCH only */
         bool wants_gzip;       /* for lists */
-        /* Streams (watches): pieces of a 2xx body go here, the answer's body is then empty. */
+        /* Streams (watches): pieces of a 2xx body go here, the answer's body is then empty. Once a
+         * piece has arrived nothing is tried again. on_data may cancel the call. */
         http_data_fn *on_data;
         int64_t idle_timeout_ms;
         kube_done_fn *on_done;
@@ -73,9 +76,11 @@ struct kube_request {
  * kube_start() - begin a call
  *
  * Retries 429 and 5xx that carry Retry-After after that time, connection errors and other 5xx with
- * jittered backoff, 401 once with fresh credentials. on_done is called once, on the loop.
+ * jittered backoff, 401 once with fresh credentials. on_done is called once, on a later turn of the
+ * loop; the call is gone then. A 429 without Retry-After is final, as in client-go.
  */
 struct kube_call *kube_start(struct kube_api *api, const struct kube_request *request);
+/** kube_cancel() - end without calling back; NULL is nothing to do */
 void kube_cancel(struct kube_call *call);
 
 /* The Accept header for metadata alone: list, and single objects (watch, patch reply). */

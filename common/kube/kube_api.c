@@ -1,0 +1,393 @@
+#include "kube/kube_api.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "codec/json.h"
+#include "kube/backoff.h"
+
+enum {
+        DEFAULT_TIMEOUT_MS = 10000,
+        DEFAULT_MAX_BODY_BYTES = 8 << 20,
+        RETRY_FIRST_MS = 500,
+        RETRY_MAX_MS = 10000,
+        RETRY_AFTER_MAX_MS = 60000, /* a server that asks for more is asked again all the same */
+        STATUS_MAX_BYTES = 64 << 10,
+        MESSAGE_MAX_BYTES = 300,
+        STREAM_POOL = 1,
+};
+
+struct kube_api {
+        struct loop *loop;
+        struct http_client *client;
+        struct kube_config *config;
+        struct metrics *metrics;
+        struct kube_call *calls;
+};
+
+struct kube_call {
+        struct kube_api *api;
+        struct kube_call *prev, *next;
+        struct kube_request request; /* its strings are ours */
+        struct http_call *http;      /* NULL between attempts */
+        struct loop_timer timer;     /* the pause before an attempt */
+        struct backoff backoff;
+        struct error credentials_err;
+        int retries_left;
+        bool has_retried_unauthorized;
+        bool has_streamed;
+};
+
+const char *kube_outcome_name(enum kube_outcome outcome) {
+        static const char *const names[] = {
+                [KUBE_OK] = "ok",
+                [KUBE_UNAUTHORIZED] = "unauthorized",
+                [KUBE_FORBIDDEN] = "forbidden",
+                [KUBE_NOT_FOUND] = "not_found",
+                [KUBE_CONFLICT] = "conflict",
+                [KUBE_GONE] = "gone",
+                [KUBE_INVALID] = "invalid",
+                [KUBE_THROTTLED] = "throttled",
+                [KUBE_UNAVAILABLE] = "unavailable",
+                [KUBE_BAD_ANSWER] = "bad_answer",
+        };
+
+        return names[outcome];
+}
+
+struct kube_api *kube_api_new(struct loop *loop, struct http_client *client,
+                              struct kube_config *config, struct metrics *metrics) {
+        struct kube_api *api = xcalloc(1, sizeof(*api));
+
+        *api = (struct kube_api){loop, client, config, metrics, NULL};
+        return api;
+}
+
+void kube_api_free(struct kube_api *api) {
+        if (!api)
+                return;
+        while (api->calls)
+                kube_cancel(api->calls);
+        free(api);
+}
+
+char *kube_escape(const char *text) {
+        static const char hex[] = "0123456789ABCDEF";
+        char *escaped = xmalloc(strlen(text) * 3 + 1), *at = escaped;
+
+        for (; *text; text++) {
+                unsigned char c = (unsigned char)*text;
+                if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                    strchr("-._~", c)) {
+                        *at++ = (char)c;
+                } else {
+                        *at++ = '%';
+                        *at++ = hex[c >> 4];
+                        *at++ = hex[c & 15];
+                }
+        }
+        *at = '\0';
+        return escaped;
+}
+
+static char *copy_text(const char *text) {
+        return text ? xstrdup(text) : NULL;
+}
+
+static void free_text(const char *owned) {
+        free((void *)(uintptr_t)owned);
+}
+
+static struct kube_call *call_new(struct kube_api *api, const struct kube_request *request) {
+        struct kube_call *call = xcalloc(1, sizeof(*call));
+        bool may_repeat = strcmp(request->method, "GET") == 0 ||
+                          strcmp(request->method, "PUT") == 0 ||
+                          strcmp(request->method, "PATCH") == 0;
+
+        call->api = api;
+        call->request = *request;
+        call->request.method = xstrdup(request->method);
+        call->request.path = xstrdup(request->path);
+        call->request.accept = copy_text(request->accept);
+        call->request.content_type = copy_text(request->content_type);
+        call->request.body = request->body ? xmemdup0(request->body, request->body_bytes) : NULL;
+        call->retries_left = may_repeat ? request->max_retries : 0;
+        call->backoff = (struct backoff){.first_ms = RETRY_FIRST_MS, .max_ms = RETRY_MAX_MS};
+        call->next = api->calls;
+        if (api->calls)
+                api->calls->prev = call;
+        api->calls = call;
+        return call;
+}
+
+static void call_free(struct kube_call *call) {
+        struct kube_api *api = call->api;
+
+        loop_timer_disarm(api->loop, &call->timer);
+        if (call->prev)
+                call->prev->next = call->next;
+        else
+                api->calls = call->next;
+        if (call->next)
+                call->next->prev = call->prev;
+        free_text(call->request.method);
+        free_text(call->request.path);
+        free_text(call->request.accept);
+        free_text(call->request.content_type);
+        free_text(call->request.body);
+        free(call);
+}
+
+void kube_cancel(struct kube_call *call) {
+        if (!call)
+                return;
+        if (call->http)
+                http_cancel(call->http);
+        call_free(call);
+}
+
+static void count(struct kube_call *call, const char *code, int64_t duration_ms) {
+        struct metrics *metrics = call->api->metrics;
+        const char *verb = call->request.on_data ? "WATCH" : call->request.method;
+        const char *resource = call->request.resource ? call->request.resource : "";
+
+        if (!metrics)
+                return;
+        metric_inc(metrics_counter(
+                metrics, "plimsoll_api_requests_total",
+                "Requests to the API server by HTTP status, or by what went wrong on the way.",
+                LABELS("verb", verb, "resource", resource, "code", code)));
+        if (duration_ms >= 0 && !call->request.on_data)
+                metric_observe(metrics_histogram(metrics, "plimsoll_api_request_duration_seconds",
+                                                 "Duration of requests to the API server.",
+                                                 LABELS("verb", verb, "resource", resource),
+                                                 metrics_duration_bounds_s,
+                                                 metrics_duration_bounds_count),
+                               (double)duration_ms / (double)MS_PER_S);
+}
+
+static enum kube_outcome outcome_of(const struct http_response *response) {
+        switch (response->failure) {
+        case HTTP_OK:
+                break;
+        case HTTP_TOO_LARGE:
+        case HTTP_PROTOCOL:
+                return KUBE_BAD_ANSWER;
+        case HTTP_DNS:
+        case HTTP_CONNECT:
+        case HTTP_TLS:
+        case HTTP_TIMEOUT:
+        case HTTP_RESET:
+        case HTTP_FAILURE_COUNT:
+                return KUBE_UNAVAILABLE;
+        }
+        switch (response->status) {
+        case 401:
+                return KUBE_UNAUTHORIZED;
+        case 403:
+                return KUBE_FORBIDDEN;
+        case 404:
+                return KUBE_NOT_FOUND;
+        case 409:
+                return KUBE_CONFLICT;
+        case 410:
+                return KUBE_GONE;
+        case 429:
+                return KUBE_THROTTLED;
+        default:
+                break;
+        }
+        if (response->status >= 500)
+                return KUBE_UNAVAILABLE;
+        if (response->status >= 400)
+                return KUBE_INVALID;
+        /* A redirect is an answer of something else, a login page for example. */
+        return response->status >= 200 && response->status < 300 ? KUBE_OK : KUBE_BAD_ANSWER;
+}
+
+static int errno_of(enum kube_outcome outcome) {
+        static const int codes[] = {
+                [KUBE_OK] = 0,
+                [KUBE_UNAUTHORIZED] = EACCES,
+                [KUBE_FORBIDDEN] = EPERM,
+                [KUBE_NOT_FOUND] = ENOENT,
+                [KUBE_CONFLICT] = EBUSY,
+                [KUBE_GONE] = ESTALE,
+                [KUBE_INVALID] = EINVAL,
+                [KUBE_THROTTLED] = EAGAIN,
+                [KUBE_UNAVAILABLE] = EIO,
+                [KUBE_BAD_ANSWER] = EBADMSG,
+        };
+
+        return codes[outcome];
+}
+
+/* "403 nodes is forbidden: ...", from a Status or, as throttling and proxies answer, plain text. */
+static void describe(const struct http_response *response, enum kube_outcome outcome,
+                     struct error *err) {
+        json_auto_t *status = NULL;
+        const char *message = NULL;
+
+        if (response->failure != HTTP_OK) {
+                *err = response->err;
+                return;
+        }
+        if (response->body[0] == '{' && response->body_bytes <= STATUS_MAX_BYTES &&
+            json_parse(response->body, response->body_bytes, &status, NULL) == 0)
+                message = json_string_at(status, "message", NULL);
+        if (!message)
+                message = response->body;
+        int len = (int)size_min(strcspn(message, "\r\n"), MESSAGE_MAX_BYTES);
+        (void)error_set(err, errno_of(outcome), "%d %.*s", response->status,
+                        len > 0 ? len : (int)sizeof("(no message)") - 1,
+                        len > 0 ? message : "(no message)");
+}
+
+/* The end of a call: it is gone before its owner hears of it, who may then do anything. */
+static void finish(struct kube_call *call, const struct kube_answer *answer) {
+        kube_done_fn *on_done = call->request.on_done;
+        void *userdata = call->request.userdata;
+
+        call_free(call);
+        on_done(userdata, answer);
+}
+
+static void attempt(void *userdata);
+
+/* When to try again; -1: not. Spends what it takes. */
+static int64_t retry_pause_ms(struct kube_call *call, const struct http_response *response,
+                              enum kube_outcome outcome) {
+        bool has_wish = response->retry_after_ms >= 0;
+
+        if (call->has_streamed)
+                return -1;
+        if (outcome == KUBE_UNAUTHORIZED && !call->has_retried_unauthorized) {
+                call->has_retried_unauthorized = true;
+                kube_config_unauthorized(call->api->config);
+                return 0;
+        }
+        if (call->retries_left <= 0 ||
+            (outcome != KUBE_UNAVAILABLE && !(outcome == KUBE_THROTTLED && has_wish)))
+                return -1;
+        call->retries_left--;
+        if (has_wish)
+                return response->retry_after_ms < RETRY_AFTER_MAX_MS ? response->retry_after_ms
+                                                                     : RETRY_AFTER_MAX_MS;
+        return backoff_next_ms(&call->backoff, loop_now_mono_ms(call->api->loop));
+}
+
+static void on_http_done(void *userdata, const struct http_response *response) {
+        struct kube_call *call = userdata;
+        struct kube_answer answer = {
+                .outcome = outcome_of(response),
+                .status = response->status,
+                .body = response->body,
+                .body_bytes = call->request.on_data ? 0 : response->body_bytes,
+                .err = ERROR_NULL,
+                .retry_after_ms = response->retry_after_ms,
+                .failure = response->failure,
+        };
+        _cleanup_(freep) char *code = xasprintf("%d", response->status);
+
+        call->http = NULL;
+        count(call, response->failure == HTTP_OK ? code : http_failure_name(response->failure),
+              response->duration_ms);
+        int64_t pause_ms = retry_pause_ms(call, response, answer.outcome);
+        if (pause_ms >= 0) {
+                loop_timer_arm(call->api->loop, &call->timer,
+                               loop_now_mono_ms(call->api->loop) + pause_ms, attempt, call);
+                return;
+        }
+        if (answer.outcome != KUBE_OK)
+                describe(response, answer.outcome, &answer.err);
+        finish(call, &answer);
+}
+
+static bool on_http_data(void *userdata, const char *data, size_t len) {
+        struct kube_call *call = userdata;
+
+        call->has_streamed = true;
+        return call->request.on_data(call->request.userdata, data, len);
+}
+
+static void fail_without_credentials(void *userdata) {
+        struct kube_call *call = userdata;
+        struct kube_answer answer = {
+                .outcome = KUBE_UNAUTHORIZED,
+                .body = "",
+                .err = call->credentials_err,
+                .retry_after_ms = -1,
+        };
+
+        count(call, "no_credentials", -1);
+        finish(call, &answer);
+}
+
+static void attempt(void *userdata) {
+        struct kube_call *call = userdata;
+        struct kube_api *api = call->api;
+        const struct kube_request *request = &call->request;
+        struct kube_credentials credentials;
+
+        if (kube_config_credentials(api->config, loop_now_mono_ms(api->loop),
+                                    loop_now_unix_ms(api->loop), &credentials,
+                                    &call->credentials_err) < 0) {
+                loop_timer_arm(api->loop, &call->timer, loop_now_mono_ms(api->loop),
+                               fail_without_credentials, call);
+                return;
+        }
+
+        const char *content_type = request->content_type ? request->content_type
+                                                         : "application/json";
+        _cleanup_(freep) char *url = xasprintf("%s%s", kube_config_server(api->config),
+                                               request->path);
+        _cleanup_(freep) char *accept_line = xasprintf(
+                "Accept: %s", request->accept ? request->accept : "application/json");
+        _cleanup_(freep) char *type_line = xasprintf("Content-Type: %s", content_type);
+        _cleanup_(freep) char *bearer_line = credentials.bearer
+                                                     ? xasprintf("Authorization: Bearer %s",
+                                                                 credentials.bearer)
+                                                     : NULL;
+        const char *headers[4] = {accept_line};
+        size_t header_count = 1;
+        if (request->body)
+                headers[header_count++] = type_line;
+        if (bearer_line)
+                headers[header_count++] = bearer_line;
+
+        call->http = http_start(
+                api->client,
+                &(struct http_request){
+                        .method = request->method,
+                        .url = url,
+                        .headers = headers,
+                        .body = request->body,
+                        .body_bytes = request->body_bytes,
+                        .timeout_ms = request->timeout_ms > 0 ? request->timeout_ms
+                                                              : DEFAULT_TIMEOUT_MS,
+                        .idle_timeout_ms = request->idle_timeout_ms,
+                        .max_body_bytes = request->max_body_bytes > 0 ? request->max_body_bytes
+                                                                      : DEFAULT_MAX_BODY_BYTES,
+                        .wants_gzip = request->wants_gzip,
+                        .basic_auth = credentials.bearer ? NULL : credentials.basic_auth,
+                        .tls = &credentials.tls,
+                        /* Streams stay open: they must not take the turns of short calls. */
+                        .pool = request->on_data ? STREAM_POOL : 0,
+                        .on_data = request->on_data ? on_http_data : NULL,
+                        .on_done = on_http_done,
+                        .userdata = call,
+                });
+        if (bearer_line)
+                explicit_bzero(bearer_line, strlen(bearer_line));
+}
+
+struct kube_call *kube_start(struct kube_api *api, const struct kube_request *request) {
+        assert(request->method && request->path && request->path[0] == '/' && request->on_done);
+
+        struct kube_call *call = call_new(api, request);
+        attempt(call);
+        return call;
+}
