@@ -1,0 +1,78 @@
+/*
+ * The request of kube-scheduler's filter and prioritize calls (ExtenderArgs): a pod, and the
+ * candidate nodes either by name (nodeCacheCapable: true) or as whole Node objects, tens of
+ * megabytes of them.
+ *
+ * The usual request is skimmed: one pass over the bytes that looks at the few fields that matter
+ * and steps over everything else, without copying. Whatever stands in a stepped-over value is
+ * checked for balanced brackets and closed strings only; it is echoed or ignored, never
+ * interpreted. A request that the skimmer cannot vouch for (odd types, keys with escapes, names
+ * that are not ASCII, deep nesting, any syntax that surprises it) is parsed by jansson instead,
+ * whose verdict is final. Both give the same result on every document that jansson accepts.
+ *
+ * Fields are found by their exact Go spelling; in its absence in any case (Go's decoder does not
+ * mind, and curl users do not know). A repeated field counts as it stands last.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "base/error.h"
+
+enum {
+        REQUEST_MAX_NODES = 1 << 20,        /* candidates in one request */
+        REQUEST_STRICT_MAX_BYTES = 8 << 20, /* jansson's tree takes up to 20 times this */
+};
+
+/* Text that is not NUL-terminated; part of the request, or owned by struct request. */
+struct request_text {
+        const char *data;
+        size_t len;
+};
+
+struct request_node {
+        const char *name; /* decoded; name_bytes 0 when a Node object has none */
+        const char *json; /* as it is to be echoed: the quoted name, or the Node object */
+        uint32_t name_bytes;
+        uint32_t json_bytes;
+};
+
+struct request {
+        bool has_names;        /* NodeNames was given; reply with names, else with Node objects */
+        bool is_daemonset_pod; /* an ownerReference has the kind DaemonSet */
+        /* json of the nodes lies in one text, in order, with a comma and blanks between, so that
+         * a run of them can be echoed in one piece */
+        bool is_contiguous;
+        struct request_text pod_namespace, pod_name; /* for debug logs; may be empty */
+        struct request_node *nodes; /* in the request's order; may hold duplicates */
+        size_t count, cap;
+
+        char **owned; /* decoded and rendered text */
+        size_t owned_len, owned_cap;
+};
+
+#define REQUEST_NULL ((struct request){0})
+
+/** request_done() - release everything */
+void request_done(struct request *request);
+/** request_reset() - make it empty and keep the memory of the node array for the next request */
+void request_reset(struct request *request);
+
+/**
+ * request_parse() - read an ExtenderArgs document
+ * @request: empty (REQUEST_NULL or reset); afterwards it borrows from @text
+ * Return: 0; -EINVAL not such a document; -E2BIG past a ceiling. @request is empty again then
+ */
+_must_check_ int request_parse(struct request *request, const char *text, size_t len,
+                               struct error *err);
+
+/* The two ways in, for tests, fuzzing and the benchmark. */
+
+/** request_skim() - false when it cannot vouch for the document, and @request is empty */
+_must_check_ bool request_skim(struct request *request, const char *text, size_t len);
+/** request_parse_strict() - by jansson; @request borrows nothing */
+_must_check_ int request_parse_strict(struct request *request, const char *text, size_t len,
+                                      struct error *err);

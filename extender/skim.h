@@ -1,0 +1,71 @@
+/*
+ * Stepping through JSON text without building anything: a cursor that enters the few objects and
+ * arrays that matter and jumps over all other values. Never reads outside [text, text + len).
+ *
+ * A jump checks that brackets pair up and that strings end, no more. Where the cursor looks itself
+ * it is strict, and it gives up (returns false or SKIM_ODD) on anything it does not expect:
+ * strings with bytes outside printable ASCII, keys with escapes, nesting past SKIM_MAX_DEPTH.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/attributes.h"
+
+enum { SKIM_MAX_DEPTH = 64 };
+
+struct skim {
+        const char *at;
+        const char *end;
+        bool is_first; /* the container just entered has shown no member yet */
+};
+
+/* A string between its quotes. */
+struct skim_string {
+        const char *text;
+        size_t len;
+        bool is_escaped; /* holds backslashes: not yet what it stands for */
+};
+
+enum skim_step {
+        SKIM_MORE, /* the cursor is at a value, which must be taken before the next step */
+        SKIM_END,  /* the container has ended, the cursor is behind it */
+        SKIM_ODD,  /* unexpected syntax */
+};
+
+void skim_init(struct skim *skim, const char *text, size_t len);
+/** skim_at_end() - nothing but white space is left */
+bool skim_at_end(struct skim *skim);
+
+/** skim_peek() - the first character of the value at the cursor, '\0' when there is none */
+static inline char skim_peek(const struct skim *skim) {
+        return skim->at < skim->end ? *skim->at : '\0';
+}
+
+/** skim_is_null() - the value at the cursor is null */
+bool skim_is_null(const struct skim *skim);
+
+/** skim_enter() - go into the object or array that the cursor is at */
+static inline void skim_enter(struct skim *skim) {
+        skim->at++;
+        skim->is_first = true;
+}
+
+/** skim_member() - to the next member of the object: its key, and the cursor at its value */
+_must_check_ enum skim_step skim_member(struct skim *skim, struct skim_string *ret_key);
+/** skim_element() - to the next element of the array */
+_must_check_ enum skim_step skim_element(struct skim *skim);
+
+/** skim_string() - take the string at the cursor */
+_must_check_ bool skim_string(struct skim *skim, struct skim_string *ret);
+/** skim_value() - jump over the value at the cursor */
+_must_check_ bool skim_value(struct skim *skim);
+
+/** skim_is() - whether @string is exactly @text */
+static inline bool skim_is(const struct skim_string *string, const char *text) {
+        size_t len = strlen(text);
+
+        return string->len == len && memcmp(string->text, text, len) == 0;
+}

@@ -1,0 +1,76 @@
+/*
+ * What the unit test and the fuzzer hold the two request parsers to: on every document that jansson
+ * accepts, the skimmer either passes or finds the same.
+ */
+#pragma once
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "extender/request.h"
+
+#define REQUEST_PROPERTY(condition)                                                                \
+        do {                                                                                       \
+                if (!(condition)) {                                                                \
+                        (void)fprintf(stderr, "property broken: %s\n", #condition);                \
+                        abort();                                                                   \
+                }                                                                                  \
+        } while (0)
+
+static inline bool request_text_equal(struct request_text a, struct request_text b) {
+        return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
+}
+
+static inline bool request_json_equal(const struct request_node *a, const struct request_node *b) {
+        json_t *left = json_loadb(a->json, a->json_bytes, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+        json_t *right = json_loadb(b->json, b->json_bytes, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+        bool is_equal = left && right && json_equal(left, right);
+
+        json_decref(left);
+        json_decref(right);
+        return is_equal;
+}
+
+enum request_property { REQUEST_REFUSED, REQUEST_STRICT, REQUEST_SKIMMED, REQUEST_LENIENT };
+
+/* Aborts when the property is broken; tells which way the document went. */
+static inline enum request_property request_property_check(const void *data, size_t len) {
+        struct request skimmed = REQUEST_NULL, strict = REQUEST_NULL, parsed = REQUEST_NULL;
+        enum request_property way;
+        /* An exact copy, so that a read past the end is seen. */
+        char *text = xmalloc(len);
+
+        if (len > 0)
+                memcpy(text, data, len);
+        bool is_skimmed = request_skim(&skimmed, text, len);
+        bool is_strict = request_parse_strict(&strict, text, len, NULL) == 0;
+        REQUEST_PROPERTY((request_parse(&parsed, text, len, NULL) == 0) ==
+                         (is_skimmed || is_strict));
+        way = is_skimmed ? (is_strict ? REQUEST_SKIMMED : REQUEST_LENIENT)
+                         : (is_strict ? REQUEST_STRICT : REQUEST_REFUSED);
+        if (way == REQUEST_SKIMMED) {
+                REQUEST_PROPERTY(skimmed.has_names == strict.has_names);
+                REQUEST_PROPERTY(skimmed.is_daemonset_pod == strict.is_daemonset_pod);
+                REQUEST_PROPERTY(request_text_equal(skimmed.pod_name, strict.pod_name));
+                REQUEST_PROPERTY(request_text_equal(skimmed.pod_namespace, strict.pod_namespace));
+                REQUEST_PROPERTY(skimmed.count == strict.count);
+                for (size_t i = 0; i < skimmed.count; i++) {
+                        const struct request_node *a = &skimmed.nodes[i], *b = &strict.nodes[i];
+                        REQUEST_PROPERTY(a->name_bytes == b->name_bytes);
+                        REQUEST_PROPERTY(memcmp(a->name, b->name, a->name_bytes) == 0);
+                        REQUEST_PROPERTY(request_json_equal(a, b));
+                        REQUEST_PROPERTY(a->json >= text && a->json + a->json_bytes <= text + len);
+                        REQUEST_PROPERTY(i == 0 ||
+                                         a->json > skimmed.nodes[i - 1].json +
+                                                           skimmed.nodes[i - 1].json_bytes);
+                }
+        }
+        request_done(&skimmed);
+        request_done(&strict);
+        request_done(&parsed);
+        free(text);
+        return way;
+}
