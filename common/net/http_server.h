@@ -4,7 +4,12 @@
  *
  * Every answer carries Content-Length (kube-scheduler opens a new connection after a chunked one).
  * The idle timeout is above the 90 s of Go's client, which would otherwise meet half-closed
- * connections. Request bodies have a ceiling (413) and reuse a buffer per connection.
+ * connections.
+ *
+ * Request bodies have a ceiling (413), one by one and together (503); their memory is kept for the
+ * next request, up to 64 MiB in all, because fresh pages cost more than the parsing of them. A peer
+ * that sends or takes a byte a second is ended: a request has 30 s (or the idle timeout, if that is
+ * shorter) to arrive from its first line on, and its reply as long to leave.
  */
 #pragma once
 
@@ -20,15 +25,15 @@ struct http_server;
 
 struct http_exchange {
         /* The request; borrowed, valid until the reply has been sent. */
-        const char *method;
-        const char *path;  /* decoded, without the query */
-        const char *query; /* the value-less or last "name" of ?name=value: see http_query() */
-        const char *body;  /* 64 zero bytes follow it, so that a parser may overread; never NULL */
+        const char *method; /* a HEAD request arrives as "GET"; its reply's body is not sent */
+        const char *path;   /* decoded, without the query; for that see http_query() */
+        const char *body;   /* 64 zero bytes follow it, so that a parser may overread; never NULL */
         size_t body_bytes;
         const char *content_type; /* "" when absent */
         void *connection;         /* private to http_server.c */
 
-        /* The reply, filled by the handler; starts as 500 with no body. */
+        /* The reply, filled by the handler; starts as 500 with no body. kube-scheduler gives up a
+         * connection when an error comes with a body, so errors of the verbs come without. */
         int status;
         const char *reply_content_type; /* static string */
         const struct iovec *reply;      /* pieces, in order; they may point into the request */
@@ -38,7 +43,8 @@ struct http_exchange {
         void *release_userdata;
 };
 
-/** http_query() - value of a query parameter, "" when it has none, NULL when it is absent */
+/** http_query() - value of a query parameter, "" when it has none, NULL when it is absent (or the
+ * exchange has no connection, as in a handler's unit test) */
 const char *http_query(const struct http_exchange *exchange, const char *name);
 
 typedef void http_handler_fn(void *userdata, struct http_exchange *exchange);
@@ -46,7 +52,7 @@ typedef void http_handler_fn(void *userdata, struct http_exchange *exchange);
 struct http_server_options {
         const char *bind_address; /* "127.0.0.1", "::", ...; NULL: every address, v4 and v6 */
         uint16_t port;            /* 0: any free one, see http_server_port() */
-        unsigned threads;         /* workers, 1 to 64 */
+        unsigned threads;         /* workers, 1 to 64; each serves up to its share of connections */
         size_t max_body_bytes;
         unsigned max_connections; /* 0: 512 */
         unsigned idle_timeout_s;  /* 0: 120 */
@@ -65,5 +71,6 @@ _must_check_ int http_server_start(const struct http_server_options *options,
 uint16_t http_server_port(const struct http_server *server);
 /** http_server_quiesce() - close the listening socket; open connections go on */
 void http_server_quiesce(struct http_server *server);
-/** http_server_stop() - wait at most @drain_ms for answers under way, then end; frees @server */
+/** http_server_stop() - wait at most @drain_ms for answers under way, then end; frees @server. A
+ * handler that is still running is waited for. */
 void http_server_stop(struct http_server *server, int64_t drain_ms);

@@ -1,0 +1,607 @@
+#include "net/http_server.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <microhttpd.h>
+#include <netdb.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/number.h"
+#include "net/server_tls.h"
+
+enum {
+        DEFAULT_CONNECTIONS = 512,
+        DEFAULT_IDLE_S = 120, /* above the 90 s after which Go's client drops idle connections */
+        TRANSFER_MAX_S = 30,
+        LISTEN_BACKLOG = 511,
+        BODY_PADDING = 64,
+        BODY_FIRST_BYTES = 256 * 1024, /* of an announced length, until so much has arrived */
+        BODIES_RETAINED_BYTES = 64 * 1024 * 1024,
+        BODIES_SPARE_BYTES = 32 * 1024 * 1024, /* for small ones beside two of the largest */
+};
+
+/* The memory of one request's body. */
+struct body {
+        struct body *next; /* in server->idle_bodies */
+        char *data;
+        size_t cap;
+};
+
+enum phase {
+        PHASE_IDLE,     /* between requests, or the request line is arriving */
+        PHASE_HEADERS,  /* from the request line on */
+        PHASE_BODY,     /* the handler was called once */
+        PHASE_REPLYING, /* the reply is queued */
+};
+
+/* One connection and the request that it carries. */
+struct connection {
+        struct http_server *server;
+        struct connection *prev, *next; /* in server->connections, under the lock */
+        int fd;
+        _Atomic int64_t due_mono_ms; /* past it the watchdog shuts the socket down */
+        enum phase phase;
+        int refusal; /* status to answer with once the unwanted body is over; 0: none */
+        size_t announced_bytes;
+        struct body *body;
+        size_t body_bytes;
+        struct http_exchange exchange;
+};
+
+struct http_server {
+        struct MHD_Daemon *daemon;
+        http_handler_fn *handler;
+        void *userdata;
+        size_t max_body_bytes;
+        size_t bodies_max_bytes;
+        int64_t idle_ms, transfer_ms;
+        uint16_t port;
+        bool needs_client_cert;
+        atomic_bool is_draining;
+        atomic_size_t bodies_bytes; /* in use and idle */
+
+        pthread_mutex_t lock;
+        pthread_cond_t changed; /* requests_under_way fell to 0, or must_end was set */
+        struct connection *connections;
+        struct body *idle_bodies;
+        size_t idle_bodies_bytes;
+        size_t requests_under_way;
+        bool must_end;
+        pthread_t watchdog;
+};
+
+/* Body memory */
+
+static struct body *body_take(struct http_server *server) {
+        pthread_mutex_lock(&server->lock);
+        struct body *body = server->idle_bodies;
+        if (body) {
+                server->idle_bodies = body->next;
+                server->idle_bodies_bytes -= body->cap;
+        }
+        pthread_mutex_unlock(&server->lock);
+        return body ? body : xcalloc(1, sizeof(*body));
+}
+
+static void body_free(struct http_server *server, struct body *body) {
+        atomic_fetch_sub(&server->bodies_bytes, body->cap);
+        free(body->data);
+        free(body);
+}
+
+static void body_give_back(struct http_server *server, struct body *body) {
+        pthread_mutex_lock(&server->lock);
+        bool is_kept = server->idle_bodies_bytes + body->cap <= BODIES_RETAINED_BYTES;
+        if (is_kept) {
+                body->next = server->idle_bodies;
+                server->idle_bodies = body;
+                server->idle_bodies_bytes += body->cap;
+        }
+        pthread_mutex_unlock(&server->lock);
+        if (!is_kept)
+                body_free(server, body);
+}
+
+/* Room for @need bytes and the padding, no more than @most. False: all bodies together are large.*/
+static bool body_reserve(struct http_server *server, struct body *body, size_t need, size_t most) {
+        if (need + BODY_PADDING <= body->cap)
+                return true;
+
+        size_t cap = size_max(size_max(need, body->cap * 2), BODY_FIRST_BYTES);
+        cap = size_max(size_min(cap, most), need) + BODY_PADDING;
+        size_t more = cap - body->cap;
+        if (atomic_fetch_add(&server->bodies_bytes, more) + more > server->bodies_max_bytes) {
+                atomic_fetch_sub(&server->bodies_bytes, more);
+                return false;
+        }
+        body->data = xrealloc(body->data, cap);
+        body->cap = cap;
+        return true;
+}
+
+/* Requests */
+
+static void release(struct connection *connection) {
+        struct http_exchange *exchange = &connection->exchange;
+
+        if (exchange->release)
+                exchange->release(exchange->release_userdata);
+        exchange->release = NULL;
+        if (connection->body)
+                body_give_back(connection->server, TAKE_PTR(connection->body));
+}
+
+static const char *header_value(struct MHD_Connection *mhd, const char *name) {
+        const char *value = MHD_lookup_connection_value(mhd, MHD_HEADER_KIND, name);
+        return value ? value : "";
+}
+
+static enum MHD_Result reply(struct connection *connection, struct MHD_Connection *mhd) {
+        struct http_exchange *exchange = &connection->exchange;
+        struct MHD_Response *response = NULL;
+        static char empty[] = "";
+
+        static_assert(sizeof(struct MHD_IoVec) == sizeof(struct iovec) &&
+                              offsetof(struct MHD_IoVec, iov_len) ==
+                                      offsetof(struct iovec, iov_len),
+                      "the pieces are handed through as they are");
+        /* One piece leaves in one system call together with the headers. */
+        if (exchange->reply_count == 0)
+                response = MHD_create_response_from_buffer(0, empty, MHD_RESPMEM_PERSISTENT);
+        else if (exchange->reply_count == 1)
+                response = MHD_create_response_from_buffer(exchange->reply[0].iov_len,
+                                                           exchange->reply[0].iov_base,
+                                                           MHD_RESPMEM_PERSISTENT);
+        else if (exchange->reply_count <= UINT32_MAX)
+                response = MHD_create_response_from_iovec((const struct MHD_IoVec *)exchange->reply,
+                                                          (unsigned)exchange->reply_count, NULL,
+                                                          NULL);
+        if (!response)
+                return MHD_NO;
+        if (exchange->reply_content_type)
+                (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE,
+                                              exchange->reply_content_type);
+        if (atomic_load(&connection->server->is_draining))
+                (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+        connection->phase = PHASE_REPLYING;
+        atomic_store(&connection->due_mono_ms, clock_mono_ms() + connection->server->transfer_ms);
+        enum MHD_Result result = MHD_queue_response(mhd, (unsigned)exchange->status, response);
+        MHD_destroy_response(response);
+        return result;
+}
+
+static enum MHD_Result refuse(struct connection *connection, struct MHD_Connection *mhd,
+                              int status) {
+        connection->exchange = (struct http_exchange){.status = status};
+        return reply(connection, mhd);
+}
+
+static bool is_trusted(const struct connection *connection, struct MHD_Connection *mhd) {
+        if (!connection->server->needs_client_cert)
+                return true;
+        const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+                mhd, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+        return info && info->tls_session && server_tls_is_verified(info->tls_session);
+}
+
+/* The headers are there. Returning without a reply asks for the body. */
+static enum MHD_Result begin(struct connection *connection, struct MHD_Connection *mhd) {
+        struct http_server *server = connection->server;
+        const char *length = header_value(mhd, MHD_HTTP_HEADER_CONTENT_LENGTH);
+        uint64_t announced = 0;
+
+        connection->phase = PHASE_BODY;
+        pthread_mutex_lock(&server->lock);
+        server->requests_under_way++;
+        pthread_mutex_unlock(&server->lock);
+
+        /* The handshake has seen to it; this is for the day when it does not. */
+        if (!is_trusted(connection, mhd))
+                return refuse(connection, mhd, MHD_HTTP_FORBIDDEN);
+        if (*length && (!number_parse_u64(length, strlen(length), &announced) ||
+                        announced > server->max_body_bytes))
+                return refuse(connection, mhd, MHD_HTTP_CONTENT_TOO_LARGE);
+        connection->announced_bytes = (size_t)announced;
+        return MHD_YES;
+}
+
+/* What cannot be taken is read and dropped until the request is over: only then libmicrohttpd lets
+ * us answer. The watchdog limits how long that is. */
+static void take(struct connection *connection, const char *data, size_t len) {
+        struct http_server *server = connection->server;
+
+        if (connection->refusal)
+                return;
+        if (len > server->max_body_bytes - connection->body_bytes) {
+                connection->refusal = MHD_HTTP_CONTENT_TOO_LARGE;
+        } else {
+                size_t need = connection->body_bytes + len;
+                size_t most = connection->announced_bytes ? connection->announced_bytes
+                                                          : server->max_body_bytes;
+                if (!connection->body)
+                        connection->body = body_take(server);
+                if (body_reserve(server, connection->body, need, most)) {
+                        memcpy(connection->body->data + connection->body_bytes, data, len);
+                        connection->body_bytes = need;
+                        return;
+                }
+                connection->refusal = MHD_HTTP_SERVICE_UNAVAILABLE;
+        }
+        if (connection->body)
+                body_give_back(server, TAKE_PTR(connection->body));
+}
+
+static enum MHD_Result answer(struct connection *connection, struct MHD_Connection *mhd,
+                              const char *url, const char *method) {
+        static const char no_body[BODY_PADDING];
+        struct http_exchange *exchange = &connection->exchange;
+
+        if (connection->refusal)
+                return refuse(connection, mhd, connection->refusal);
+        *exchange = (struct http_exchange){
+                .method = strcmp(method, MHD_HTTP_METHOD_HEAD) == 0 ? MHD_HTTP_METHOD_GET : method,
+                .path = url,
+                .body = no_body,
+                .content_type = header_value(mhd, MHD_HTTP_HEADER_CONTENT_TYPE),
+                .connection = mhd,
+                .status = MHD_HTTP_INTERNAL_SERVER_ERROR,
+        };
+        if (connection->body) {
+                memset(connection->body->data + connection->body_bytes, 0, BODY_PADDING);
+                exchange->body = connection->body->data;
+                exchange->body_bytes = connection->body_bytes;
+        }
+        /* The handler's time is its own; the watchdog looks at the peer's. */
+        atomic_store(&connection->due_mono_ms, INT64_MAX);
+        connection->server->handler(connection->server->userdata, exchange);
+        return reply(connection, mhd);
+}
+
+static enum MHD_Result on_request(void *userdata, struct MHD_Connection *mhd, const char *url,
+                                  const char *method, const char *version, const char *upload_data,
+                                  size_t *upload_data_size, void **request) {
+        struct connection *connection = *request;
+
+        (void)userdata;
+        (void)version;
+        if (!connection)
+                return MHD_NO;
+        switch (connection->phase) {
+        case PHASE_HEADERS:
+                return begin(connection, mhd);
+        case PHASE_BODY:
+                if (*upload_data_size == 0)
+                        return answer(connection, mhd, url, method);
+                take(connection, upload_data, *upload_data_size);
+                *upload_data_size = 0;
+                return MHD_YES;
+        case PHASE_IDLE:
+        case PHASE_REPLYING:
+                break;
+        }
+        return MHD_NO;
+}
+
+static struct connection *connection_of(struct MHD_Connection *mhd) {
+        const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+                mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+        return info ? info->socket_context : NULL;
+}
+
+/* Called when the request line has been read: the earliest that we hear of a request. */
+static void *on_request_line(void *userdata, const char *uri, struct MHD_Connection *mhd) {
+        struct connection *connection = connection_of(mhd);
+
+        (void)userdata;
+        (void)uri;
+        if (!connection)
+                return NULL;
+        connection->phase = PHASE_HEADERS;
+        connection->refusal = 0;
+        connection->announced_bytes = 0;
+        connection->body_bytes = 0;
+        connection->exchange = (struct http_exchange){0};
+        atomic_store(&connection->due_mono_ms, clock_mono_ms() + connection->server->transfer_ms);
+        return connection;
+}
+
+/* A request line that drips in keeps the connection from being idle for libmicrohttpd; an honest
+ * peer has gone or sent its next request by then. */
+static void wait_for_request(struct connection *connection) {
+        struct http_server *server = connection->server;
+
+        connection->phase = PHASE_IDLE;
+        atomic_store(&connection->due_mono_ms,
+                     clock_mono_ms() + server->idle_ms + server->transfer_ms);
+}
+
+static void on_completed(void *userdata, struct MHD_Connection *mhd, void **request,
+                         enum MHD_RequestTerminationCode code) {
+        struct http_server *server = userdata;
+        struct connection *connection = *request;
+
+        (void)mhd;
+        (void)code;
+        if (!connection)
+                return;
+        bool was_under_way = connection->phase >= PHASE_BODY;
+        release(connection);
+        wait_for_request(connection);
+        *request = NULL;
+        if (!was_under_way)
+                return;
+        pthread_mutex_lock(&server->lock);
+        if (--server->requests_under_way == 0)
+                pthread_cond_broadcast(&server->changed);
+        pthread_mutex_unlock(&server->lock);
+}
+
+/* Connections */
+
+static void *on_opened(struct http_server *server, struct MHD_Connection *mhd) {
+        const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+                mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
+        struct connection *connection = xcalloc(1, sizeof(*connection));
+
+        connection->server = server;
+        connection->fd = info ? info->connect_fd : -1;
+        wait_for_request(connection);
+        if (server->needs_client_cert) {
+                info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+                if (info && info->tls_session)
+                        server_tls_insist(info->tls_session);
+        }
+        pthread_mutex_lock(&server->lock);
+        connection->next = server->connections;
+        if (connection->next)
+                connection->next->prev = connection;
+        server->connections = connection;
+        pthread_mutex_unlock(&server->lock);
+        return connection;
+}
+
+/* libmicrohttpd closes the socket after this: while a connection is in the list, so is its fd. */
+static void on_closed(struct http_server *server, struct connection *connection) {
+        pthread_mutex_lock(&server->lock);
+        if (connection->prev)
+                connection->prev->next = connection->next;
+        else
+                server->connections = connection->next;
+        if (connection->next)
+                connection->next->prev = connection->prev;
+        pthread_mutex_unlock(&server->lock);
+        release(connection);
+        free(connection);
+}
+
+static void on_connection(void *userdata, struct MHD_Connection *mhd, void **context,
+                          enum MHD_ConnectionNotificationCode code) {
+        if (code == MHD_CONNECTION_NOTIFY_STARTED)
+                *context = on_opened(userdata, mhd);
+        else if (*context)
+                on_closed(userdata, TAKE_PTR(*context));
+}
+
+/* libmicrohttpd's timeout starts anew with every byte; ours does not. */
+static void *watch(void *userdata) {
+        struct http_server *server = userdata;
+        int64_t period_ms = server->transfer_ms < 4000 ? server->transfer_ms / 4 : 1000;
+
+        pthread_mutex_lock(&server->lock);
+        while (!server->must_end) {
+                int64_t now_mono_ms = clock_mono_ms();
+                for (struct connection *c = server->connections; c; c = c->next)
+                        if (atomic_load(&c->due_mono_ms) <= now_mono_ms) {
+                                (void)shutdown(c->fd, SHUT_RDWR);
+                                atomic_store(&c->due_mono_ms, INT64_MAX);
+                        }
+                struct timespec until = {0};
+                int64_t wake_mono_ms = now_mono_ms + period_ms;
+                until.tv_sec = (time_t)(wake_mono_ms / MS_PER_S);
+                until.tv_nsec = (long)(wake_mono_ms % MS_PER_S) * 1000000;
+                (void)pthread_cond_timedwait(&server->changed, &server->lock, &until);
+        }
+        pthread_mutex_unlock(&server->lock);
+        return NULL;
+}
+
+/* Start and stop */
+
+static int listen_on(const struct addrinfo *address) {
+        int one = 1, zero = 0;
+
+        int fd = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        if (fd < 0)
+                return -errno;
+        (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+        if (address->ai_family == AF_INET6)
+                (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof(zero));
+        if (bind(fd, address->ai_addr, address->ai_addrlen) < 0 || listen(fd, LISTEN_BACKLOG) < 0) {
+                int code = errno;
+                close(fd);
+                return -code;
+        }
+        return fd;
+}
+
+static int open_socket(const struct http_server_options *options, struct error *err) {
+        const char *names[] = {options->bind_address, NULL};
+        char port[8];
+        int fd = -EADDRNOTAVAIL;
+
+        if (!options->bind_address) {
+                names[0] = "::"; /* takes IPv4 too */
+                names[1] = "0.0.0.0";
+        }
+        (void)snprintf(port, sizeof(port), "%u", options->port);
+        for (size_t i = 0; i < ARRAY_LEN(names) && names[i] && fd < 0; i++) {
+                struct addrinfo hints = {.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV,
+                                         .ai_socktype = SOCK_STREAM};
+                struct addrinfo *address = NULL;
+                int r = getaddrinfo(names[i], port, &hints, &address);
+                if (r != 0)
+                        return error_set(err, EINVAL, "listen on %s: not an IP address", names[i]);
+                fd = listen_on(address);
+                freeaddrinfo(address);
+                if (fd < 0 && fd != -EAFNOSUPPORT && fd != -EADDRNOTAVAIL)
+                        break; /* IPv6 is there: the trouble is another */
+        }
+        if (fd < 0)
+                return error_set(err, fd, "listen on %s port %u: %s",
+                                 options->bind_address ? options->bind_address : "every address",
+                                 options->port, strerror(-fd));
+        return fd;
+}
+
+static uint16_t port_of(int fd) {
+        union {
+                struct sockaddr any;
+                struct sockaddr_in v4;
+                struct sockaddr_in6 v6;
+        } name = {0};
+        socklen_t len = sizeof(name);
+
+        if (getsockname(fd, &name.any, &len) < 0)
+                return 0;
+        return ntohs(name.any.sa_family == AF_INET6 ? name.v6.sin6_port : name.v4.sin_port);
+}
+
+static struct MHD_Daemon *start_daemon(struct http_server *server,
+                                       const struct http_server_options *options,
+                                       const struct server_tls *tls, int fd) {
+        unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC;
+        struct MHD_OptionItem items[8];
+        size_t count = 0;
+
+        if (options->threads > 1)
+                items[count++] = (struct MHD_OptionItem){MHD_OPTION_THREAD_POOL_SIZE,
+                                                         (intptr_t)options->threads, NULL};
+        if (tls->cert) {
+                flags |= MHD_USE_TLS;
+                items[count++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_CERT, 0, tls->cert};
+                items[count++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_KEY, 0, tls->key};
+                static char versions[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2";
+                items[count++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_PRIORITIES, 0, versions};
+        }
+        if (tls->client_ca)
+                items[count++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_TRUST, 0,
+                                                         tls->client_ca};
+        items[count] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
+
+        unsigned connections = options->max_connections > 0 ? options->max_connections
+                                                            : DEFAULT_CONNECTIONS;
+        return MHD_start_daemon(
+                flags, options->port, NULL, NULL, on_request, server, MHD_OPTION_LISTEN_SOCKET, fd,
+                MHD_OPTION_CONNECTION_LIMIT, connections, MHD_OPTION_CONNECTION_TIMEOUT,
+                (unsigned)(server->idle_ms / MS_PER_S), MHD_OPTION_STRICT_FOR_CLIENT, 1,
+                MHD_OPTION_NOTIFY_COMPLETED, on_completed, server, MHD_OPTION_NOTIFY_CONNECTION,
+                on_connection, server, MHD_OPTION_URI_LOG_CALLBACK, on_request_line, server,
+                MHD_OPTION_ARRAY, items, MHD_OPTION_END);
+}
+
+static void destroy(struct http_server *server) {
+        while (server->idle_bodies) {
+                struct body *body = server->idle_bodies;
+                server->idle_bodies = body->next;
+                body_free(server, body);
+        }
+        pthread_cond_destroy(&server->changed);
+        pthread_mutex_destroy(&server->lock);
+        free(server);
+}
+
+int http_server_start(const struct http_server_options *options, struct http_server **ret,
+                      struct error *err) {
+        _cleanup_(server_tls_done) struct server_tls tls = {0};
+
+        assert(options->handler && options->threads >= 1 && options->threads <= 64);
+        if (options->cert_file || options->key_file || options->client_ca_file) {
+                int r = server_tls_load(options->cert_file, options->key_file,
+                                        options->client_ca_file, &tls, err);
+                if (r < 0)
+                        return r;
+        }
+        int fd = open_socket(options, err);
+        if (fd < 0)
+                return fd;
+
+        struct http_server *server = xcalloc(1, sizeof(*server));
+        unsigned idle_s = options->idle_timeout_s > 0 ? options->idle_timeout_s : DEFAULT_IDLE_S;
+        server->handler = options->handler;
+        server->userdata = options->userdata;
+        server->max_body_bytes = options->max_body_bytes;
+        server->bodies_max_bytes = options->max_body_bytes * 2 + BODIES_SPARE_BYTES;
+        server->idle_ms = (int64_t)idle_s * MS_PER_S;
+        server->transfer_ms = MS_PER_S * (idle_s < TRANSFER_MAX_S ? idle_s : TRANSFER_MAX_S);
+        server->port = port_of(fd);
+        server->needs_client_cert = tls.client_ca != NULL;
+        pthread_condattr_t monotonic;
+        (void)pthread_condattr_init(&monotonic);
+        (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+        (void)pthread_cond_init(&server->changed, &monotonic);
+        (void)pthread_condattr_destroy(&monotonic);
+        (void)pthread_mutex_init(&server->lock, NULL);
+
+        server->daemon = start_daemon(server, options, &tls, fd);
+        if (!server->daemon) {
+                close(fd);
+                destroy(server);
+                return error_set(err, EIO, "port %u: the HTTP server does not start",
+                                 options->port);
+        }
+        if (pthread_create(&server->watchdog, NULL, watch, server) != 0)
+                mem_exhausted();
+        *ret = server;
+        return 0;
+}
+
+uint16_t http_server_port(const struct http_server *server) {
+        return server->port;
+}
+
+void http_server_quiesce(struct http_server *server) {
+        if (atomic_exchange(&server->is_draining, true))
+                return;
+        int fd = MHD_quiesce_daemon(server->daemon);
+        if (fd >= 0)
+                close(fd);
+}
+
+void http_server_stop(struct http_server *server, int64_t drain_ms) {
+        int64_t end_mono_ms = clock_mono_ms() + drain_ms;
+        struct timespec until = {.tv_sec = (time_t)(end_mono_ms / MS_PER_S),
+                                 .tv_nsec = (long)(end_mono_ms % MS_PER_S) * 1000000};
+
+        http_server_quiesce(server);
+        pthread_mutex_lock(&server->lock);
+        while (server->requests_under_way > 0)
+                if (pthread_cond_timedwait(&server->changed, &server->lock, &until) != 0)
+                        break;
+        server->must_end = true;
+        pthread_cond_broadcast(&server->changed);
+        pthread_mutex_unlock(&server->lock);
+
+        (void)pthread_join(server->watchdog, NULL);
+        MHD_stop_daemon(server->daemon);
+        destroy(server);
+}
+
+const char *http_query(const struct http_exchange *exchange, const char *name) {
+        const char *value = NULL;
+        size_t value_len = 0;
+
+        if (!exchange->connection ||
+            MHD_lookup_connection_value_n(exchange->connection, MHD_GET_ARGUMENT_KIND, name,
+                                          strlen(name), &value, &value_len) != MHD_YES)
+                return NULL;
+        return value ? value : "";
+}
