@@ -63,6 +63,15 @@ bool number_parse(const char *text, size_t len, double *ret_value) {
         return true;
 }
 
+void number_format(double value, char text[static NUMBER_TEXT_MAX]) {
+        /* 15 digits survive a double, 17 tell any two doubles apart. */
+        for (int digits = 15; digits <= 17; digits++) {
+                (void)snprintf(text, NUMBER_TEXT_MAX, "%.*g", digits, value);
+                if (strtod(text, NULL) == value)
+                        return;
+        }
+}
+
 bool number_parse_u64(const char *text, size_t len, uint64_t *ret_value) {
         uint64_t value = 0;
 

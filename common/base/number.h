@@ -26,6 +26,11 @@ static inline bool number_is_finite(double value) {
  */
 _must_check_ bool number_parse(const char *text, size_t len, double *ret_value);
 
+enum { NUMBER_TEXT_MAX = 32 };
+
+/** number_format() - the fewest digits that number_parse() reads back as @value, which is finite */
+void number_format(double value, char text[static NUMBER_TEXT_MAX]);
+
 /** number_parse_u64() - decimal digits alone, no sign; false when empty, odd or too large */
 _must_check_ bool number_parse_u64(const char *text, size_t len, uint64_t *ret_value);
 

@@ -49,12 +49,12 @@ static int refuse(const struct option_row *row, struct given given, struct error
 static void append_bound(struct buf *out, const struct option_row *row, double bound) {
         char text[DURATION_TEXT_MAX];
 
-        if (row->type == OPTION_DURATION_MS) {
+        _Static_assert((int)NUMBER_TEXT_MAX <= (int)DURATION_TEXT_MAX, "text holds either");
+        if (row->type == OPTION_DURATION_MS)
                 duration_format((int64_t)bound, text);
-                buf_puts(out, text);
-        } else {
-                buf_printf(out, "%.15g", bound);
-        }
+        else
+                number_format(bound, text);
+        buf_puts(out, text);
 }
 
 /* A bound that no int64_t reaches is as good as none. */
@@ -454,7 +454,7 @@ static void append_dumped(struct buf *out, const char *text) {
 }
 
 static void append_value(struct buf *out, const struct option_row *row) {
-        char duration[DURATION_TEXT_MAX];
+        char duration[DURATION_TEXT_MAX], number[NUMBER_TEXT_MAX];
 
         switch (row->type) {
         case OPTION_BOOL:
@@ -468,7 +468,8 @@ static void append_value(struct buf *out, const struct option_row *row) {
                 buf_puts(out, duration);
                 break;
         case OPTION_NUMBER:
-                buf_printf(out, "%.15g", *(const double *)row->value);
+                number_format(*(const double *)row->value, number);
+                buf_puts(out, number);
                 break;
         case OPTION_STRING:
                 if (*(const char *const *)row->value)

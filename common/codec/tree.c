@@ -61,19 +61,9 @@ int tree_parse(const char *text, size_t len, struct tree **ret, struct error *er
         return 0;
 }
 
-/* The fewest digits that read back as @value. */
-static void format_real(double value, char text[static 32]) {
-        for (int digits = 15; digits <= 17; digits++) {
-                double again = 0;
-                (void)snprintf(text, 32, "%.*g", digits, value);
-                if (number_parse(text, strlen(text), &again) && again == value)
-                        return;
-        }
-}
-
 static int add_json(struct tree_builder *builder, const json_t *json, struct error *err) {
         const struct tree_mark nowhere = {0};
-        char number[32];
+        char number[NUMBER_TEXT_MAX];
 
         switch (json_typeof(json)) {
         case JSON_OBJECT: {
@@ -106,7 +96,7 @@ static int add_json(struct tree_builder *builder, const json_t *json, struct err
                 (void)snprintf(number, sizeof(number), "%lld", (long long)json_integer_value(json));
                 break;
         case JSON_REAL:
-                format_real(json_real_value(json), number);
+                number_format(json_real_value(json), number);
                 break;
         case JSON_TRUE:
         case JSON_FALSE:

@@ -45,6 +45,34 @@ static void test_number_parse(void **state) {
         }
 }
 
+static void test_number_format(void **state) {
+        static const struct {
+                double value;
+                const char *text;
+        } rows[] = {
+                {0, "0"},
+                {-0.0, "-0"},
+                {1, "1"},
+                {0.1, "0.1"},
+                {0.65, "0.65"},
+                {1.0 / 3, "0.3333333333333333"},    /* 16 digits */
+                {0.1 + 0.2, "0.30000000000000004"}, /* 17 digits */
+                {1e300, "1e+300"},
+                {5e-324, "4.94065645841247e-324"}, /* the smallest there is */
+                {-1.7976931348623157e308, "-1.7976931348623157e+308"},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                char text[NUMBER_TEXT_MAX];
+                double again = 42;
+                number_format(rows[i].value, text);
+                assert_string_equal(text, rows[i].text);
+                assert_true(number_parse(text, strlen(text), &again));
+                assert_memory_equal(&again, &rows[i].value, sizeof(again));
+        }
+}
+
 static void test_integers(void **state) {
         uint64_t u = 7;
         int64_t i = 7;
@@ -109,6 +137,7 @@ static void test_duration(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_number_parse),
+                cmocka_unit_test(test_number_format),
                 cmocka_unit_test(test_integers),
                 cmocka_unit_test(test_duration),
         };
