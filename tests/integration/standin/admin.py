@@ -48,7 +48,7 @@ import time
 from collections import deque
 
 from . import fabricate, patch
-from .api import Api, bind
+from .api import Api, bind, route_of
 from .registry import custom_resource
 from .store import dumps
 
@@ -69,7 +69,8 @@ class Journal:
         self.since_unix = time.time()
 
     def record(self, request, abandoned):
-        route = request.info
+        # A request that was given up while frozen has not been routed yet.
+        route = request.info or route_of(request)
         agent = request.headers.get("user-agent", "")
         code = request.status
         key = (route.verb, route.plural, route.subresource, code, agent)

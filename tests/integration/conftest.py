@@ -1,0 +1,121 @@
+"""Fixtures of the integration tests.
+
+log_dir              a directory for this test's logs (kept under $PLIMSOLL_TEST_LOGS if that is set)
+run(argv, name, env) start a program: a harness.Process; stopped, and checked, after the test
+binary(name)         path of one of our programs in $PLIMSOLL_BUILD_DIR
+standin              an API server stand-in without nodes: harness.StandIn
+start_standin(..)    the same with arguments of your own, as often as you like
+exporters            synthetic node_exporters: harness.Exporters
+start_exporters(..)  the same with arguments of your own
+real_node_exporter   Debian's prometheus-node-exporter on a free port: its URL
+
+A missing prerequisite is an error, never a skip. After each test every program is stopped, and the
+test fails if a sanitizer spoke, if a program died that was not told to, or if a peer has a traceback.
+"""
+
+import os
+import re
+import shutil
+
+import pytest
+
+from harness import Exporters, Process, StandIn
+
+
+@pytest.fixture
+def log_dir(request, tmp_path):
+    root = os.environ.get("PLIMSOLL_TEST_LOGS")
+    if not root:
+        return str(tmp_path)
+    path = os.path.join(root, re.sub(r"[^\w.-]+", "_", request.node.name))
+    os.makedirs(path, exist_ok=True)
+    return path
+
+
+@pytest.fixture
+def run(log_dir):
+    started = []
+
+    def start(argv, name=None, env=None, **more):
+        name = name or f"{os.path.basename(str(argv[0]))}-{len(started)}"
+        process = Process(argv, name, log_dir, env, **more)
+        started.append(process)
+        return process
+
+    yield start
+    problems = []
+    for process in reversed(started):
+        try:
+            process.assert_clean()
+            process.stop()
+            process.assert_clean()
+        except AssertionError as error:
+            problems.append(str(error))
+        finally:
+            if process.is_running():
+                process.kill()
+    assert not problems, "\n".join(problems)
+
+
+@pytest.fixture(scope="session")
+def binary():
+    """Finds a program of ours; the build directory comes from the environment."""
+    root = os.environ.get("PLIMSOLL_BUILD_DIR")
+
+    def find(name):
+        assert root, "set PLIMSOLL_BUILD_DIR to the build directory (meson test does)"
+        part = name.removeprefix("plimsoll-")
+        for path in (os.path.join(root, part, name), os.path.join(root, name)):
+            if os.access(path, os.X_OK):
+                return path
+        raise AssertionError(f"no program {name} below {root}")
+
+    return find
+
+
+def _peers(kind, log_dir):
+    started = []
+
+    def start(*arguments):
+        suffix = f"-{len(started)}" if started else ""
+        peer = kind(log_dir, *arguments, name=kind.package + suffix)
+        started.append(peer)
+        return peer
+
+    return started, start
+
+
+@pytest.fixture
+def start_standin(log_dir):
+    started, start = _peers(StandIn, log_dir)
+    yield start
+    for peer in started:
+        peer.stop()
+
+
+@pytest.fixture
+def standin(start_standin):
+    return start_standin()
+
+
+@pytest.fixture
+def start_exporters(log_dir):
+    started, start = _peers(Exporters, log_dir)
+    yield start
+    for peer in started:
+        peer.stop()
+
+
+@pytest.fixture
+def exporters(start_exporters):
+    return start_exporters()
+
+
+@pytest.fixture
+def real_node_exporter(run):
+    program = shutil.which("prometheus-node-exporter")
+    assert program, "apt-get install prometheus-node-exporter"
+    process = run([program, "--web.listen-address=127.0.0.1:0"], "prometheus-node-exporter")
+    port = process.wait_port(r'Listening on" address=[\d.]+:(\d+)')
+    # It does not handle SIGTERM: dying of it is its ordinary end.
+    return f"http://127.0.0.1:{port}"

@@ -1,0 +1,321 @@
+"""All targets of the process, and the two servers: pages and administration.
+
+The admin endpoints are on a port of their own. `targets` in a body is a list of addresses or names,
+`{"first": "127.1.0.1", "count": 100}`, or "all" (those known so far and those yet to come).
+
+    GET  /exporters/           this text
+    POST /exporters/targets    {targets, load?: {cpu, mem, ..: model}, cpus?: N or [ids],
+                                memory_bytes?, disabled?: [collectors], virtual_devices?}
+    POST /exporters/trouble    {targets, kind, ..}; see trouble.py
+    POST /exporters/well       {targets}: end the trouble
+    POST /exporters/reboot     {targets}: counters start again at 0
+    GET  /exporters/truth      ?target= &signal=cpu &from=UNIX &to=UNIX: the exact mean of a load
+    GET  /exporters/now        ?target=: each load at this moment, and the clock
+    GET  /exporters/stats      totals: scrapes by code, most in flight, connections, CPU time
+    POST /exporters/stats/reset
+    GET  /exporters/scrapes    ?target=: [unix time, status, collectors] of each scrape, newest last
+    GET  /exporters/targets    scrape counts per target
+    POST /exporters/close      {}: close every idle connection
+"""
+
+import base64
+import json
+import os
+import sys
+import time
+import zlib
+
+from httpd import Server
+
+from . import trouble
+from .page import COLLECTORS, DISABLED
+from .target import SIGNALS, Clock, Target
+
+# tests/integration/standin has the same notion of "the next address".
+from standin.fabricate import address_of
+
+
+class Fleet:
+    def __init__(self, options):
+        self.options = options
+        self.clock = Clock(options.speed)
+        self.targets = {}
+        self.aliases = {}
+        self.defaults = {"load": {}, "trouble": None, "times": -1, "disabled": []}
+        self.server = Server(self.handle, on_connect=self.connected, on_done=self.done)
+        self.admin_server = Server(self.administer)
+        self.authorization = None
+        if options.basic_auth:
+            packed = base64.b64encode(options.basic_auth.encode()).decode()
+            self.authorization = f"Basic {packed}"
+        elif options.bearer_token:
+            self.authorization = f"Bearer {options.bearer_token}"
+        self.in_flight = 0
+        self.most_in_flight = 0
+        self.codes = {}
+
+    def target(self, key):
+        """The target of an address or name; made when first asked for."""
+        found = self.targets.get(key)
+        if found is None:
+            options = self.options
+            # Without a script every node has a load of its own, the same in every run.
+            spread = zlib.crc32(key.encode()) / 2**32
+            loads = {"cpu": 0.05 + 0.85 * spread, "mem": 0.2 + 0.6 * ((spread * 97) % 1)}
+            loads["load"] = loads["cpu"]
+            loads.update(self.defaults["load"])
+            found = Target(key, self.clock, loads, options.cpus, options.memory_bytes)
+            found.trouble = self.defaults["trouble"]
+            found.trouble_left = self.defaults["times"]
+            self._disable(found, self.defaults["disabled"])
+            self.targets[key] = found
+        return found
+
+    @staticmethod
+    def _disable(target, names):
+        target.collectors = tuple(name for name in COLLECTORS if name not in names)
+
+    # -- pages -------------------------------------------------------------------------------
+
+    def connected(self, conn):
+        """Refuse what does not come over loopback; RST and silence on command."""
+        address = conn.local_address
+        if not (address.startswith("127.") or address == "::1"):
+            conn.reset()
+            return
+        target = self.targets.get(address)
+        spec = target.trouble if target else self.defaults["trouble"]
+        if spec is None or spec["kind"] not in trouble.ON_CONNECT:
+            return
+        spec = self.target(address).take_trouble()
+        if spec is None:
+            return
+        if spec["kind"] == "rst":
+            conn.reset()
+        else:
+            conn.muted = True
+            conn.transport.pause_reading()
+
+    def handle(self, request):
+        parts = request.path.strip("/").split("/")
+        if parts[0] == "node" and len(parts) >= 2:
+            key, path = parts[1], "/" + "/".join(parts[2:])
+        else:
+            key, path = request.conn.local_address, request.path
+        if self.authorization and request.headers.get("authorization") != self.authorization:
+            request.reply(401, b"Unauthorized\n", "text/plain; charset=utf-8")
+            return
+        if path != "/metrics":
+            text = b'<html><body><h1>Node Exporter</h1><a href="/metrics">Metrics</a></body></html>'
+            request.reply(200, text, "text/html; charset=utf-8")
+            return
+        target = self.target(key)
+        request.info = target
+        self.in_flight += 1
+        self.most_in_flight = max(self.most_in_flight, self.in_flight)
+        target.scraped += 1
+        spec = target.take_trouble()
+        if spec is not None and spec["kind"] == "stuck":
+            if target.stuck_at is None:
+                target.stuck_at = self.clock.now()
+        else:
+            target.stuck_at = None
+        collectors = self._collectors(request, target)
+        if spec is None:
+            if collectors is not None:
+                self._reply_page(request, target.page(collectors))
+            return
+        trouble.act(
+            spec,
+            request,
+            lambda: target.page(collectors or target.collectors),
+            lambda page: self._reply_page(request, page),
+        )
+
+    @staticmethod
+    def _collectors(request, target):
+        """The collectors asked for; answers 400 and returns None when one of them is off."""
+        wanted = request.query.get("collect[]")
+        if not wanted:
+            return target.collectors
+        for name in wanted:
+            if name not in target.collectors:
+                known = name in COLLECTORS or name in DISABLED
+                if target.trouble is None:
+                    why = "disabled" if known else "missing"
+                    text = (
+                        "Couldn't create filtered metrics handler: couldn't create collector: "
+                        f"{why} collector: {name}"
+                    )
+                    request.reply(400, text.encode(), "text/plain; charset=utf-8")
+                return None
+        return tuple(sorted(set(wanted)))
+
+    @staticmethod
+    def _reply_page(request, page):
+        headers = []
+        if "gzip" in request.headers.get("accept-encoding", ""):
+            packer = zlib.compressobj(6, zlib.DEFLATED, 31)
+            page = packer.compress(page) + packer.flush()
+            headers = [("Content-Encoding", "gzip")]
+        request.reply(200, page, trouble.TEXT, headers)
+
+    def done(self, request, abandoned):
+        target = request.info
+        if target is None:
+            return
+        self.in_flight -= 1
+        code = 0 if abandoned else request.status
+        self.codes[code] = self.codes.get(code, 0) + 1
+        collect = ",".join(request.query.get("collect[]", ()))
+        target.scrapes.append((request.at_unix, code, collect))
+
+    # -- administration ----------------------------------------------------------------------
+
+    def administer(self, request):
+        path = request.path.rstrip("/")
+        name = path.removeprefix("/exporters").strip("/").replace("/", "_")
+        handler = getattr(self, f"{request.method.lower()}_{name or 'index'}", None)
+        if not path.startswith("/exporters") or handler is None:
+            request.reply(404, b'{"error":"no such endpoint; see GET /exporters/"}\n')
+            return
+        try:
+            argument = request
+            if request.method == "POST":
+                argument = json.loads(request.body) if request.body else {}
+            answer = handler(argument)
+        except (ValueError, KeyError, TypeError) as error:
+            text = json.dumps({"error": f"{type(error).__name__}: {error}"})
+            request.reply(400, text.encode() + b"\n")
+            return
+        if isinstance(answer, str):
+            request.reply(200, answer.encode(), "text/plain; charset=utf-8")
+        else:
+            answer = {"ok": True} if answer is None else answer
+            request.reply(200, json.dumps(answer).encode() + b"\n")
+
+    def _selected(self, wanted):
+        if wanted == "all":
+            return list(self.targets.values())
+        if isinstance(wanted, dict):
+            wanted = [address_of(wanted["first"], i) for i in range(wanted["count"])]
+        if isinstance(wanted, str):
+            wanted = [wanted]
+        return [self.target(key) for key in wanted]
+
+    def get_index(self, _request):
+        return __doc__ + trouble.__doc__
+
+    def post_targets(self, body):
+        known = {"targets", "load", "cpus", "memory_bytes", "disabled", "virtual_devices"}
+        if set(body) - known:
+            raise ValueError(f"unknown keys {sorted(set(body) - known)}")
+        if body["targets"] == "all":
+            self.defaults["load"].update(body.get("load", {}))
+            self.defaults["disabled"] = body.get("disabled", self.defaults["disabled"])
+        targets = self._selected(body["targets"])
+        for target in targets:
+            target.set_loads(body.get("load", {}))
+            if "cpus" in body:
+                cpus = body["cpus"]
+                target.set_cpus(range(cpus) if isinstance(cpus, int) else cpus)
+            target.memory_bytes = float(body.get("memory_bytes", target.memory_bytes))
+            target.virtual_devices = body.get("virtual_devices", target.virtual_devices)
+            if "disabled" in body:
+                self._disable(target, body["disabled"])
+            target.reshape()
+        return {"targets": len(targets)}
+
+    def get_targets(self, _request):
+        return {key: target.scraped for key, target in self.targets.items()}
+
+    def post_trouble(self, body):
+        spec = trouble.check({key: value for key, value in body.items() if key != "targets"})
+        times = spec.get("times", -1)
+        if body["targets"] == "all":
+            self.defaults.update(trouble=spec, times=times)
+        targets = self._selected(body["targets"])
+        for target in targets:
+            target.trouble, target.trouble_left = spec, times
+        self._drop_idle(targets, spec["kind"] in trouble.ON_CONNECT)
+        return {"targets": len(targets)}
+
+    def _drop_idle(self, targets, wanted):
+        """Trouble at connect needs a new connection: end those that are kept alive."""
+        keys = {target.key for target in targets}
+        for conn in list(self.server.connections) if wanted else ():
+            if conn.local_address in keys:
+                conn.close()
+
+    def post_well(self, body):
+        if body["targets"] == "all":
+            self.defaults.update(trouble=None, times=-1)
+        targets = self._selected(body["targets"])
+        keys = {target.key for target in targets}
+        for target in targets:
+            target.trouble, target.trouble_left = None, -1
+        for conn in list(self.server.connections):
+            if conn.muted and conn.local_address in keys:
+                conn.reset()
+        return {"targets": len(targets)}
+
+    def post_reboot(self, body):
+        targets = self._selected(body["targets"])
+        for target in targets:
+            target.reboot()
+        return {"targets": len(targets)}
+
+    def get_truth(self, request):
+        target = self.target(request.param("target"))
+        t0, t1 = (self.clock.at(float(request.param(name))) for name in ("from", "to"))
+        return {"mean": target.signals[request.param("signal", "cpu")].mean(t0, t1)}
+
+    def get_now(self, request):
+        target, now = self.target(request.param("target")), self.clock.now()
+        values = {name: target.signals[name].value(now) for name in SIGNALS}
+        return {"now_unix": time.time(), "exporter_s": now, "speed": self.clock.speed, **values}
+
+    def get_stats(self, _request):
+        return {
+            "targets": len(self.targets),
+            "scraped": sum(target.scraped for target in self.targets.values()),
+            "codes": self.codes,
+            "in_flight": self.in_flight,
+            "most_in_flight": self.most_in_flight,
+            "connections": len(self.server.connections),
+            "connections_accepted": self.server.accepted,
+            "sent_bytes": self.server.sent_bytes,
+            "cpu_s": time.process_time(),
+        }
+
+    def post_stats_reset(self, _body):
+        self.codes = {}
+        self.most_in_flight = self.in_flight
+        self.server.accepted = self.server.sent_bytes = 0
+        for target in self.targets.values():
+            target.scraped = 0
+            target.scrapes.clear()
+
+    def get_scrapes(self, request):
+        return list(self.target(request.param("target")).scrapes)
+
+    def post_close(self, _body):
+        idle = [conn for conn in self.server.connections if conn.current is None]
+        for conn in idle:
+            conn.close()
+        return {"connections": len(idle)}
+
+
+def ready_line(port, admin_port):
+    print(
+        json.dumps(
+            {
+                "port": port,
+                "url": f"http://127.0.0.1:{port}",
+                "admin_url": f"http://127.0.0.1:{admin_port}",
+                "pid": os.getpid(),
+            }
+        ),
+        flush=True,
+    )
+    sys.stdout.flush()

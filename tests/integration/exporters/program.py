@@ -1,0 +1,54 @@
+"""The program: options, listeners, the readiness line."""
+
+import argparse
+import asyncio
+import errno
+import signal
+
+from httpd import bound_socket, raise_fd_limit, server_tls
+
+from . import __doc__ as about
+from .fleet import Fleet, ready_line
+
+
+def parse_options(arguments=None):
+    parser = argparse.ArgumentParser(
+        prog="exporters",
+        description=about,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("--port", type=int, default=0, help="on every address of 127.0.0.0/8; 0 takes a free one")
+    add("--admin-port", type=int, default=0)
+    add("--speed", type=float, default=1.0, help="how many seconds of counters pass in one")
+    add("--cpus", type=int, default=4)
+    add("--memory-bytes", type=float, default=32 * 2**30)
+    add("--tls-cert", help="serve TLS with this certificate..")
+    add("--tls-key", help="..and key")
+    add("--basic-auth", metavar="USER:PASSWORD")
+    add("--bearer-token", metavar="TOKEN")
+    return parser.parse_args(arguments)
+
+
+async def run(options):
+    fleet = Fleet(options)
+    loop = asyncio.get_running_loop()
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    tls = server_tls(options.tls_cert, options.tls_key) if options.tls_cert else None
+    # Any address of 127.0.0.0/8, and nothing that comes in by another device.
+    port = await fleet.server.listen(bound_socket("0.0.0.0", options.port, "lo"), tls)
+    try:
+        await fleet.server.listen(bound_socket("::1", port), tls)
+    except OSError as error:
+        if error.errno not in (errno.EADDRINUSE, errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT):
+            raise
+    admin_port = await fleet.admin_server.listen(bound_socket("127.0.0.1", options.admin_port))
+    ready_line(port, admin_port)
+    await stop.wait()
+
+
+def main(arguments=None):
+    raise_fd_limit()
+    asyncio.run(run(parse_options(arguments)))

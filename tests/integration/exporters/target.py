@@ -1,0 +1,169 @@
+"""One synthetic node: its loads, its counters, and how it misbehaves."""
+
+import time
+from collections import deque
+
+from .load import Signal
+from .page import (
+    BUSY_SHARES,
+    COLLECTORS,
+    DISK_BYTES,
+    LINK_BYTES_PER_S,
+    Shape,
+    number,
+    template,
+)
+
+UPTIME_S = 100_000.0
+SIGNALS = {
+    "cpu": 0.3,
+    "mem": 0.4,
+    "net_rx": 0.05,
+    "net_tx": 0.03,
+    "disk": 0.1,
+    "load": 0.3,
+    "psi_cpu": 0.02,
+    "psi_mem": 0.0,
+    "psi_io": 0.01,
+    "fs": 0.35,
+}
+SCRAPES_KEPT = 2000
+
+
+class Clock:
+    """Exporter time: seconds since start, `speed` times as fast as the wall clock."""
+
+    def __init__(self, speed=1.0):
+        self.speed = speed
+        self.start_unix = time.time()
+        self.start = time.monotonic()
+
+    def now(self):
+        return (time.monotonic() - self.start) * self.speed
+
+    def at(self, unix):
+        return (unix - self.start_unix) * self.speed
+
+
+class Cpu:
+    """Counters of one CPU: they count from when it came up, with what it had by then."""
+
+    __slots__ = ("up_at", "busy_at", "head_start_s")
+
+    def __init__(self, up_at, busy_at, head_start_s):
+        self.up_at = up_at
+        self.busy_at = busy_at
+        self.head_start_s = head_start_s
+
+
+class Target:
+    def __init__(self, key, clock, loads, cpus, memory_bytes, virtual_devices=0):
+        self.key = key
+        self.clock = clock
+        self.signals = {name: Signal(loads.get(name, value)) for name, value in SIGNALS.items()}
+        self.memory_bytes = float(memory_bytes)
+        self.virtual_devices = virtual_devices
+        self.cpus = {cpu: Cpu(0.0, 0.0, UPTIME_S) for cpu in range(cpus)}
+        self.boot_at = -UPTIME_S
+        self.booted_with = {name: 0.0 for name in SIGNALS}
+        self.collectors = COLLECTORS
+        self.shape = None
+        self.stuck_at = None
+        self.trouble = None
+        self.trouble_left = -1
+        self.scrapes = deque(maxlen=SCRAPES_KEPT)
+        self.scraped = 0
+        self.reshape()
+
+    def reshape(self):
+        self.shape = Shape(sorted(self.cpus), self.memory_bytes, self.virtual_devices)
+
+    def set_loads(self, loads):
+        unknown = set(loads) - set(SIGNALS)
+        if unknown:
+            raise ValueError(f"unknown loads {sorted(unknown)}; known are {sorted(SIGNALS)}")
+        now = self.clock.now()
+        for name, spec in loads.items():
+            self.signals[name].set(spec, now)
+
+    def set_cpus(self, wanted):
+        """Bring CPUs up (their counters begin at 0) or take them down."""
+        now = self.clock.now()
+        busy = self.signals["cpu"].total(now)
+        self.cpus = {cpu: self.cpus.get(cpu) or Cpu(now, busy, 0.0) for cpu in wanted}
+        self.reshape()
+
+    def reboot(self):
+        """Every counter starts again at 0."""
+        now = self.clock.now()
+        self.boot_at = now
+        self.booted_with = {name: signal.total(now) for name, signal in self.signals.items()}
+        for cpu in self.cpus.values():
+            cpu.up_at, cpu.busy_at, cpu.head_start_s = now, self.booted_with["cpu"], 0.0
+
+    def page(self, collectors):
+        return template(self.shape, collectors).render(self.values())
+
+    def values(self):
+        t = self.clock.now() if self.stuck_at is None else self.stuck_at
+        signals = self.signals
+        totals = {
+            name: signal.total(t) - self.booted_with[name] for name, signal in signals.items()
+        }
+        values = {"zero": "0"}
+        busy_total = signals["cpu"].total(t)
+        rendered = {}
+        for cpu, state in self.cpus.items():
+            up_s = t - state.up_at + state.head_start_s
+            # Before the first second a CPU was as busy as a third of its time.
+            busy_s = busy_total - state.busy_at + state.head_start_s / 3
+            texts = rendered.get((up_s, busy_s))
+            if texts is None:
+                texts = {
+                    mode: number(int(s * busy_s * 100) / 100) for mode, s in BUSY_SHARES.items()
+                }
+                texts["idle"] = number(int(max(0.0, up_s - busy_s) * 100) / 100)
+                rendered[(up_s, busy_s)] = texts
+            for mode, text in texts.items():
+                values[("cpu", cpu, mode)] = text
+        memory, used = self.memory_bytes, signals["mem"].value(t)
+        rx, tx = (totals[name] * LINK_BYTES_PER_S for name in ("net_rx", "net_tx"))
+        uptime_s = t - self.boot_at
+        floats = {
+            "load": round(signals["load"].value(t) * len(self.cpus), 2),
+            "now": self.clock.start_unix + t,
+            "boot": float(int(self.clock.start_unix + self.boot_at)),
+            "switches": float(int(uptime_s * 1000)),
+            "forks": float(int(uptime_s)),
+            "running": float(1 + int(signals["cpu"].value(t) * len(self.cpus))),
+            "mem_available": float(int(memory * (1 - used) / 4096) * 4096),
+            "mem_free": float(int(memory * (1 - used) * 0.6 / 4096) * 4096),
+            "psi_cpu": round(totals["psi_cpu"], 6),
+            "psi_mem": round(totals["psi_mem"], 6),
+            "psi_mem_full": round(totals["psi_mem"] / 2, 6),
+            "psi_io": round(totals["psi_io"], 6),
+            "psi_io_full": round(totals["psi_io"] / 2, 6),
+            "self_cpu": round(uptime_s * 0.001, 2),
+            "scrapes": float(self.scraped),
+            "disk_busy": round(totals["disk"], 3),
+            "disk_bytes": float(int(totals["disk"] * 1e8) // 512 * 512),
+            "disk_operations": float(int(totals["disk"] * 2000)),
+            "net_rx": float(int(rx)),
+            "net_tx": float(int(tx)),
+            "net_rx_packets": float(int(rx / 900)),
+            "net_tx_packets": float(int(tx / 900)),
+            "fs_size": DISK_BYTES,
+            "fs_available": float(int(DISK_BYTES * (1 - signals["fs"].value(t)))),
+            "fs_files": 6553600.0,
+        }
+        for key, value in floats.items():
+            values[key] = number(value)
+        return values
+
+    def take_trouble(self):
+        """The misbehaviour for this scrape, or None; counts down."""
+        if self.trouble is None or self.trouble_left == 0:
+            return None
+        if self.trouble_left > 0:
+            self.trouble_left -= 1
+        return self.trouble

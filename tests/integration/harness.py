@@ -1,0 +1,418 @@
+"""What the tests are made of: processes, conditions and clients of the two synthetic peers.
+
+No helper here sleeps for a fixed time to let something happen: tests wait on conditions, with a
+limit that is generous because a loaded machine is not a defect.
+"""
+
+import http.client
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PYTHON = "/usr/bin/python3"
+DEFAULT_TIMEOUT_S = 30.0
+
+# Any of these in a program's stderr fails the test that ran it.
+SANITIZER_SIGNS = re.compile(
+    r"(Address|Leak|Memory|Thread|UndefinedBehavior)Sanitizer|runtime error:|Assertion .* failed"
+)
+SANITIZER_ENV = {
+    "ASAN_OPTIONS": "detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1",
+    "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
+    "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1",
+}
+
+
+def wait_until(condition, timeout_s=DEFAULT_TIMEOUT_S, what="the condition", poll_s=0.02):
+    """Call `condition` until it returns something true, and return that.
+
+    `what` completes the sentence "waited N s for ..". The last value, or the last AssertionError,
+    that the condition gave is part of the failure.
+    """
+    deadline = time.monotonic() + timeout_s
+    last = None
+    while True:
+        try:
+            last = condition()
+            if last:
+                return last
+        except AssertionError as error:
+            last = error
+        if time.monotonic() > deadline:
+            raise AssertionError(f"waited {timeout_s:g} s for {what}; last seen: {last!r}")
+        time.sleep(poll_s)
+
+
+class Process:
+    """A program under test, or a peer: its output goes to files, and only its own pid is signalled.
+
+    name.out and name.err in `log_dir` hold what it printed; text() reads both.
+    """
+
+    def __init__(self, argv, name, log_dir, env=None, stdin=None):
+        self.name = name
+        self.argv = [str(part) for part in argv]
+        self.out_path = os.path.join(log_dir, f"{name}.out")
+        self.err_path = os.path.join(log_dir, f"{name}.err")
+        environment = {**os.environ, **SANITIZER_ENV, **(env or {})}
+        # Programs must behave the same wherever they run.
+        environment.setdefault("TZ", "UTC")
+        with open(self.out_path, "wb") as out, open(self.err_path, "wb") as err:
+            self.popen = subprocess.Popen(
+                self.argv,
+                stdin=stdin if stdin is not None else subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                env=environment,
+            )
+        self.expect_death = False
+
+    @property
+    def pid(self):
+        return self.popen.pid
+
+    def stdout(self):
+        with open(self.out_path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+
+    def stderr(self):
+        with open(self.err_path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+
+    def text(self):
+        return self.stdout() + self.stderr()
+
+    def is_running(self):
+        return self.popen.poll() is None
+
+    def wait_log(self, pattern, timeout_s=DEFAULT_TIMEOUT_S):
+        """The first match of a regular expression in the output; fails at once if it dies before."""
+        compiled = re.compile(pattern, re.MULTILINE)
+
+        def look():
+            # Liveness first: what a dying program printed last must still be found.
+            alive = self.is_running()
+            match = compiled.search(self.text())
+            if match is None and not alive:
+                raise RuntimeError(
+                    f"{self.name} ended with {self.popen.returncode} before {pattern!r}:\n"
+                    + self.text()[-4000:]
+                )
+            return match
+
+        return wait_until(look, timeout_s, f"{self.name} to print {pattern!r}")
+
+    def wait_port(self, pattern=r"\bport=\"?(\d+)", timeout_s=DEFAULT_TIMEOUT_S):
+        """The port that the program bound, from its readiness line: `pattern`'s first group."""
+        return int(self.wait_log(pattern, timeout_s).group(1))
+
+    def wait_exit(self, timeout_s=DEFAULT_TIMEOUT_S):
+        """Wait for it to end by itself; the exit status (negative: the signal)."""
+        self.expect_death = True
+        try:
+            return self.popen.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(
+                f"{self.name} did not end within {timeout_s:g} s:\n" + self.text()[-4000:]
+            ) from None
+
+    def stop(self, number=signal.SIGTERM, timeout_s=DEFAULT_TIMEOUT_S):
+        """Ask it to end and return its exit status; killed, and a failure, if it does not."""
+        self.expect_death = True
+        if self.is_running():
+            self.popen.send_signal(number)
+        try:
+            return self.popen.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            self.popen.kill()
+            self.popen.wait()
+            raise AssertionError(
+                f"{self.name} ignored signal {number} for {timeout_s:g} s:\n" + self.text()[-4000:]
+            ) from None
+
+    def kill(self):
+        """kill -9, as the out-of-memory killer would."""
+        self.expect_death = True
+        self.popen.kill()
+        return self.popen.wait()
+
+    def assert_clean(self):
+        """No sanitizer has anything to say, and nobody died who was not told to."""
+        match = SANITIZER_SIGNS.search(self.stderr())
+        assert match is None, f"{self.name}: {self.stderr()[max(0, match.start() - 500):][:6000]}"
+        code = self.popen.poll()
+        if not self.expect_death:
+            assert code is None, f"{self.name} ended with {code}:\n{self.text()[-4000:]}"
+
+    def rss_kib(self):
+        with open(f"/proc/{self.pid}/status", encoding="ascii") as file:
+            return int(re.search(r"^VmRSS:\s+(\d+)", file.read(), re.MULTILINE).group(1))
+
+    def cpu_s(self):
+        with open(f"/proc/{self.pid}/stat", encoding="ascii") as file:
+            fields = file.read().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def open_files(self):
+        return len(os.listdir(f"/proc/{self.pid}/fd"))
+
+
+class Answer:
+    """An HTTP answer, errors included."""
+
+    def __init__(self, status, headers, body):
+        self.status = status
+        self.headers = headers
+        self.body = body
+
+    def json(self):
+        return json.loads(self.body)
+
+    @property
+    def text(self):
+        return self.body.decode("utf-8", "replace")
+
+
+def fetch(url, method="GET", body=None, headers=None, timeout_s=DEFAULT_TIMEOUT_S, context=None):
+    """One request; a 4xx or 5xx is an Answer like any other. `body`: bytes, or JSON-able."""
+    sent = dict(headers or {})
+    if body is not None and not isinstance(body, bytes):
+        body = json.dumps(body).encode()
+    if body is not None:
+        sent.setdefault("Content-Type", "application/json")
+    request = urllib.request.Request(url, data=body, headers=sent, method=method)
+    # Never through a proxy that the environment may name.
+    handlers = [urllib.request.ProxyHandler({})]
+    if context is not None:
+        handlers.append(urllib.request.HTTPSHandler(context=context))
+    opener = urllib.request.build_opener(*handlers)
+    try:
+        with opener.open(request, timeout=timeout_s) as answer:
+            return Answer(answer.status, answer.headers, answer.read())
+    except urllib.error.HTTPError as error:
+        with error:
+            return Answer(error.code, error.headers, error.read())
+
+
+class Peer:
+    """A synthetic peer: a process that prints one line of JSON when it is ready."""
+
+    package = None
+    admin_root = None
+
+    def __init__(self, log_dir, *arguments, name=None):
+        program = os.path.join(HERE, self.package, "main.py")
+        self.process = Process([PYTHON, program, *arguments], name or self.package, log_dir)
+        try:
+            ready = json.loads(self.process.wait_log(r"^\{.*\}$").group(0))
+        except BaseException:
+            self.process.kill()
+            raise
+        self.url = ready["url"]
+        self.admin_url = ready["admin_url"]
+        self.ready = ready
+
+    def admin(self, path, body=None, method=None, **query):
+        """Call an admin endpoint: POST when there is a body (even an empty one), else GET."""
+        url = f"{self.admin_url}{self.admin_root}/{path}"
+        if query:
+            url += "?" + urllib.parse.urlencode(query)
+        answer = fetch(url, method or ("GET" if body is None else "POST"), body)
+        assert answer.status == 200, f"{method or ''} {url}: {answer.status} {answer.text}"
+        return answer.json()
+
+    def stop(self):
+        code = self.process.stop()
+        assert code == 0, f"{self.process.name} ended with {code}:\n{self.process.text()[-4000:]}"
+        assert "Traceback" not in self.process.stderr(), self.process.stderr()[-6000:]
+
+
+MERGE_PATCH = "application/merge-patch+json"
+
+
+class Watch:
+    """A watch connection that a test reads event by event."""
+
+    def __init__(self, url, path, headers, timeout_s=DEFAULT_TIMEOUT_S):
+        parts = urllib.parse.urlsplit(url)
+        self.conn = http.client.HTTPConnection(parts.hostname, parts.port, timeout=timeout_s)
+        self.conn.request("GET", path, headers=headers)
+        self.answer = self.conn.getresponse()
+        self.status = self.answer.status
+
+    def line(self):
+        """The next raw line; b"" at the end of the stream."""
+        return self.answer.readline()
+
+    def next(self):
+        """The next event: (type, object), or None at a clean end."""
+        line = self.line()
+        if not line:
+            return None
+        event = json.loads(line)
+        return event["type"], event["object"]
+
+    def take(self, count):
+        return [self.next() for _ in range(count)]
+
+    def close(self):
+        self.conn.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+class StandIn(Peer):
+    """The API server stand-in; see standin/__init__.py and standin/admin.py."""
+
+    package = "standin"
+    admin_root = "/standin"
+
+    def __init__(self, log_dir, *arguments, name=None):
+        name = name or self.package
+        self.kubeconfig = os.path.join(log_dir, f"{name}.kubeconfig")
+        super().__init__(
+            log_dir, *map(str, arguments), "--write-kubeconfig", self.kubeconfig, name=name
+        )
+
+    def call(self, method, path, body=None, **headers):
+        """A request to the API; header names are given with underscores."""
+        named = {key.replace("_", "-"): value for key, value in headers.items()}
+        return fetch(self.url + path, method, body, named)
+
+    def get(self, path, **headers):
+        answer = self.call("GET", path, **headers)
+        assert answer.status == 200, f"GET {path}: {answer.status} {answer.text}"
+        return answer.json()
+
+    def watch(self, path, **headers):
+        """Open a watch (the path carries watch=1 and the rest); use as a context manager."""
+        named = {key.replace("_", "-"): value for key, value in headers.items()}
+        return Watch(self.url, path, named)
+
+    def patch(self, path, body, **headers):
+        headers.setdefault("Content_Type", MERGE_PATCH)
+        return self.call("PATCH", path, body, **headers)
+
+    # Shorthands for the admin endpoints that tests use most.
+
+    def add_nodes(self, count, **more):
+        """Create nodes; rows of {name, address}."""
+        return self.admin("nodes", {"count": count, **more})
+
+    def add_pods(self, count, **more):
+        return self.admin("pods", {"count": count, **more})
+
+    def fault(self, action, **spec):
+        """Misbehave; returns the rule's id."""
+        return self.admin("faults", {"action": action, **spec})[0]["id"]
+
+    def faults(self):
+        return {row["id"]: row for row in self.admin("faults")}
+
+    def clear_faults(self):
+        self.admin("faults", method="DELETE")
+
+    def stats(self):
+        return self.admin("stats")
+
+    def count(self, **wanted):
+        """How many requests there were with this verb, resource, code, subresource, user_agent.
+
+        user_agent matches as a prefix.
+        """
+        agent = wanted.pop("user_agent", "")
+        return sum(
+            row["count"]
+            for row in self.stats()["requests"]
+            if row["user_agent"].startswith(agent)
+            and all(row[key] == value for key, value in wanted.items())
+        )
+
+    def patches(self, **query):
+        return self.admin("patches", **query)
+
+    def watches(self, resource=None):
+        return [w for w in self.admin("watches") if resource in (None, w["resource"])]
+
+    def annotations(self, node):
+        """The annotations of a node as they are stored, {} if there is no such node."""
+        obj = self.admin("objects", resource="nodes", name=node)
+        return obj.get("metadata", {}).get("annotations", {}) if obj else {}
+
+    def wait_job(self, job, timeout_s=DEFAULT_TIMEOUT_S):
+        """Wait for a background job (mutate, bind..) and return its row."""
+
+        def done():
+            row = self.admin("jobs")[job["id"] - 1]
+            return None if row["running"] else row
+
+        return wait_until(done, timeout_s, f"job {job['kind']}")
+
+
+class Exporters(Peer):
+    """The synthetic node_exporters; see exporters/__init__.py and exporters/fleet.py."""
+
+    package = "exporters"
+    admin_root = "/exporters"
+
+    def __init__(self, log_dir, *arguments, name=None):
+        super().__init__(log_dir, *map(str, arguments), name=name)
+        self.port = self.ready["port"]
+
+    def page(self, target, query="", **headers):
+        """Scrape a target, by address or by name."""
+        named = {key.replace("_", "-"): value for key, value in headers.items()}
+        by_address = target[0].isdigit() or ":" in target
+        host = f"[{target}]" if ":" in target else target
+        base = f"http://{host}:{self.port}" if by_address else f"{self.url}/node/{target}"
+        return fetch(f"{base}/metrics{query}", headers=named)
+
+    def set(self, targets, **more):
+        """Script targets: load={"cpu": 0.5}, cpus=4, disabled=["pressure"].."""
+        return self.admin("targets", {"targets": targets, **more})
+
+    def trouble(self, targets, kind, **more):
+        return self.admin("trouble", {"targets": targets, "kind": kind, **more})
+
+    def well(self, targets="all"):
+        return self.admin("well", {"targets": targets})
+
+    def truth(self, target, from_unix, to_unix, signal_name="cpu"):
+        """The exact mean of a load over an interval of wall-clock time."""
+        query = {"target": target, "signal": signal_name, "from": from_unix, "to": to_unix}
+        return self.admin("truth", **query)["mean"]
+
+    def scrapes(self, target):
+        return self.admin("scrapes", target=target)
+
+
+def parse_page(text):
+    """An exposition page: ({series: [values]}, {family: help}, {family: type})."""
+    series, helps, types = {}, {}, {}
+    for line in text.splitlines():
+        if line.startswith("# HELP "):
+            _, _, family, words = (line.split(" ", 3) + [""])[:4]
+            helps[family] = words
+        elif line.startswith("# TYPE "):
+            _, _, family, kind = line.split(" ")
+            types[family] = kind
+        elif line and not line.startswith("#"):
+            name, _, value = line.rpartition(" ")
+            series.setdefault(name, []).append(float(value))
+    return series, helps, types
+
+
+if sys.version_info < (3, 11):
+    raise RuntimeError(f"run the integration tests with Debian 12's {PYTHON}")

@@ -1,0 +1,283 @@
+"""The synthetic exporters look like Debian's node_exporter, and misbehave only on command."""
+
+import gzip
+import http.client
+import math
+import socket
+import time
+import urllib.error
+
+import pytest
+
+from exporters.page import number
+from harness import fetch, parse_page, wait_until
+
+SMALL = "?collect[]=cpu&collect[]=meminfo&collect[]=loadavg"
+
+
+def cpu_seconds(page):
+    """(seconds idle, seconds in all modes) of a page."""
+    series, _, _ = parse_page(page)
+    rows = {k: v[0] for k, v in series.items() if k.startswith("node_cpu_seconds_total{")}
+    return sum(v for k, v in rows.items() if 'mode="idle"' in k), sum(rows.values())
+
+
+def usage(before, after):
+    (idle0, all0), (idle1, all1) = cpu_seconds(before), cpu_seconds(after)
+    return 1 - (idle1 - idle0) / (all1 - all0)
+
+
+@pytest.mark.parametrize(
+    "value, text",
+    [
+        (0.0, "0"),
+        (1.0, "1"),
+        (0.25, "0.25"),
+        (123456.78, "123456.78"),
+        (999999.0, "999999"),
+        (1000000.0, "1e+06"),
+        (1234567.0, "1.234567e+06"),
+        (25276518400.0, "2.52765184e+10"),
+        (1.8446744073709552e19, "1.8446744073709552e+19"),
+        (0.0001, "0.0001"),
+        (0.000022, "2.2e-05"),
+        (-125000.0, "-125000"),
+        (-1250000.0, "-1.25e+06"),
+        (math.inf, "+Inf"),
+        (math.nan, "NaN"),
+    ],
+)
+def test_numbers_look_like_gos(value, text):
+    assert number(value) == text
+
+
+def test_page_has_the_real_ones_format(exporters, real_node_exporter):
+    """Every family that both have is described alike, and the labels have the same names."""
+    real_page = fetch(f"{real_node_exporter}/metrics")
+    our_page = exporters.page("127.1.0.1")
+    assert our_page.headers["Content-Type"] == real_page.headers["Content-Type"]
+    assert our_page.headers["Transfer-Encoding"] == real_page.headers["Transfer-Encoding"]
+    real_series, real_helps, real_types = parse_page(real_page.text)
+    our_series, our_helps, our_types = parse_page(our_page.text)
+    shared = set(real_helps) & set(our_helps)
+    # What depends on the machine (devices, pressure, meminfo's fields) may be missing on either side.
+    required = {
+        "node_cpu_seconds_total",
+        "node_memory_MemTotal_bytes",
+        "node_memory_MemAvailable_bytes",
+        "node_load5",
+        "node_network_receive_bytes_total",
+        "node_boot_time_seconds",
+        "node_time_seconds",
+        "node_scrape_collector_success",
+        "go_info",
+        "process_cpu_seconds_total",
+    }
+    assert required <= shared, required - shared
+    assert {f: real_helps[f] for f in shared} == {f: our_helps[f] for f in shared}
+    assert {f: real_types[f] for f in shared} == {f: our_types[f] for f in shared}
+
+    def labels(series):
+        found = {}
+        for name in series:
+            family, _, rest = name.partition("{")
+            found.setdefault(family, set()).add(
+                tuple(part.split("=")[0] for part in rest.rstrip("}").split('",') if part)
+            )
+        return found
+
+    real_labels, our_labels = labels(real_series), labels(our_series)
+    for family in sorted(set(real_labels) & set(our_labels)):
+        assert real_labels[family] == our_labels[family], family
+    # Families appear in order, each described before its first series.
+    ours = [line.split(" ")[2] for line in our_page.text.splitlines() if line.startswith("# HELP")]
+    assert ours == sorted(ours)
+
+
+def test_collect_parameters_as_the_real_one_answers_them(exporters, real_node_exporter):
+    for query in (SMALL, "?collect[]=cpu", "?collect[]=nonsense", "?collect[]=cpu&collect[]=wifi"):
+        real, ours = fetch(f"{real_node_exporter}/metrics{query}"), exporters.page("n", query)
+        assert real.status == ours.status, query
+        if real.status == 400:
+            assert real.body == ours.body
+            assert real.headers["Content-Type"] == ours.headers["Content-Type"]
+        else:
+            real_types, our_types = parse_page(real.text)[2], parse_page(ours.text)[2]
+            prefixes = {name.split("_")[1] for name in our_types if name.startswith("node_")}
+            assert prefixes == {n.split("_")[1] for n in real_types if n.startswith("node_")}
+    exporters.set(["n"], disabled=["pressure"])
+    answer = exporters.page("n", "?collect[]=cpu&collect[]=pressure")
+    assert (answer.status, answer.text.endswith("disabled collector: pressure")) == (400, True)
+    assert "node_pressure" not in exporters.page("n").text
+
+
+def test_every_address_is_a_node_of_its_own(exporters):
+    exporters.set(["127.1.0.1"], load={"mem": 0.25}, memory_bytes=8 * 2**30)
+    exporters.set(["127.200.3.4"], load={"mem": 0.75}, cpus=2)
+    first, _, _ = parse_page(exporters.page("127.1.0.1").text)
+    second, _, _ = parse_page(exporters.page("127.200.3.4").text)
+    assert first["node_memory_MemTotal_bytes"] == [8 * 2**30]
+    assert first["node_memory_MemAvailable_bytes"] == [6 * 2**30]
+    assert second["node_memory_MemAvailable_bytes"] == [8 * 2**30]
+    assert 'node_cpu_seconds_total{cpu="2",mode="idle"}' in first
+    assert 'node_cpu_seconds_total{cpu="2",mode="idle"}' not in second
+    assert exporters.page("by-name").status == 200
+    assert set(exporters.admin("targets")) == {"127.1.0.1", "127.200.3.4", "by-name"}
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        0.37,
+        {"kind": "sine", "mean": 0.5, "amplitude": 0.4, "period_s": 90, "phase_s": 10},
+        {"kind": "steps", "steps": [[0, 0.1], [10, 0.9], [20, 0.4]], "repeat_s": 30},
+        {"kind": "ramp", "from": 0.1, "to": 0.9, "seconds": 100},
+    ],
+)
+def test_counters_follow_the_load_exactly(start_exporters, model):
+    """Between two scrapes the usage equals the mean of the script, rounding of counters aside."""
+    exporters = start_exporters("--speed", 200)
+    exporters.set(["n"], load={"cpu": model})
+    before, t0 = exporters.page("n").text, exporters.scrapes("n")[-1][0]
+
+    def later():
+        page = exporters.page("n").text
+        return page if cpu_seconds(page)[1] > cpu_seconds(before)[1] + 4 * 60 else None
+
+    after = wait_until(later, what="a minute of exporter time")
+    t1 = exporters.scrapes("n")[-1][0]
+    assert usage(before, after) == pytest.approx(exporters.truth("n", t0, t1), abs=0.02)
+
+
+def test_load_can_change_at_any_time(start_exporters):
+    exporters = start_exporters("--speed", 100)
+    exporters.set("all", load={"cpu": 0.2})
+    first = exporters.page("n").text
+    exporters.set(["n"], load={"cpu": 0.8})
+    start = exporters.page("n").text
+
+    def later():
+        page = exporters.page("n").text
+        return page if cpu_seconds(page)[1] > cpu_seconds(start)[1] + 100 else None
+
+    assert usage(start, wait_until(later, what="exporter time to pass")) == pytest.approx(
+        0.8, abs=0.02
+    )
+    assert cpu_seconds(first)[1] <= cpu_seconds(start)[1]
+
+
+def test_gzip_and_keep_alive(exporters):
+    conn = http.client.HTTPConnection("127.1.0.1", exporters.port)
+    for _ in range(3):
+        conn.request("GET", "/metrics", headers={"Accept-Encoding": "gzip"})
+        answer = conn.getresponse()
+        assert answer.headers["Content-Encoding"] == "gzip"
+        assert b"node_load1" in gzip.decompress(answer.read())
+    conn.close()
+    assert exporters.admin("stats")["connections_accepted"] == 1
+
+
+def test_reboot_and_hotplug(exporters):
+    before = cpu_seconds(exporters.page("n").text)
+    exporters.admin("reboot", {"targets": ["n"]})
+    after = cpu_seconds(exporters.page("n").text)
+    assert before[1] > 100_000 and after[1] < 1000
+    exporters.set(["n"], cpus=[0, 2])
+    page = exporters.page("n").text
+    assert 'cpu="2",mode="idle"' in page and 'cpu="1",mode="idle"' not in page
+
+
+def test_trouble_with_the_page(exporters):
+    good = exporters.page("n").text
+    for value in ("NaN", "+Inf", "-1", "1e999", "abc"):
+        exporters.trouble(["n"], "values", value=value, label='mode="idle"')
+        page = exporters.page("n").text
+        lines = [line for line in page.splitlines() if 'mode="idle"' in line]
+        assert lines and all(line.endswith(" " + value) for line in lines)
+    exporters.trouble(["n"], "duplicate", family="node_memory_MemTotal_bytes")
+    series, _, _ = parse_page(exporters.page("n").text)
+    assert series["node_memory_MemTotal_bytes"] == [32 * 2**30, 16 * 2**30]
+    exporters.trouble(["n"], "missing")
+    assert "node_cpu_seconds_total{" not in exporters.page("n").text
+    exporters.trouble(["n"], "cut", bytes=1000, clean=True)
+    assert exporters.page("n").text == good[:1000]
+    exporters.trouble(["n"], "empty")
+    assert exporters.page("n").body == b""
+    exporters.trouble(["n"], "stuck")
+    assert cpu_seconds(exporters.page("n").text) == cpu_seconds(exporters.page("n").text)
+    exporters.trouble(["n"], "status", code=503, times=1)
+    assert [exporters.page("n").status for _ in range(2)] == [503, 200]
+    assert exporters.page("other").status == 200
+
+
+def test_trouble_on_the_wire(exporters):
+    exporters.trouble(["127.1.0.1"], "cut", bytes=5000)
+    with pytest.raises(http.client.IncompleteRead):
+        exporters.page("127.1.0.1")
+    exporters.trouble(["127.1.0.1"], "rst")
+    with pytest.raises((ConnectionResetError, urllib.error.URLError)):
+        exporters.page("127.1.0.1")
+    for kind in ("hang", "mute"):
+        exporters.trouble(["127.1.0.1"], kind)
+        with pytest.raises(OSError):
+            fetch(f"http://127.1.0.1:{exporters.port}/metrics", timeout_s=0.3)
+    exporters.trouble(["127.1.0.1"], "redirect")
+    with socket.create_connection(("127.1.0.1", exporters.port)) as sock:
+        sock.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert b"Location: /metrics\r\n" in sock.recv(4096)
+    exporters.trouble(["127.1.0.1"], "gzip_bomb", mebibytes=512)
+    bomb = exporters.page("127.1.0.1").body
+    assert len(bomb) < 1024 * 1024
+    exporters.trouble(["127.1.0.1"], "drip", bytes=1, seconds=0.01)
+    began = time.monotonic()
+    with socket.create_connection(("127.1.0.1", exporters.port)) as sock:
+        sock.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert sum(len(sock.recv(1)) for _ in range(20)) == 20
+    assert time.monotonic() - began > 0.1
+    exporters.well()
+    assert exporters.page("127.1.0.1").status == 200
+    assert exporters.page("127.1.0.2").status == 200
+
+
+@pytest.mark.parametrize("form", ["binary", "line", "series", "braces"])
+def test_garbage_comes_in_bulk(exporters, form):
+    exporters.trouble("all", "garbage", form=form)
+    assert len(exporters.page("n").body) >= 16 * 1024 * 1024 - 65536
+
+
+def test_authentication(start_exporters):
+    exporters = start_exporters("--basic-auth", "user:pass")
+    assert exporters.page("n").status == 401
+    assert exporters.page("n", Authorization="Basic dXNlcjpwYXNz").status == 200
+
+
+def test_typos_are_errors(exporters):
+    for path, body in [
+        ("trouble", {"targets": "all", "kind": "hangs"}),
+        ("trouble", {"targets": "all", "kind": "hang", "second": 1}),
+        ("targets", {"targets": "all", "loads": {}}),
+        ("targets", {"targets": ["n"], "load": {"gpu": 1}}),
+    ]:
+        with pytest.raises(AssertionError, match="400"):
+            exporters.admin(path, body)
+
+
+def test_hundreds_of_scrapes_a_second(exporters):
+    """400 scrapes of the small page must cost less than half a second of CPU, with room for noise."""
+    conns = [http.client.HTTPConnection(f"127.1.0.{i + 1}", exporters.port) for i in range(50)]
+
+    def scrape_all():
+        for conn in conns:
+            conn.request("GET", "/metrics" + SMALL)
+        for conn in conns:
+            assert len(conn.getresponse().read()) > 10_000
+
+    scrape_all()
+    before = exporters.admin("stats")["cpu_s"]
+    for _ in range(8):
+        scrape_all()
+    spent_s = exporters.admin("stats")["cpu_s"] - before
+    for conn in conns:
+        conn.close()
+    assert exporters.admin("stats")["codes"] == {"200": 450}
+    assert spent_s < 1.0, f"{spent_s:.3f} s of CPU for 400 scrapes"
