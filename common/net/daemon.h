@@ -25,7 +25,8 @@ void daemon_block_signals(void);
 typedef void daemon_signal_fn(void *userdata, int signal_number);
 
 struct daemon_signals;
-/** daemon_signals_new() - deliver the blocked signals as calls on the loop */
+/** daemon_signals_new() - deliver the blocked signals as calls on the loop; aborts when no
+ * descriptor is left */
 struct daemon_signals *daemon_signals_new(struct loop *loop, daemon_signal_fn *fn, void *userdata);
 void daemon_signals_free(struct daemon_signals *signals);
 DEFINE_FREEP(struct daemon_signals, daemon_signals_free);
@@ -50,15 +51,31 @@ void health_pass(struct health_check *check, const char *fmt, ...) _printf_(2, 3
 void health_fail(struct health_check *check, const char *fmt, ...) _printf_(2, 3);
 /** health_shut_down() - from now on not ready, whatever the checks say */
 void health_shut_down(struct health *health);
+
+enum { HEALTH_MAX_STUCK_MS = 60 * 1000 };
+/**
+ * health_heartbeat() - alive means from now on that @loop turns
+ *
+ * /healthz and /livez fail once it has not turned for @max_stuck_ms, HEALTH_MAX_STUCK_MS outside of
+ * tests. Without a heartbeat they are 200 as long as somebody answers. Call it, and health_free()
+ * thereafter, on the loop's thread.
+ */
+void health_heartbeat(struct health *health, struct loop *loop, int64_t max_stuck_ms);
 bool health_is_ready(const struct health *health);
 
 /**
  * daemon_pages() - answer /healthz /livez /readyz /metrics
+ *
+ * The first three say "ok" with 200, or with 503 what is wrong, one line a check as Kubernetes
+ * does:
+ * "[+] node-watch: 5000 nodes", "[-] policy: ...", and at the end "readyz check failed". ?verbose
+ * shows the lines when all is well too. Any method but GET (and HEAD) is 405.
+ * @metrics: may be NULL, /metrics is then not a page of ours
  * Return: false when the path is none of these (nothing is then touched)
  */
 bool daemon_pages(const struct health *health, const struct metrics *metrics,
                   struct http_exchange *exchange);
 
-/** daemon_reply_text() - fill in a small text reply; @text is copied */
+/** daemon_reply_text() - fill in a small text reply; @text is copied, @content_type static */
 void daemon_reply_text(struct http_exchange *exchange, int status, const char *content_type,
                        const char *text, size_t len);
