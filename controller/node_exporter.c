@@ -1,0 +1,611 @@
+#include "controller/node_exporter.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "controller/node_reading.h"
+#include "controller/node_step.h"
+#include "controller/outage_log.h"
+#include "controller/spread.h"
+#include "kube/secret.h"
+
+#define SOURCE_NAME "node-exporter"
+
+enum {
+        CONNECT_TIMEOUT_MS = 3000, /* a node that is gone answers nothing: don't hold a place */
+        IDLE_SCRAPES_KEPT = 8,
+        IDLE_PAGE_KEPT_BYTES = 256 << 10,
+        TICK_MS = 5000,
+        SPREAD_SALT = 1, /* scrapes are not at the instants of syncs */
+};
+
+enum lane_name { LANE_HEALTHY, LANE_FAILING, LANE_COUNT };
+
+static const size_t lane_places[LANE_COUNT] = {
+        [LANE_HEALTHY] = NODE_EXPORTER_HEALTHY_PLACES,
+        [LANE_FAILING] = NODE_EXPORTER_FAILING_PLACES,
+};
+
+struct target {
+        struct node_exporter *source;
+        struct node *node;
+        struct loop_timer timer;
+        int64_t due_mono_ms;
+        int64_t whole_page_until_mono_ms; /* it refused collect[]; 0: it did not */
+        struct scrape *scrape;            /* under way */
+        struct target *prev, *next;       /* in its lane's queue */
+        bool is_queued;
+        bool is_failing;
+        struct node_state state;
+};
+
+/* What one scrape needs while it is under way; reused with the page's memory. */
+struct scrape {
+        struct scrape *prev, *next; /* under way, or idle (next alone) */
+        struct target *target;
+        struct http_call *call;
+        struct buf page;
+        enum lane_name lane;
+        bool with_collectors;
+        bool is_over_budget;
+};
+
+struct lane {
+        struct target *first, *last; /* waiting for a place */
+        size_t in_flight;
+};
+
+struct node_exporter {
+        struct source source;
+        struct loop *loop;
+        struct http_client *client;
+        struct metrics *metrics;
+        struct node_exporter_options options;
+        struct source_sink sink;
+
+        struct target **targets; /* by the node's slot */
+        size_t target_cap;
+        struct lane lanes[LANE_COUNT];
+        struct scrape *under_way;
+        struct scrape *idle;
+        size_t idle_count;
+        size_t page_bytes, budget_bytes;
+
+        struct node_wants wants;
+        size_t ready_metrics[NODE_MAX_READY]; /* wants' ready index -> the policy's metric */
+        const char *collectors[NODE_MAX_COLLECTORS];
+        size_t collector_count;
+        struct node_reading *reading;
+
+        struct secret_file password, bearer;
+        struct buf url, basic_auth, authorization;
+
+        struct outage_log outages;
+        bool has_told_fallback;
+        bool is_stopped;
+        struct loop_timer tick;
+        struct metric *scrapes_ok, *duration, *failing, *fallbacks, *malformed, *skipped;
+};
+
+static struct node_exporter *self(struct source *source) {
+        return (struct node_exporter *)source; /* its first member */
+}
+
+/* Lanes */
+
+static void dispatch(struct node_exporter *source);
+
+static void lane_push(struct lane *lane, struct target *target) {
+        target->is_queued = true;
+        target->next = NULL;
+        target->prev = lane->last;
+        if (lane->last)
+                lane->last->next = target;
+        else
+                lane->first = target;
+        lane->last = target;
+}
+
+static void lane_unlink(struct lane *lane, struct target *target) {
+        if (target->prev)
+                target->prev->next = target->next;
+        else
+                lane->first = target->next;
+        if (target->next)
+                target->next->prev = target->prev;
+        else
+                lane->last = target->prev;
+        target->prev = target->next = NULL;
+        target->is_queued = false;
+}
+
+static struct lane *lane_of(const struct target *target) {
+        return &target->source->lanes[target->is_failing ? LANE_FAILING : LANE_HEALTHY];
+}
+
+/* Scrapes and the memory of their pages */
+
+static struct scrape *scrape_begin(struct node_exporter *source, struct target *target) {
+        struct scrape *scrape = source->idle;
+
+        if (scrape) {
+                source->idle = scrape->next;
+                source->idle_count--;
+        } else {
+                scrape = xcalloc(1, sizeof(*scrape));
+                scrape->page = BUF_INIT(source->options.max_page_bytes);
+        }
+        scrape->target = target;
+        scrape->lane = target->is_failing ? LANE_FAILING : LANE_HEALTHY;
+        scrape->with_collectors = false;
+        scrape->is_over_budget = false;
+        scrape->call = NULL;
+        scrape->prev = NULL;
+        scrape->next = source->under_way;
+        if (source->under_way)
+                source->under_way->prev = scrape;
+        source->under_way = scrape;
+        source->lanes[scrape->lane].in_flight++;
+        source->page_bytes += scrape->page.cap;
+        target->scrape = scrape;
+        return scrape;
+}
+
+/* The call is over or cancelled; the page goes. */
+static void scrape_end(struct node_exporter *source, struct scrape *scrape) {
+        if (scrape->prev)
+                scrape->prev->next = scrape->next;
+        else
+                source->under_way = scrape->next;
+        if (scrape->next)
+                scrape->next->prev = scrape->prev;
+        source->lanes[scrape->lane].in_flight--;
+        source->page_bytes -= scrape->page.cap;
+        scrape->target->scrape = NULL;
+        buf_clear(&scrape->page);
+        if (scrape->page.cap > IDLE_PAGE_KEPT_BYTES || source->idle_count >= IDLE_SCRAPES_KEPT) {
+                buf_done(&scrape->page);
+                free(scrape);
+                return;
+        }
+        scrape->next = source->idle;
+        source->idle = scrape;
+        source->idle_count++;
+}
+
+/* Outcomes */
+
+static void count_failure(struct node_exporter *source, const char *reason) {
+        metric_inc(metrics_counter(source->metrics, "plimsoll_scrapes_total",
+                                   "Scrapes by source and result.",
+                                   LABELS("source", SOURCE_NAME, "result", reason)));
+}
+
+static void target_failed(struct target *target, const char *reason, const char *detail) {
+        struct node_exporter *source = target->source;
+
+        count_failure(source, reason);
+        if (!target->is_failing) {
+                target->is_failing = true;
+                outage_log_failed(&source->outages, loop_now_mono_ms(source->loop),
+                                  target->node->name, source->url.data ? source->url.data : "",
+                                  reason, detail);
+                metric_set(source->failing, (double)source->outages.failing);
+        }
+        source->sink.on_failure(source->sink.userdata, target->node, reason);
+}
+
+static void target_succeeded(struct target *target) {
+        struct node_exporter *source = target->source;
+
+        metric_inc(source->scrapes_ok);
+        if (target->is_failing) {
+                target->is_failing = false;
+                outage_log_recovered(&source->outages, loop_now_mono_ms(source->loop),
+                                     target->node->name);
+                metric_set(source->failing, (double)source->outages.failing);
+        }
+}
+
+/* The URL of the target's page, in source->url. NULL: it is there; else why it cannot be. */
+static const char *build_url(struct target *target, bool with_collectors) {
+        struct node_exporter *source = target->source;
+        const struct node *node = target->node;
+        bool is_ok;
+
+        buf_clear(&source->url);
+        if (node->url)
+                is_ok = buf_puts(&source->url, node->url);
+        else if (!node->address && target_url_needs_address(&source->options.url))
+                return "no_address";
+        else
+                is_ok = target_url_build(&source->options.url, node->name, node->address,
+                                         &source->url);
+        if (is_ok && with_collectors)
+                is_ok = target_url_add_collectors(source->collectors, source->collector_count,
+                                                  &source->url);
+        return is_ok ? NULL : "url_too_long";
+}
+
+static const char *status_reason(int status) {
+        if (status == 401 || status == 403)
+                return "unauthorized";
+        if (status == 404)
+                return "not_found";
+        if (status >= 500)
+                return "status_5xx";
+        return status >= 400 ? "status_4xx" : "status_other";
+}
+
+static void take_page(struct target *target, const struct scrape *scrape) {
+        struct node_exporter *source = target->source;
+        struct node_reading *reading = source->reading;
+        int64_t now_mono_ms = loop_now_mono_ms(source->loop);
+        struct window_step step;
+        double values[POLICY_MAX_METRICS];
+        struct source_reading result = {.step = &step, .values_ratio = values};
+        const struct buf *page = &scrape->page;
+
+        /* Without Content-Length a page that was cut looks whole; but a whole one ends its line. */
+        bool is_complete = page->len > 0 && page->data[page->len - 1] == '\n';
+        node_reading_parse(reading, &source->wants, page->data, page->len, is_complete);
+        metric_add(source->malformed, reading->malformed + reading->unusable);
+        if (reading->usable == 0 && reading->ready_usable == 0) {
+                target_failed(target, "no_metrics",
+                              "the page has none of the series that the policy needs");
+                return;
+        }
+        (void)node_step_take(&target->state, reading, now_mono_ms, &step);
+        for (size_t i = 0; i < source->wants.ready_count; i++) {
+                if ((reading->ready_usable & (UINT64_C(1) << i)) == 0)
+                        continue;
+                result.ready |= UINT64_C(1) << source->ready_metrics[i];
+                values[source->ready_metrics[i]] = reading->ready[i];
+        }
+        target_succeeded(target);
+        source->sink.on_reading(source->sink.userdata, target->node, &result);
+}
+
+static bool on_data(void *userdata, const char *data, size_t len) {
+        struct scrape *scrape = userdata;
+        struct node_exporter *source = scrape->target->source;
+        size_t before = scrape->page.cap;
+        bool has_room = buf_append(&scrape->page, data, len);
+
+        source->page_bytes += scrape->page.cap - before;
+        if (!has_room)
+                return false;
+        while (source->page_bytes > source->budget_bytes) {
+                struct scrape *largest = scrape;
+                for (struct scrape *other = source->under_way; other; other = other->next)
+                        if (other->page.cap > largest->page.cap)
+                                largest = other;
+                if (largest == scrape) {
+                        scrape->is_over_budget = true;
+                        return false;
+                }
+                struct target *loser = largest->target;
+                http_cancel(TAKE_PTR(largest->call));
+                scrape_end(source, largest);
+                (void)build_url(loser, false);
+                target_failed(loser, "over_budget", "all pages together need too much memory");
+        }
+        return true;
+}
+
+static void on_done(void *userdata, const struct http_response *response) {
+        struct scrape *scrape = userdata;
+        struct target *target = scrape->target;
+        struct node_exporter *source = target->source;
+        bool with_collectors = scrape->with_collectors;
+
+        scrape->call = NULL;
+        metric_observe(source->duration, (double)response->duration_ms / 1000);
+        (void)build_url(target, with_collectors);
+        if (scrape->is_over_budget) {
+                target_failed(target, "over_budget", "all pages together need too much memory");
+        } else if (scrape->page.overflow) {
+                target_failed(target, http_failure_name(HTTP_TOO_LARGE),
+                              "the page is larger than --max-page-bytes");
+        } else if (response->failure != HTTP_OK) {
+                target_failed(target, http_failure_name(response->failure), response->err.msg);
+        } else if (response->status == 400 && with_collectors) {
+                /* A collector is switched off there. Its whole page, at once and for a while. */
+                target->whole_page_until_mono_ms = loop_now_mono_ms(source->loop) +
+                                                   NODE_EXPORTER_WHOLE_PAGE_MS;
+                metric_inc(source->fallbacks);
+                if (!source->has_told_fallback)
+                        log_info(MSG("an exporter has a wanted collector switched off; such ones "
+                                     "are asked for their whole page"),
+                                 STR("node", target->node->name), STR("url", source->url.data));
+                source->has_told_fallback = true;
+                lane_push(lane_of(target), target);
+        } else if (response->status != 200) {
+                char detail[64];
+                (void)snprintf(detail, sizeof(detail), "HTTP status %d", response->status);
+                target_failed(target, status_reason(response->status), detail);
+        } else {
+                take_page(target, scrape);
+        }
+        scrape_end(source, scrape);
+        dispatch(source);
+}
+
+/* Credentials for the next request; they are read again now and then. */
+static int refresh_credentials(struct node_exporter *source, struct error *err) {
+        int64_t now_mono_ms = loop_now_mono_ms(source->loop);
+        const char *password = NULL, *token = NULL;
+        int r = secret_file_get(&source->password, now_mono_ms, &password, err);
+        if (r < 0)
+                return r;
+        r = secret_file_get(&source->bearer, now_mono_ms, &token, err);
+        if (r < 0)
+                return r;
+
+        buf_clear(&source->basic_auth);
+        buf_clear(&source->authorization);
+        if (source->options.username)
+                buf_printf(&source->basic_auth, "%s:%s", source->options.username,
+                           password ? password : "");
+        if (token)
+                buf_printf(&source->authorization, "Authorization: Bearer %s", token);
+        return 0;
+}
+
+static void start_scrape(struct node_exporter *source, struct target *target) {
+        bool is_whole = loop_now_mono_ms(source->loop) < target->whole_page_until_mono_ms;
+        bool with_collectors = source->collector_count > 0 && !is_whole;
+        struct error err = ERROR_NULL;
+
+        const char *reason = build_url(target, with_collectors);
+        if (reason) {
+                target_failed(target, reason,
+                              "the node has no address of the types in --node-address-types");
+                return;
+        }
+        if (refresh_credentials(source, &err) < 0) {
+                target_failed(target, "credentials", err.msg);
+                return;
+        }
+
+        const char *headers[] = {
+                "Accept: text/plain;version=0.0.4,*/*;q=0.1",
+                source->authorization.len > 0 ? source->authorization.data : NULL,
+                NULL,
+        };
+        struct scrape *scrape = scrape_begin(source, target);
+        scrape->with_collectors = with_collectors;
+        scrape->call = http_start(
+                source->client,
+                &(struct http_request){
+                        .method = "GET",
+                        .url = source->url.data,
+                        .headers = headers,
+                        .connect_timeout_ms = source->options.timeout_ms < CONNECT_TIMEOUT_MS
+                                                      ? source->options.timeout_ms
+                                                      : CONNECT_TIMEOUT_MS,
+                        .timeout_ms = source->options.timeout_ms,
+                        .max_body_bytes = source->options.max_page_bytes,
+                        .basic_auth = source->basic_auth.len > 0 ? source->basic_auth.data : NULL,
+                        .tls = &source->options.tls,
+                        .on_data = on_data,
+                        .on_done = on_done,
+                        .userdata = scrape,
+                });
+}
+
+static void dispatch(struct node_exporter *source) {
+        for (size_t i = 0; i < LANE_COUNT; i++) {
+                struct lane *lane = &source->lanes[i];
+                while (!source->is_stopped && lane->first && lane->in_flight < lane_places[i]) {
+                        struct target *target = lane->first;
+                        lane_unlink(lane, target);
+                        start_scrape(source, target);
+                }
+        }
+}
+
+/* Turns */
+
+static void on_turn(void *userdata) {
+        struct target *target = userdata;
+        struct node_exporter *source = target->source;
+        int64_t now_mono_ms = loop_now_mono_ms(source->loop);
+
+        do
+                target->due_mono_ms += source->options.interval_ms;
+        while (target->due_mono_ms <= now_mono_ms);
+        loop_timer_arm(source->loop, &target->timer, target->due_mono_ms, on_turn, target);
+        if (target->is_queued || target->scrape) {
+                metric_inc(source->skipped);
+                return;
+        }
+        lane_push(lane_of(target), target);
+        dispatch(source);
+}
+
+static void on_tick(void *userdata) {
+        struct node_exporter *source = userdata;
+        int64_t now_mono_ms = loop_now_mono_ms(source->loop);
+
+        outage_log_tick(&source->outages, now_mono_ms);
+        loop_timer_arm(source->loop, &source->tick, now_mono_ms + TICK_MS, on_tick, source);
+}
+
+/* As a source */
+
+static void set_policy(struct source *base, const struct policy *policy) {
+        struct node_exporter *source = self(base);
+        const char *ready[POLICY_MAX_METRICS];
+        size_t ready_count = 0;
+        uint32_t resources = 0;
+
+        for (size_t i = 0; i < policy->metric_count; i++) {
+                const struct policy_metric *metric = &policy->metrics[i];
+                if (metric->is_query) {
+                        resources |= NODE_RESOURCE_BIT(metric->query.resource);
+                } else if (ready_count < NODE_MAX_READY) {
+                        source->ready_metrics[ready_count] = i;
+                        ready[ready_count++] = metric->name;
+                }
+        }
+        node_wants_init(&source->wants, resources, ready, ready_count);
+        source->collector_count = node_wants_collectors(&source->wants, source->collectors);
+}
+
+static void reset_target(struct target *target) {
+        struct node_exporter *source = target->source;
+
+        if (target->is_queued)
+                lane_unlink(lane_of(target), target);
+        if (target->scrape) {
+                http_cancel(TAKE_PTR(target->scrape->call));
+                scrape_end(source, target->scrape);
+        }
+        node_state_done(&target->state);
+        target->state = NODE_STATE_NULL;
+        target->whole_page_until_mono_ms = 0;
+}
+
+static void add_node(struct source *base, struct node *node) {
+        struct node_exporter *source = self(base);
+        int64_t now_mono_ms = loop_now_mono_ms(source->loop);
+
+        if (source->is_stopped)
+                return;
+        while (node->slot >= source->target_cap) {
+                size_t cap = source->target_cap ? source->target_cap * 2 : 64;
+                source->targets = xreallocarray(source->targets, cap, sizeof(struct target *));
+                memset(source->targets + source->target_cap, 0,
+                       (cap - source->target_cap) * sizeof(struct target *));
+                source->target_cap = cap;
+        }
+        struct target *target = source->targets[node->slot];
+        if (target) { /* it has moved: what was known belongs to the old place */
+                reset_target(target);
+                dispatch(source);
+                return;
+        }
+        target = xcalloc(1, sizeof(*target));
+        target->source = source;
+        target->node = node;
+        source->targets[node->slot] = target;
+        target->due_mono_ms = now_mono_ms;
+        if (!source->options.is_at_once)
+                target->due_mono_ms += spread_phase_ms(node->name, SPREAD_SALT,
+                                                       source->options.interval_ms);
+        loop_timer_arm(source->loop, &target->timer, target->due_mono_ms, on_turn, target);
+}
+
+static void drop_target(struct node_exporter *source, size_t slot) {
+        struct target *target = source->targets[slot];
+
+        source->targets[slot] = NULL;
+        loop_timer_disarm(source->loop, &target->timer);
+        reset_target(target);
+        if (target->is_failing)
+                outage_log_gone(&source->outages);
+        metric_set(source->failing, (double)source->outages.failing);
+        free(target);
+}
+
+static void remove_node(struct source *base, struct node *node) {
+        struct node_exporter *source = self(base);
+
+        if (node->slot < source->target_cap && source->targets[node->slot]) {
+                drop_target(source, node->slot);
+                dispatch(source); /* it may have held a place */
+        }
+}
+
+static void stop(struct source *base) {
+        struct node_exporter *source = self(base);
+
+        source->is_stopped = true;
+        for (size_t i = 0; i < source->target_cap; i++)
+                if (source->targets[i])
+                        drop_target(source, i);
+        loop_timer_disarm(source->loop, &source->tick);
+}
+
+static void free_source(struct source *base) {
+        struct node_exporter *source = self(base);
+
+        stop(base);
+        while (source->idle) {
+                struct scrape *scrape = source->idle;
+                source->idle = scrape->next;
+                buf_done(&scrape->page);
+                free(scrape);
+        }
+        free(source->targets);
+        node_reading_free(source->reading);
+        secret_file_done(&source->password);
+        secret_file_done(&source->bearer);
+        buf_done(&source->url);
+        buf_done(&source->basic_auth);
+        buf_done(&source->authorization);
+        free(source);
+}
+
+static const struct source_ops ops = {
+        .name = SOURCE_NAME,
+        .set_policy = set_policy,
+        .add_node = add_node,
+        .remove_node = remove_node,
+        .stop = stop,
+        .free = free_source,
+};
+
+static void register_metrics(struct node_exporter *source) {
+        struct metrics *metrics = source->metrics;
+
+        source->scrapes_ok = metrics_counter(metrics, "plimsoll_scrapes_total",
+                                             "Scrapes by source and result.",
+                                             LABELS("source", SOURCE_NAME, "result", "ok"));
+        source->duration = metrics_histogram(
+                metrics, "plimsoll_scrape_duration_seconds", "Duration of one scrape.",
+                LABELS("source", SOURCE_NAME), metrics_duration_bounds_s,
+                metrics_duration_bounds_count);
+        source->failing = metrics_gauge(metrics, "plimsoll_targets_failing",
+                                        "Targets whose last scrape failed.",
+                                        LABELS("source", SOURCE_NAME));
+        source->fallbacks = metrics_counter(
+                metrics, "plimsoll_scrape_fallbacks_total",
+                "Times an exporter refused collect[] and was asked for its whole page.", NULL);
+        source->malformed = metrics_counter(metrics, "plimsoll_scrape_malformed_total",
+                                            "Wanted lines of pages that could not be read or used.",
+                                            NULL);
+        source->skipped = metrics_counter(
+                metrics, "plimsoll_scrapes_skipped_total",
+                "Turns on which the scrape before was still under way or waiting.",
+                LABELS("source", SOURCE_NAME));
+}
+
+struct source *node_exporter_new(struct loop *loop, struct http_client *client,
+                                 struct metrics *metrics,
+                                 const struct node_exporter_options *options,
+                                 const struct source_sink *sink) {
+        struct node_exporter *source = xcalloc(1, sizeof(*source));
+
+        source->source.ops = &ops;
+        source->loop = loop;
+        source->client = client;
+        source->metrics = metrics;
+        source->options = *options;
+        source->sink = *sink;
+        source->budget_bytes = size_max(NODE_EXPORTER_BUDGET_BYTES, 2 * options->max_page_bytes);
+        source->reading = node_reading_new();
+        source->password.path = options->password_file ? xstrdup(options->password_file) : NULL;
+        source->bearer.path = options->bearer_token_file ? xstrdup(options->bearer_token_file)
+                                                         : NULL;
+        source->url = BUF_INIT(TARGET_URL_MAX);
+        source->basic_auth = BUF_INIT(2 * SECRET_TOKEN_MAX_BYTES);
+        source->authorization = BUF_INIT(2 * SECRET_TOKEN_MAX_BYTES);
+        register_metrics(source);
+        on_tick(source);
+        return &source->source;
+}

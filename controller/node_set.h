@@ -1,0 +1,81 @@
+/*
+ * The nodes: from a watch on the API server, or given by hand (--target NAME=URL). Keeps of each
+ * object only what is needed to reach and to tell it, a hundred bytes or so; annotations are
+ * passed on and not kept. Objects may hold anything.
+ */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "base/error.h"
+#include "kube/reflector.h"
+
+struct node {
+        uint32_t slot; /* dense, taken again after a removal: others index arrays by it */
+        uint64_t uid_hash;
+        char *name;
+        char *address;  /* an IP address or host name; NULL when it has none of the wanted types */
+        char *url;      /* --target's; NULL: from the address */
+        void *userdata; /* of the set's owner */
+};
+
+enum { NODE_SET_MAX = 100000, NODE_SET_MAX_ADDRESS_TYPES = 5 };
+
+struct node_set_events {
+        void (*on_added)(void *userdata, struct node *node);
+        /* The address has changed. */
+        void (*on_moved)(void *userdata, struct node *node);
+        /* What the node carries now, after on_added and at every change; NULL: no annotations. */
+        void (*on_annotations)(void *userdata, struct node *node, const json_t *annotations);
+        /* @node is gone when this returns. */
+        void (*on_removed)(void *userdata, struct node *node);
+        void *userdata;
+};
+
+struct node_set_options {
+        /* status.addresses[].type in order of preference: "InternalIP", "Hostname", ... */
+        const char *address_types[NODE_SET_MAX_ADDRESS_TYPES];
+        size_t address_type_count;
+};
+
+struct node_set;
+
+/**
+ * node_set_address_types() - read "InternalIP,ExternalIP,Hostname" into @ret
+ * Return: 0; -EINVAL for an unknown, repeated or missing type
+ */
+_must_check_ int node_set_address_types(const char *text, struct node_set_options *ret,
+                                        struct error *err);
+
+/** node_set_new() - empty; @options' strings and @events are copied or static */
+struct node_set *node_set_new(const struct node_set_options *options,
+                              const struct node_set_events *events);
+/** node_set_free() - without events */
+void node_set_free(struct node_set *set);
+DEFINE_FREEP(struct node_set, node_set_free);
+
+/** node_set_watch() - follow the API server's nodes; @selector may be NULL, @on_synced too */
+void node_set_watch(struct node_set *set, struct loop *loop, struct kube_api *api,
+                    struct metrics *metrics, const char *selector, reflector_synced_fn *on_synced);
+/** node_set_reflector() - for readiness; NULL without a watch */
+const struct reflector *node_set_reflector(const struct node_set *set);
+
+/** node_set_apply() - account for one event of the watch; public for tests */
+void node_set_apply(struct node_set *set, enum reflector_event event, const json_t *object);
+
+/**
+ * node_set_add_target() - a node by hand: "NAME=URL", or an URL alone, whose host is then the name
+ * Return: 0; -EINVAL no such thing, or the name is there already
+ */
+_must_check_ int node_set_add_target(struct node_set *set, const char *text, struct error *err);
+
+size_t node_set_count(const struct node_set *set);
+/** node_set_slots() - one above the highest slot */
+size_t node_set_slots(const struct node_set *set);
+/** node_set_at() - the node of a slot, or NULL */
+struct node *node_set_at(const struct node_set *set, size_t slot);
+struct node *node_set_get(const struct node_set *set, const char *name);

@@ -1,0 +1,24 @@
+/*
+ * Where in a period a node has its turn: an even, stable place derived from its name, the same in
+ * every process, so that neither a restart nor a change of leader moves anybody's turn, and 5,000
+ * nodes never have theirs together.
+ */
+#pragma once
+
+#include <stdint.h>
+
+/** spread_phase_ms() - the node's place in [0, period); @salt tells several schedules apart */
+static inline int64_t spread_phase_ms(const char *node, uint64_t salt, int64_t period_ms) {
+        /* FNV-1a, and the finalizer of MurmurHash3: FNV alone leaves names that differ in their
+         * last digit next to each other. */
+        uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ salt;
+
+        for (; *node; node++)
+                hash = (hash ^ (unsigned char)*node) * UINT64_C(0x100000001b3);
+        hash ^= hash >> 33;
+        hash *= UINT64_C(0xff51afd7ed558ccd);
+        hash ^= hash >> 33;
+        hash *= UINT64_C(0xc4ceb9fe1a85ec53);
+        hash ^= hash >> 33;
+        return period_ms > 0 ? (int64_t)(hash % (uint64_t)period_ms) : 0;
+}

@@ -1,0 +1,54 @@
+/*
+ * The URL of a node's exporter, from parts (scheme, the node's address, port, path) or from a
+ * template with {node}, {address} and {port}. Pure.
+ *
+ *     http://10.0.0.7:9100/metrics?collect%5B%5D=cpu&collect%5B%5D=meminfo
+ *     https://[fd00::7]:9100/metrics
+ *     http://proxy:8001/api/v1/nodes/{node}:9100/proxy/metrics
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "base/buf.h"
+#include "base/error.h"
+
+enum { TARGET_URL_MAX = 4096 };
+
+struct target_url {
+        const char *template; /* NULL: from the parts below; all strings are borrowed */
+        const char *scheme;   /* "http" or "https" */
+        const char *path;     /* begins with a slash; may carry a query */
+        uint16_t port;
+};
+
+/**
+ * target_url_check() - is it possible to build URLs from this?
+ *
+ * A template begins with http:// or https://, names the node by {node} or {address}, and has no
+ * other placeholder, unpaired brace, space or control character.
+ * Return: 0; -EINVAL, @err says what is wrong
+ */
+_must_check_ int target_url_check(const struct target_url *spec, struct error *err);
+
+/** target_url_needs_address() - false for a template without {address} */
+bool target_url_needs_address(const struct target_url *spec);
+
+/**
+ * target_url_build() - append a node's URL
+ * @node, @address: put in percent-encoded; an IPv6 address stands in brackets when it is the host.
+ *                  @address may be NULL when it isn't needed
+ * Return: false when @out has run over
+ */
+bool target_url_build(const struct target_url *spec, const char *node, const char *address,
+                      struct buf *out);
+
+/** target_url_add_collectors() - append ?collect[]=... or &collect[]=... for each; @out holds a URL
+ */
+bool target_url_add_collectors(const char *const *collectors, size_t count, struct buf *out);
+
+/** target_url_is_valid() - an absolute http or https URL with a host, for --target NAME=URL */
+bool target_url_is_valid(const char *url);

@@ -1,0 +1,131 @@
+/* The URLs of exporters. */
+#include "cmocka_wrap.h"
+
+#include <errno.h>
+
+#include "controller/target_url.h"
+
+static void test_check(void **state) {
+        static const struct {
+                const char *template;
+                const char *complaint; /* part of the message; NULL: accepted */
+        } rows[] = {
+                {"http://{address}:{port}/metrics", NULL},
+                {"https://proxy.example:8001/api/v1/nodes/{node}:{port}/proxy/metrics", NULL},
+                {"http://{node}.nodes.example/", NULL},
+                {"http://proxy/?target={address}&x=%7B", NULL},
+                {"http://proxy/metrics", "same page"},
+                {"http://proxy/{port}", "same page"},
+                {"ftp://{node}/", "expected http"},
+                {"{address}/metrics", "expected http"},
+                {"", "expected http"},
+                {"http://{name}/", "unknown placeholder"},
+                {"http://{Node}/", "unknown placeholder"},
+                {"http://{}/{node}", "unknown placeholder"},
+                {"http://{node/", "{ without }"},
+                {"http://{node}}/", "} without {"},
+                {"http://{{node}}/", "unknown placeholder"},
+                {"http://{node}/a b", "percent-encoded"},
+                {"http://{node}/\n", "percent-encoded"},
+                {"http:///{node}", "no host"},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct error err = ERROR_NULL;
+                struct target_url spec = {.template = rows[i].template};
+                int r = target_url_check(&spec, &err);
+                if (!rows[i].complaint)
+                        assert_int_equal(r, 0);
+                else if (r != -EINVAL || !strstr(err.msg, rows[i].complaint))
+                        fail_msg("%s: %d %s", rows[i].template, r, err.msg);
+        }
+
+        struct error err = ERROR_NULL;
+        assert_int_equal(
+                target_url_check(&(struct target_url){.scheme = "gopher", .path = "/"}, &err),
+                -EINVAL);
+        assert_int_equal(
+                target_url_check(&(struct target_url){.scheme = "http", .path = "metrics"}, &err),
+                -EINVAL);
+}
+
+static void test_build(void **state) {
+        static const struct {
+                const char *template, *path;
+                const char *node, *address;
+                const char *expected;
+        } rows[] = {
+                {NULL, "/metrics", "a", "10.0.0.7", "http://10.0.0.7:9100/metrics"},
+                {NULL, "/metrics", "a", "fd00::7", "http://[fd00::7]:9100/metrics"},
+                {NULL, "/m?x=1", "a", "node-a.example", "http://node-a.example:9100/m?x=1"},
+                {"http://{address}:{port}/", NULL, "a", "fd00::7", "http://[fd00::7]:9100/"},
+                /* in a path or a query an address is text like any other */
+                {"http://p/{address}/m", NULL, "a", "fd00::7", "http://p/fd00%3A%3A7/m"},
+                {"http://p?t={address}", NULL, "a", "::1", "http://p?t=%3A%3A1"},
+                {"http://p/nodes/{node}/m", NULL, "a/../b?c#d", NULL,
+                 "http://p/nodes/a%2F..%2Fb%3Fc%23d/m"},
+                {"http://p/{node}{node}{port}", NULL, "x", NULL, "http://p/xx9100"},
+                {"http://p/{node}", NULL, "\xc3\xa4 %", NULL, "http://p/%C3%A4%20%25"},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct buf out = BUF_INIT(TARGET_URL_MAX);
+                struct target_url spec = {.template = rows[i].template,
+                                          .scheme = "http",
+                                          .path = rows[i].path,
+                                          .port = 9100};
+                assert_true(target_url_needs_address(&spec) == (rows[i].address != NULL));
+                assert_true(target_url_build(&spec, rows[i].node, rows[i].address, &out));
+                assert_string_equal(out.data, rows[i].expected);
+                buf_done(&out);
+        }
+
+        /* A name that would make the URL longer than any server takes. */
+        struct buf out = BUF_INIT(64);
+        struct target_url spec = {.template = "http://p/{node}"};
+        assert_false(target_url_build(
+                &spec, "0123456789012345678901234567890123456789012345678901234567890123", NULL,
+                &out));
+        buf_done(&out);
+}
+
+static void test_collectors(void **state) {
+        static const char *const names[] = {"cpu", "meminfo"};
+        struct buf out = BUF_INIT(TARGET_URL_MAX);
+
+        (void)state;
+        buf_puts(&out, "http://h/metrics");
+        assert_true(target_url_add_collectors(names, 0, &out));
+        assert_string_equal(out.data, "http://h/metrics");
+        assert_true(target_url_add_collectors(names, 2, &out));
+        assert_string_equal(out.data, "http://h/metrics?collect%5B%5D=cpu&collect%5B%5D=meminfo");
+        buf_clear(&out);
+        buf_puts(&out, "http://h/metrics?a=b");
+        assert_true(target_url_add_collectors(names, 1, &out));
+        assert_string_equal(out.data, "http://h/metrics?a=b&collect%5B%5D=cpu");
+        buf_done(&out);
+}
+
+static void test_is_valid(void **state) {
+        (void)state;
+        assert_true(target_url_is_valid("http://127.0.0.1:9100/metrics"));
+        assert_true(target_url_is_valid("https://[::1]:9100"));
+        assert_false(target_url_is_valid("http://"));
+        assert_false(target_url_is_valid("http:///metrics"));
+        assert_false(target_url_is_valid("http://a b"));
+        assert_false(target_url_is_valid("127.0.0.1:9100"));
+        assert_false(target_url_is_valid("file:///etc/passwd"));
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_check),
+                cmocka_unit_test(test_build),
+                cmocka_unit_test(test_collectors),
+                cmocka_unit_test(test_is_valid),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
