@@ -145,6 +145,10 @@ static void begin(struct node_reading *reading) {
         };
 }
 
+static bool is_usable(double value) {
+        return number_is_finite(value) && value >= 0;
+}
+
 /* FNV-1a: names are short, and a peer that finds collisions only blurs its own node. */
 static uint64_t hash_slice(const char *text, size_t len) {
         uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -192,15 +196,14 @@ static void take_cpu(struct node_reading *reading, const struct exposition_sampl
                 return;
         }
         int mode = find_mode(scratch, mode_label);
-        if (mode < 0 || !(sample->value >= 0) || !number_is_finite(sample->value)) {
-                reading->unusable++;
-                scratch->broken |= 1u << ROLE_CPU;
+        struct cpu_sum *cpu = &scratch->cpus[id];
+        if (mode >= 0 && cpu->seen >> mode & 1) {
+                reading->duplicates++;
                 return;
         }
-
-        struct cpu_sum *cpu = &scratch->cpus[id];
-        if (cpu->seen >> mode & 1) {
-                reading->duplicates++;
+        if (mode < 0 || !is_usable(sample->value)) {
+                reading->unusable++;
+                scratch->broken |= 1u << ROLE_CPU;
                 return;
         }
         if (id >= scratch->cpu_end)
@@ -262,7 +265,7 @@ static void take_disk(struct node_reading *reading, const struct exposition_samp
         struct node_reading_scratch *scratch = reading->scratch;
         const struct exposition_label *device = exposition_label(sample, "device");
 
-        if (!device || !(sample->value >= 0) || !number_is_finite(sample->value)) {
+        if (!device || !is_usable(sample->value)) {
                 reading->unusable++;
                 scratch->broken |= 1u << ROLE_DISK;
                 return;
@@ -294,7 +297,7 @@ static void take_single(struct node_reading *reading, enum role role, double val
                 return;
         }
         scratch->seen |= 1u << role;
-        if (!(value >= 0) || !number_is_finite(value)) {
+        if (!is_usable(value)) {
                 reading->unusable++;
                 scratch->broken |= 1u << role;
                 return;
@@ -310,7 +313,7 @@ static void take_ready(struct node_reading *reading, size_t index, double value)
                 return;
         }
         reading->scratch->ready_seen |= bit;
-        if (!(value >= 0) || !number_is_finite(value)) {
+        if (!is_usable(value)) {
                 reading->unusable++;
                 return;
         }
