@@ -18,6 +18,7 @@ enum {
         HEADERS_MAX_BYTES = 128 * 1024, /* of one answer; curl itself limits single lines only */
         BODY_KEEP_BYTES = 256 * 1024,
         BODY_RESERVE_MAX_BYTES = 1024 * 1024, /* what a Content-Length alone may make us allocate */
+        REFUSAL_MAX_BYTES = 256 * 1024,       /* body of an error answer to a streaming call */
         KEEPALIVE_IDLE_S = 30,
         KEEPALIVE_INTERVAL_S = 10,
         /* Above any sensible scrape period; curl's 118 s would reconnect at each 3 minutes' sync.
@@ -228,7 +229,9 @@ static void take_body_memory(struct http_call *call) {
         curl_off_t announced = -1;
 
         call->received = pool->len > 0 ? pool->bodies[--pool->len] : BUF_INIT(call->max_body_bytes);
-        call->received.max_bytes = call->max_body_bytes;
+        /* A stream's ceiling is that of a whole watch, far too much to keep of a refusal. */
+        call->received.max_bytes = call->on_data ? size_min(call->max_body_bytes, REFUSAL_MAX_BYTES)
+                                                 : call->max_body_bytes;
         buf_clear(&call->received);
         (void)curl_easy_getinfo(call->easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &announced);
         if (announced > 0)
@@ -268,7 +271,10 @@ static size_t on_write(char *data, size_t size, size_t count, void *userdata) {
         }
         if (!call->received.data)
                 take_body_memory(call);
-        (void)buf_append(&call->received, data, len);
+        if (!buf_append(&call->received, data, len)) {
+                call->is_too_large = true;
+                return CURL_WRITEFUNC_ERROR;
+        }
         return len;
 }
 

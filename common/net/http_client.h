@@ -88,9 +88,10 @@ struct http_request {
         int64_t timeout_ms;         /* whole transfer; must be > 0 */
         int64_t idle_timeout_ms;    /* no byte for this long ends it; 0: off */
         size_t max_body_bytes;      /* must be > 0 */
-        bool wants_gzip;       /* ask for gzip and unpack; the ceiling holds for the unpacked */
-        bool is_streaming_all; /* with on_data: stream non-2xx bodies too (default: kept as body) */
-        const char *basic_auth;     /* "user:password"; may be NULL */
+        bool wants_gzip;        /* ask for gzip and unpack; the ceiling holds for the unpacked */
+        bool is_streaming_all;  /* with on_data: stream non-2xx bodies too (default: at most 256 KiB
+                                   of them are kept as body) */
+        const char *basic_auth; /* "user:password"; may be NULL */
         const struct http_tls *tls; /* may be NULL */
         /* The call's connections are shared only with calls of an equal pool (streams that stay
          * open, such as watches, get one of their own); 0 is the common pool. */
