@@ -101,9 +101,10 @@ int exec_credential_parse(const char *text, size_t len, const char *api_version,
         };
         json_auto_t *root = NULL;
 
-        int r = json_parse(text, len, &root, err);
+        /* Without jansson's message, which quotes what may be a token. */
+        int r = json_parse(text, len, &root, NULL);
         if (r < 0)
-                return r;
+                return error_set(err, EINVAL, "printed no JSON");
         const char *kind = json_string_at(root, "kind", NULL);
         const char *version = json_string_at(root, "apiVersion", NULL);
         if (!kind || strcmp(kind, "ExecCredential") != 0)
