@@ -2,8 +2,9 @@
  * A reflector: list, then watch, and again list when the watch has been lost, so that its owner
  * sees every object's present state in the end and is told when it disappears.
  *
- * Memory is that of one page of the list and one event. Deletions that happened while no watch was
- * open are found by comparing a relist with the names (and uids) held.
+ * Memory is that of one page of the list (its text, and one object decoded) and one event.
+ * Deletions that happened while no watch was open are found by comparing a relist with the names
+ * and uids held. An object that was replaced by another of its name is deleted first.
  */
 #pragma once
 
@@ -23,7 +24,8 @@ enum reflector_event {
                               .namespace and .uid when a relist found it missing */
 };
 
-/** on_event: @object is borrowed for the call. Objects without metadata.name never arrive. */
+/** on_event: @object is borrowed for the call. Objects without metadata.name never arrive. No
+ * callback may free the reflector. */
 typedef void reflector_event_fn(void *userdata, enum reflector_event event, const json_t *object);
 /** on_synced: after every complete list (the first one and relists); @count objects are held */
 typedef void reflector_synced_fn(void *userdata, size_t count);
@@ -34,10 +36,11 @@ struct reflector_spec {
         const char *field_selector; /* unencoded; may be NULL */
         const char *label_selector; /* unencoded; may be NULL */
         bool metadata_only;         /* PartialObjectMetadata */
-        size_t page_limit;          /* objects per list page; 0: 500 */
+        size_t page_limit;          /* objects per list page; 0: 500 of metadata, 100 whole ones */
         size_t max_objects;         /* more are an error, said once; 0: 100,000 */
-        /* Asked first, once, in place of the list when not NULL: a wider selector for the initial
-         * state (pods that are running already), whose objects arrive before the first sync. */
+        /* Asked first, once, when not NULL: a wider selector for the initial state (pods that are
+         * running already). Its objects arrive before those of the first list, are not held, and
+         * so are never reported as deleted unless the narrower list had them too. */
         const char *initial_field_selector;
         reflector_event_fn *on_event;
         reflector_synced_fn *on_synced; /* may be NULL */

@@ -1,0 +1,33 @@
+/*
+ * A page of a list, object by object: jansson needs six times the bytes of what it holds, so the
+ * items are found in the raw text and only one is decoded at a time. Everything is still checked
+ * by jansson: each item, and the rest with an empty list in the items' place. Pure.
+ */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/attributes.h"
+#include "base/error.h"
+
+struct list_page {
+        char *resource_version; /* not empty */
+        char *continue_token;   /* NULL on the last page */
+        size_t count;           /* of items */
+};
+
+void list_page_done(struct list_page *page);
+
+/** list_item_fn: @object is a JSON object, borrowed for the call */
+typedef void list_item_fn(void *userdata, const json_t *object);
+
+/**
+ * list_page_parse() - decode a "...List" document
+ * @fn:  called for each item; on failure it may have been called for those before the fault
+ * @ret: set on success only; owned by the caller
+ * Return: 0; -EBADMSG when it is no JSON, no list, or holds something else than objects
+ */
+_must_check_ int list_page_parse(const char *text, size_t len, list_item_fn *fn, void *userdata,
+                                 struct list_page *ret, struct error *err);

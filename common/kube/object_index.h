@@ -1,0 +1,45 @@
+/*
+ * Which objects exist, by namespace/name and uid: what a reflector must remember to notice that
+ * one has gone while nobody watched, or has been replaced by another of the same name. About 150
+ * bytes an object.
+ */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "base/strmap.h"
+
+struct object_index {
+        struct strmap entries;
+        size_t max_objects;
+        uint32_t generation; /* of the list under way; entries carry that of their last sight */
+};
+
+enum object_sight {
+        OBJECT_KNOWN,
+        OBJECT_NEW,
+        OBJECT_REPLACED, /* another uid under this name: the old one is gone */
+        OBJECT_UNUSABLE, /* without a name, or with one that the API server would refuse */
+        OBJECT_OVER_LIMIT,
+};
+
+void object_index_done(struct object_index *index);
+
+/**
+ * object_index_see() - the object exists
+ * @ret_old: with OBJECT_REPLACED, the old object's metadata (name, namespace, uid) to be released;
+ *           else NULL
+ */
+enum object_sight object_index_see(struct object_index *index, const json_t *object,
+                                   json_t **ret_old);
+/** object_index_remove() - the object is gone; false when it was not known */
+bool object_index_remove(struct object_index *index, const json_t *object);
+
+/** object_index_sweep() - take out one object of an older generation; NULL when there is none left
+ * @position: 0 at first. Return: its metadata as above, to be released
+ */
+json_t *object_index_sweep(struct object_index *index, size_t *position);

@@ -1,0 +1,555 @@
+#include "kube/reflector.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "codec/json.h"
+#include "kube/backoff.h"
+#include "kube/list_page.h"
+#include "kube/object_index.h"
+#include "kube/watch_stream.h"
+
+enum {
+        DEFAULT_PAGE_LIMIT = 100,
+        DEFAULT_PAGE_LIMIT_METADATA = 500,
+        MIN_PAGE_LIMIT = 10,
+        DEFAULT_MAX_OBJECTS = 100000,
+        MAX_PAGES = 20000, /* of one list: a peer whose pages never end */
+        PATH_MAX_BYTES = 64 << 10,
+        PAGE_MAX_BYTES = 32 << 20,
+        PAGE_TIMEOUT_MS = 60000,
+
+        /* The server ends a watch after a random time, so that not all come back at once. */
+        WATCH_MIN_S = 300,
+        WATCH_MAX_S = 600,
+        WATCH_GRACE_S = 30,
+        /* Bookmarks come every minute, if they come: a quiet watch is only taken up again. */
+        WATCH_IDLE_MS = 240000,
+        WATCH_SHORT_MS = 1000,   /* one that ends sooner counts as a failure, lest we spin */
+        WATCH_PROOF_MS = 10000,  /* alive for longer than a connection may take */
+        WATCH_FRUITLESS_MAX = 3, /* failed one after the other: the position itself may be bad */
+
+        /* client-go's */
+        BACKOFF_FIRST_MS = 800,
+        BACKOFF_MAX_MS = 30000,
+        BACKOFF_FORGET_MS = 120000,
+        RETRY_AFTER_MAX_MS = 60000,
+        SLOW_RETRY_MS = 30000, /* where somebody has to change the cluster first */
+};
+
+/* A watch passes everything; lines have a ceiling of their own, and its time has one. */
+static const size_t watch_max_body_bytes = SIZE_MAX >> 8;
+
+enum list_kind {
+        LIST_INITIAL,    /* with the wider selector */
+        LIST_CONSISTENT, /* of the present moment */
+        LIST_NOT_OLDER,  /* than what we have seen: any replica of the server can answer */
+};
+
+struct reflector {
+        struct loop *loop;
+        struct kube_api *api;
+        struct metrics *metrics;
+        struct reflector_spec spec; /* its strings are ours */
+
+        struct kube_call *call;  /* of the page or the watch under way */
+        struct loop_timer timer; /* the pause between calls; a watch's proof of life */
+        struct backoff backoff;
+        struct object_index held;
+        char *resource_version; /* where to watch from; NULL: unknown */
+        bool must_list;
+        bool is_initial_done;
+        bool is_synced;
+        bool is_over_limit;
+
+        enum list_kind list_kind;
+        char *continue_token;
+        size_t page_limit, pages;
+
+        struct watch_stream stream;
+        int64_t watch_started_mono_ms;
+        bool has_events;
+        struct error watch_error; /* of an ERROR event; code -ESTALE for an expired position */
+        unsigned fruitless_watches;
+
+        char trouble[ERROR_MSG_MAX];
+        const char *trouble_reason; /* static; NULL: none has been told */
+};
+
+static void begin(void *userdata);
+
+bool reflector_is_synced(const struct reflector *reflector) {
+        return reflector->is_synced;
+}
+
+const char *reflector_trouble(const struct reflector *reflector) {
+        return reflector->trouble;
+}
+
+/* Counting */
+
+static void count(struct reflector *r, const char *name, const char *help, const char *label,
+                  const char *value) {
+        if (r->metrics)
+                metric_inc(metrics_counter(r->metrics, name, help,
+                                           LABELS("resource", r->spec.name, label, value)));
+}
+
+static void count_list(struct reflector *r, const char *result) {
+        count(r, "plimsoll_list_total", "List calls (pages) by their result.", "result", result);
+}
+
+static void count_restart(struct reflector *r, const char *reason) {
+        count(r, "plimsoll_watch_restarts_total", "Watches that have ended, by reason.", "reason",
+              reason);
+}
+
+static void count_event(struct reflector *r, const char *type) {
+        count(r, "plimsoll_watch_events_total", "Watch events by type; ignored: not usable.",
+              "type", type);
+}
+
+static void set_gauge(struct reflector *r) {
+        if (r->metrics)
+                metric_set(metrics_gauge(r->metrics, "plimsoll_objects",
+                                         "Objects that exist, as far as the watch has told.",
+                                         LABELS("resource", r->spec.name)),
+                           (double)r->held.entries.len);
+}
+
+/* Trouble: told when it begins, when its reason changes and when it ends. */
+
+static void set_trouble(struct reflector *r, const char *step, const char *reason,
+                        const struct error *err) {
+        (void)snprintf(r->trouble, sizeof(r->trouble), "%s: %.*s", step,
+                       (int)sizeof(r->trouble) - 16, err->msg);
+        if (r->trouble_reason && strcmp(r->trouble_reason, reason) == 0)
+                return;
+        log_warn(MSG("list and watch in trouble, trying on"), STR("resource", r->spec.name),
+                 STR("step", step), STR("reason", reason), ERR(err));
+        r->trouble_reason = reason;
+}
+
+static void clear_trouble(struct reflector *r) {
+        if (r->trouble_reason)
+                log_info(MSG("list and watch recovered"), STR("resource", r->spec.name));
+        r->trouble_reason = NULL;
+        r->trouble[0] = '\0';
+}
+
+/* Pauses */
+
+static void pause_ms(struct reflector *r, int64_t ms) {
+        loop_timer_arm(r->loop, &r->timer, loop_now_mono_ms(r->loop) + ms, begin, r);
+}
+
+static void pause_after(struct reflector *r, const struct kube_answer *answer) {
+        int64_t now_mono_ms = loop_now_mono_ms(r->loop);
+
+        switch (answer->outcome) {
+        case KUBE_UNAUTHORIZED:
+        case KUBE_FORBIDDEN:
+        case KUBE_NOT_FOUND:
+                pause_ms(r, SLOW_RETRY_MS / 2 + backoff_random_below(SLOW_RETRY_MS / 2));
+                return;
+        case KUBE_OK:
+        case KUBE_CONFLICT:
+        case KUBE_GONE:
+        case KUBE_INVALID:
+        case KUBE_THROTTLED:
+        case KUBE_UNAVAILABLE:
+        case KUBE_BAD_ANSWER:
+                break;
+        }
+        int64_t ms = backoff_next_ms(&r->backoff, now_mono_ms);
+        if (answer->retry_after_ms > ms)
+                ms = answer->retry_after_ms < RETRY_AFTER_MAX_MS ? answer->retry_after_ms
+                                                                 : RETRY_AFTER_MAX_MS;
+        pause_ms(r, ms);
+}
+
+/* Objects */
+
+static void deliver_present(struct reflector *r, const json_t *object) {
+        json_t *old = NULL;
+
+        switch (object_index_see(&r->held, object, &old)) {
+        case OBJECT_UNUSABLE:
+                count_event(r, "ignored");
+                return;
+        case OBJECT_OVER_LIMIT:
+                count_event(r, "ignored");
+                if (!r->is_over_limit)
+                        log_error(MSG("more objects than the ceiling allows, ignoring the rest"),
+                                  STR("resource", r->spec.name), INT("max", r->held.max_objects));
+                r->is_over_limit = true;
+                return;
+        case OBJECT_REPLACED:
+                r->spec.on_event(r->spec.userdata, REFLECTOR_DELETED, old);
+                json_decref(old);
+                break;
+        case OBJECT_KNOWN:
+        case OBJECT_NEW:
+                break;
+        }
+        r->spec.on_event(r->spec.userdata, REFLECTOR_PRESENT, object);
+}
+
+static void deliver_deleted(struct reflector *r, const json_t *object) {
+        if (object_index_remove(&r->held, object))
+                r->spec.on_event(r->spec.userdata, REFLECTOR_DELETED, object);
+        else
+                count_event(r, "ignored");
+}
+
+static void replace(char **place, const char *text) {
+        char *copy = text ? xstrdup(text) : NULL;
+
+        free(*place);
+        *place = copy;
+}
+
+static void add_query(struct buf *path, const char *name, const char *value) {
+        _cleanup_(freep) char *escaped = kube_escape(value);
+
+        (void)buf_printf(path, "%c%s=%s", memchr(path->data, '?', path->len) ? '&' : '?', name,
+                         escaped);
+}
+
+static void add_selectors(const struct reflector *r, struct buf *path, const char *fields) {
+        if (fields)
+                add_query(path, "fieldSelector", fields);
+        if (r->spec.label_selector)
+                add_query(path, "labelSelector", r->spec.label_selector);
+}
+
+/* The list */
+
+static void on_page(void *userdata, const struct kube_answer *answer);
+
+static void request_page(struct reflector *r) {
+        _cleanup_(buf_done) struct buf path = BUF_INIT(PATH_MAX_BYTES);
+        char limit[24];
+
+        (void)snprintf(limit, sizeof(limit), "%zu", r->page_limit);
+        (void)buf_puts(&path, r->spec.path);
+        add_selectors(r, &path,
+                      r->list_kind == LIST_INITIAL ? r->spec.initial_field_selector
+                                                   : r->spec.field_selector);
+        add_query(&path, "limit", limit);
+        if (r->continue_token) {
+                add_query(&path, "continue", r->continue_token);
+        } else if (r->list_kind == LIST_NOT_OLDER) {
+                add_query(&path, "resourceVersion", r->resource_version);
+                add_query(&path, "resourceVersionMatch", "NotOlderThan");
+        }
+        r->call = kube_start(
+                r->api, &(struct kube_request){
+                                .method = "GET",
+                                .path = path.data,
+                                .resource = r->spec.name,
+                                .accept = r->spec.metadata_only ? KUBE_ACCEPT_METADATA_LIST : NULL,
+                                .timeout_ms = PAGE_TIMEOUT_MS,
+                                .max_body_bytes = PAGE_MAX_BYTES,
+                                .wants_gzip = true,
+                                .on_done = on_page,
+                                .userdata = r,
+                        });
+}
+
+static void start_list(struct reflector *r) {
+        if (r->spec.initial_field_selector && !r->is_initial_done)
+                r->list_kind = LIST_INITIAL;
+        else
+                r->list_kind = r->resource_version ? LIST_NOT_OLDER : LIST_CONSISTENT;
+        replace(&r->continue_token, NULL);
+        r->pages = 0;
+        r->held.generation++;
+        request_page(r);
+}
+
+static void finish_list(struct reflector *r, const char *resource_version) {
+        size_t position = 0;
+
+        if (r->list_kind == LIST_INITIAL) {
+                r->is_initial_done = true;
+                start_list(r);
+                return;
+        }
+        for (json_t *gone; (gone = object_index_sweep(&r->held, &position)) != NULL;) {
+                r->spec.on_event(r->spec.userdata, REFLECTOR_DELETED, gone);
+                json_decref(gone);
+        }
+        replace(&r->resource_version, resource_version);
+        r->must_list = false;
+        r->fruitless_watches = 0;
+        set_gauge(r);
+        clear_trouble(r);
+        if (!r->is_synced)
+                log_info(MSG("first list complete"), STR("resource", r->spec.name),
+                         INT("objects", r->held.entries.len));
+        r->is_synced = true;
+        if (r->spec.on_synced)
+                r->spec.on_synced(r->spec.userdata, r->held.entries.len);
+        begin(r);
+}
+
+static void on_list_failure(struct reflector *r, const struct kube_answer *answer) {
+        bool is_version_refused = answer->outcome == KUBE_GONE || answer->outcome == KUBE_INVALID ||
+                                  answer->status == 504;
+
+        count_list(r, kube_outcome_name(answer->outcome));
+        if (r->list_kind == LIST_NOT_OLDER && !r->continue_token && is_version_refused) {
+                /* Compacted, or "Too large resource version" of a server that is behind. */
+                replace(&r->resource_version, NULL);
+                start_list(r);
+                return;
+        }
+        if (answer->outcome == KUBE_BAD_ANSWER)
+                r->page_limit = size_max(r->page_limit / 2, MIN_PAGE_LIMIT);
+        /* Also an expired continue token, a 410: the list begins anew after a pause. */
+        set_trouble(r, "list", kube_outcome_name(answer->outcome), &answer->err);
+        pause_after(r, answer);
+}
+
+static void on_item(void *userdata, const json_t *object) {
+        struct reflector *r = userdata;
+
+        if (r->list_kind != LIST_INITIAL)
+                deliver_present(r, object);
+        else if (json_string_at(object, "metadata", "name", NULL))
+                r->spec.on_event(r->spec.userdata, REFLECTOR_PRESENT, object);
+        else
+                count_event(r, "ignored");
+}
+
+static void on_page(void *userdata, const struct kube_answer *answer) {
+        struct reflector *r = userdata;
+        _cleanup_(list_page_done) struct list_page page = {0};
+        struct kube_answer bad = *answer;
+
+        r->call = NULL;
+        if (answer->outcome != KUBE_OK) {
+                on_list_failure(r, answer);
+                return;
+        }
+        int code = list_page_parse(answer->body, answer->body_bytes, on_item, r, &page, &bad.err);
+        if (code == 0 && page.continue_token && ++r->pages >= MAX_PAGES)
+                code = error_set(&bad.err, E2BIG, "more than %d pages", MAX_PAGES);
+        if (code < 0) {
+                bad.outcome = KUBE_BAD_ANSWER;
+                on_list_failure(r, &bad);
+                return;
+        }
+        count_list(r, "ok");
+        if (page.continue_token) {
+                replace(&r->continue_token, page.continue_token);
+                request_page(r);
+        } else {
+                finish_list(r, page.resource_version);
+        }
+}
+
+/* The watch */
+
+static bool on_watch_event(void *userdata, const struct watch_event *event) {
+        struct reflector *r = userdata;
+
+        count_event(r, watch_event_type_name(event->type));
+        if (event->type == WATCH_ERROR) {
+                json_int_t code = json_int_at(0, event->object, "code", NULL);
+                const char *reason = json_string_at(event->object, "reason", NULL);
+                const char *message = json_string_at(event->object, "message", NULL);
+                bool is_expired = code == 410 || (reason && (strcmp(reason, "Expired") == 0 ||
+                                                             strcmp(reason, "Gone") == 0));
+                (void)error_set(&r->watch_error, is_expired ? ESTALE : EIO, "%lld %s",
+                                (long long)code, message ? message : "error event");
+                return false;
+        }
+        r->has_events = true;
+        r->fruitless_watches = 0;
+        if (event->type == WATCH_DELETED)
+                deliver_deleted(r, event->object);
+        else if (event->type != WATCH_BOOKMARK)
+                deliver_present(r, event->object);
+        replace(&r->resource_version, event->resource_version);
+        return true;
+}
+
+static void on_watch_proof(void *userdata) {
+        clear_trouble(userdata);
+}
+
+static bool on_watch_data(void *userdata, const char *data, size_t len) {
+        struct reflector *r = userdata;
+
+        bool goes_on = watch_stream_feed(&r->stream, data, len, NULL) == 0;
+        if (r->has_events)
+                clear_trouble(r);
+        set_gauge(r);
+        return goes_on;
+}
+
+struct watch_end {
+        const char *reason; /* static: a label */
+        bool is_trouble;
+        bool is_at_once;   /* no pause */
+        bool is_fruitless; /* may be the fault of the position that we watch from */
+        bool must_list;
+        const struct error *err;
+};
+
+static struct watch_end judge_watch_end(const struct reflector *r,
+                                        const struct kube_answer *answer) {
+        int64_t lived_ms = loop_now_mono_ms(r->loop) - r->watch_started_mono_ms;
+        bool was_open = r->has_events || lived_ms >= WATCH_PROOF_MS;
+
+        if (r->watch_error.code == -ESTALE || answer->outcome == KUBE_GONE)
+                return (struct watch_end){.reason = "expired", .must_list = true};
+        if (r->watch_error.code)
+                return (struct watch_end){.reason = "error",
+                                          .is_trouble = true,
+                                          .is_fruitless = true,
+                                          .err = &r->watch_error};
+        if (r->stream.failure.code)
+                return (struct watch_end){.reason = "malformed",
+                                          .is_trouble = true,
+                                          .is_fruitless = true,
+                                          .err = &r->stream.failure};
+        if (answer->outcome == KUBE_OK && lived_ms < WATCH_SHORT_MS)
+                return (struct watch_end){.reason = "short"};
+        if (answer->outcome == KUBE_OK)
+                return (struct watch_end){.reason = "eof", .is_at_once = true};
+        if (answer->failure == HTTP_TIMEOUT && lived_ms >= WATCH_IDLE_MS)
+                return (struct watch_end){.reason = "idle", .is_at_once = true};
+        if (answer->failure == HTTP_RESET && was_open)
+                return (struct watch_end){.reason = "reset"};
+        return (struct watch_end){.reason = kube_outcome_name(answer->outcome),
+                                  .is_trouble = true,
+                                  .is_fruitless = answer->status == 504,
+                                  .must_list = answer->outcome == KUBE_INVALID,
+                                  .err = &answer->err};
+}
+
+static void on_watch_done(void *userdata, const struct kube_answer *answer) {
+        struct reflector *r = userdata;
+        struct watch_end end = judge_watch_end(r, answer);
+
+        r->call = NULL;
+        loop_timer_disarm(r->loop, &r->timer);
+        count_restart(r, end.reason);
+        if (end.is_trouble)
+                set_trouble(r, "watch", end.reason, end.err);
+        if (end.is_fruitless && !r->has_events)
+                r->fruitless_watches++;
+        r->must_list = end.must_list || r->fruitless_watches >= WATCH_FRUITLESS_MAX;
+        watch_stream_done(&r->stream);
+        if (end.is_at_once)
+                begin(r);
+        else
+                pause_after(r, answer);
+}
+
+static void start_watch(struct reflector *r) {
+        _cleanup_(buf_done) struct buf path = BUF_INIT(PATH_MAX_BYTES);
+        int64_t timeout_s = WATCH_MIN_S + backoff_random_below(WATCH_MAX_S - WATCH_MIN_S + 1);
+        char timeout[24];
+
+        (void)snprintf(timeout, sizeof(timeout), "%lld", (long long)timeout_s);
+        (void)buf_puts(&path, r->spec.path);
+        add_selectors(r, &path, r->spec.field_selector);
+        add_query(&path, "watch", "1");
+        add_query(&path, "resourceVersion", r->resource_version);
+        add_query(&path, "allowWatchBookmarks", "true");
+        add_query(&path, "timeoutSeconds", timeout);
+
+        watch_stream_init(&r->stream, WATCH_LINE_MAX_BYTES, on_watch_event, r);
+        r->watch_started_mono_ms = loop_now_mono_ms(r->loop);
+        r->has_events = false;
+        r->watch_error = ERROR_NULL;
+        /* No gzip: servers send some watches as several gzip members, which curl refuses. */
+        r->call = kube_start(r->api,
+                             &(struct kube_request){
+                                     .method = "GET",
+                                     .path = path.data,
+                                     .resource = r->spec.name,
+                                     .accept = r->spec.metadata_only ? KUBE_ACCEPT_METADATA : NULL,
+                                     .timeout_ms = (timeout_s + WATCH_GRACE_S) * MS_PER_S,
+                                     .idle_timeout_ms = WATCH_IDLE_MS,
+                                     .max_body_bytes = watch_max_body_bytes,
+                                     .on_data = on_watch_data,
+                                     .on_done = on_watch_done,
+                                     .userdata = r,
+                             });
+        loop_timer_arm(r->loop, &r->timer, r->watch_started_mono_ms + WATCH_PROOF_MS,
+                       on_watch_proof, r);
+}
+
+static void begin(void *userdata) {
+        struct reflector *r = userdata;
+
+        if (r->must_list)
+                start_list(r);
+        else
+                start_watch(r);
+}
+
+static char *copy_text(const char *text) {
+        return text ? xstrdup(text) : NULL;
+}
+
+static void free_text(const char *owned) {
+        free((void *)(uintptr_t)owned);
+}
+
+struct reflector *reflector_new(struct loop *loop, struct kube_api *api, struct metrics *metrics,
+                                const struct reflector_spec *spec) {
+        struct reflector *r = xcalloc(1, sizeof(*r));
+
+        assert(spec->name && spec->path && spec->on_event);
+        r->loop = loop;
+        r->api = api;
+        r->metrics = metrics;
+        r->spec = *spec;
+        r->spec.name = xstrdup(spec->name);
+        r->spec.path = xstrdup(spec->path);
+        r->spec.field_selector = copy_text(spec->field_selector);
+        r->spec.label_selector = copy_text(spec->label_selector);
+        r->spec.initial_field_selector = copy_text(spec->initial_field_selector);
+        r->page_limit = spec->page_limit ? spec->page_limit
+                                         : (spec->metadata_only ? DEFAULT_PAGE_LIMIT_METADATA
+                                                                : DEFAULT_PAGE_LIMIT);
+        r->held.max_objects = spec->max_objects ? spec->max_objects : DEFAULT_MAX_OBJECTS;
+        r->backoff = (struct backoff){
+                .first_ms = BACKOFF_FIRST_MS,
+                .max_ms = BACKOFF_MAX_MS,
+                .forget_after_ms = BACKOFF_FORGET_MS,
+        };
+        r->must_list = true;
+        (void)snprintf(r->trouble, sizeof(r->trouble), "list: not finished yet");
+        begin(r);
+        return r;
+}
+
+void reflector_free(struct reflector *r) {
+        if (!r)
+                return;
+        kube_cancel(r->call);
+        loop_timer_disarm(r->loop, &r->timer);
+        watch_stream_done(&r->stream);
+        object_index_done(&r->held);
+        free(r->resource_version);
+        free(r->continue_token);
+        free_text(r->spec.name);
+        free_text(r->spec.path);
+        free_text(r->spec.field_selector);
+        free_text(r->spec.label_selector);
+        free_text(r->spec.initial_field_selector);
+        free(r);
+}

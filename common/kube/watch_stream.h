@@ -1,0 +1,59 @@
+/*
+ * The body of a watch: one JSON object per line, cut into pieces anywhere. A pure decoder: bytes
+ * in, events out, and the same events however the bytes are split.
+ */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/attributes.h"
+#include "base/buf.h"
+#include "base/error.h"
+
+/* An object is at most about 1.5 MiB (etcd's limit), in JSON a little more. */
+enum { WATCH_LINE_MAX_BYTES = 8 << 20 };
+
+enum watch_event_type {
+        WATCH_ADDED,
+        WATCH_MODIFIED,
+        WATCH_DELETED,
+        WATCH_BOOKMARK,
+        WATCH_ERROR, /* object is a Status */
+};
+
+const char *watch_event_type_name(enum watch_event_type type);
+
+struct watch_event {
+        enum watch_event_type type;
+        const json_t *object;         /* a JSON object; borrowed for the call */
+        const char *resource_version; /* of its metadata; never NULL but in WATCH_ERROR */
+};
+
+/** watch_event_fn: returning false ends the decoding; feeding more is then -ECANCELED */
+typedef bool watch_event_fn(void *userdata, const struct watch_event *event);
+
+struct watch_stream {
+        struct buf line; /* what has come of a line whose end has not */
+        watch_event_fn *fn;
+        void *userdata;
+        struct error failure; /* sticky */
+};
+
+/** watch_stream_init() - @max_line_bytes: without the line's end; WATCH_LINE_MAX_BYTES but in tests
+ */
+void watch_stream_init(struct watch_stream *stream, size_t max_line_bytes, watch_event_fn *fn,
+                       void *userdata);
+void watch_stream_done(struct watch_stream *stream);
+
+/**
+ * watch_stream_feed() - decode the next piece
+ *
+ * Empty lines are passed over. What stands behind the last line's end stays undecoded for ever
+ * when the stream ends there: the watch is taken up again before it.
+ * Return: 0; -EBADMSG for a line that is no watch event; -EFBIG past the ceiling; -ECANCELED when
+ * the callback ended it. After a failure every call repeats it.
+ */
+_must_check_ int watch_stream_feed(struct watch_stream *stream, const char *data, size_t len,
+                                   struct error *err);
