@@ -1,8 +1,10 @@
 """Fixtures of the integration tests.
 
-log_dir              a directory for this test's logs (kept under $PLIMSOLL_TEST_LOGS if that is set)
-run(argv, name, env) start a program: a harness.Process; stopped, and checked, after the test
-binary(name)         path of one of our programs in $PLIMSOLL_BUILD_DIR
+log_dir              a directory for this test's logs (kept under $PLIMSOLL_LOG_DIR if that is set)
+run(argv, name, env) start a program: a harness.Process; stopped, and checked, after the test; one
+                     that still runs then must end with status 0 on SIGTERM (clean_exit=False: or not)
+binary(name, build)  path of one of our programs: of $PLIMSOLL_BUILD_DIR (with sanitizers), or with
+                     build="release" or "tsan" of $PLIMSOLL_RELEASE_DIR, $PLIMSOLL_TSAN_DIR
 standin              an API server stand-in without nodes: harness.StandIn
 start_standin(..)    the same with arguments of your own, as often as you like
 exporters            synthetic node_exporters: harness.Exporters
@@ -24,7 +26,7 @@ from harness import Exporters, Process, StandIn
 
 @pytest.fixture
 def log_dir(request, tmp_path):
-    root = os.environ.get("PLIMSOLL_TEST_LOGS")
+    root = os.environ.get("PLIMSOLL_LOG_DIR")
     if not root:
         return str(tmp_path)
     path = os.path.join(root, re.sub(r"[^\w.-]+", "_", request.node.name))
@@ -36,19 +38,24 @@ def log_dir(request, tmp_path):
 def run(log_dir):
     started = []
 
-    def start(argv, name=None, env=None, **more):
+    def start(argv, name=None, env=None, clean_exit=True, **more):
         name = name or f"{os.path.basename(str(argv[0]))}-{len(started)}"
         process = Process(argv, name, log_dir, env, **more)
-        started.append(process)
+        started.append((process, clean_exit))
         return process
 
     yield start
     problems = []
-    for process in reversed(started):
+    for process, clean_exit in reversed(started):
         try:
             process.assert_clean()
-            process.stop()
+            was_running = process.is_running()
+            code = process.stop()
             process.assert_clean()
+            if was_running and clean_exit:
+                assert (
+                    code == 0
+                ), f"{process.name}: status {code} after SIGTERM\n{process.text()[-4000:]}"
         except AssertionError as error:
             problems.append(str(error))
         finally:
@@ -59,11 +66,12 @@ def run(log_dir):
 
 @pytest.fixture(scope="session")
 def binary():
-    """Finds a program of ours; the build directory comes from the environment."""
-    root = os.environ.get("PLIMSOLL_BUILD_DIR")
+    """Finds a program of ours; the build directories come from the environment."""
 
-    def find(name):
-        assert root, "set PLIMSOLL_BUILD_DIR to the build directory (meson test does)"
+    def find(name, build="build"):
+        variable = f"PLIMSOLL_{build.upper()}_DIR"
+        root = os.environ.get(variable)
+        assert root, f"set {variable} to a build directory (make test does)"
         part = name.removeprefix("plimsoll-")
         for path in (os.path.join(root, part, name), os.path.join(root, name)):
             if os.access(path, os.X_OK):
@@ -115,7 +123,8 @@ def exporters(start_exporters):
 def real_node_exporter(run):
     program = shutil.which("prometheus-node-exporter")
     assert program, "apt-get install prometheus-node-exporter"
-    process = run([program, "--web.listen-address=127.0.0.1:0"], "prometheus-node-exporter")
-    port = process.wait_port(r'Listening on" address=[\d.]+:(\d+)')
+    argv = [program, "--web.listen-address=127.0.0.1:0"]
     # It does not handle SIGTERM: dying of it is its ordinary end.
+    process = run(argv, "prometheus-node-exporter", clean_exit=False)
+    port = process.wait_port(r'Listening on" address=[\d.]+:(\d+)')
     return f"http://127.0.0.1:{port}"

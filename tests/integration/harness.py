@@ -62,7 +62,7 @@ class Process:
         self.argv = [str(part) for part in argv]
         self.out_path = os.path.join(log_dir, f"{name}.out")
         self.err_path = os.path.join(log_dir, f"{name}.err")
-        environment = {**os.environ, **SANITIZER_ENV, **(env or {})}
+        environment = {**SANITIZER_ENV, **os.environ, **(env or {})}
         # Programs must behave the same wherever they run.
         environment.setdefault("TZ", "UTC")
         with open(self.out_path, "wb") as out, open(self.err_path, "wb") as err:
@@ -304,6 +304,26 @@ class StandIn(Peer):
     def patch(self, path, body, **headers):
         headers.setdefault("Content_Type", MERGE_PATCH)
         return self.call("PATCH", path, body, **headers)
+
+    def edit_kubeconfig(self, path, cluster=None, user=None, **top):
+        """Write a variant of the kubeconfig to `path`; a value of None removes a key."""
+        with open(self.kubeconfig, encoding="utf-8") as file:
+            config = json.load(file)
+        places = [
+            (config["clusters"][0]["cluster"], cluster),
+            (config["users"][0]["user"], user),
+            (config, top),
+        ]
+        for place, changes in places:
+            for key, value in (changes or {}).items():
+                key = key.replace("_", "-")
+                if value is None:
+                    place.pop(key, None)
+                else:
+                    place[key] = value
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(config, file)
+        return str(path)
 
     # Shorthands for the admin endpoints that tests use most.
 

@@ -25,14 +25,12 @@ import sys
 import time
 import zlib
 
+from addresses import address_of
 from httpd import Server
 
 from . import trouble
 from .page import COLLECTORS, DISABLED
 from .target import SIGNALS, Clock, Target
-
-# tests/integration/standin has the same notion of "the next address".
-from standin.fabricate import address_of
 
 
 class Fleet:

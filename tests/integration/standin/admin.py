@@ -47,10 +47,13 @@ import re
 import time
 from collections import deque
 
+from addresses import address_of
+
 from . import fabricate, patch
-from .api import Api, bind, route_of
+from .api import Api, route_of
 from .registry import custom_resource
 from .store import dumps
+from .writes import bind
 
 REQUESTS_MAX = 50_000
 PATCHES_MAX = 200_000
@@ -376,7 +379,7 @@ class Admin:
         wanted = {key: body[key] for key in shape if key in body}
         rows = []
         for i, name in enumerate(names):
-            address = fabricate.address_of(first, start + i) if first else None
+            address = address_of(first, start + i) if first else None
             self._put_new("nodes", fabricate.node(name, address, now=now, **wanted))
             rows.append({"name": name, "address": address})
         return rows

@@ -5,31 +5,26 @@ import base64
 import binascii
 import json
 import random
-import secrets
-import string
 import uuid
 import zlib
 
-from . import discovery, patch, validate
+from . import discovery
 from .auth import authorize
 from .errors import (
     ApiError,
     Causes,
-    already_exists,
     bad_request,
-    conflict,
     expired,
     method_not_allowed,
     no_such_path,
-    not_acceptable,
     not_found,
     too_large_body,
     too_large_version,
-    unsupported_media_type,
 )
 from .negotiate import negotiate, view_for
 from .selection import compile_selector
-from .store import View, Watcher, dumps, page
+from .store import Watcher, dumps, page
+from .writes import Writes
 
 BODY_MAX_BYTES = 3 * 1024 * 1024
 GZIP_MIN_BYTES = 128 * 1024
@@ -84,23 +79,13 @@ def route_of(request):
     return Route(verb, group, version, namespace, plural, name, subresource)
 
 
-def _loads(body):
-    def no_constant(text):
-        raise ValueError(f"invalid character {text[0]!r} looking for beginning of value")
-
-    try:
-        return json.loads(body, parse_constant=no_constant)
-    except (ValueError, UnicodeDecodeError) as error:
-        raise bad_request(f"couldn't get version/kind; json parse error: {error}") from None
-
-
 def _revision(text, name="resourceVersion"):
     if not text.isdigit():
         raise bad_request(f'{name}: Invalid value: "{text}": strconv.ParseUint: invalid syntax')
     return int(text)
 
 
-class Api:
+class Api(Writes):
     def __init__(self, store, authenticator, options):
         self.store = store
         self.registry = store.registry
@@ -370,6 +355,7 @@ class Api:
         watcher.stream = request.stream(headers=HEADERS)
         for event in events:
             watcher.offer(event)
+            event.lines.clear()
         collection.watchers.add(watcher)
         loop = asyncio.get_running_loop()
         timers = [loop.call_later(timeout_s, watcher.finish)]
@@ -397,341 +383,6 @@ class Api:
                 watcher.send("ADDED", watcher.view.single(version, with_columns))
                 watcher.events_sent += 1
         watcher.since = watcher.store.revision
-
-    # -- writes ------------------------------------------------------------------------------
-
-    @staticmethod
-    def _manager(request):
-        manager = request.param("fieldManager")
-        if manager is None:
-            manager = request.headers.get("user-agent", "unknown").split("/")[0][:128]
-        if len(manager) > 128:
-            causes = Causes()
-            causes.add("FieldValueTooLong", "fieldManager", "Too long: may not be longer than 128")
-            causes.raise_if_any("PatchOptions", "meta.k8s.io", "")
-        return manager
-
-    @staticmethod
-    def _dry_run(request):
-        value = request.param("dryRun")
-        if value not in (None, "All"):
-            causes = Causes()
-            causes.add("FieldValueNotSupported", "dryRun", f'Unsupported value: "{value}"')
-            causes.raise_if_any("Options", "meta.k8s.io", "")
-        return value == "All"
-
-    def _body(self, request, resource, route):
-        """The object that a POST or PUT carries, checked against the URL, without kind."""
-        media = request.headers.get("content-type", "application/json").split(";")[0].strip()
-        if media != "application/json":
-            raise unsupported_media_type(["application/json"])
-        obj = _loads(request.body)
-        validate.decode_check(resource, obj)
-        kind = obj.pop("kind", resource.kind)
-        api_version = obj.pop("apiVersion", resource.group_version)
-        if (kind, api_version) != (resource.kind, resource.group_version):
-            raise bad_request(
-                f"the object provided is unrecognized (must be of type {resource.kind}): "
-                f"{api_version}, Kind={kind}"
-            )
-        metadata = obj.setdefault("metadata", {})
-        if route.namespace and metadata.setdefault("namespace", route.namespace) != route.namespace:
-            raise bad_request(
-                "the namespace of the provided object does not match the namespace sent on the request"
-            )
-        return {"metadata": obj.pop("metadata"), **obj}
-
-    def _create(self, request, route, resource, collection):
-        if route.name:
-            raise method_not_allowed(resource, "create")
-        if resource.namespaced and not route.namespace:
-            raise method_not_allowed(resource, "create")
-        obj = self._body(request, resource, route)
-        self._store_new(request, route, resource, collection, obj)
-
-    def _store_new(self, request, route, resource, collection, obj):
-        metadata = obj["metadata"]
-        if metadata.get("resourceVersion"):
-            raise ApiError(500, "", "resourceVersion should not be set on objects to be created")
-        if not metadata.get("name") and metadata.get("generateName"):
-            alphabet = "bcdfghjklmnpqrstvwxz2456789"
-            metadata["name"] = metadata["generateName"] + "".join(
-                secrets.choice(alphabet) for _ in range(5)
-            )
-        if resource.namespaced:
-            namespaces = self.store.named("namespaces")
-            if namespaces.get("", route.namespace) is None:
-                raise not_found(namespaces.resource, route.namespace)
-        self.complete(resource, obj)
-        validate.validate(resource, obj)
-        if collection.get(route.namespace, metadata["name"]) is not None:
-            raise already_exists(resource, metadata["name"])
-        patch.own(None, obj, self._manager(request), resource.group_version)
-        if self._dry_run(request):
-            version = _unstored(obj)
-        else:
-            version = collection.put(obj)
-        self._answer_object(request, 201, resource, version)
-
-    @staticmethod
-    def complete(resource, obj):
-        """Fill in what the server sets on every new object."""
-        metadata = obj["metadata"]
-        metadata.pop("managedFields", None)
-        metadata["uid"] = str(uuid.UUID(int=random.getrandbits(128), version=4))
-        metadata["creationTimestamp"] = patch.now_rfc3339()
-        if resource.generation:
-            metadata["generation"] = 1
-        if resource.status and not resource.typed:
-            obj.pop("status", None)
-        if resource.plural == "pods":
-            status = obj.setdefault("status", {})
-            status.setdefault("phase", "Pending")
-            status.setdefault("qosClass", "BestEffort")
-            obj.get("spec", {}).setdefault("schedulerName", "default-scheduler")
-        elif resource.plural == "namespaces":
-            obj.setdefault("status", {"phase": "Active"})
-
-    def _update(self, request, route, resource, collection):
-        if not route.name:
-            raise method_not_allowed(resource, "update")
-        new = self._body(request, resource, route)
-        if new["metadata"].get("name") != route.name:
-            raise bad_request(
-                f"the name of the object ({new['metadata'].get('name', '')}) does not match the "
-                f"name on the URL ({route.name})"
-            )
-        version = collection.get(route.namespace, route.name)
-        if version is None:
-            if resource.create_on_update and not route.subresource:
-                new["metadata"].pop("resourceVersion", None)
-                self._store_new(request, route, resource, collection, new)
-                return
-            raise not_found(resource, route.name)
-        wanted = new["metadata"].get("resourceVersion", "")
-        if not wanted and not resource.unconditional_update:
-            causes = Causes()
-            causes.invalid("metadata.resourceVersion", 0, "must be specified for an update")
-            causes.raise_if_any(resource.kind, resource.group, route.name)
-        self._store_change(request, route, resource, collection, version, new)
-
-    def _patch(self, request, route, resource, collection):
-        if not route.name:
-            raise method_not_allowed(resource, "patch")
-        media = request.headers.get("content-type", "").split(";")[0].strip()
-        accepted = [patch.JSON, patch.MERGE] + ([patch.STRATEGIC] if resource.typed else [])
-        if media not in accepted:
-            raise unsupported_media_type(accepted)
-        try:
-            change = json.loads(request.body, parse_constant=_no_constant)
-        except ValueError as error:
-            raise bad_request(f"error decoding patch: {error}") from None
-        version = self._found(collection, route)
-        if media == patch.JSON:
-            new = patch.apply_json_patch(version.obj, change)
-        elif not isinstance(change, dict):
-            raise bad_request("error decoding patch: json: cannot unmarshal into Go value")
-        else:
-            for field, wanted in (("kind", resource.kind), ("apiVersion", resource.group_version)):
-                if change.pop(field, wanted) != wanted:
-                    raise bad_request(f"{field} does not match the object")
-            new = patch.merge(version.obj, change, media == patch.STRATEGIC)
-        try:
-            validate.decode_check(resource, new)
-        except ApiError as error:
-            message = error.status["message"]
-            causes = Causes()
-            causes.invalid("patch", request.body.decode(errors="replace")[:1000], message)
-            causes.raise_if_any(resource.kind, resource.group, "")
-        metadata = new.setdefault("metadata", {})
-        if metadata.get("name") != route.name:
-            raise bad_request(
-                f"the name of the object ({metadata.get('name')}) does not match the name on the "
-                f"URL ({route.name})"
-            )
-        self._store_change(request, route, resource, collection, version, new)
-
-    def _store_change(self, request, route, resource, collection, version, new):
-        """The common end of PUT and PATCH: preconditions, strategy, validation, no-op, store."""
-        old = version.obj
-        new = {**new, "metadata": dict(new["metadata"])}
-        metadata = new["metadata"]
-        uid = metadata.get("uid") or old["metadata"]["uid"]
-        if uid != old["metadata"]["uid"]:
-            raise conflict(
-                resource,
-                route.name,
-                f"Precondition failed: UID in precondition: {uid}, UID in object meta: "
-                f"{old['metadata']['uid']}",
-            )
-        wanted = metadata.get("resourceVersion") or old["metadata"]["resourceVersion"]
-        if not isinstance(wanted, str) or not wanted.isdigit():
-            causes = Causes()
-            causes.invalid("metadata.resourceVersion", wanted, "must be an unsigned integer")
-            causes.raise_if_any(resource.kind, resource.group, route.name)
-        if wanted != old["metadata"]["resourceVersion"]:
-            raise conflict(resource, route.name)
-        for field in ("uid", "creationTimestamp", "resourceVersion", "generation", "namespace"):
-            if field in old["metadata"]:
-                metadata[field] = old["metadata"][field]
-            else:
-                metadata.pop(field, None)
-        for field in ("annotations", "labels"):
-            if field in metadata and not metadata[field]:
-                del metadata[field]
-        self._keep_other_half(resource, route, old, new)
-        # Ownership is the server's business; what a client sends of it is not looked at.
-        metadata["managedFields"] = old["metadata"].get("managedFields", [])
-        validate.validate(resource, new)
-        validate.validate_update(resource, old, new)
-        if new == old:
-            # No write, no event, no new revision.
-            self._answer_object(request, 200, resource, version)
-            return
-        if resource.generation and new.get("spec") != old.get("spec"):
-            metadata["generation"] = old["metadata"].get("generation", 0) + 1
-        patch.own(old, new, self._manager(request), resource.group_version, route.subresource)
-        stored = _unstored(new) if self._dry_run(request) else collection.put(new)
-        self._answer_object(request, 200, resource, stored)
-
-    @staticmethod
-    def _keep_other_half(resource, route, old, new):
-        """Writes to the object leave the status alone, writes to /status everything else."""
-        if not resource.status:
-            return
-        if route.subresource != "status":
-            kept = ["status"]
-        else:
-            kept = [key for key in {*old, *new} if key not in ("status", "metadata")]
-            if not resource.status_keeps_metadata:
-                kept.append("metadata")
-        for key in kept:
-            if key in old:
-                new[key] = dict(old[key]) if key == "metadata" else old[key]
-            else:
-                new.pop(key, None)
-
-    # -- delete and bind ---------------------------------------------------------------------
-
-    def _delete(self, request, route, resource, collection):
-        version = self._found(collection, route)
-        options = _loads(request.body) if request.body else {}
-        metadata = version.obj["metadata"]
-        wanted = options.get("preconditions") or {}
-        for field, shown in (("uid", "UID"), ("resourceVersion", "ResourceVersion")):
-            if wanted.get(field) and wanted[field] != metadata[field]:
-                raise conflict(
-                    resource,
-                    route.name,
-                    f"Precondition failed: {shown} in precondition: {wanted[field]}, {shown} in "
-                    f"object meta: {metadata[field]}",
-                )
-        if not self._dry_run(request):
-            version = collection.remove(route.namespace, route.name)
-        if resource.plural == "pods":
-            self._answer_object(request, 200, resource, version)
-            return
-        details = {"name": route.name}
-        if resource.group:
-            details["group"] = resource.group
-        details.update(kind=resource.plural, uid=metadata["uid"])
-        status = {
-            "kind": "Status",
-            "apiVersion": "v1",
-            "metadata": {},
-            "status": "Success",
-            "details": details,
-        }
-        self._answer(request, 200, dumps(status))
-
-    def _deletecollection(self, request, route, resource, collection):
-        matches = self._selector(request, route, resource)
-        gone = [v for v in collection.all() if matches is None or matches(v.obj)]
-        for version in gone:
-            metadata = version.obj["metadata"]
-            collection.remove(metadata.get("namespace"), metadata["name"])
-        metadata = {"resourceVersion": str(self.store.revision)}
-        self._answer(request, 200, View(resource).list(metadata, gone))
-
-    def _bind(self, request, route):
-        if route.verb != "create":
-            raise no_such_path()
-        binding = _loads(request.body)
-        pods = self.store.named("pods")
-        name = route.name or binding.get("metadata", {}).get("name", "")
-        if binding.get("metadata", {}).get("name", name) != name:
-            raise bad_request("the name of the object does not match the name on the URL")
-        version = pods.get(route.namespace, name)
-        target = binding.get("target") or {}
-        causes = Causes()
-        if target.get("kind", "Node") not in ("", "Node"):
-            causes.add(
-                "FieldValueNotSupported",
-                "target.kind",
-                f'Unsupported value: "{target["kind"]}": supported values: "Node", "<empty>"',
-            )
-        if not target.get("name"):
-            causes.required("target.name", "")
-        causes.raise_if_any("Binding", "", name)
-        if version is None:
-            raise not_found(pods.resource, name)
-        uid = binding.get("metadata", {}).get("uid")
-        if uid and uid != version.obj["metadata"]["uid"]:
-            raise conflict(
-                pods.resource,
-                name,
-                f"Precondition failed: UID in precondition: {uid}, UID in object meta: "
-                f"{version.obj['metadata']['uid']}",
-            )
-        if version.obj["spec"].get("nodeName"):
-            error = conflict(
-                pods.resource,
-                name,
-                f'pod {name} is already assigned to node "{version.obj["spec"]["nodeName"]}"',
-            )
-            error.status["message"] = error.status["message"].replace("pods ", "pods/binding ", 1)
-            raise error
-        if not self._dry_run(request):
-            bind(pods, version, target["name"], binding["metadata"].get("annotations"))
-        status = {
-            "kind": "Status",
-            "apiVersion": "v1",
-            "metadata": {},
-            "status": "Success",
-            "code": 201,
-        }
-        self._answer(request, 201, dumps(status))
-
-
-def bind(pods, version, node, annotations=None):
-    """Assign a pod: node name and condition in one step, hence in one event."""
-    old = version.obj
-    status = dict(old.get("status", {}))
-    status["conditions"] = [
-        c for c in status.get("conditions", ()) if c.get("type") != "PodScheduled"
-    ] + [
-        {
-            "type": "PodScheduled",
-            "status": "True",
-            "lastProbeTime": None,
-            "lastTransitionTime": patch.now_rfc3339(),
-        }
-    ]
-    metadata = dict(old["metadata"])
-    if annotations:
-        metadata["annotations"] = {**metadata.get("annotations", {}), **annotations}
-    spec = {**old["spec"], "nodeName": node}
-    return pods.put({**old, "metadata": metadata, "spec": spec, "status": status})
-
-
-def _unstored(obj):
-    from .store import Version
-
-    return Version(obj, 0)
-
-
-def _no_constant(text):
-    raise ValueError(f"invalid character {text[0]!r} looking for beginning of value")
 
 
 def _continue_token(revision, last):

@@ -1,6 +1,5 @@
 """Believable objects in bulk."""
 
-import ipaddress
 import random
 
 IMAGE_NAMES = ("app", "proxy", "sidecar", "batch", "cache", "agent", "gateway", "worker")
@@ -29,15 +28,6 @@ CONDITIONS = (
     ("PIDPressure", "False", "KubeletHasSufficientPID"),
     ("Ready", "True", "KubeletReady"),
 )
-
-
-def address_of(first, index):
-    """The `index`-th address from `first` on, skipping those that end in .0 or .255."""
-    base = ipaddress.ip_address(first)
-    if base.version == 6:
-        return str(base + index)
-    offset = (int(base) & 0xFF) - 1 + index
-    return str(ipaddress.ip_address((int(base) & ~0xFF) + offset // 254 * 256 + offset % 254 + 1))
 
 
 def node(

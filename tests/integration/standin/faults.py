@@ -175,7 +175,6 @@ def act(fault, request, go_on, refuse):
         request.reply(200, b"<html><body>Please log in</body></html>", "text/html")
     elif action == "content_type":
         media = spec.get("content_type", "text/html")
-        reply = request.reply
 
         class Renamed:
             """The request, but for the content type of its answer."""
@@ -184,7 +183,10 @@ def act(fault, request, go_on, refuse):
                 return getattr(request, name)
 
             def reply(self, status, body=b"", _media="", **more):
-                reply(status, body, media, **more)
+                request.reply(status, body, media, **more)
+
+            def stream(self, status=200, _media="", **more):
+                return request.stream(status, media, **more)
 
         go_on(Renamed())
     elif action == "not_http":

@@ -293,6 +293,8 @@ class Collection:
             self.oldest = self.history.popleft().revision
         for watcher in self.watchers:
             watcher.offer(event)
+        # The history keeps states, not their encodings.
+        event.lines.clear()
 
     def forget_history(self):
         self.history.clear()
