@@ -15,6 +15,9 @@
 #include "codec/tree.h"
 #include "policy/metric_name.h"
 
+#define POLICY_API_VERSION "scheduler.policy.crane.io/v1alpha1"
+#define POLICY_KIND "DynamicSchedulerPolicy"
+
 enum { POLICY_MAX_METRICS = 64, POLICY_MAX_HOT_VALUES = 16, POLICY_MAX_WARNINGS = 32 };
 
 /* A syncPolicy entry. Predicates and priorities refer to it by its index. */
@@ -65,7 +68,8 @@ struct policy {
  * @text:      at most TREE_MAX_BYTES
  * @is_strict: an unknown field is an error instead of a warning
  * @ret:       owned by the caller
- * Return: 0; -EINVAL or -E2BIG, @err says "line N: spec.priority[2].weight: expected ..., got ..."
+ * Return: 0; -EINVAL, @err says "line N: spec.priority[2].weight: expected ..., got ..."; -E2BIG
+ * past a ceiling of the tree
  */
 _must_check_ int policy_parse(const char *text, size_t len, bool is_strict, struct policy **ret,
                               struct error *err);

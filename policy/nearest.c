@@ -1,0 +1,69 @@
+#include "policy/nearest.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/attributes.h"
+
+enum { WORD_MAX = 63, DISTANCE_MAX = 2, LETTERS_PER_EDIT = 3, CONTAINED_MIN = 3 };
+
+static char lower(char c) {
+        return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+static bool is_same(char a, char b) {
+        return lower(a) == lower(b);
+}
+
+/* Optimal string alignment: Levenshtein's distance with swaps of neighbours, three rows of it. */
+static size_t edit_distance(const char *a, size_t a_len, const char *b, size_t b_len) {
+        size_t rows[3][WORD_MAX + 1] = {{0}};
+        size_t *before = rows[0], *above = rows[1], *current = rows[2];
+
+        for (size_t j = 0; j <= b_len; j++)
+                above[j] = j;
+        for (size_t i = 1; i <= a_len; i++) {
+                current[0] = i;
+                for (size_t j = 1; j <= b_len; j++) {
+                        size_t cost = is_same(a[i - 1], b[j - 1]) ? 0 : 1;
+                        current[j] = size_min(above[j - 1] + cost,
+                                              size_min(above[j], current[j - 1]) + 1);
+                        if (i > 1 && j > 1 && is_same(a[i - 1], b[j - 2]) &&
+                            is_same(a[i - 2], b[j - 1]))
+                                current[j] = size_min(current[j], before[j - 2] + 1);
+                }
+                size_t *reused = before;
+                before = above;
+                above = current;
+                current = reused;
+        }
+        return above[b_len];
+}
+
+static bool contains(const char *text, size_t len, const char *word, size_t word_len) {
+        for (size_t start = 0; start + word_len <= len; start++) {
+                size_t i = 0;
+                while (i < word_len && is_same(text[start + i], word[i]))
+                        i++;
+                if (i == word_len)
+                        return true;
+        }
+        return false;
+}
+
+void nearest_offer(struct nearest *nearest, const char *candidate) {
+        size_t word_len = strnlen(nearest->word, WORD_MAX + 1);
+        size_t len = strnlen(candidate, WORD_MAX + 1);
+
+        if (word_len > WORD_MAX || len > WORD_MAX)
+                return;
+        size_t distance = edit_distance(nearest->word, word_len, candidate, len);
+        bool is_near = (distance <= DISTANCE_MAX &&
+                        distance * LETTERS_PER_EDIT <= size_max(word_len, len)) ||
+                       (word_len >= CONTAINED_MIN &&
+                        contains(candidate, len, nearest->word, word_len));
+        if (!is_near || (nearest->candidate && nearest->distance <= distance))
+                return;
+        nearest->candidate = candidate;
+        nearest->distance = distance;
+}

@@ -1,0 +1,68 @@
+#include <string.h>
+
+#include "base/number.h"
+#include "policy/policy.h"
+#include "policy/policy_number.h"
+
+/* Names begin with a letter or digit and hold nothing that YAML minds, but one may spell a null. */
+static const char *quote_of(const char *name) {
+        const struct tree_node plain = {
+                .kind = TREE_SCALAR, .text = name, .text_len = strlen(name)};
+
+        return tree_is_null(&plain) ? "\"" : "";
+}
+
+/* "  - {name: cpu_usage_avg_5m,     ": what follows stands in one column. */
+static void print_name(const struct policy *policy, size_t metric, struct buf *out) {
+        const char *name = policy->metrics[metric].name;
+        size_t longest = 0;
+
+        for (size_t i = 0; i < policy->metric_count; i++)
+                longest = size_max(longest, strlen(policy->metrics[i].name));
+        const char *quote = quote_of(name);
+        buf_printf(out, "  - {name: %s%s%s,%*s ", quote, name, quote, (int)(longest - strlen(name)),
+                   "");
+}
+
+/* "  syncPolicy:", and whether items follow. */
+static void print_list(const char *field, size_t count, struct buf *out) {
+        buf_printf(out, "  %s:%s\n", field, count > 0 ? "" : " []");
+}
+
+void policy_print(const struct policy *policy, struct buf *out) {
+        char text[POLICY_NUMBER_MAX], duration[DURATION_TEXT_MAX];
+
+        buf_puts(out, "apiVersion: " POLICY_API_VERSION "\n"
+                      "kind: " POLICY_KIND "\n");
+        if (policy->name[0])
+                buf_printf(out, "metadata:\n  name: %s%s%s\n", quote_of(policy->name), policy->name,
+                           quote_of(policy->name));
+        buf_puts(out, "spec:\n");
+
+        print_list("syncPolicy", policy->metric_count, out);
+        for (size_t i = 0; i < policy->metric_count; i++) {
+                print_name(policy, i, out);
+                duration_format(policy->metrics[i].period_ms, duration);
+                buf_printf(out, "period: %s}\n", duration);
+        }
+        print_list("predicate", policy->predicate_count, out);
+        for (size_t i = 0; i < policy->predicate_count; i++) {
+                print_name(policy, policy->predicates[i].metric, out);
+                policy_number_format(policy->predicates[i].limit_ratio, text);
+                buf_printf(out, "maxLimitPecent: %s}\n", text);
+        }
+        print_list("priority", policy->priority_count, out);
+        for (size_t i = 0; i < policy->priority_count; i++) {
+                print_name(policy, policy->priorities[i].metric, out);
+                policy_number_format(policy->priorities[i].weight, text);
+                buf_printf(out, "weight: %s}\n", text);
+        }
+        print_list("hotValue", policy->hot_value_count, out);
+        for (size_t i = 0; i < policy->hot_value_count; i++) {
+                duration_format(policy->hot_values[i].time_range_ms, duration);
+                buf_printf(out, "  - {timeRange: %s, count: %lld}\n", duration,
+                           (long long)policy->hot_values[i].count);
+        }
+        buf_printf(out, "  extender:\n    scoring: %s\n",
+                   policy->scoring == POLICY_SCORING_SPREAD ? "spread" : "absolute");
+}

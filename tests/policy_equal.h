@@ -1,0 +1,44 @@
+/* Whether two policies decide alike; what the round trips of tests and fuzz targets check. */
+#pragma once
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "policy/policy.h"
+
+static inline bool policy_metric_equal(const struct policy_metric *a,
+                                       const struct policy_metric *b) {
+        if (strcmp(a->name, b->name) != 0 || a->period_ms != b->period_ms ||
+            a->is_query != b->is_query)
+                return false;
+        return !a->is_query || (a->query.resource == b->query.resource &&
+                                a->query.statistic == b->query.statistic &&
+                                a->query.window_ms == b->query.window_ms);
+}
+
+static inline bool policy_equal(const struct policy *a, const struct policy *b) {
+        if (strcmp(a->name, b->name) != 0 || a->metric_count != b->metric_count ||
+            a->predicate_count != b->predicate_count || a->priority_count != b->priority_count ||
+            a->hot_value_count != b->hot_value_count || a->scoring != b->scoring)
+                return false;
+        for (size_t i = 0; i < a->metric_count; i++)
+                if (!policy_metric_equal(&a->metrics[i], &b->metrics[i]))
+                        return false;
+        for (size_t i = 0; i < a->predicate_count; i++) {
+                const struct policy_predicate *p = &a->predicates[i], *q = &b->predicates[i];
+                if (p->metric != q->metric || p->limit_ratio != q->limit_ratio ||
+                    strcmp(p->reason, q->reason) != 0)
+                        return false;
+        }
+        for (size_t i = 0; i < a->priority_count; i++) {
+                const struct policy_priority *p = &a->priorities[i], *q = &b->priorities[i];
+                if (p->metric != q->metric || p->weight != q->weight)
+                        return false;
+        }
+        for (size_t i = 0; i < a->hot_value_count; i++) {
+                const struct policy_hot_value *p = &a->hot_values[i], *q = &b->hot_values[i];
+                if (p->time_range_ms != q->time_range_ms || p->count != q->count)
+                        return false;
+        }
+        return true;
+}

@@ -1,0 +1,352 @@
+/* Reading and printing policies that are right, or merely odd. What is wrong: test_policy_errors.
+ */
+#include "cmocka_wrap.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "codec/json.h"
+#include "policy/policy.h"
+#include "tests/policy_equal.h"
+
+#define HEAD                                                                                       \
+        "apiVersion: scheduler.policy.crane.io/v1alpha1\n"                                         \
+        "kind: DynamicSchedulerPolicy\n"
+#define SYNC                                                                                       \
+        "spec:\n"                                                                                  \
+        "  syncPolicy:\n"                                                                          \
+        "  - {name: cpu_usage_avg_5m, period: 3m}\n" /* line 5 */
+
+static struct policy *parse(const char *text, bool is_strict) {
+        struct policy *policy = NULL;
+        struct error err = ERROR_NULL;
+
+        if (policy_parse(text, strlen(text), is_strict, &policy, &err) < 0)
+                fail_msg("%s\n%s", err.msg, text);
+        return policy;
+}
+
+static void test_default(void **state) {
+        static const struct {
+                const char *name;
+                enum metric_resource resource;
+                enum metric_statistic statistic;
+                int64_t window_ms, period_ms;
+                double limit_ratio; /* 0: no predicate */
+                double weight;
+        } rows[] = {
+                {"cpu_usage_avg_5m", METRIC_CPU, METRIC_AVG, 5 * MS_PER_MIN, 3 * MS_PER_MIN, 0.65,
+                 0.2},
+                {"cpu_usage_max_avg_1h", METRIC_CPU, METRIC_MAX_AVG, MS_PER_HOUR, 15 * MS_PER_MIN,
+                 0.75, 0.3},
+                {"cpu_usage_max_avg_1d", METRIC_CPU, METRIC_MAX_AVG, MS_PER_DAY, 3 * MS_PER_HOUR, 0,
+                 0.5},
+                {"mem_usage_avg_5m", METRIC_MEM, METRIC_AVG, 5 * MS_PER_MIN, 3 * MS_PER_MIN, 0.65,
+                 0.2},
+                {"mem_usage_max_avg_1h", METRIC_MEM, METRIC_MAX_AVG, MS_PER_HOUR, 15 * MS_PER_MIN,
+                 0.75, 0.3},
+                {"mem_usage_max_avg_1d", METRIC_MEM, METRIC_MAX_AVG, MS_PER_DAY, 3 * MS_PER_HOUR, 0,
+                 0.5},
+        };
+        _cleanup_(policy_freep) struct policy *policy = policy_default();
+        size_t predicate = 0;
+
+        (void)state;
+        assert_string_equal(policy->name, "default");
+        assert_int_equal(policy->warning_count, 0);
+        assert_int_equal(policy->metric_count, ARRAY_LEN(rows));
+        assert_int_equal(policy->priority_count, ARRAY_LEN(rows));
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                const struct policy_metric *metric = &policy->metrics[i];
+                assert_string_equal(metric->name, rows[i].name);
+                assert_int_equal(policy_metric_index(policy, rows[i].name), i);
+                assert_true(metric->is_query && metric->query.resource == rows[i].resource &&
+                            metric->query.statistic == rows[i].statistic &&
+                            metric->query.window_ms == rows[i].window_ms);
+                assert_true(metric->period_ms == rows[i].period_ms);
+                assert_int_equal(policy->priorities[i].metric, i);
+                assert_true(policy->priorities[i].weight == rows[i].weight);
+                if (rows[i].limit_ratio == 0)
+                        continue;
+                assert_int_equal(policy->predicates[predicate].metric, i);
+                assert_true(policy->predicates[predicate].limit_ratio == rows[i].limit_ratio);
+                predicate++;
+        }
+        assert_int_equal(policy->predicate_count, predicate);
+        assert_string_equal(policy->predicates[0].reason, "cpu_usage_avg_5m above 65%");
+        assert_int_equal(policy->hot_value_count, 2);
+        assert_true(policy->hot_values[0].time_range_ms == 5 * MS_PER_MIN);
+        assert_true(policy->hot_values[0].count == 5);
+        assert_true(policy->hot_values[1].time_range_ms == MS_PER_MIN);
+        assert_true(policy->hot_values[1].count == 2);
+        assert_int_equal(policy->scoring, POLICY_SCORING_ABSOLUTE);
+        assert_int_equal(policy_metric_index(policy, "cpu_usage_avg_1m"), -1);
+}
+
+static void test_limits(void **state) {
+        static const struct {
+                const char *limit;
+                double limit_ratio;
+                const char *reason;
+        } rows[] = {
+                {"0.65", 0.65, "cpu_usage_avg_5m above 65%"},
+                {"65", 0.65, "cpu_usage_avg_5m above 65%"}, /* the fork writes percent */
+                {"1", 1, "cpu_usage_avg_5m above 100%"},    /* a ratio, not one percent */
+                {"100", 1, "cpu_usage_avg_5m above 100%"},
+                {"1.5", 0.015, "cpu_usage_avg_5m above 1.5%"},
+                {"0", 0, "cpu_usage_avg_5m above 0%"}, /* switched off */
+                {"-0", 0, "cpu_usage_avg_5m above 0%"},
+                {"0.655", 0.655, "cpu_usage_avg_5m above 65.5%"},
+                {"0.57", 0.57, "cpu_usage_avg_5m above 57%"}, /* 0.57 * 100 is no 57 */
+                {"0.001", 0.001, "cpu_usage_avg_5m above 0.1%"},
+                {"6.5e-1", 0.65, "cpu_usage_avg_5m above 65%"},
+                {"0.33333333333333331", 1.0 / 3, "cpu_usage_avg_5m above 33.333333333333329%"},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                for (int right = 0; right < 2; right++) {
+                        _cleanup_(freep) char *text = xasprintf(
+                                HEAD SYNC "  predicate:\n  - {name: cpu_usage_avg_5m, %s: %s}\n",
+                                right ? "maxLimitPercent" : "maxLimitPecent", rows[i].limit);
+                        _cleanup_(policy_freep) struct policy *policy = parse(text, true);
+                        assert_int_equal(policy->predicate_count, 1);
+                        if (policy->predicates[0].limit_ratio != rows[i].limit_ratio)
+                                fail_msg("%s gave %.17g", rows[i].limit,
+                                         policy->predicates[0].limit_ratio);
+                        assert_string_equal(policy->predicates[0].reason, rows[i].reason);
+                }
+        }
+}
+
+static void test_lenient(void **state) {
+        static const struct {
+                const char *spec;
+                size_t metrics, priorities, hot_values;
+        } rows[] = {
+                {"spec: {}\n", 0, 0, 0},
+                {"spec:\n  syncPolicy:\n  predicate: null\n  priority: ~\n  hotValue: []\n", 0, 0,
+                 0},
+                {SYNC, 1, 0, 0},
+                {"spec: {syncPolicy: [{name: 'cpu_usage_avg_5m', period: \"90s\"}]}\n", 1, 0, 0},
+                /* Kept, and never written: no predicate may name it. */
+                {"spec: {syncPolicy: [{name: cpu_usage_avg_5m, period: 0}]}\n", 1, 0, 0},
+                /* What a list refers to may stand behind it. */
+                {"spec:\n  priority: [{name: gpu_duty, weight: 1}]\n"
+                 "  syncPolicy: [{name: gpu_duty, period: 1h30m}]\n"
+                 "  hotValue: [{count: 1, timeRange: 500ms}]\n",
+                 1, 1, 1},
+                {"metadata:\nstatus:\nspec: {extender: , hotValue: [{timeRange: 1m, count: 2}]}\n",
+                 0, 0, 1},
+                {"spec: {extender: {scoring: }}\n", 0, 0, 0},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(freep) char *text = xasprintf(HEAD "%s", rows[i].spec);
+                _cleanup_(policy_freep) struct policy *policy = parse(text, true);
+                assert_int_equal(policy->metric_count, rows[i].metrics);
+                assert_int_equal(policy->priority_count, rows[i].priorities);
+                assert_int_equal(policy->hot_value_count, rows[i].hot_values);
+                assert_int_equal(policy->warning_count, 0);
+                assert_string_equal(policy->name, "");
+        }
+}
+
+static void test_warnings(void **state) {
+        static const struct {
+                const char *text;
+                const char *warning;
+                bool is_fatal; /* when strict */
+        } rows[] = {
+                {HEAD SYNC "  predicat: []\n",
+                 "line 6: spec.predicat: unknown field (did you mean predicate?)", true},
+                {HEAD SYNC "  Priority: []\n",
+                 "line 6: spec.Priority: unknown field (did you mean priority?)", true},
+                {HEAD SYNC "  rescheduler:\n    x: 1\n", "line 6: spec.rescheduler: unknown field",
+                 true},
+                {HEAD SYNC "metdata: {}\n",
+                 "line 6: metdata: unknown field (did you mean metadata?)", true},
+                {HEAD SYNC "  hotValue:\n  - timeRange: 1m\n    count: 2\n    coutn: 3\n",
+                 "line 9: spec.hotValue[0].coutn: unknown field (did you mean count?)", true},
+                {HEAD SYNC "  extender: {scorin: spread}\n",
+                 "line 6: spec.extender.scorin: unknown field (did you mean scoring?)", true},
+                {HEAD SYNC "  predicate:\n"
+                           "  - {name: cpu_usage_avg_5m, maxLimitPecent: 1, maxLimit: 0.5}\n",
+                 "line 7: spec.predicate[0].maxLimit: unknown field (did you mean maxLimitPecent?)",
+                 true},
+                {HEAD SYNC "  \"a\\e[31mb\": 1\n", "line 6: spec.a?[31mb: unknown field", true},
+                {HEAD SYNC "  - {name: cpu_usage_agv_5m, period: 3m}\n",
+                 "line 6: spec.syncPolicy[1]: cpu_usage_agv_5m is no "
+                 "<resource>_usage_<statistic>_<window>, so a source must deliver it ready-made",
+                 false},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(policy_freep) struct policy *policy = parse(rows[i].text, false);
+                assert_int_equal(policy->warning_count, 1);
+                assert_string_equal(policy->warnings[0], rows[i].warning);
+
+                _cleanup_(policy_freep) struct policy *strict = NULL;
+                struct error err = ERROR_NULL;
+                int r = policy_parse(rows[i].text, strlen(rows[i].text), true, &strict, &err);
+                assert_int_equal(r, rows[i].is_fatal ? -EINVAL : 0);
+                if (rows[i].is_fatal)
+                        assert_string_equal(err.msg, rows[i].warning);
+        }
+}
+
+static void test_many_warnings(void **state) {
+        struct buf text = BUF_INIT(1 << 16);
+
+        (void)state;
+        buf_puts(&text, HEAD SYNC);
+        for (int i = 0; i < 3 * POLICY_MAX_WARNINGS; i++)
+                buf_printf(&text, "  unheard-of-%d: 1\n", i);
+        _cleanup_(policy_freep) struct policy *policy = parse(text.data, false);
+        buf_done(&text);
+        /* All are counted, the first of them told. */
+        assert_int_equal(policy->warning_count, 3 * POLICY_MAX_WARNINGS);
+        assert_string_equal(policy->warnings[POLICY_MAX_WARNINGS - 1],
+                            "line 37: spec.unheard-of-31: unknown field");
+}
+
+/* As the API server returns it: managedFields, status and the rest are no unknown fields. */
+static void test_api_object(void **state) {
+        static const char text[] =
+                "{\"apiVersion\": \"scheduler.policy.crane.io/v1alpha1\","
+                "\"kind\": \"DynamicSchedulerPolicy\","
+                "\"metadata\": {\"name\": \"default\", \"uid\": \"6f0c\", \"generation\": 3,"
+                "\"resourceVersion\": \"8123\", \"annotations\": {\"a/b\": null},"
+                "\"managedFields\": [{\"fieldsV1\": {\"f:spec\": {\".\": {}}}}]},"
+                "\"spec\": {\"syncPolicy\": [{\"name\": \"cpu_usage_avg_5m\", \"period\": "
+                "\"3m0s\"}],"
+                "\"predicate\": [{\"name\": \"cpu_usage_avg_5m\", \"maxLimitPecent\": 0.1}],"
+                "\"priority\": [{\"name\": \"cpu_usage_avg_5m\", \"weight\": 9.403665459331014}],"
+                "\"hotValue\": null},"
+                "\"status\": {\"conditions\": [{\"type\": \"Ready\"}]}}";
+        json_auto_t *json = NULL;
+        _cleanup_(tree_freep) struct tree *tree = NULL;
+        _cleanup_(policy_freep) struct policy *policy = NULL;
+        _cleanup_(policy_freep) struct policy *from_text = parse(text, true);
+
+        (void)state;
+        assert_int_equal(json_parse(text, sizeof(text) - 1, &json, NULL), 0);
+        assert_int_equal(tree_from_json(json, &tree, NULL), 0);
+        assert_int_equal(policy_from_tree(tree_root(tree), true, &policy, NULL), 0);
+        assert_true(policy_equal(policy, from_text));
+        assert_string_equal(policy->name, "default");
+        assert_true(policy->metrics[0].period_ms == 180000);
+        assert_true(policy->predicates[0].limit_ratio == 0.1);
+        assert_true(policy->priorities[0].weight == 9.403665459331014);
+
+        /* An error has no line then. */
+        struct error err = ERROR_NULL;
+        _cleanup_(tree_freep) struct tree *bad = NULL;
+        struct policy *untouched = from_text;
+        json_object_set_new(json, "kind", json_integer(7));
+        assert_int_equal(tree_from_json(json, &bad, NULL), 0);
+        assert_int_equal(policy_from_tree(tree_root(bad), true, &untouched, &err), -EINVAL);
+        assert_string_equal(err.msg, "kind: expected DynamicSchedulerPolicy, got 7");
+        assert_ptr_equal(untouched, from_text);
+        assert_int_equal(policy_from_tree(tree_root(bad), true, &untouched, NULL), -EINVAL);
+}
+
+static void assert_round_trip(const struct policy *policy) {
+        struct buf first = BUF_INIT(1 << 20), second = BUF_INIT(1 << 20);
+
+        policy_print(policy, &first);
+        _cleanup_(policy_freep) struct policy *again = parse(first.data, true);
+        if (!policy_equal(policy, again))
+                fail_msg("reads back differently:\n%s", first.data);
+        policy_print(again, &second);
+        assert_string_equal(first.data, second.data);
+        buf_done(&first);
+        buf_done(&second);
+}
+
+static double draw(unsigned short seed[3]) {
+        return erand48(seed);
+}
+
+static size_t draw_below(unsigned short seed[3], size_t end) {
+        return (size_t)(erand48(seed) * (double)end);
+}
+
+static int64_t draw_duration_ms(unsigned short seed[3]) {
+        static const int64_t units_ms[] = {1, MS_PER_S, MS_PER_MIN, MS_PER_HOUR, 12345678};
+
+        return (int64_t)(1 + draw_below(seed, 2000)) * units_ms[draw_below(seed, 5)];
+}
+
+/* A random policy as text, through the parser, since only that completes it. */
+static struct policy *random_policy(unsigned short seed[3]) {
+        static const char *const resources[] = {"cpu", "mem", "net_rx", "psi_io", "gpu"};
+        static const char *const statistics[] = {"avg", "max_avg", "p95"};
+        _cleanup_(buf_done) struct buf text = BUF_INIT(1 << 16);
+        size_t metrics = draw_below(seed, 12);
+
+        buf_printf(&text, HEAD "metadata: {name: n%zu}\nspec:\n  syncPolicy:\n",
+                   draw_below(seed, 1000));
+        for (size_t i = 0; i < metrics; i++)
+                buf_printf(&text, "  - {name: %s_usage_%s_%zum, period: %lldms}\n",
+                           resources[draw_below(seed, 5)], statistics[draw_below(seed, 3)], i + 1,
+                           (long long)draw_duration_ms(seed));
+        _cleanup_(policy_freep) struct policy *names = parse(text.data, true);
+        buf_puts(&text, "  predicate:\n");
+        for (size_t i = 0; i < metrics; i++)
+                if (draw(seed) < 0.5)
+                        buf_printf(&text, "  - {name: %s, maxLimitPecent: %.17g}\n",
+                                   names->metrics[i].name,
+                                   draw(seed) * (draw(seed) < 0.5 ? 1 : 100));
+        buf_puts(&text, "  priority:\n");
+        for (size_t i = 0; i < metrics; i++)
+                if (draw(seed) < 0.5)
+                        buf_printf(&text, "  - {name: %s, weight: %.17g}\n", names->metrics[i].name,
+                                   pow(10, draw(seed) * 40 - 20));
+        buf_puts(&text, "  hotValue:\n");
+        for (size_t i = draw_below(seed, 4); i > 0; i--)
+                buf_printf(&text, "  - {timeRange: %lldms, count: %zu}\n",
+                           (long long)draw_duration_ms(seed), 1 + draw_below(seed, 100));
+        if (draw(seed) < 0.5)
+                buf_puts(&text, "  extender: {scoring: spread}\n");
+        return parse(text.data, true);
+}
+
+static void test_round_trip(void **state) {
+        enum { ROUNDS = 2000 };
+        unsigned short seed[3] = {7, 8, 9};
+        _cleanup_(policy_freep) struct policy *builtin = policy_default();
+        /* Names that YAML would take for something else. */
+        _cleanup_(policy_freep) struct policy *odd = parse(
+                HEAD "metadata: {name: \"null\"}\n"
+                     "spec:\n"
+                     "  syncPolicy: [{name: \"NULL\", period: 1ms}, {name: 1e5, period: 2h}]\n"
+                     "  priority: [{name: \"NULL\", weight: 5e-324}, "
+                     "{name: 1e5, weight: 1e300}]\n",
+                true);
+
+        (void)state;
+        assert_round_trip(builtin);
+        assert_round_trip(odd);
+        for (int round = 0; round < ROUNDS; round++) {
+                _cleanup_(policy_freep) struct policy *policy = random_policy(seed);
+                assert_round_trip(policy);
+        }
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_default),       cmocka_unit_test(test_limits),
+                cmocka_unit_test(test_lenient),       cmocka_unit_test(test_warnings),
+                cmocka_unit_test(test_many_warnings), cmocka_unit_test(test_api_object),
+                cmocka_unit_test(test_round_trip),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
