@@ -486,8 +486,9 @@ static void describe_failure(const struct http_call *call, CURLcode code, enum h
                 (void)error_set(err, errno_code, "%.*s: headers over %d bytes", authority_len,
                                 authority, HEADERS_MAX_BYTES);
         else if (failure == HTTP_TOO_LARGE)
-                (void)error_set(err, errno_code, "%.*s: body over %zu bytes", authority_len,
-                                authority, call->max_body_bytes);
+                (void)error_set(
+                        err, errno_code, "%.*s: body over %zu bytes", authority_len, authority,
+                        call->received.overflow ? call->received.max_bytes : call->max_body_bytes);
         else if (call->is_refused)
                 (void)error_set(err, errno_code, "%.*s: stopped reading the body", authority_len,
                                 authority);

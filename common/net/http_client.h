@@ -22,7 +22,7 @@ struct http_call;
 struct http_client_options {
         size_t shards;          /* curl multi handles; 0: one per 256 expected hosts */
         size_t expected_hosts;  /* sizes shards and connection caches */
-        size_t max_in_flight;   /* further calls wait their turn; 0: 128 */
+        size_t max_in_flight;   /* in each pool; further calls wait their turn; 0: 128 */
         const char *user_agent; /* borrowed */
 };
 
@@ -73,9 +73,11 @@ struct http_response {
         struct error err;       /* what went wrong, unless failure is HTTP_OK */
 };
 
-/** on_done: called exactly once unless the call was cancelled; the call is gone afterwards */
+/** on_done: called exactly once unless the call was cancelled; the call is gone afterwards. It may
+ * cancel other calls, begin new ones, and free the client. */
 typedef void http_done_fn(void *userdata, const struct http_response *response);
-/** on_data: a piece of a 2xx body; returning false ends the call (HTTP_PROTOCOL) */
+/** on_data: a piece of a 2xx body; returning false ends the call (HTTP_PROTOCOL). It may cancel any
+ * call, begin new ones, and free the client. */
 typedef bool http_data_fn(void *userdata, const char *data, size_t len);
 
 struct http_request {
@@ -85,9 +87,9 @@ struct http_request {
         const char *body;           /* copied; may be NULL */
         size_t body_bytes;
         int64_t connect_timeout_ms; /* 0: 5 s */
-        int64_t timeout_ms;         /* whole transfer; must be > 0 */
+        int64_t timeout_ms;         /* whole transfer, not the wait before it; must be > 0 */
         int64_t idle_timeout_ms;    /* no byte for this long ends it; 0: off */
-        size_t max_body_bytes;      /* must be > 0 */
+        size_t max_body_bytes;      /* of all pieces together when streamed; must be > 0 */
         bool wants_gzip;        /* ask for gzip and unpack; the ceiling holds for the unpacked */
         bool is_streaming_all;  /* with on_data: stream non-2xx bodies too (default: at most 256 KiB
                                    of them are kept as body) */
@@ -104,7 +106,7 @@ struct http_request {
 /**
  * http_start() - begin; everything in @request is copied as needed
  * Return: the call, borrowed, valid until on_done has been called or http_cancel(). Failures,
- * even a malformed URL, arrive through on_done on a later turn of the loop.
+ * even a malformed URL (HTTP_PROTOCOL), arrive through on_done, never from within http_start().
  */
 struct http_call *http_start(struct http_client *client, const struct http_request *request);
 /** http_cancel() - end without calling back */

@@ -1,0 +1,192 @@
+/* Signals, readiness, and the pages of a daemon. */
+#include "cmocka_wrap.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "net/daemon.h"
+
+static struct http_exchange ask(const struct health *health, const struct metrics *metrics,
+                                const char *method, const char *path) {
+        struct http_exchange exchange = {.method = method, .path = path, .body = "", .status = 500};
+
+        assert_true(daemon_pages(health, metrics, &exchange));
+        return exchange;
+}
+
+static void expect(struct http_exchange exchange, int status, const char *text) {
+        assert_int_equal(exchange.status, status);
+        assert_int_equal(exchange.reply_count, text ? 1 : 0);
+        if (text) {
+                size_t len = exchange.reply[0].iov_len;
+                assert_int_equal(len, strlen(text));
+                assert_memory_equal(exchange.reply[0].iov_base, text, len);
+                assert_non_null(exchange.reply_content_type);
+        }
+        if (exchange.release)
+                exchange.release(exchange.release_userdata);
+}
+
+static void test_readiness(void **state) {
+        _cleanup_(health_freep) struct health *health = health_new();
+
+        (void)state;
+        assert_true(health_is_ready(health)); /* nothing is missing */
+        struct health_check *policy = health_add(health, "policy",
+                                                 "not read yet: --policy-config-path");
+        struct health_check *watch = health_add(health, "node-watch", "no list yet");
+        assert_false(health_is_ready(health));
+        expect(ask(health, NULL, "GET", "/readyz"), 503,
+               "[-] policy: not read yet: --policy-config-path\n"
+               "[-] node-watch: no list yet\n"
+               "readyz check failed\n");
+        health_pass(watch, "%d nodes", 5000);
+        expect(ask(health, NULL, "GET", "/readyz"), 503,
+               "[-] policy: not read yet: --policy-config-path\n"
+               "[+] node-watch: 5000 nodes\n"
+               "readyz check failed\n");
+        health_pass(policy, "%s", "");
+        assert_true(health_is_ready(health));
+        expect(ask(health, NULL, "GET", "/readyz"), 200, "ok");
+
+        /* An error message cannot forge a line. */
+        health_fail(policy, "line 3: '%s'", "x\n[+] policy");
+        expect(ask(health, NULL, "GET", "/readyz"), 503,
+               "[-] policy: line 3: 'x [+] policy'\n"
+               "[+] node-watch: 5000 nodes\n"
+               "readyz check failed\n");
+        health_pass(policy, "again");
+
+        health_shut_down(health);
+        assert_false(health_is_ready(health));
+        expect(ask(health, NULL, "GET", "/readyz"), 503,
+               "[+] policy: again\n"
+               "[+] node-watch: 5000 nodes\n"
+               "[-] shutdown: the program is ending\n"
+               "readyz check failed\n");
+        /* Ending is not a reason to be killed. */
+        expect(ask(health, NULL, "GET", "/livez"), 200, "ok");
+        expect(ask(health, NULL, "GET", "/healthz"), 200, "ok");
+}
+
+static void test_long_detail_is_cut(void **state) {
+        _cleanup_(health_freep) struct health *health = health_new();
+        char text[4096];
+
+        (void)state;
+        memset(text, 'x', sizeof(text) - 1);
+        text[sizeof(text) - 1] = '\0';
+        struct health_check *check = health_add(health, "policy", text);
+        health_fail(check, "%s", text);
+        struct http_exchange exchange = ask(health, NULL, "GET", "/readyz");
+        assert_true(exchange.reply[0].iov_len < 1024);
+        exchange.release(exchange.release_userdata);
+}
+
+static void test_methods_and_paths(void **state) {
+        _cleanup_(health_freep) struct health *health = health_new();
+        _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
+        struct http_exchange other = {.method = "GET", .path = "/filter", .status = 500};
+
+        (void)state;
+        assert_false(daemon_pages(health, metrics, &other));
+        assert_int_equal(other.status, 500);
+        other.path = "/metrics";
+        assert_false(daemon_pages(health, NULL, &other));
+        other.path = "/readyz/";
+        assert_false(daemon_pages(health, metrics, &other));
+        expect(ask(health, metrics, "POST", "/readyz"), 405, NULL);
+        expect(ask(health, metrics, "DELETE", "/metrics"), 405, NULL);
+
+        metric_add(metrics_counter(metrics, "plimsoll_things_total", "Things.", NULL), 3);
+        struct http_exchange page = ask(health, metrics, "GET", "/metrics");
+        assert_int_equal(page.status, 200);
+        assert_string_equal(page.reply_content_type, "text/plain; version=0.0.4; charset=utf-8");
+        assert_non_null(strstr(page.reply[0].iov_base, "\nplimsoll_things_total 3\n"));
+        page.release(page.release_userdata);
+}
+
+static void stop(void *userdata) {
+        loop_stop(userdata);
+}
+
+static void test_heartbeat(void **state) {
+        _cleanup_(loop_freep) struct loop *loop = loop_new();
+        _cleanup_(health_freep) struct health *health = health_new();
+        struct loop_timer end = {0};
+
+        (void)state;
+        enum { MAX_STUCK_MS = 50 };
+        health_heartbeat(health, loop, MAX_STUCK_MS);
+        expect(ask(health, NULL, "GET", "/livez"), 200, "ok");
+        int64_t start_ms = clock_mono_ms();
+        while (clock_mono_ms() <= start_ms + MAX_STUCK_MS + 10)
+                usleep(1000); /* the loop does not turn */
+        struct http_exchange stuck = ask(health, NULL, "GET", "/livez");
+        assert_int_equal(stuck.status, 503);
+        assert_memory_equal(stuck.reply[0].iov_base, "[-] loop: turned ", 17);
+        assert_non_null(strstr(stuck.reply[0].iov_base, "\nlivez check failed\n"));
+        stuck.release(stuck.release_userdata);
+
+        loop_timer_arm(loop, &end, 0, stop, loop);
+        loop_run(loop);
+        expect(ask(health, NULL, "GET", "/healthz"), 200, "ok");
+}
+
+static void test_reply_text(void **state) {
+        struct http_exchange exchange = {.status = 500};
+        char text[] = "gone afterwards";
+
+        (void)state;
+        daemon_reply_text(&exchange, 404, "text/plain", text, 4);
+        memset(text, 'x', sizeof(text));
+        expect(exchange, 404, "gone");
+}
+
+struct received {
+        struct loop *loop;
+        struct daemon_signals *signals;
+        int numbers[3];
+        size_t count;
+};
+
+static void on_signal(void *userdata, int signal_number) {
+        struct received *received = userdata;
+
+        received->numbers[received->count++] = signal_number;
+        if (received->count == ARRAY_LEN(received->numbers)) {
+                daemon_signals_free(TAKE_PTR(received->signals)); /* from within */
+                loop_stop(received->loop);
+        }
+}
+
+static void test_signals(void **state) {
+        _cleanup_(loop_freep) struct loop *loop = loop_new();
+        struct received received = {.loop = loop};
+
+        (void)state;
+        daemon_block_signals();
+        received.signals = daemon_signals_new(loop, on_signal, &received);
+        assert_return_code(kill(getpid(), SIGTERM), 0);
+        assert_return_code(kill(getpid(), SIGINT), 0);
+        assert_return_code(kill(getpid(), SIGHUP), 0);
+        assert_return_code(kill(getpid(), SIGPIPE), 0); /* ignored */
+        loop_run(loop);
+        /* The kernel hands them out by number. */
+        assert_int_equal(received.numbers[0], SIGHUP);
+        assert_int_equal(received.numbers[1], SIGINT);
+        assert_int_equal(received.numbers[2], SIGTERM);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_readiness),         cmocka_unit_test(test_long_detail_is_cut),
+                cmocka_unit_test(test_methods_and_paths), cmocka_unit_test(test_heartbeat),
+                cmocka_unit_test(test_reply_text),        cmocka_unit_test(test_signals),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
