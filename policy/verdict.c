@@ -1,0 +1,77 @@
+#include "policy/verdict.h"
+
+#include <limits.h>
+
+/* Beyond every score that matters, and well within int. */
+enum { POINTS_MAX = 1000000 };
+
+static bool is_usable(const struct reading_columns *columns, size_t metric, size_t row,
+                      int64_t now_unix_ms) {
+        return now_unix_ms < columns->expires_unix_ms[metric][row];
+}
+
+/*
+ * Truncates toward zero. Clamps before it converts, since a reading may be as large as a double
+ * can be and converting that is undefined; what is no number (inf / inf) is worth nothing.
+ */
+static int points_from_double(double points) {
+        if (points >= POINTS_MAX)
+                return POINTS_MAX;
+        if (points <= -POINTS_MAX)
+                return -POINTS_MAX;
+        return points == points ? (int)points : 0;
+}
+
+int verdict_filter(const struct policy *policy, const struct reading_columns *columns, size_t row,
+                   int64_t now_unix_ms) {
+        for (size_t i = 0; i < policy->predicate_count; i++) {
+                const struct policy_predicate *predicate = &policy->predicates[i];
+                if (predicate->limit_ratio == 0)
+                        continue;
+                if (!is_usable(columns, predicate->metric, row, now_unix_ms))
+                        continue;
+                if (columns->usage_ratio[predicate->metric][row] > predicate->limit_ratio)
+                        return (int)i;
+        }
+        return -1;
+}
+
+int verdict_score100(const struct policy *policy, const struct reading_columns *columns, size_t row,
+                     int64_t now_unix_ms) {
+        double free_sum = 0, weight_sum = 0;
+
+        if (policy->priority_count == 0)
+                return 0;
+        for (size_t i = 0; i < policy->priority_count; i++) {
+                const struct policy_priority *priority = &policy->priorities[i];
+                weight_sum += priority->weight;
+                if (!is_usable(columns, priority->metric, row, now_unix_ms))
+                        continue;
+                double usage_ratio = columns->usage_ratio[priority->metric][row];
+                free_sum += (1 - usage_ratio) * priority->weight * 100;
+        }
+
+        int points = points_from_double(free_sum / weight_sum);
+        if (now_unix_ms < columns->hot_expires_unix_ms[row])
+                points -= points_from_double(10 * columns->hot[row]);
+        if (points < 0)
+                return 0;
+        return points > 100 ? 100 : points;
+}
+
+int verdict_score10(int score100) {
+        return (score100 + 5) / 10;
+}
+
+void verdict_spread10(int *scores100, size_t count) {
+        int worst = INT_MAX, best = INT_MIN;
+
+        for (size_t i = 0; i < count; i++) {
+                worst = scores100[i] < worst ? scores100[i] : worst;
+                best = scores100[i] > best ? scores100[i] : best;
+        }
+        int range = best > worst ? best - worst : 0;
+        for (size_t i = 0; i < count; i++)
+                scores100[i] = range == 0 ? 10
+                                          : ((scores100[i] - worst) * 20 + range) / (2 * range);
+}
