@@ -450,18 +450,36 @@ class Server:
         self.on_done = on_done
         self.connections = set()
         self.listeners = []
+        self.places = []
         self.accepted = 0
         self.received_bytes = 0
         self.sent_bytes = 0
         self.held = None
 
-    async def listen(self, sock, tls=None):
-        """Serve on a bound socket; returns its port."""
+    async def listen(self, host, port, tls=None, device=None):
+        """Serve on an address (port 0: a free one); returns the port."""
+        sock = bound_socket(host, port, device)
+        port = sock.getsockname()[1]
         loop = asyncio.get_running_loop()
         self.listeners.append(
             await loop.create_server(lambda: Connection(self), sock=sock, ssl=tls, backlog=4096)
         )
-        return sock.getsockname()[1]
+        self.places.append((host, port, tls, device))
+        return port
+
+    def go_away(self):
+        """Refuse connections and break those that there are, as if the program had died."""
+        for listener in self.listeners:
+            listener.close()
+        self.listeners.clear()
+        for conn in list(self.connections):
+            conn.reset()
+
+    async def come_back(self):
+        """Listen again where it did before."""
+        places, self.places = self.places, []
+        for place in places if not self.listeners else ():
+            await self.listen(*place)
 
     def dispatch(self, request):
         if self.held is not None:

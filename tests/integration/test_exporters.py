@@ -9,6 +9,7 @@ import urllib.error
 
 import pytest
 
+from addresses import address_of
 from exporters.page import number
 from harness import fetch, parse_page, wait_until
 
@@ -237,6 +238,23 @@ def test_trouble_on_the_wire(exporters):
     exporters.well()
     assert exporters.page("127.1.0.1").status == 200
     assert exporters.page("127.1.0.2").status == 200
+
+
+def test_all_can_be_refused(exporters):
+    assert exporters.page("127.1.0.1").status == 200
+    exporters.admin("listen", {"on": False})
+    with pytest.raises(OSError, match="refused"):
+        exporters.page("127.1.0.1")
+    exporters.admin("listen", {"on": True})
+    assert exporters.page("127.1.0.1").status == 200
+
+
+def test_addresses_skip_what_looks_like_a_network_or_broadcast_address():
+    assert address_of("127.1.0.1", 0) == "127.1.0.1"
+    assert address_of("127.1.0.1", 253) == "127.1.0.254"
+    assert address_of("127.1.0.1", 254) == "127.1.1.1"
+    assert address_of("127.1.0.200", 55) == "127.1.1.1"
+    assert address_of("fd00::1", 300) == "fd00::12d"
 
 
 @pytest.mark.parametrize("form", ["binary", "line", "series", "braces"])

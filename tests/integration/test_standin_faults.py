@@ -6,7 +6,7 @@ import ssl
 import pytest
 
 from harness import fetch, wait_until
-from test_standin import LEASES, NODES, annotate, refused
+from test_standin import LEASES, NODES, POLICIES, annotate, refused
 
 
 # -- who may do what -------------------------------------------------------------------------
@@ -137,3 +137,42 @@ def test_a_typo_in_an_admin_call_is_an_error(standin):
     ]:
         with pytest.raises(AssertionError, match="400"):
             standin.admin(path, body)
+
+
+def test_down_and_up_again_with_the_same_objects(standin):
+    standin.add_nodes(2)
+    with standin.watch(f"{NODES}?watch=1") as watch:
+        watch.take(2)
+        standin.admin("listen", {"on": False})
+        with pytest.raises(OSError):
+            watch.answer.read()
+    with pytest.raises(OSError, match="refused"):
+        standin.call("GET", NODES)
+    standin.admin("listen", {"on": True})
+    assert len(standin.get(NODES)["items"]) == 2
+
+
+def test_the_watch_cache_can_lag(standin):
+    standin.add_nodes(3)
+    newest = standin.get(NODES)["metadata"]["resourceVersion"]
+    standin.admin("stale", {"revisions": 2})
+    assert len(standin.get(f"{NODES}?resourceVersion=0")["items"]) == 1
+    fresh = f"{NODES}?resourceVersion={newest}&resourceVersionMatch=NotOlderThan"
+    assert len(standin.get(fresh)["items"]) == 3
+    assert len(standin.get(NODES)["items"]) == 3
+
+
+def test_rules_with_names_allow_a_watch_of_that_name(standin):
+    rule = {
+        "apiGroups": ["scheduler.policy.crane.io"],
+        "resources": ["dynamicschedulerpolicies"],
+        "resourceNames": ["default"],
+        "verbs": ["get", "list", "watch"],
+    }
+    standin.admin("auth", {"tokens": [{"token": "t", "user": "u", "rules": [rule]}]})
+    bearer = {"Authorization": "Bearer t"}
+    assert (
+        standin.call("GET", f"{POLICIES}?fieldSelector=metadata.name%3Ddefault", **bearer).status
+        == 200
+    )
+    refused(standin.call("GET", POLICIES, **bearer), 403, "Forbidden")

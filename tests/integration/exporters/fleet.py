@@ -15,9 +15,11 @@ The admin endpoints are on a port of their own. `targets` in a body is a list of
     POST /exporters/stats/reset
     GET  /exporters/scrapes    ?target=: [unix time, status, collectors] of each scrape, newest last
     GET  /exporters/targets    scrape counts per target
+    POST /exporters/listen     {on: bool}: refuse connections to all targets, and break those there are
     POST /exporters/close      {}: close every idle connection
 """
 
+import asyncio
 import base64
 import json
 import os
@@ -186,6 +188,14 @@ class Fleet:
             text = json.dumps({"error": f"{type(error).__name__}: {error}"})
             request.reply(400, text.encode() + b"\n")
             return
+        if asyncio.iscoroutine(answer):
+            task = asyncio.get_running_loop().create_task(answer)
+            task.add_done_callback(lambda done: self._reply(request, done.result()))
+        else:
+            self._reply(request, answer)
+
+    @staticmethod
+    def _reply(request, answer):
         if isinstance(answer, str):
             request.reply(200, answer.encode(), "text/plain; charset=utf-8")
         else:
@@ -296,6 +306,12 @@ class Fleet:
 
     def get_scrapes(self, request):
         return list(self.target(request.param("target")).scrapes)
+
+    async def post_listen(self, body):
+        if body["on"]:
+            await self.server.come_back()
+        else:
+            self.server.go_away()
 
     def post_close(self, _body):
         idle = [conn for conn in self.server.connections if conn.current is None]

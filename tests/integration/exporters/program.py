@@ -5,7 +5,7 @@ import asyncio
 import errno
 import signal
 
-from httpd import bound_socket, raise_fd_limit, server_tls
+from httpd import raise_fd_limit, server_tls
 
 from . import __doc__ as about
 from .fleet import Fleet, ready_line
@@ -38,13 +38,13 @@ async def run(options):
         loop.add_signal_handler(number, stop.set)
     tls = server_tls(options.tls_cert, options.tls_key) if options.tls_cert else None
     # Any address of 127.0.0.0/8, and nothing that comes in by another device.
-    port = await fleet.server.listen(bound_socket("0.0.0.0", options.port, "lo"), tls)
+    port = await fleet.server.listen("0.0.0.0", options.port, tls, "lo")
     try:
-        await fleet.server.listen(bound_socket("::1", port), tls)
+        await fleet.server.listen("::1", port, tls)
     except OSError as error:
         if error.errno not in (errno.EADDRINUSE, errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT):
             raise
-    admin_port = await fleet.admin_server.listen(bound_socket("127.0.0.1", options.admin_port))
+    admin_port = await fleet.admin_server.listen("127.0.0.1", options.admin_port)
     ready_line(port, admin_port)
     await stop.wait()
 

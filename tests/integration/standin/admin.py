@@ -16,6 +16,8 @@ silently test nothing.
     DELETE /standin/faults
     POST   /standin/freeze           {seconds?}: accept and read, answer nothing
     POST   /standin/thaw
+    POST   /standin/listen           {on: bool}: refuse and break connections, as when it is down
+    POST   /standin/stale            {revisions: N}: lists from the watch cache lag N revisions
     POST   /standin/watches/cut      {reset?, resource?}: break all watches
     POST   /standin/watches/finish   {resource?}: end them cleanly, as after timeoutSeconds
     POST   /standin/watches/inject   {line | lines, resource?}: raw text into the streams
@@ -160,6 +162,14 @@ class Admin:
             text = f"{type(error).__name__}: {error}"
             request.reply(400, dumps({"error": text}) + b"\n")
             return
+        if asyncio.iscoroutine(answer):
+            task = asyncio.get_running_loop().create_task(answer)
+            task.add_done_callback(lambda done: self._reply(request, done.result()))
+        else:
+            self._reply(request, answer)
+
+    @staticmethod
+    def _reply(request, answer):
         if isinstance(answer, str):
             request.reply(200, answer.encode(), "text/plain; charset=utf-8")
         else:
@@ -290,6 +300,17 @@ class Admin:
         _only(body)
         self.server.thaw()
         self.store.thaw()
+
+    async def post_listen(self, body):
+        _only(body, "on")
+        if body["on"]:
+            await self.server.come_back()
+        else:
+            self.server.go_away()
+
+    def post_stale(self, body):
+        _only(body, "revisions")
+        self.store.lag = int(body["revisions"])
 
     def _watchers(self, body):
         return [

@@ -5,6 +5,7 @@ import base64
 import binascii
 import json
 import random
+import re
 import uuid
 import zlib
 
@@ -117,7 +118,7 @@ class Api(Writes):
             route.plural,
             route.subresource,
             route.namespace,
-            route.name,
+            route.name or _selected_name(request, route),
             request.path,
         )
         if not route.plural:
@@ -273,11 +274,12 @@ class Api(Writes):
         store = self.store
         if token:
             revision, after, versions = self._continued(token, version, collection, limit)
-        elif version in ("", "0"):
+        elif version == "":
             revision, versions = store.revision, collection.all()
-            if version == "0":
-                # Served from the watch cache, which knows no pages.
-                limit = 0
+        elif version == "0":
+            # Served from the watch cache, which knows no pages.
+            revision, versions = store.cached(collection)
+            limit = 0
         else:
             wanted = _revision(version)
             if wanted > store.revision:
@@ -285,7 +287,7 @@ class Api(Writes):
             if match == "Exact" or (limit and not match):
                 revision, versions = wanted, collection.at(wanted)
             else:
-                revision, versions = store.revision, collection.all()
+                revision, versions = store.cached(collection, wanted)
         shown, last, remaining = page(versions, matches, after, limit)
         metadata = {"resourceVersion": str(revision)}
         if last is not None:
@@ -383,6 +385,14 @@ class Api(Writes):
                 watcher.send("ADDED", watcher.view.single(version, with_columns))
                 watcher.events_sent += 1
         watcher.since = watcher.store.revision
+
+
+def _selected_name(request, route):
+    """A list or watch of one object by field selector counts as naming it, for resourceNames."""
+    if route.verb not in ("list", "watch", "deletecollection"):
+        return ""
+    match = re.fullmatch(r"metadata\.name==?([^,=]+)", request.param("fieldSelector", ""))
+    return match.group(1) if match else ""
 
 
 def _continue_token(revision, last):

@@ -6,7 +6,7 @@ import json
 import os
 import signal
 
-from httpd import Server, bound_socket, raise_fd_limit, server_tls
+from httpd import Server, raise_fd_limit, server_tls
 
 from . import __doc__ as about
 from . import certs
@@ -131,8 +131,8 @@ class StandIn:
                 os.path.join(options.tls_dir, "server.key"),
                 os.path.join(options.tls_dir, "ca.crt") if options.client_certs else None,
             )
-        port = await self.server.listen(bound_socket(options.host, options.port), tls)
-        admin_port = await self.admin_server.listen(bound_socket("127.0.0.1", options.admin_port))
+        port = await self.server.listen(options.host, options.port, tls)
+        admin_port = await self.admin_server.listen("127.0.0.1", options.admin_port)
         host = f"[{options.host}]" if ":" in options.host else options.host
         url = f"{'https' if tls else 'http'}://{host}:{port}"
         if options.write_kubeconfig:

@@ -343,6 +343,7 @@ class Store:
         self.collections = {}
         self.frozen = False
         self.bookmarks_on = True
+        self.lag = 0
         self.snapshots = {}
 
     def next_revision(self):
@@ -372,6 +373,13 @@ class Store:
         self.snapshots[(resource, revision)] = versions
         while len(self.snapshots) > SNAPSHOTS_MAX:
             self.snapshots.pop(next(iter(self.snapshots)))
+
+    def cached(self, collection, not_older_than=0):
+        """(revision, versions) as the watch cache shows them, which may lag."""
+        revision = max(self.revision - self.lag, not_older_than, collection.oldest)
+        if revision >= self.revision:
+            return self.revision, collection.all()
+        return revision, collection.at(revision)
 
     def snapshot(self, resource, revision):
         return self.snapshots.get((resource, revision))
