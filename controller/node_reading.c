@@ -346,7 +346,7 @@ static void finish(struct node_reading *reading, const struct node_wants *wants,
                 usable |= NODE_RESOURCE_BIT(METRIC_MEM);
                 reading->mem_ratio = fmax(1 - value[ROLE_MEM_AVAILABLE] / value[ROLE_MEM_TOTAL], 0);
         }
-        for (int i = 0; i < 3; i++) {
+        for (unsigned i = 0; i < 3; i++) {
                 if (!has_roles(reading, 1u << (ROLE_PSI_CPU + i)))
                         continue;
                 usable |= NODE_RESOURCE_BIT(METRIC_PSI_CPU + i);

@@ -98,7 +98,7 @@ static void step_counters(const struct node_state *state, const struct node_read
                 set_counter(step, METRIC_CPU, used_s, total_s);
         if (both & NODE_RESOURCE_BIT(METRIC_DISK) && step_disk(state, reading, &used_s))
                 set_counter(step, METRIC_DISK, used_s, wall_s);
-        for (int i = 0; i < 3; i++) {
+        for (unsigned i = 0; i < 3; i++) {
                 if (both & NODE_RESOURCE_BIT(METRIC_PSI_CPU + i) &&
                     advance(state->psi_s[i], reading->psi_s[i], &used_s))
                         set_counter(step, METRIC_PSI_CPU + i, used_s, wall_s);

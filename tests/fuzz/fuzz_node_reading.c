@@ -53,7 +53,7 @@ static void check_cut(struct node_reading *whole, struct node_reading *cut,
         uint32_t both = whole->usable & cut->usable;
         if (both & NODE_RESOURCE_BIT(METRIC_MEM))
                 check(whole->mem_ratio == cut->mem_ratio);
-        for (int i = 0; i < 3; i++)
+        for (unsigned i = 0; i < 3; i++)
                 check(!(both & NODE_RESOURCE_BIT(METRIC_PSI_CPU + i)) ||
                       whole->psi_s[i] == cut->psi_s[i]);
         for (size_t i = 0; i < ARRAY_LEN(ready); i++)

@@ -255,29 +255,27 @@ static void test_mode_set_changes(void **state) {
 }
 
 static void test_wall_counters(void **state) {
-        static const char *const pages[] = {
-                "node_pressure_cpu_waiting_seconds_total 10\n"
-                "node_disk_io_time_seconds_total{device=\"a\"} 1\n"
-                "node_disk_io_time_seconds_total{device=\"b\"} 1\n",
-                "node_pressure_cpu_waiting_seconds_total 13\n"
-                "node_disk_io_time_seconds_total{device=\"b\"} 7\n" /* any order */
-                "node_disk_io_time_seconds_total{device=\"a\"} 2\n",
-                "node_pressure_cpu_waiting_seconds_total 99\n"
-                "node_disk_io_time_seconds_total{device=\"a\"} 2\n",
-        };
+        static const char first[] = "node_pressure_cpu_waiting_seconds_total 10\n"
+                                    "node_disk_io_time_seconds_total{device=\"a\"} 1\n"
+                                    "node_disk_io_time_seconds_total{device=\"b\"} 1\n";
+        static const char second[] = "node_pressure_cpu_waiting_seconds_total 13\n"
+                                     "node_disk_io_time_seconds_total{device=\"b\"} 7\n"
+                                     "node_disk_io_time_seconds_total{device=\"a\"} 2\n";
+        static const char third[] = "node_pressure_cpu_waiting_seconds_total 99\n"
+                                    "node_disk_io_time_seconds_total{device=\"a\"} 2\n";
         struct node_state before = NODE_STATE_NULL;
         struct window_step step;
 
         (void)state;
-        parse(pages[0], true);
+        parse(first, true);
         assert_int_equal(node_step_take(&before, reading, 0, &step), 0);
         assert_int_equal(step.counters, 0);
-        parse(pages[1], true);
+        parse(second, true);
         assert_int_equal(node_step_take(&before, reading, 12000, &step), 0);
         assert_int_equal(step.counters, BIT(PSI_CPU) | BIT(DISK));
         assert_true(step.num[METRIC_PSI_CPU] == 3 && step.den[METRIC_PSI_CPU] == 12);
         assert_true(step.num[METRIC_DISK] == 6 && step.den[METRIC_DISK] == 12);
-        parse(pages[2], true);
+        parse(third, true);
         assert_int_equal(node_step_take(&before, reading, 24000, &step), BIT(DISK));
         assert_int_equal(step.counters, BIT(PSI_CPU));
         assert_true(step.num[METRIC_PSI_CPU] == 12); /* no more than all of the time */
