@@ -19,6 +19,9 @@ def parse_options(arguments=None):
     )
     add = parser.add_argument
     add("--port", type=int, default=0, help="on every address of 127.0.0.0/8; 0 takes a free one")
+    add(
+        "--host", action="append", default=[], help="on these addresses alone; the first has --port"
+    )
     add("--admin-port", type=int, default=0)
     add("--speed", type=float, default=1.0, help="how many seconds of counters pass in one")
     add("--cpus", type=int, default=4)
@@ -37,16 +40,26 @@ async def run(options):
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     tls = server_tls(options.tls_cert, options.tls_key) if options.tls_cert else None
-    # Any address of 127.0.0.0/8, and nothing that comes in by another device.
-    port = await fleet.server.listen("0.0.0.0", options.port, tls, "lo")
+    if options.host:
+        port = options.port
+        for host in options.host:
+            port = await fleet.server.listen(host, port, tls)
+    else:
+        port = await listen_everywhere(fleet, options.port, tls)
+    admin_port = await fleet.admin_server.listen("127.0.0.1", options.admin_port)
+    ready_line(port, admin_port)
+    await stop.wait()
+
+
+async def listen_everywhere(fleet, port, tls):
+    """Any address of 127.0.0.0/8, and nothing that comes in by another device."""
+    port = await fleet.server.listen("0.0.0.0", port, tls, "lo")
     try:
         await fleet.server.listen("::1", port, tls)
     except OSError as error:
         if error.errno not in (errno.EADDRINUSE, errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT):
             raise
-    admin_port = await fleet.admin_server.listen("127.0.0.1", options.admin_port)
-    ready_line(port, admin_port)
-    await stop.wait()
+    return port
 
 
 def main(arguments=None):
