@@ -1,8 +1,8 @@
 """Fixtures of the integration tests.
 
-log_dir              a directory for this test's logs (kept under $PLIMSOLL_LOG_DIR if that is set)
-run(argv, name, env) start a program: a harness.Process; stopped, and checked, after the test; one
-                     that still runs then must end with status 0 on SIGTERM (clean_exit=False: or not)
+log_dir              where this test's logs go; below $PLIMSOLL_LOG_DIR if that is set
+run(argv, name, env) start a program: a harness.Process; stopped and checked after the test; one
+                     that still runs then must end with status 0 on SIGTERM, unless clean_exit=False
 binary(name, build)  path of one of our programs: of $PLIMSOLL_BUILD_DIR (with sanitizers), or with
                      build="release" or "tsan" of $PLIMSOLL_RELEASE_DIR, $PLIMSOLL_TSAN_DIR
 standin              an API server stand-in without nodes: harness.StandIn
@@ -11,8 +11,9 @@ exporters            synthetic node_exporters: harness.Exporters
 start_exporters(..)  the same with arguments of your own
 real_node_exporter   Debian's prometheus-node-exporter on a free port: its URL
 
-A missing prerequisite is an error, never a skip. After each test every program is stopped, and the
-test fails if a sanitizer spoke, if a program died that was not told to, or if a peer has a traceback.
+A missing prerequisite is an error, never a skip. After each test every program is stopped, and
+the test fails if a sanitizer spoke, if a program died that was not told to, or if a peer has a
+traceback.
 """
 
 import os

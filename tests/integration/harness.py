@@ -94,7 +94,7 @@ class Process:
         return self.popen.poll() is None
 
     def wait_log(self, pattern, timeout_s=DEFAULT_TIMEOUT_S):
-        """The first match of a regular expression in the output; fails at once if it dies before."""
+        """The first match of a regular expression in the output; fails at once if it dies first."""
         compiled = re.compile(pattern, re.MULTILINE)
 
         def look():

@@ -4,6 +4,7 @@ import gzip
 import http.client
 import math
 import socket
+import ssl
 import time
 import urllib.error
 
@@ -12,6 +13,7 @@ import pytest
 from addresses import address_of
 from exporters.page import number
 from harness import fetch, parse_page, wait_until
+from standin import certs
 
 SMALL = "?collect[]=cpu&collect[]=meminfo&collect[]=loadavg"
 
@@ -61,7 +63,7 @@ def test_page_has_the_real_ones_format(exporters, real_node_exporter):
     real_series, real_helps, real_types = parse_page(real_page.text)
     our_series, our_helps, our_types = parse_page(our_page.text)
     shared = set(real_helps) & set(our_helps)
-    # What depends on the machine (devices, pressure, meminfo's fields) may be missing on either side.
+    # What depends on the machine (devices, pressure, meminfo's fields) may be missing on a side.
     required = {
         "node_cpu_seconds_total",
         "node_memory_MemTotal_bytes",
@@ -269,6 +271,16 @@ def test_authentication(start_exporters):
     assert exporters.page("n", Authorization="Basic dXNlcjpwYXNz").status == 200
 
 
+def test_tls(start_exporters, tmp_path):
+    directory = str(tmp_path)
+    certs.make(directory)
+    pair = ("--tls-cert", f"{directory}/server.crt", "--tls-key", f"{directory}/server.key")
+    exporters = start_exporters(*pair)
+    context = ssl.create_default_context(cafile=f"{directory}/ca.crt")
+    assert exporters.url.startswith("https://")
+    assert fetch(f"{exporters.url}/metrics", context=context).status == 200
+
+
 def test_typos_are_errors(exporters):
     for path, body in [
         ("trouble", {"targets": "all", "kind": "hangs"}),
@@ -281,7 +293,7 @@ def test_typos_are_errors(exporters):
 
 
 def test_hundreds_of_scrapes_a_second(exporters):
-    """400 scrapes of the small page must cost less than half a second of CPU, with room for noise."""
+    """400 scrapes of the small page cost less than half a second of CPU; twice that is noise."""
     conns = [http.client.HTTPConnection(f"127.1.0.{i + 1}", exporters.port) for i in range(50)]
 
     def scrape_all():

@@ -15,7 +15,7 @@ The admin endpoints are on a port of their own. `targets` in a body is a list of
     POST /exporters/stats/reset
     GET  /exporters/scrapes    ?target=: [unix time, status, collectors] of each scrape, newest last
     GET  /exporters/targets    scrape counts per target
-    POST /exporters/listen     {on: bool}: refuse connections to all targets, and break those there are
+    POST /exporters/listen     {on: bool}: refuse and break connections, of all targets
     POST /exporters/close      {}: close every idle connection
 """
 
@@ -23,7 +23,6 @@ import asyncio
 import base64
 import json
 import os
-import sys
 import time
 import zlib
 
@@ -320,16 +319,15 @@ class Fleet:
         return {"connections": len(idle)}
 
 
-def ready_line(port, admin_port):
+def ready_line(scheme, port, admin_port):
     print(
         json.dumps(
             {
                 "port": port,
-                "url": f"http://127.0.0.1:{port}",
+                "url": f"{scheme}://127.0.0.1:{port}",
                 "admin_url": f"http://127.0.0.1:{admin_port}",
                 "pid": os.getpid(),
             }
         ),
         flush=True,
     )
-    sys.stdout.flush()

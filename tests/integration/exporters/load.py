@@ -1,4 +1,4 @@
-"""Load over time, exactly integrable, so that counters and expected windows agree to the last digit.
+"""Load over time, exactly integrable: counters and expected windows agree to the last digit.
 
 A model is a number (constant) or an object:
 

@@ -47,7 +47,7 @@ async def run(options):
     else:
         port = await listen_everywhere(fleet, options.port, tls)
     admin_port = await fleet.admin_server.listen("127.0.0.1", options.admin_port)
-    ready_line(port, admin_port)
+    ready_line("https" if tls else "http", port, admin_port)
     await stop.wait()
 
 

@@ -9,8 +9,8 @@
                well-formed end, so that only the page itself is cut
     garbage    `mebibytes` (16) of it; `form`: binary (default), line (one endless line), series
                (valid series with ever new labels), braces
-    values     the real page with each value of `family` (default node_cpu_seconds_total) replaced by
-               `value`: NaN, +Inf, -1, 1e999, text..; `label` limits it to lines that contain that
+    values     the real page with each value of `family` (default node_cpu_seconds_total) replaced
+               by `value`: NaN, +Inf, -1, 1e999, text..; `label` limits it to lines with that
     duplicate  every series of `family` twice, the second time half as large
     missing    the page without `family`
     extra      the page followed by `text`

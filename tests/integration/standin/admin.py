@@ -405,7 +405,7 @@ class Admin:
             rows.append({"name": name, "address": address})
         return rows
 
-    def _ensure_namespace(self, name):
+    def ensure_namespace(self, name):
         if self.store.named("namespaces").get("", name) is None:
             self._put_new("namespaces", {"metadata": {"name": name}})
 
@@ -416,7 +416,7 @@ class Admin:
             *("labels", "per_second"),
         )
         namespace = body.get("namespace", "default")
-        self._ensure_namespace(namespace)
+        self.ensure_namespace(namespace)
         prefix, start, nodes = body.get("prefix", "pod-"), body.get("start", 0), body.get("nodes")
 
         def step(i):

@@ -107,7 +107,8 @@ def already_exists(resource, name):
 
 def conflict(resource, name, why=None):
     why = why or (
-        "the object has been modified; please apply your changes to the latest version and try again"
+        "the object has been modified; please apply your changes to the latest version and try "
+        "again"
     )
     return ApiError(
         409,

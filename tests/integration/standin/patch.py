@@ -179,8 +179,8 @@ def _ownable(obj):
 def own(old, new, manager, api_version, subresource="", operation="Update"):
     """Set new["metadata"]["managedFields"] as the server does for a write by `manager`.
 
-    One entry per (manager, operation, apiVersion, subresource); what a manager changes is taken from
-    the others; beyond ten updating managers the oldest are merged.
+    One entry per (manager, operation, apiVersion, subresource); what a manager changes is taken
+    from the others; beyond ten updating managers the oldest are merged.
     """
     changed, gone = _changes(_ownable(old) if old else {}, _ownable(new))
     entries = list((old or {}).get("metadata", {}).get("managedFields") or ())

@@ -89,7 +89,7 @@ class StandIn:
         self.admin = Admin(self.server, self.store, self.api, self.faults, self.journal)
         self.admin_server = Server(self.admin.handle)
         for name in ("default", "kube-system", "kube-public", "kube-node-lease"):
-            self.admin._ensure_namespace(name)
+            self.admin.ensure_namespace(name)
         if options.nodes:
             self.admin.post_nodes(
                 {

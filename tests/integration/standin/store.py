@@ -1,9 +1,9 @@
 """Objects, revisions, history and the fan-out to watchers.
 
-An object is never changed in place: every write makes a new Version that shares what did not change.
-That makes list snapshots (paging) free, and lets the bytes of an unchanged spec and status be
-encoded once for all versions of an object. An event is encoded once per (view, type) and the framed
-bytes are shared by all its watchers.
+An object is never changed in place: every write makes a new Version that shares what did not
+change. That makes list snapshots (paging) free, and lets the bytes of an unchanged spec and status
+be encoded once for all versions of an object. An event is encoded once per (view, type) and the
+framed bytes are shared by all its watchers.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Requests that change objects: create, update, patch, delete and bind, and what they must respect."""
+"""Requests that change objects: create, update, patch, delete and bind."""
 
 import json
 import random
@@ -71,7 +71,8 @@ class Writes:
         metadata = obj.setdefault("metadata", {})
         if route.namespace and metadata.setdefault("namespace", route.namespace) != route.namespace:
             raise bad_request(
-                "the namespace of the provided object does not match the namespace sent on the request"
+                "the namespace of the provided object does not match the namespace sent on the "
+                "request"
             )
         return {"metadata": obj.pop("metadata"), **obj}
 
