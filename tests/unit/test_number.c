@@ -108,6 +108,16 @@ static void test_duration(void **state) {
                 {"-2m", 0, -120000, NULL},
                 {"2us", 0, 0, "0s"},       /* below a millisecond */
                 {"0.3s", 0, 300, "300ms"}, /* 0.3 * 1e9 is no exact double */
+                {".5s", 0, 500, "500ms"},
+                {"1.s", 0, 1000, "1s"}, /* as Go */
+                {"1.000000000000000000000000009s", 0, 1000, "1s"},
+                {"0.999999999s", 0, 999, "999ms"},              /* toward zero, never up */
+                {"9000000.001s", 0, 9000000001, "2500h0.001s"}, /* beyond 2^53 ns */
+                {"2562047h47m16.854s", 0, 9223372036854, NULL}, /* the last that Go holds */
+                {"2562047h47m16.855s", -ERANGE, 0, NULL},
+                {"99999999999999999999ns", -ERANGE, 0, NULL},
+                {"99999999999999999999x", -EINVAL, 0, NULL},
+                {"9223372036s9223372036s", -ERANGE, 0, NULL},
                 {"", -EINVAL, 0, NULL},
                 {"-", -EINVAL, 0, NULL},
                 {"3", -EINVAL, 0, NULL}, /* a bare number is no duration */
