@@ -78,25 +78,47 @@ char *buf_take(struct buf *buf) {
         return text;
 }
 
+/* Two bytes of C1 controls, or three of the line and paragraph separators. */
+static bool is_hidden_break(const char *text, size_t sequence) {
+        const unsigned char *s = (const unsigned char *)text;
+
+        return (sequence == 2 && s[0] == 0xc2 && s[1] < 0xa0) ||
+               (sequence == 3 && s[0] == 0xe2 && s[1] == 0x80 && (s[2] | 1) == 0xa9);
+}
+
+/* What JSON demands, and besides whatever moves a terminal's cursor or breaks a viewer's line. */
+static bool append_json_character(struct buf *buf, const char *text, size_t sequence) {
+        unsigned char c = (unsigned char)text[0];
+
+        if (sequence == 0)
+                return buf_puts(buf, "\\ufffd");
+        if (c == '"' || c == '\\')
+                return buf_printf(buf, "\\%c", c);
+        if (c == '\n')
+                return buf_puts(buf, "\\n");
+        if (c == '\t')
+                return buf_puts(buf, "\\t");
+        if (c < 0x20 || c == 0x7f)
+                return buf_printf(buf, "\\u%04x", c);
+        if (is_hidden_break(text, sequence))
+                return sequence == 2 ? buf_printf(buf, "\\u%04x", (unsigned char)text[1])
+                                     : buf_printf(buf, "\\u20%02x", (unsigned char)text[2] - 0x80u);
+        return buf_append(buf, text, sequence);
+}
+
 bool buf_json_string(struct buf *buf, const char *text, size_t len) {
+        size_t before = buf->len;
         bool ok = buf_putc(buf, '"');
 
-        for (size_t i = 0; i < len;) {
-                unsigned char c = (unsigned char)text[i];
-                size_t run = 0;
-                if (c == '"' || c == '\\')
-                        ok &= buf_printf(buf, "\\%c", c);
-                else if (c == '\n')
-                        ok &= buf_puts(buf, "\\n");
-                else if (c == '\t')
-                        ok &= buf_puts(buf, "\\t");
-                else if (c < 0x20 || c == 0x7f)
-                        ok &= buf_printf(buf, "\\u%04x", c);
-                else if ((run = utf8_sequence_len(text + i, len - i)) > 0)
-                        ok &= buf_append(buf, text + i, run);
-                else
-                        ok &= buf_puts(buf, "\\ufffd");
-                i += run ? run : 1;
+        for (size_t i = 0; ok && i < len;) {
+                size_t sequence = utf8_sequence_len(text + i, len - i);
+                ok = append_json_character(buf, text + i, sequence);
+                i += size_max(sequence, 1);
         }
-        return buf_putc(buf, '"') && ok;
+        if (ok && buf_putc(buf, '"'))
+                return true;
+        buf->len = before; /* half a string would be worse than none */
+        if (buf->data)
+                buf->data[before] = '\0';
+        return false;
 }

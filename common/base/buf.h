@@ -33,5 +33,10 @@ bool buf_putc(struct buf *buf, char c);
 bool buf_printf(struct buf *buf, const char *fmt, ...) _printf_(2, 3);
 /** buf_take() - the text, owned by the caller ("" when nothing was appended); empties @buf */
 char *buf_take(struct buf *buf);
-/** buf_json_string() - append @text as a quoted, escaped JSON string; bad UTF-8 becomes U+FFFD */
+/**
+ * buf_json_string() - append @text as a quoted, escaped JSON string, all of it or nothing
+ *
+ * Bad UTF-8 becomes U+FFFD. Escaped is also what JSON would allow but a terminal or a viewer might
+ * obey: DEL, the C1 controls, U+2028 and U+2029.
+ */
 bool buf_json_string(struct buf *buf, const char *text, size_t len);

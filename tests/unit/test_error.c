@@ -1,0 +1,71 @@
+/* Errors that gather context on their way up. */
+#include "cmocka_wrap.h"
+
+#include <errno.h>
+
+#include "base/error.h"
+
+static void test_set(void **state) {
+        struct error err = ERROR_NULL;
+
+        (void)state;
+        assert_int_equal(error_set(&err, EINVAL, "field %d: '%s'", 3, "x"), -EINVAL);
+        assert_int_equal(err.code, -EINVAL);
+        assert_string_equal(err.msg, "field 3: 'x'");
+        assert_int_equal(error_set(&err, -ERANGE, "other"), -ERANGE); /* either sign */
+        assert_int_equal(err.code, -ERANGE);
+        assert_string_equal(err.msg, "other");
+        assert_int_equal(error_set(NULL, ENOENT, "for nobody"), -ENOENT);
+}
+
+static void test_wrap(void **state) {
+        struct error err = ERROR_NULL;
+
+        (void)state;
+        (void)error_set(&err, E2BIG, "too large");
+        assert_int_equal(error_wrap(&err, "line %d", 12), -E2BIG);
+        assert_int_equal(error_wrap(&err, "policy %s", "a.yaml"), -E2BIG);
+        assert_string_equal(err.msg, "policy a.yaml: line 12: too large");
+        assert_int_equal(error_wrap(NULL, "context"), -EINVAL);
+        err = ERROR_NULL;
+        assert_int_equal(error_wrap(&err, "context"), -EINVAL); /* never reads as success */
+        assert_int_equal(err.code, -EINVAL);
+}
+
+static void test_long(void **state) {
+        char text[2 * ERROR_MSG_MAX];
+        struct error err = ERROR_NULL;
+
+        (void)state;
+        memset(text, 'x', sizeof(text) - 1);
+        text[sizeof(text) - 1] = '\0';
+        assert_int_equal(error_set(&err, EINVAL, "%s", text), -EINVAL);
+        assert_int_equal(strlen(err.msg), ERROR_MSG_MAX - 1);
+        assert_int_equal(error_wrap(&err, "context"), -EINVAL);
+        assert_int_equal(strlen(err.msg), ERROR_MSG_MAX - 1);
+        assert_int_equal(strncmp(err.msg, "context: xxx", 12), 0);
+        assert_int_equal(error_wrap(&err, "%s", text), -EINVAL);
+        assert_int_equal(strlen(err.msg), ERROR_MSG_MAX - 1);
+}
+
+/* What a peer sent must not reach a terminal or begin a line of its own. */
+static void test_control_characters(void **state) {
+        struct error err = ERROR_NULL;
+
+        (void)state;
+        (void)error_set(&err, EINVAL, "'%s'", "a\nb\x1b[1m\x7f\t\xc3\xa9");
+        assert_string_equal(err.msg, "'a?b?[1m??\xc3\xa9'");
+        (void)error_wrap(&err, "%s", "c\rd");
+        assert_string_equal(err.msg, "c?d: 'a?b?[1m??\xc3\xa9'");
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_set),
+                cmocka_unit_test(test_wrap),
+                cmocka_unit_test(test_long),
+                cmocka_unit_test(test_control_characters),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
