@@ -69,6 +69,7 @@ static void place(struct strmap *map, struct strmap_entry entry) {
 
         while (map->entries[i].key)
                 i = (i + 1) & (map->cap - 1);
+        map->used += map->entries[i].hash == 0; /* a deleted entry's place was counted before */
         map->entries[i] = entry;
 }
 
@@ -85,7 +86,6 @@ static void make_room(struct strmap *map) {
                 .entries = xcalloc(cap, sizeof(struct strmap_entry)),
                 .cap = cap,
                 .len = old.len,
-                .used = old.len,
         };
         for (size_t i = 0; i < old.cap; i++)
                 if (old.entries[i].key)
@@ -105,7 +105,6 @@ void *strmap_put(struct strmap *map, const char *key, size_t key_len, void *valu
         make_room(map);
         place(map, (struct strmap_entry){xmemdup0(key, key_len), key_len, hash, value});
         map->len++;
-        map->used++;
         return NULL;
 }
 
