@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,6 +35,18 @@ static bool is_zone_name(const char *name) {
         return true;
 }
 
+/* RFC 8536: every compiled zone begins so. The database also holds directories and tables. */
+static bool is_zone_file(const char *path) {
+        char magic[4];
+        int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+        if (fd < 0)
+                return false;
+        ssize_t n = read(fd, magic, sizeof(magic));
+        (void)close(fd);
+        return n == (ssize_t)sizeof(magic) && memcmp(magic, "TZif", sizeof(magic)) == 0;
+}
+
 int zone_load(const char *name, struct zone **ret_zone, struct error *err) {
         char path[sizeof(ZONE_DIRECTORY) + ZONE_NAME_MAX];
 
@@ -45,10 +58,10 @@ int zone_load(const char *name, struct zone **ret_zone, struct error *err) {
                 return error_set(err, EINVAL,
                                  "'%s' is not a time zone's name (example: Asia/Shanghai)", name);
         (void)snprintf(path, sizeof(path), "%s%s", ZONE_DIRECTORY, name);
-        /* glibc silently takes UTC for a zone that it does not find. */
-        if (access(path, R_OK) < 0)
+        /* glibc silently takes UTC for what it cannot read as a zone. */
+        if (!is_zone_file(path))
                 return error_set(err, ENOENT,
-                                 "time zone %s: cannot read %s (is the tz database installed?)",
+                                 "time zone %s: no zone in %s (is the tz database installed?)",
                                  name, path);
         if (setenv("TZ", name, 1) < 0)
                 mem_exhausted();
