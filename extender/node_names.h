@@ -1,0 +1,50 @@
+/*
+ * The names of the table's rows: an index from name to row, and what replies say of each, rendered
+ * once. Immutable and shared by reference count; any thread may read it.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/attributes.h"
+
+enum { NODE_NAME_MAX = 253 }; /* a DNS subdomain; at most six bytes each when escaped */
+
+#define NODE_ROW_NONE UINT32_MAX
+
+struct node_name {
+        const char *name;  /* name_bytes, no NUL */
+        const char *entry; /* `{"Host":"name","Score":` */
+        uint16_t name_bytes;
+        uint16_t entry_bytes;
+};
+
+struct node_names;
+
+/**
+ * node_names_new() - index @count names
+ * @names: NUL-terminated, at most NODE_NAME_MAX bytes, all different; copied
+ * Return: with one reference
+ */
+struct node_names *node_names_new(const char *const *names, size_t count);
+struct node_names *node_names_ref(struct node_names *names);
+void node_names_unref(struct node_names *names);
+
+/** node_names_at() - @row below the count */
+const struct node_name *node_names_at(const struct node_names *names, uint32_t row);
+/** node_names_count() - number of rows */
+size_t node_names_count(const struct node_names *names);
+/** node_names_find() - the row of a name, or NODE_ROW_NONE */
+uint32_t node_names_find(const struct node_names *names, const char *name, size_t len);
+/** node_names_quoted() - the escaped name with its quotes, part of the entry */
+static inline const char *node_name_quoted(const struct node_name *name, size_t *ret_len) {
+        *ret_len = (size_t)name->entry_bytes - strlen("{\"Host\":") - strlen(",\"Score\":");
+        return name->entry + strlen("{\"Host\":");
+}
+
+static inline bool node_name_is(const struct node_name *row, const char *name, size_t len) {
+        return row->name_bytes == len && memcmp(row->name, name, len) == 0;
+}
