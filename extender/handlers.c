@@ -1,0 +1,282 @@
+#include "extender/handlers.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "extender/judge.h"
+#include "extender/reply.h"
+#include "extender/request.h"
+
+enum {
+        POOL_MAX = 64, /* idle jobs kept: workers times requests that are still being sent */
+        /* A job that grew past this many candidates is not kept: memory follows the usual. */
+        POOL_MAX_CANDIDATES = 1 << 16,
+};
+
+enum verb { VERB_FILTER, VERB_PRIORITIZE, VERB_COUNT };
+
+static const char *const verb_names[] = {"filter", "prioritize"};
+
+/* Everything that one request needs; lives until its reply has been sent. */
+struct job {
+        struct job *next;
+        struct handlers *handlers;
+        const struct node_snapshot *snapshot;
+        struct request request;
+        struct judge judge;
+        struct reply reply;
+};
+
+struct verb_metrics {
+        struct metric *ok, *refused, *failed, *duration;
+};
+
+struct handlers {
+        struct handlers_options options;
+        pthread_mutex_t pool_lock; /* the pool, before and after the work */
+        struct job *pool;
+        size_t pool_count;
+        atomic_bool is_refusing; /* the last request could not be read */
+
+        struct verb_metrics verbs[VERB_COUNT];
+        struct metric *passed, *unknown, *duplicates, *strict, *daemonset;
+};
+
+static struct metric *request_counter(struct metrics *metrics, const char *verb, const char *code) {
+        return metrics_counter(metrics, "plimsoll_extender_requests_total",
+                               "Requests answered, by verb and HTTP status.",
+                               LABELS("verb", verb, "code", code));
+}
+
+static void register_metrics(struct handlers *handlers, struct metrics *metrics) {
+        for (size_t verb = 0; verb < VERB_COUNT; verb++)
+                handlers->verbs[verb] = (struct verb_metrics){
+                        .ok = request_counter(metrics, verb_names[verb], "200"),
+                        .refused = request_counter(metrics, verb_names[verb], "400"),
+                        .failed = request_counter(metrics, verb_names[verb], "500"),
+                        .duration = metrics_histogram(
+                                metrics, "plimsoll_extender_request_duration_seconds",
+                                "Time from a request's last byte to its reply's first.",
+                                LABELS("verb", verb_names[verb]), metrics_duration_bounds_s,
+                                metrics_duration_bounds_count),
+                };
+        handlers->passed = metrics_counter(metrics, NODE_TABLE_VERDICTS_NAME,
+                                           NODE_TABLE_VERDICTS_HELP, LABELS("predicate", "none"));
+        handlers->unknown = metrics_counter(metrics, "plimsoll_extender_unknown_nodes_total",
+                                            "Candidates that the node table did not know: they "
+                                            "pass, with a score of 0.",
+                                            NULL);
+        handlers->duplicates = metrics_counter(metrics, "plimsoll_extender_duplicate_nodes_total",
+                                               "Candidates named twice in one request.", NULL);
+        handlers->strict = metrics_counter(metrics, "plimsoll_extender_strict_parses_total",
+                                           "Requests of a form that only the slow parser reads.",
+                                           NULL);
+        handlers->daemonset = metrics_counter(metrics, "plimsoll_extender_daemonset_pods_total",
+                                              "Filter calls for pods of a DaemonSet, which pass "
+                                              "everywhere.",
+                                              NULL);
+}
+
+struct handlers *handlers_new(const struct handlers_options *options) {
+        struct handlers *handlers = xcalloc(1, sizeof(*handlers));
+
+        handlers->options = *options;
+        (void)pthread_mutex_init(&handlers->pool_lock, NULL);
+        register_metrics(handlers, options->metrics);
+        return handlers;
+}
+
+static void job_free(struct job *job) {
+        request_done(&job->request);
+        judge_done(&job->judge);
+        reply_done(&job->reply);
+        free(job);
+}
+
+void handlers_free(struct handlers *handlers) {
+        if (!handlers)
+                return;
+        while (handlers->pool) {
+                struct job *job = handlers->pool;
+                handlers->pool = job->next;
+                job_free(job);
+        }
+        (void)pthread_mutex_destroy(&handlers->pool_lock);
+        free(handlers);
+}
+
+static struct job *job_take(struct handlers *handlers) {
+        (void)pthread_mutex_lock(&handlers->pool_lock);
+        struct job *job = handlers->pool;
+        if (job) {
+                handlers->pool = job->next;
+                handlers->pool_count--;
+        }
+        (void)pthread_mutex_unlock(&handlers->pool_lock);
+        if (!job) {
+                job = xcalloc(1, sizeof(*job));
+                job->handlers = handlers;
+                reply_init(&job->reply);
+        }
+        job->snapshot = node_table_acquire(handlers->options.table);
+        return job;
+}
+
+/* An http_exchange's release: the reply has left. */
+static void job_give_back(void *userdata) {
+        struct job *job = userdata;
+        struct handlers *handlers = job->handlers;
+        bool is_usual = job->request.cap <= POOL_MAX_CANDIDATES;
+
+        node_snapshot_release(job->snapshot);
+        job->snapshot = NULL;
+        request_reset(&job->request);
+        if (is_usual) {
+                (void)pthread_mutex_lock(&handlers->pool_lock);
+                is_usual = handlers->pool_count < POOL_MAX;
+                if (is_usual) {
+                        job->next = handlers->pool;
+                        handlers->pool = job;
+                        handlers->pool_count++;
+                }
+                (void)pthread_mutex_unlock(&handlers->pool_lock);
+        }
+        if (!is_usual)
+                job_free(job);
+}
+
+/* The first of a row of unreadable requests is worth a line, and so is their end. */
+static void log_refusal(struct handlers *handlers, const struct http_exchange *exchange,
+                        const struct error *err) {
+        if (atomic_exchange(&handlers->is_refusing, true))
+                return;
+        log_warn(MSG("request refused"), STR("path", exchange->path),
+                 INT("body_bytes", exchange->body_bytes), ERR(err));
+}
+
+static void log_recovery(struct handlers *handlers) {
+        if (atomic_load_explicit(&handlers->is_refusing, memory_order_relaxed) &&
+            atomic_exchange(&handlers->is_refusing, false))
+                log_info(MSG("requests can be read again"));
+}
+
+static void log_request(const struct job *job, enum verb verb) {
+        const struct request *request = &job->request;
+        _cleanup_(freep) char *namespace = xmemdup0(request->pod_namespace.data,
+                                                    request->pod_namespace.len);
+        _cleanup_(freep) char *name = xmemdup0(request->pod_name.data, request->pod_name.len);
+
+        log_debug(MSG("request"), STR("verb", verb_names[verb]), STR("namespace", namespace),
+                  STR("pod", name), INT("candidates", request->count),
+                  INT("rejected", job->judge.rejected_count),
+                  INT("unknown", job->judge.unknown_count), INT("reply_bytes", job->reply.bytes));
+}
+
+static void count_rejections(const struct job *job) {
+        uint64_t by_predicate[POLICY_MAX_METRICS] = {0};
+        const struct table_policy *rules = job->snapshot->rules;
+        size_t left = job->judge.rejected_count;
+
+        for (size_t i = 0; left > 0 && i < job->request.count; i++)
+                if (job->judge.verdicts[i] >= 0) {
+                        by_predicate[job->judge.verdicts[i]]++;
+                        left--;
+                }
+        for (size_t i = 0; i < rules->policy->predicate_count; i++)
+                if (by_predicate[i] > 0 && rules->rejected[i])
+                        metric_add(rules->rejected[i], by_predicate[i]);
+}
+
+static bool filter(struct handlers *handlers, struct job *job, int64_t now_unix_ms) {
+        const struct judge *judge = &job->judge;
+
+        judge_filter(&job->judge, job->snapshot, &job->request, now_unix_ms);
+        metric_add(handlers->passed,
+                   job->request.count - judge->rejected_count - judge->duplicate_count);
+        count_rejections(job);
+        if (job->request.is_daemonset_pod)
+                metric_inc(handlers->daemonset);
+        return reply_filter(&job->reply, judge, job->snapshot, &job->request);
+}
+
+static bool prioritize(struct handlers *handlers, struct job *job, int64_t now_unix_ms) {
+        judge_score(&job->judge, job->snapshot, &job->request, now_unix_ms);
+        return reply_prioritize(&job->reply, &job->judge, job->snapshot, &job->request,
+                                handlers->options.is_compact);
+}
+
+static void answer_verb(struct handlers *handlers, enum verb verb, struct http_exchange *exchange) {
+        int64_t begin_ns = clock_mono_ns();
+        struct verb_metrics *metrics = &handlers->verbs[verb];
+        struct job *job = job_take(handlers);
+        struct error err = ERROR_NULL;
+
+        exchange->release = job_give_back;
+        exchange->release_userdata = job;
+        int r = request_parse(&job->request, exchange->body, exchange->body_bytes, &err);
+        if (r < 0) {
+                exchange->status = r == -E2BIG ? 413 : 400;
+                metric_inc(metrics->refused);
+                log_refusal(handlers, exchange, &err);
+                return;
+        }
+        log_recovery(handlers);
+        int64_t now_unix_ms = clock_wall_unix_ms();
+        bool ok = verb == VERB_FILTER ? filter(handlers, job, now_unix_ms)
+                                      : prioritize(handlers, job, now_unix_ms);
+        if (!ok) {
+                metric_inc(metrics->failed); /* past the ceiling; stays 500 without a body */
+                return;
+        }
+        if (job->judge.unknown_count > 0)
+                metric_add(handlers->unknown, job->judge.unknown_count);
+        if (job->judge.duplicate_count > 0)
+                metric_add(handlers->duplicates, job->judge.duplicate_count);
+        if (!job->request.is_contiguous)
+                metric_inc(handlers->strict);
+        exchange->status = 200;
+        exchange->reply_content_type = "application/json";
+        exchange->reply = job->reply.pieces;
+        exchange->reply_count = job->reply.count;
+        metric_inc(metrics->ok);
+        metric_observe(metrics->duration, (double)(clock_mono_ns() - begin_ns) / 1e9);
+        if (handlers->options.is_debug)
+                log_request(job, verb);
+}
+
+/* The verb is the path's last segment; the scheduler makes "//filter" of a verb "/filter", and
+ * people end a prefix or a verb with a slash. */
+static bool find_verb(const char *path, enum verb *ret_verb) {
+        size_t end = strlen(path);
+
+        while (end > 0 && path[end - 1] == '/')
+                end--;
+        size_t begin = end;
+        while (begin > 0 && path[begin - 1] != '/')
+                begin--;
+        for (enum verb verb = 0; verb < VERB_COUNT; verb++)
+                if (end - begin == strlen(verb_names[verb]) &&
+                    memcmp(path + begin, verb_names[verb], end - begin) == 0) {
+                        *ret_verb = verb;
+                        return true;
+                }
+        return false;
+}
+
+void handlers_answer(void *userdata, struct http_exchange *exchange) {
+        struct handlers *handlers = userdata;
+        enum verb verb;
+
+        if (daemon_pages(handlers->options.health, handlers->options.metrics, exchange))
+                return;
+        if (!find_verb(exchange->path, &verb))
+                exchange->status = 404;
+        else if (strcmp(exchange->method, "POST") != 0)
+                exchange->status = 405;
+        else
+                answer_verb(handlers, verb, exchange);
+}

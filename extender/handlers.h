@@ -1,0 +1,35 @@
+/*
+ * What the extender answers over HTTP: POST .../filter and .../prioritize under any prefix, and the
+ * pages of net/daemon.h. Runs on the server's worker threads; reads the node table by snapshots.
+ *
+ * Our own trouble never rejects a node: what the table does not know passes. A request that cannot
+ * be read is answered with a status other than 200 and no body, which the scheduler treats as a
+ * failed extender (ignorable: true skips it then), and never with an empty list of nodes.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/attributes.h"
+#include "codec/metrics.h"
+#include "extender/node_table.h"
+#include "net/daemon.h"
+#include "net/http_server.h"
+
+struct handlers_options {
+        struct node_table *table; /* all borrowed; they outlive the handlers */
+        struct metrics *metrics;
+        const struct health *health;
+        bool is_compact; /* see reply_prioritize() */
+        bool is_debug;   /* one log line per request */
+};
+
+struct handlers;
+
+struct handlers *handlers_new(const struct handlers_options *options);
+/** handlers_free() - after the server has stopped */
+void handlers_free(struct handlers *handlers);
+DEFINE_FREEP(struct handlers, handlers_free);
+
+/** handlers_answer() - an http_handler_fn; @userdata is the struct handlers */
+void handlers_answer(void *userdata, struct http_exchange *exchange);
