@@ -1,0 +1,284 @@
+#include "extender/explain.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/timestamp.h"
+#include "codec/json.h"
+#include "codec/options.h"
+
+enum {
+        INPUT_MAX_BYTES = 512 << 20, /* 5,000 whole nodes are about 80 MB */
+        EXIT_RUNTIME = 1,
+        EXIT_USAGE = 2,
+};
+
+enum output { OUTPUT_TABLE, OUTPUT_JSON };
+
+static struct {
+        const char *policy_path, *now, *prefix, *timezone;
+        int unit, output;
+        bool is_strict;
+} settings;
+
+static const char *const outputs[] = {"table", "json", NULL};
+static const char *const units[] = {"ratio", "percent", NULL};
+
+static const struct option_row rows[] = {
+        {.name = "policy-config-path",
+         .type = OPTION_STRING,
+         .value = &settings.policy_path,
+         .metavar = "FILE",
+         .help = "The policy, in YAML or JSON. Default: the built-in one."},
+        {.name = "strict",
+         .type = OPTION_BOOL,
+         .value = &settings.is_strict,
+         .help = "Refuse a policy with unknown fields."},
+        {.name = "now",
+         .type = OPTION_STRING,
+         .value = &settings.now,
+         .metavar = "TIME",
+         .help = "Judge as of this time, such as 2026-07-23T11:25:54Z. Default: the present."},
+        {.name = "output",
+         .type = OPTION_ENUM,
+         .value = &settings.output,
+         .fallback = "table",
+         .choices = outputs,
+         .help = "How to print it; -o for short."},
+        {.name = "annotation-prefix",
+         .type = OPTION_STRING,
+         .value = &settings.prefix,
+         .fallback = "",
+         .metavar = "DOMAIN",
+         .help = "DNS prefix of the annotations' keys."},
+        {.name = "annotation-timezone",
+         .type = OPTION_STRING,
+         .value = &settings.timezone,
+         .fallback = "UTC",
+         .metavar = "ZONE",
+         .help = "Whose wall clock the annotations show; Asia/Shanghai for crane's default."},
+        {.name = "annotation-unit",
+         .type = OPTION_ENUM,
+         .value = &settings.unit,
+         .fallback = "ratio",
+         .choices = units,
+         .help = "What the annotations' numbers are."},
+};
+
+/* ---- Input. */
+
+static int read_all(int fd, struct buf *out, struct error *err) {
+        enum { CHUNK_BYTES = 1 << 16 };
+
+        for (;;) {
+                if (!buf_reserve(out, CHUNK_BYTES))
+                        return error_set(err, E2BIG, "more than %d bytes", INPUT_MAX_BYTES);
+                ssize_t got = read(fd, out->data + out->len, CHUNK_BYTES);
+                if (got < 0 && errno == EINTR)
+                        continue;
+                if (got < 0)
+                        return error_set(err, errno, "%s", strerror(errno));
+                if (got == 0)
+                        break;
+                out->len += (size_t)got;
+        }
+        out->data[out->len] = '\0';
+        return 0;
+}
+
+static int read_input(const char *path, struct buf *out, struct error *err) {
+        if (strcmp(path, "-") == 0)
+                return read_all(STDIN_FILENO, out, err);
+
+        int fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (fd < 0)
+                return error_set(err, errno, "%s", strerror(errno));
+        int r = read_all(fd, out, err);
+        (void)close(fd);
+        return r;
+}
+
+static int put_node(struct node_table *table, const json_t *node, int64_t now_unix_ms,
+                    struct error *err) {
+        const char *name = json_string_at(node, "metadata", "name", NULL);
+        size_t before = node_table_count(table);
+
+        if (!name)
+                return error_set(err, EINVAL, "no metadata.name: not a Node");
+        node_table_put(table, name, json_at(node, "metadata", "annotations", NULL), now_unix_ms);
+        if (node_table_count(table) != before + 1)
+                return error_set(err, EINVAL,
+                                 "metadata.name '%.64s' stands there twice, or is "
+                                 "none that a node can have",
+                                 name);
+        return 0;
+}
+
+/* A NodeList (or kubectl's List), or one Node. */
+static int put_nodes(struct node_table *table, const json_t *root, int64_t now_unix_ms,
+                     struct error *err) {
+        const json_t *items = json_at(root, "items", NULL);
+        const json_t *node;
+        size_t i;
+
+        if (!items)
+                return put_node(table, root, now_unix_ms, err);
+        if (!json_is_array(items))
+                return error_set(err, EINVAL, "items: expected an array");
+        json_array_foreach (items, i, node)
+                if (put_node(table, node, now_unix_ms, err) < 0)
+                        return error_wrap(err, "items[%zu]", i);
+        return 0;
+}
+
+static int load_nodes(struct node_table *table, const char *path, int64_t now_unix_ms,
+                      struct error *err) {
+        _cleanup_(buf_done) struct buf text = BUF_INIT(INPUT_MAX_BYTES);
+        json_auto_t *root = NULL;
+
+        int r = read_input(path, &text, err);
+        if (r == 0)
+                r = json_parse(text.data, text.len, &root, err);
+        if (r == 0)
+                r = put_nodes(table, root, now_unix_ms, err);
+        if (r < 0)
+                return error_wrap(err, "%s", strcmp(path, "-") == 0 ? "standard input" : path);
+        return 0;
+}
+
+/* ---- Judging. */
+
+/* The scheduler asks for scores of nodes that passed the filter, so these are what spreads. */
+static void score(struct node_verdict *verdicts, int *scores10, size_t count,
+                  const struct policy *policy) {
+        size_t passing = 0;
+
+        for (size_t row = 0; row < count; row++)
+                if (policy->scoring == POLICY_SCORING_ABSOLUTE)
+                        scores10[row] = verdict_score10(verdicts[row].score100);
+                else if (verdicts[row].rejected_by < 0)
+                        scores10[passing++] = verdicts[row].score100;
+        if (policy->scoring == POLICY_SCORING_ABSOLUTE)
+                return;
+        verdict_spread10(scores10, passing);
+        for (size_t row = count; row-- > 0;)
+                scores10[row] = verdicts[row].rejected_by < 0 ? scores10[--passing] : 0;
+}
+
+static void print(struct node_table *table, int64_t now_unix_ms) {
+        const struct node_snapshot *snapshot = node_table_acquire(table);
+        size_t count = node_table_count(table);
+        _cleanup_(freep) struct node_verdict *verdicts = xcalloc(count, sizeof(*verdicts));
+        _cleanup_(freep) int *scores10 = xcalloc(count, sizeof(*scores10));
+        struct explanation explanation = {
+                .table = table,
+                .policy = node_table_policy(table),
+                .verdicts = verdicts,
+                .scores10 = scores10,
+                .now_unix_ms = now_unix_ms,
+        };
+
+        for (size_t row = 0; row < count; row++)
+                verdicts[row] = node_snapshot_verdict_slow(snapshot, row, now_unix_ms);
+        score(verdicts, scores10, count, explanation.policy);
+        if (settings.output == OUTPUT_JSON) {
+                explain_print_json(&explanation, stdout);
+        } else {
+                const char *no_colour = getenv("NO_COLOR");
+                bool wants_none = no_colour && no_colour[0] != '\0';
+                explain_print_table(&explanation, isatty(STDOUT_FILENO) && !wants_none, stdout);
+        }
+        node_snapshot_release(snapshot);
+}
+
+static int explain(const char *path, struct error *err) {
+        _cleanup_(zone_freep) struct zone *zone = NULL;
+        _cleanup_(node_table_freep) struct node_table *table = NULL;
+        struct policy *policy = NULL;
+        int64_t now_unix_ms = clock_wall_unix_ms();
+
+        if (settings.now && !timestamp_parse(settings.now, strlen(settings.now), &now_unix_ms))
+                return error_set(err, EINVAL, "--now: '%.64s': expected YYYY-MM-DDTHH:MM:SSZ",
+                                 settings.now);
+        int r = zone_load(settings.timezone, &zone, err);
+        if (r < 0)
+                return error_wrap(err, "--annotation-timezone");
+        if (settings.policy_path)
+                r = policy_load_file(settings.policy_path, settings.is_strict, &policy, err);
+        else
+                policy = policy_default();
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < policy->warning_count && i < POLICY_MAX_WARNINGS; i++)
+                (void)fprintf(stderr, "warning: %s\n", policy->warnings[i]);
+
+        _cleanup_(freep) char *prefix = node_table_prefix(settings.prefix);
+        struct node_table_options options = {
+                .annotation_prefix = prefix,
+                .zone = zone,
+                .is_percent = settings.unit == 1,
+        };
+        table = node_table_new(&options, policy, now_unix_ms);
+        r = load_nodes(table, path, now_unix_ms, err);
+        if (r < 0)
+                return r;
+        node_table_publish(table, now_unix_ms);
+        print(table, now_unix_ms);
+        return 0;
+}
+
+/* kubectl's habit: -o json, -ojson, -o=json. Owned by the caller, with argv's borrowed texts. */
+static char **spell_out_short_options(int argc, char **argv, char **ret_owned) {
+        char **spelt = xcalloc((size_t)argc + 1, sizeof(*spelt));
+
+        for (int i = 0; i < argc; i++) {
+                spelt[i] = argv[i];
+                if (i == 0 || strncmp(argv[i], "-o", 2) != 0 || *ret_owned)
+                        continue;
+                const char *value = argv[i] + 2 + (argv[i][2] == '=');
+                *ret_owned = value[0] ? xasprintf("--output=%s", value) : xstrdup("--output");
+                spelt[i] = *ret_owned;
+        }
+        return spelt;
+}
+
+static void help(void) {
+        (void)puts("Usage: plimsoll-extender explain [FLAG...] [FILE]\n"
+                   "\n"
+                   "Says why each node passes or not, and where its score comes from. FILE is a\n"
+                   "NodeList or a Node in JSON; without it, standard input is read:\n"
+                   "\n"
+                   "  kubectl get nodes -o json | plimsoll-extender explain\n");
+        options_help(rows, ARRAY_LEN(rows), stdout);
+}
+
+int explain_main(int argc, char **argv) {
+        _cleanup_(freep) char *short_option = NULL;
+        _cleanup_(freep) char **spelt = spell_out_short_options(argc, argv, &short_option);
+        enum options_outcome outcome;
+        struct error err = ERROR_NULL;
+        int first, r;
+
+        r = options_parse(rows, ARRAY_LEN(rows), argc, spelt, &outcome, &first, &err);
+        if (r == 0 && outcome == OPTIONS_HELP) {
+                help();
+        } else if (r == 0 && outcome == OPTIONS_VERSION) {
+                (void)puts("plimsoll-extender " PLIMSOLL_VERSION);
+        } else if (r == 0) {
+                if (argc - first > 1)
+                        r = error_set(&err, EINVAL, "one FILE at most; '%.64s' is too many",
+                                      spelt[first + 1]);
+                else
+                        r = explain(first < argc ? spelt[first] : "-", &err);
+        }
+        options_done(rows, ARRAY_LEN(rows));
+        if (r < 0)
+                (void)fprintf(stderr, "plimsoll-extender explain: %s\n", err.msg);
+        if (r == 0 && (fflush(stdout) != 0 || ferror(stdout)))
+                return EXIT_RUNTIME;
+        return r < 0 ? EXIT_USAGE : 0;
+}
