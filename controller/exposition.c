@@ -11,7 +11,7 @@ static bool is_blank(char c) {
 }
 
 static bool is_digit(char c) {
-        return c >= '0' && c <= '9';
+        return (unsigned char)c - (unsigned)'0' < 10;
 }
 
 static const char *skip_blanks(const char *at, const char *end) {
@@ -70,8 +70,9 @@ static int find_family(const struct exposition_set *set, const char *line, size_
 }
 
 static bool is_label_char(char c, bool is_first) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
-               (!is_first && is_digit(c));
+        unsigned lower = (unsigned char)c | 0x20u;
+
+        return lower - 'a' < 26 || c == '_' || (!is_first && is_digit(c));
 }
 
 /* From behind the opening brace; returns the place behind the closing one, or NULL. */
@@ -113,6 +114,8 @@ static const char *parse_labels(const char *at, const char *end, struct expositi
 static bool is_trailer(const char *at, const char *end) {
         const char *start = at = skip_blanks(at, end);
 
+        if (at == end)
+                return true;
         while (at < end && (is_digit(*at) || memchr("+-.eE", *at, 5)))
                 at++;
         if (at > start && (at == end || is_blank(*at)))
@@ -260,12 +263,19 @@ struct decimal {
 };
 
 static size_t scan_digits(struct decimal *decimal, const char *text, size_t len, size_t i) {
-        for (; i < len && is_digit(text[i]); i++) {
-                if (decimal->digits == 0 && text[i] == '0')
-                        continue;
-                if (++decimal->digits <= MANTISSA_DIGITS)
-                        decimal->mantissa = decimal->mantissa * 10 + (uint64_t)(text[i] - '0');
+        uint64_t mantissa = decimal->mantissa;
+        size_t digits = decimal->digits;
+
+        if (digits == 0) {
+                while (i < len && text[i] == '0')
+                        i++;
         }
+        for (; i < len && is_digit(text[i]); i++) {
+                if (++digits <= MANTISSA_DIGITS)
+                        mantissa = mantissa * 10 + (uint64_t)(text[i] - '0');
+        }
+        decimal->mantissa = mantissa;
+        decimal->digits = digits;
         return i;
 }
 

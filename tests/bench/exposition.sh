@@ -1,0 +1,27 @@
+#!/bin/bash
+# The skim against Go's expfmt, on the same pages and one core, in one run. Needs go and the module
+# proxy (tests/bench/peers/expfmt/go.mod); says so and ends with 77 when they are missing.
+# Usage: exposition.sh BUILD_DIRECTORY
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+program=$1/tests/bench/bench_exposition
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+if ! (cd tests/bench/peers/expfmt && go build -o "$work/expfmt" .); then
+  echo "skipped: the Go peer cannot be built"
+  exit 77
+fi
+"$program" --write "$work"
+"$program" | tee "$work/ours"
+for page in node2 k8s64; do
+  go_us=$(GOMAXPROCS=1 "$work/expfmt" "$work/$page"-*)
+  awk -v page=$page -v go_us="$go_us" '
+    $1 == "page" && /median/ { current = substr($2, 1, length($2) - 1) }
+    current == page && $0 ~ / us / {
+      name = $0; sub(/^ +/, "", name); sub(/  +[0-9.]+ us.*/, "", name)
+      match($0, /[0-9.]+ us/); us = substr($0, RSTART, RLENGTH - 3)
+      if (name != "newlines alone (limit)")
+        printf "expfmt %s: %.0f us, %.1f times %s\n", page, go_us, go_us / us, name
+    }' "$work/ours"
+done
