@@ -1,0 +1,214 @@
+/* The line splitter of watches, and pages of lists taken apart in their text. */
+#include "cmocka_wrap.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "codec/json.h"
+#include "kube/list_page.h"
+#include "kube/watch_stream.h"
+
+/* Events as text: "ADDED a 5;" */
+static bool note_event(void *userdata, const struct watch_event *event) {
+        const char *name = json_string_at(event->object, "metadata", "name", NULL);
+
+        (void)buf_printf(userdata, "%s %s %s;", watch_event_type_name(event->type),
+                         name ? name : "-",
+                         event->resource_version ? event->resource_version : "-");
+        return event->type != WATCH_ERROR;
+}
+
+static int decode(const char *text, size_t len, size_t piece_len, size_t max_line_bytes,
+                  struct buf *log, struct error *err) {
+        struct watch_stream stream;
+        int r = 0;
+
+        watch_stream_init(&stream, max_line_bytes, note_event, log);
+        for (size_t at = 0; at < len; at += piece_len) {
+                size_t n = size_min(piece_len, len - at);
+                char *piece = xmemdup0(text + at, n);
+                r = watch_stream_feed(&stream, piece, n, err);
+                free(piece);
+        }
+        watch_stream_done(&stream);
+        return r;
+}
+
+#define OBJECT(name, version)                                                                      \
+        "{\"metadata\":{\"name\":\"" name "\",\"resourceVersion\":\"" version "\"}}"
+#define EVENT(type, name, version) "{\"type\":\"" type "\",\"object\":" OBJECT(name, version) "}\n"
+
+static void test_events(void **state) {
+        static const struct {
+                const char *text;
+                int code;
+                const char *log;
+        } rows[] = {
+                {"", 0, ""},
+                {"\n\r\n  \n", 0, ""},
+                {EVENT("ADDED", "a", "1") EVENT("MODIFIED", "a", "2") EVENT("DELETED", "a", "3"), 0,
+                 "ADDED a 1;MODIFIED a 2;DELETED a 3;"},
+                /* a bookmark has no name */
+                {"{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"resourceVersion\":\"9\","
+                 "\"creationTimestamp\":null}}}\n",
+                 0, "BOOKMARK - 9;"},
+                /* a cut line is no event, and no fault */
+                {EVENT("ADDED", "a", "1") "{\"type\":\"ADDED\",\"object\":{", 0, "ADDED a 1;"},
+                {"{\"type\":\"ADDED\",\"object\":" OBJECT("a", "1") "}\r\n", 0, "ADDED a 1;"},
+                {"{\"type\":\"ERROR\",\"object\":{\"code\":410}}\n" EVENT("ADDED", "a", "1"),
+                 -ECANCELED, "ERROR - -;"},
+                {"<html>\n", -EBADMSG, ""},
+                {"null\n", -EBADMSG, ""},
+                {"{}\n", -EBADMSG, ""},
+                {EVENT("ADDED", "a", "1") "x\n" EVENT("ADDED", "b", "2"), -EBADMSG, "ADDED a 1;"},
+                {"{\"type\":\"ADDED\"}\n", -EBADMSG, ""},
+                {"{\"type\":\"ADDED\",\"object\":[]}\n", -EBADMSG, ""},
+                {"{\"type\":\"ADDED\",\"object\":{\"metadata\":1}}\n", -EBADMSG, ""},
+                {"{\"type\":7,\"object\":" OBJECT("a", "1") "}\n", -EBADMSG, ""},
+                {EVENT("GROWN", "a", "1"), -EBADMSG, ""},
+                {EVENT("ADDED", "a", ""), -EBADMSG, ""}, /* nowhere to go on from */
+                {EVENT("ADDED", "a", "1") "{} {}\n", -EBADMSG, "ADDED a 1;"},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                size_t len = strlen(rows[i].text);
+                for (size_t piece_len = 1; piece_len <= len + 1; piece_len++) {
+                        struct buf log = BUF_INIT(1 << 16);
+                        struct error err = ERROR_NULL;
+                        int r = decode(rows[i].text, len, piece_len, WATCH_LINE_MAX_BYTES, &log,
+                                       &err);
+                        if (r != rows[i].code ||
+                            strcmp(log.data ? log.data : "", rows[i].log) != 0 ||
+                            (r < 0) != (err.msg[0] != '\0'))
+                                fail_msg("row %zu in pieces of %zu gave %d '%s' (%s)", i, piece_len,
+                                         r, log.data, err.msg);
+                        buf_done(&log);
+                }
+        }
+}
+
+static void test_line_ceiling(void **state) {
+        static const char line[] = EVENT("ADDED", "a", "1");
+        enum { LINE_LEN = sizeof(line) - 2 };
+        struct error err = ERROR_NULL;
+
+        (void)state;
+        for (size_t piece_len = 1; piece_len <= LINE_LEN + 1; piece_len++) {
+                struct buf log = BUF_INIT(1 << 10);
+                assert_int_equal(decode(line, LINE_LEN + 1, piece_len, LINE_LEN, &log, &err), 0);
+                assert_string_equal(log.data, "ADDED a 1;");
+                assert_int_equal(decode(line, LINE_LEN + 1, piece_len, LINE_LEN - 1, &log, &err),
+                                 -EFBIG);
+                assert_string_equal(log.data, "ADDED a 1;");
+                buf_done(&log);
+        }
+}
+
+static void note_item(void *userdata, const json_t *object) {
+        const char *name = json_string_at(object, "metadata", "name", NULL);
+
+        (void)buf_printf(userdata, "%s;", name ? name : "-");
+}
+
+#define LIST(items, metadata)                                                                      \
+        "{\"kind\":\"NodeList\",\"apiVersion\":\"v1\",\"metadata\":{" metadata                     \
+        "},\"items\":" items "}"
+#define VERSION "\"resourceVersion\":\"7\""
+
+static void test_list_page(void **state) {
+        static const struct {
+                const char *text;
+                int code;
+                const char *names;
+                const char *next;
+        } rows[] = {
+                {LIST("[]", VERSION), 0, "", NULL},
+                {LIST("null", VERSION), 0, "", NULL}, /* Go's nil slice */
+                {LIST("[" OBJECT("a", "1") "," OBJECT("b", "2") "]", VERSION), 0, "a;b;", NULL},
+                {LIST(" [ " OBJECT("a", "1") " , {} ] ", VERSION ",\"continue\":\"c\""), 0, "a;-;",
+                 "c"},
+                {LIST("[]", VERSION ",\"continue\":\"\""), 0, "", NULL},
+                {"{\"items\":[{\"metadata\":{\"name\":\"]}\\\"\"}}],\"kind\":\"XList\","
+                 "\"metadata\":{" VERSION "}}",
+                 0, "]}\";", NULL},
+                /* inner items are no items */
+                {"{\"kind\":\"XList\",\"metadata\":{" VERSION ",\"items\":[1]},\"items\":[{}]}", 0,
+                 "-;", NULL},
+                {"", -EBADMSG, "", NULL},
+                {"[]", -EBADMSG, "", NULL},
+                {"{}", -EBADMSG, "", NULL},
+                {LIST("[]", ""), -EBADMSG, "", NULL}, /* no version */
+                {LIST("[]", "\"resourceVersion\":7"), -EBADMSG, "", NULL},
+                {LIST("{}", VERSION), -EBADMSG, "", NULL},
+                {LIST("[1]", VERSION), -EBADMSG, "", NULL},
+                {LIST("[{}", VERSION), -EBADMSG, "", NULL},
+                {LIST("[{},]", VERSION), -EBADMSG, "-;", NULL},
+                {LIST("[{} {}]", VERSION), -EBADMSG, "-;", NULL},
+                {LIST("[{]}", VERSION), -EBADMSG, "", NULL},
+                {LIST("[}", VERSION), -EBADMSG, "", NULL},
+                {LIST("[{}]", VERSION) "x", -EBADMSG, "", NULL},
+                {LIST("[]", VERSION ",,"), -EBADMSG, "", NULL},
+                {LIST("[]", "\"resourceVersion\" \"7\""), -EBADMSG, "", NULL},
+                /* none of these is an empty list */
+                {"{\"kind\":\"NodeList\",\"metadata\":{" VERSION "}}", -EBADMSG, "", NULL},
+                {"{\"kind\":\"Status\",\"metadata\":{" VERSION "},\"items\":[]}", -EBADMSG, "",
+                 NULL},
+                {"{\"kind\":\"XList\",\"metadata\":{" VERSION "},\"it\\u0065ms\":[{}]}", -EBADMSG,
+                 "", NULL},
+                {"{\"kind\":\"XList\",\"metadata\":{" VERSION "},\"items\":[],\"items\":[]}",
+                 -EBADMSG, "", NULL},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct buf log = BUF_INIT(1 << 10);
+                struct error err = ERROR_NULL;
+                struct list_page page = {.resource_version = NULL, .count = 42};
+                size_t len = strlen(rows[i].text);
+                char *text = malloc(len ? len : 1); /* exactly, for the sanitizer's sake */
+                memcpy(text, rows[i].text, len);
+                int r = list_page_parse(text, len, note_item, &log, &page, &err);
+                free(text);
+                if (r != rows[i].code || strcmp(log.data ? log.data : "", rows[i].names) != 0)
+                        fail_msg("row %zu gave %d '%s' (%s)", i, r, log.data, err.msg);
+                if (r < 0) {
+                        assert_int_equal(page.count, 42);
+                        assert_string_not_equal(err.msg, "");
+                } else {
+                        assert_string_equal(page.resource_version, "7");
+                        assert_string_equal(page.continue_token ? page.continue_token : "",
+                                            rows[i].next ? rows[i].next : "");
+                        list_page_done(&page);
+                }
+                buf_done(&log);
+        }
+}
+
+/* A page cut off anywhere is never taken for a shorter one. */
+static void test_list_page_cut(void **state) {
+        static const char text[] = LIST("[" OBJECT("a", "1") "," OBJECT("b", "2") "]",
+                                        VERSION ",\"continue\":\"c\"");
+
+        (void)state;
+        for (size_t len = 0; len < sizeof(text) - 1; len++) {
+                struct buf log = BUF_INIT(1 << 10);
+                struct list_page page;
+                assert_int_equal(list_page_parse(text, len, note_item, &log, &page, NULL),
+                                 -EBADMSG);
+                buf_done(&log);
+        }
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_events),
+                cmocka_unit_test(test_line_ceiling),
+                cmocka_unit_test(test_list_page),
+                cmocka_unit_test(test_list_page_cut),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
