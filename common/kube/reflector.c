@@ -527,7 +527,7 @@ struct reflector *reflector_new(struct loop *loop, struct kube_api *api, struct 
                                                                 : DEFAULT_PAGE_LIMIT);
         r->held.max_objects = spec->max_objects ? spec->max_objects : DEFAULT_MAX_OBJECTS;
         r->backoff = (struct backoff){
-                .first_ms = BACKOFF_FIRST_MS,
+                .first_ms = spec->first_pause_ms ? spec->first_pause_ms : BACKOFF_FIRST_MS,
                 .max_ms = BACKOFF_MAX_MS,
                 .forget_after_ms = BACKOFF_FORGET_MS,
         };
