@@ -149,7 +149,7 @@ def test_counters_follow_the_load_exactly(start_exporters, model):
 
     after = wait_until(later, what="a minute of exporter time")
     t1 = exporters.scrapes("n")[-1][0]
-    assert usage(before, after) == pytest.approx(exporters.truth("n", t0, t1), abs=0.02)
+    assert usage(before, after) == pytest.approx(exporters.truth("n", t0, t1), abs=0.005)
 
 
 def test_load_can_change_at_any_time(start_exporters):

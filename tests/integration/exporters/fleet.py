@@ -13,7 +13,7 @@ The admin endpoints are on a port of their own. `targets` in a body is a list of
     GET  /exporters/now        ?target=: each load at this moment, and the clock
     GET  /exporters/stats      totals: scrapes by code, most in flight, connections, CPU time
     POST /exporters/stats/reset
-    GET  /exporters/scrapes    ?target=: [unix time, status, collectors] of each scrape, newest last
+    GET  /exporters/scrapes    ?target=: [unix time of reading, status, collectors], newest last
     GET  /exporters/targets    scrape counts per target
     POST /exporters/listen     {on: bool}: refuse and break connections, of all targets
     POST /exporters/close      {}: close every idle connection
@@ -167,7 +167,9 @@ class Fleet:
         code = 0 if abandoned else request.status
         self.codes[code] = self.codes.get(code, 0) + 1
         collect = ",".join(request.query.get("collect[]", ()))
-        target.scrapes.append((request.at_unix, code, collect))
+        # The moment of the reading itself, so that get_truth() can be exact about an interval.
+        at_unix = target.rendered_at_unix if code == 200 else request.at_unix
+        target.scrapes.append((at_unix, code, collect))
 
     # -- administration ----------------------------------------------------------------------
 

@@ -44,6 +44,9 @@ class Clock:
     def at(self, unix):
         return (unix - self.start_unix) * self.speed
 
+    def unix(self, t):
+        return self.start_unix + t / self.speed
+
 
 class Cpu:
     """Counters of one CPU: they count from when it came up, with what it had by then."""
@@ -69,6 +72,7 @@ class Target:
         self.collectors = COLLECTORS
         self.shape = None
         self.stuck_at = None
+        self.rendered_at_unix = 0.0
         self.trouble = None
         self.trouble_left = -1
         self.scrapes = deque(maxlen=SCRAPES_KEPT)
@@ -105,7 +109,10 @@ class Target:
         return template(self.shape, collectors).render(self.values())
 
     def values(self):
-        t = self.clock.now() if self.stuck_at is None else self.stuck_at
+        t = self.clock.now()
+        self.rendered_at_unix = self.clock.unix(t)
+        if self.stuck_at is not None:
+            t = self.stuck_at
         signals = self.signals
         totals = {
             name: signal.total(t) - self.booted_with[name] for name, signal in signals.items()
