@@ -598,6 +598,7 @@ struct source *node_exporter_new(struct loop *loop, struct http_client *client,
         source->options = *options;
         source->sink = *sink;
         source->budget_bytes = size_max(NODE_EXPORTER_BUDGET_BYTES, 2 * options->max_page_bytes);
+        source->outages.what = "scrape";
         source->reading = node_reading_new();
         source->password.path = options->password_file ? xstrdup(options->password_file) : NULL;
         source->bearer.path = options->bearer_token_file ? xstrdup(options->bearer_token_file)

@@ -12,13 +12,14 @@
 enum { OUTAGE_LOG_LINES_PER_MIN = 10 };
 
 struct outage_log {
+        const char *what;       /* fails: "scrape"; static text */
         int64_t minute_mono_ms; /* when the present minute began */
         size_t lines;
         size_t untold_failed, untold_recovered;
         size_t failing; /* now */
 };
 
-/** outage_log_failed() - @node was well and is not any more */
+/** outage_log_failed() - @node was well and is not any more; @url may be NULL */
 void outage_log_failed(struct outage_log *log, int64_t now_mono_ms, const char *node,
                        const char *url, const char *reason, const char *detail);
 /** outage_log_recovered() - @node is well again */

@@ -88,7 +88,8 @@ DEFINE_FREEP(struct plan_record, plan_record_free);
 /**
  * plan_next_sync_unix_ms() - when the node's turn comes after one at @now_unix_ms
  *
- * Half to one sync_ms later: on the node's own instants as soon as that is possible.
+ * Half to one sync_ms later (give or take a sixteenth): on the node's own instants as soon as that
+ * is possible.
  */
 int64_t plan_next_sync_unix_ms(const struct plan *plan, const char *node, int64_t now_unix_ms);
 

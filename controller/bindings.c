@@ -1,0 +1,103 @@
+#include "controller/bindings.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/strmap.h"
+#include "controller/node_set.h"
+
+struct bindings {
+        struct strmap rings; /* node's name -> struct binding_ring */
+        int64_t keep_ms;
+        struct binding_watch *watch;
+        struct metric *counted;
+};
+
+struct bindings *bindings_new(void) {
+        struct bindings *bindings = xcalloc(1, sizeof(*bindings));
+
+        bindings->keep_ms = BINDINGS_KEEP_MIN_MS;
+        return bindings;
+}
+
+static void ring_free(struct binding_ring *ring) {
+        binding_ring_done(ring);
+        free(ring);
+}
+
+void bindings_free(struct bindings *bindings) {
+        struct strmap_entry *entry;
+
+        if (!bindings)
+                return;
+        binding_watch_free(bindings->watch);
+        STRMAP_FOREACH (entry, &bindings->rings)
+                ring_free(entry->value);
+        strmap_done(&bindings->rings);
+        free(bindings);
+}
+
+void bindings_keep(struct bindings *bindings, int64_t keep_ms) {
+        bindings->keep_ms = keep_ms > BINDINGS_KEEP_MIN_MS ? keep_ms : BINDINGS_KEEP_MIN_MS;
+}
+
+void bindings_add(struct bindings *bindings, const char *node, int64_t at_unix_ms) {
+        struct binding_ring *ring = strmap_get(&bindings->rings, node, strlen(node));
+
+        if (!ring) {
+                if (bindings->rings.len >= NODE_SET_MAX)
+                        return;
+                ring = xcalloc(1, sizeof(*ring));
+                strmap_put(&bindings->rings, node, strlen(node), ring);
+        }
+        binding_ring_add(ring, at_unix_ms, bindings->keep_ms);
+        if (bindings->counted)
+                metric_inc(bindings->counted);
+}
+
+static void on_binding(void *userdata, const char *node, int64_t at_unix_ms) {
+        bindings_add(userdata, node, at_unix_ms);
+}
+
+void bindings_watch(struct bindings *bindings, struct loop *loop, struct kube_api *api,
+                    struct metrics *metrics) {
+        if (bindings->watch)
+                return;
+        bindings->counted = metrics_counter(metrics, "plimsoll_bindings_total",
+                                            "Pods that were seen being bound to a node.", NULL);
+        bindings->watch = binding_watch_new(loop, api, metrics, bindings->keep_ms, on_binding,
+                                            bindings);
+}
+
+const struct reflector *bindings_reflector(const struct bindings *bindings) {
+        return bindings->watch ? binding_watch_reflector(bindings->watch) : NULL;
+}
+
+bool bindings_is_counting(const struct bindings *bindings) {
+        const struct reflector *reflector = bindings_reflector(bindings);
+
+        return reflector && reflector_is_synced(reflector);
+}
+
+int64_t bindings_hot(const struct bindings *bindings, const struct policy *policy, const char *node,
+                     int64_t now_unix_ms) {
+        const struct binding_ring *ring = strmap_get(&bindings->rings, node, strlen(node));
+
+        return ring ? hot_value(policy, ring, now_unix_ms) : 0;
+}
+
+void bindings_prune(struct bindings *bindings, int64_t now_unix_ms) {
+        struct strmap_entry *entry;
+
+        STRMAP_FOREACH (entry, &bindings->rings) {
+                struct binding_ring *ring = entry->value;
+                if (binding_ring_count(ring, now_unix_ms, bindings->keep_ms) > 0)
+                        continue;
+                strmap_remove(&bindings->rings, entry->key, entry->key_len);
+                ring_free(ring);
+        }
+}
+
+size_t bindings_nodes(const struct bindings *bindings) {
+        return bindings->rings.len;
+}

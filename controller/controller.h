@@ -1,0 +1,67 @@
+/*
+ * The controller's loop: nodes from the API server (or by hand), readings from sources, one plan
+ * per node, patches through the publisher. Everything on one thread; the pages of health and
+ * metrics are served from another, which reads atomics.
+ *
+ * Whatever happens, nothing has to be saved: the annotations are the store.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "codec/metrics.h"
+#include "controller/node_exporter.h"
+#include "controller/node_set.h"
+#include "controller/node_track.h"
+#include "controller/report.h"
+#include "net/daemon.h"
+
+/* Strings are borrowed for the life of the controller. */
+struct controller_options {
+        const char *policy_path; /* NULL: the built-in policy */
+        bool is_strict;
+        struct rules_options rules;
+        struct node_set_options nodes;
+        const char *node_selector;  /* NULL: every node */
+        const char *const *targets; /* NAME=URL; without them nodes come from the API server */
+        size_t target_count;
+        struct node_exporter_options exporter;
+        double patches_per_s;
+        size_t patches_in_flight;
+        bool is_dry_run; /* print instead of writing */
+        bool is_once;    /* two scrapes of every node, write or print, end */
+        enum report_format output;
+};
+
+struct controller;
+
+/* What it works with; borrowed. */
+struct controller_parts {
+        struct loop *loop;
+        struct http_client *scrape_client; /* NODE_EXPORTER_IN_FLIGHT at a time */
+        struct kube_api *api;              /* NULL: no cluster, only with targets and a dry run */
+        struct metrics *metrics;
+        struct health *health;
+};
+
+/**
+ * controller_new() - begins at once; ends with loop_stop() when it is done or shut down
+ * @policy: owned by the controller from here on, whatever the outcome
+ * Return: 0; -EINVAL for a target that is none
+ */
+_must_check_ int controller_new(const struct controller_parts *parts,
+                                const struct controller_options *options, struct policy *policy,
+                                struct controller **ret, struct error *err);
+void controller_free(struct controller *controller);
+DEFINE_FREEP(struct controller, controller_free);
+
+/** controller_reload() - read the policy's file again now (SIGHUP) */
+void controller_reload(struct controller *controller);
+/** controller_shut_down() - nothing new begins; patches under way are waited for, 5 s at most */
+void controller_shut_down(struct controller *controller);
+/** controller_exit_code() - 0; 1 when --once met a target that failed or a patch that was refused
+ */
+int controller_exit_code(const struct controller *controller);

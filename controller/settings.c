@@ -1,0 +1,279 @@
+#include "controller/settings.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "controller/exposition.h"
+
+/* Where the rows put their values; read once by settings_parse(). */
+static struct {
+        const char *policy_config_path;
+        bool strict;
+        const char *annotation_prefix, *annotation_timezone;
+        double annotation_dead_band;
+
+        const char *kubeconfig, *context, *master, *node_selector;
+        double patch_qps;
+        int64_t concurrent_syncs;
+
+        const char *node_address_types;
+        int scheme;
+        int64_t port;
+        const char *path, *url_template;
+        int64_t scrape_interval_ms, scrape_timeout_ms, max_page_bytes;
+        const char *ca_file, *cert_file, *key_file, *server_name;
+        bool insecure_skip_verify;
+        const char *username, *password_file, *bearer_token_file;
+
+        struct option_list targets;
+        bool dry_run, once;
+        int output;
+
+        const char *bind_address;
+        int64_t health_port;
+        int log_level, log_format;
+        bool check_config;
+} raw;
+
+static const char *const schemes[] = {"http", "https", NULL};
+static const char *const outputs[] = {"table", "json", NULL};
+static const char *const log_levels[] = {"debug", "info", "warn", "error", NULL};
+static const char *const log_formats[] = {"logfmt", "json", NULL};
+
+/* clang-format off */
+static const struct option_row rows[] = {
+        {.help = "Policy and annotations"},
+        {.name = "policy-config-path", .type = OPTION_STRING, .value = &raw.policy_config_path, .metavar = "FILE",
+         .help = "The DynamicSchedulerPolicy, YAML or JSON. Read again when it changes, also behind a symbolic link as in a ConfigMap volume, and on SIGHUP; one that is not usable leaves the old one in force. Default: the built-in policy, see --check-config."},
+        {.name = "strict", .type = OPTION_BOOL, .value = &raw.strict,
+         .help = "An unknown field in the policy is an error and not only a warning."},
+        {.name = "annotation-prefix", .type = OPTION_STRING, .value = &raw.annotation_prefix, .fallback = "", .metavar = "DNS-NAME/",
+         .help = "Put in front of every annotation's key, such as load.example.com/. Default: none, as crane."},
+        {.name = "annotation-timezone", .type = OPTION_STRING, .value = &raw.annotation_timezone, .fallback = "UTC", .metavar = "ZONE",
+         .help = "Whose wall clock annotations carry under their Z. crane writes local time of $TZ, Asia/Shanghai unless set; only for mixing with it."},
+        {.name = "annotation-dead-band", .type = OPTION_NUMBER, .value = &raw.annotation_dead_band, .fallback = "0.01", .metavar = "RATIO", .min = 0, .max = 1,
+         .help = "A value that moved less than this since it was written, and crossed no limit, may stand for a second period before it is written again. 0 writes every value once per period."},
+
+        {.help = "Cluster"},
+        {.name = "kubeconfig", .type = OPTION_STRING, .value = &raw.kubeconfig, .metavar = "FILE",
+         .help = "Default: the pod's service account, else $KUBECONFIG, else ~/.kube/config."},
+        {.name = "context", .type = OPTION_STRING, .value = &raw.context, .metavar = "NAME",
+         .help = "The kubeconfig's context to use. Default: its current-context."},
+        {.name = "master", .type = OPTION_STRING, .value = &raw.master, .metavar = "URL",
+         .help = "The API server, over what the kubeconfig says."},
+        {.name = "node-selector", .type = OPTION_STRING, .value = &raw.node_selector, .metavar = "SELECTOR",
+         .help = "Follow only nodes with these labels. Default: all nodes."},
+        {.name = "patch-qps", .type = OPTION_NUMBER, .value = &raw.patch_qps, .fallback = "50", .metavar = "N", .min = 0.1, .max = 10000,
+         .help = "At most so many patches a second."},
+        {.name = "concurrent-syncs", .type = OPTION_INT, .value = &raw.concurrent_syncs, .fallback = "16", .metavar = "N", .min = 1, .max = 128,
+         .help = "At most so many patches at a time."},
+
+        {.help = "Scraping"},
+        {.name = "node-address-types", .type = OPTION_STRING, .value = &raw.node_address_types, .fallback = "InternalIP,ExternalIP,Hostname", .metavar = "LIST",
+         .help = "Which of a node's addresses is scraped: the first of these types that it has."},
+        {.name = "node-exporter-scheme", .type = OPTION_ENUM, .value = &raw.scheme, .fallback = "http", .choices = schemes,
+         .help = "http or https."},
+        {.name = "node-exporter-port", .type = OPTION_INT, .value = &raw.port, .fallback = "9100", .metavar = "PORT", .min = 1, .max = 65535,
+         .help = "The exporter's port on every node."},
+        {.name = "node-exporter-path", .type = OPTION_STRING, .value = &raw.path, .fallback = "/metrics", .metavar = "PATH",
+         .help = "The exporter's page."},
+        {.name = "target-url-template", .type = OPTION_STRING, .value = &raw.url_template, .metavar = "URL",
+         .help = "For exporters behind a proxy: an URL with {node}, {address} and {port}, in place of scheme, address, port and path."},
+        {.name = "scrape-interval", .type = OPTION_DURATION_MS, .value = &raw.scrape_interval_ms, .fallback = "15s", .metavar = "DURATION", .min = 1000, .max = 300000,
+         .help = "Every node is scraped once in it, each at its own instant."},
+        {.name = "scrape-timeout", .type = OPTION_DURATION_MS, .value = &raw.scrape_timeout_ms, .fallback = "10s", .metavar = "DURATION", .min = 100, .max = 300000,
+         .help = "For a whole scrape; not more than the interval."},
+        {.name = "max-page-bytes", .type = OPTION_INT, .value = &raw.max_page_bytes, .fallback = "16777216", .metavar = "BYTES", .min = 4096, .max = EXPOSITION_MAX_PAGE,
+         .help = "A larger page counts as a failure."},
+        {.name = "node-exporter-ca-file", .type = OPTION_STRING, .value = &raw.ca_file, .metavar = "FILE",
+         .help = "Certificate authorities of the exporters. Default: the system's."},
+        {.name = "node-exporter-insecure-skip-verify", .type = OPTION_BOOL, .value = &raw.insecure_skip_verify,
+         .help = "Believe any certificate."},
+        {.name = "node-exporter-server-name", .type = OPTION_STRING, .value = &raw.server_name, .metavar = "NAME",
+         .help = "The name in the exporters' certificates, where that is not their address."},
+        {.name = "node-exporter-cert-file", .type = OPTION_STRING, .value = &raw.cert_file, .metavar = "FILE",
+         .help = "Our certificate, with --node-exporter-key-file."},
+        {.name = "node-exporter-key-file", .type = OPTION_STRING, .value = &raw.key_file, .metavar = "FILE",
+         .help = "Its key."},
+        {.name = "node-exporter-username", .type = OPTION_STRING, .value = &raw.username, .metavar = "NAME",
+         .help = "Basic authentication, with --node-exporter-password-file."},
+        {.name = "node-exporter-password-file", .type = OPTION_STRING, .value = &raw.password_file, .metavar = "FILE",
+         .help = "Read again every minute."},
+        {.name = "node-exporter-bearer-token-file", .type = OPTION_STRING, .value = &raw.bearer_token_file, .metavar = "FILE",
+         .help = "Sent as Authorization: Bearer; read again every minute."},
+
+        {.help = "Looking before writing"},
+        {.name = "dry-run", .type = OPTION_BOOL, .value = &raw.dry_run,
+         .help = "Write nothing; print every node's windows once per scrape interval."},
+        {.name = "target", .type = OPTION_LIST, .value = &raw.targets, .metavar = "NAME=URL",
+         .help = "With --dry-run: scrape this page instead of the cluster's nodes; no cluster is needed. Repeatable."},
+        {.name = "once", .type = OPTION_BOOL, .value = &raw.once,
+         .help = "Scrape every node twice, one interval apart, write (or print) once, end. The exit status is 1 when a node could not be scraped or written."},
+        {.name = "output", .type = OPTION_ENUM, .value = &raw.output, .fallback = "table", .choices = outputs,
+         .help = "Of --dry-run: table, or json, one object per node and line."},
+        {.name = "check-config", .type = OPTION_BOOL, .value = &raw.check_config,
+         .help = "Read options and policy, print what is in force, end."},
+
+        {.help = "Being watched"},
+        {.name = "bind-address", .type = OPTION_STRING, .value = &raw.bind_address, .metavar = "ADDRESS",
+         .help = "For /healthz /livez /readyz /metrics. Default: every address."},
+        {.name = "health-port", .type = OPTION_INT, .value = &raw.health_port, .fallback = "8090", .metavar = "PORT", .min = 0, .max = 65535,
+         .help = "0: any free one, see the log. Not served with --once or --target."},
+        {.name = "log-level", .type = OPTION_ENUM, .value = &raw.log_level, .fallback = "info", .choices = log_levels,
+         .help = "debug, info, warn or error."},
+        {.name = "log-format", .type = OPTION_ENUM, .value = &raw.log_format, .fallback = "logfmt", .choices = log_formats,
+         .help = "logfmt or json."},
+};
+/* clang-format on */
+
+/* "" or a DNS subdomain; with its slash in *ret, which is owned by the caller. */
+static int read_prefix(const char *text, char **ret, struct error *err) {
+        size_t len = strlen(text);
+
+        if (len > 0 && text[len - 1] == '/')
+                len--;
+        bool is_ok = len <= 253 && strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-.") == len &&
+                     (len == 0 || (!strchr("-.", text[0]) && !strchr("-.", text[len - 1])));
+        if (!is_ok || (len == 0 && text[0] != '\0'))
+                return error_set(err, EINVAL,
+                                 "--annotation-prefix=%s: expected a DNS name in lower case, such "
+                                 "as load.example.com/",
+                                 text);
+        *ret = len > 0 ? xasprintf("%.*s/", (int)len, text) : xstrdup("");
+        return 0;
+}
+
+/* What one row alone cannot know. */
+static int check_together(struct error *err) {
+        if (raw.scrape_timeout_ms > raw.scrape_interval_ms)
+                raw.scrape_timeout_ms = raw.scrape_interval_ms;
+        if (raw.targets.count > 0 && !raw.dry_run)
+                return error_set(err, EINVAL,
+                                 "--target needs --dry-run: nodes that are written come from the "
+                                 "API server");
+        if (!raw.cert_file != !raw.key_file)
+                return error_set(err, EINVAL,
+                                 "--node-exporter-cert-file and --node-exporter-key-file need each "
+                                 "other");
+        if (!raw.username != !raw.password_file)
+                return error_set(err, EINVAL,
+                                 "--node-exporter-username and --node-exporter-password-file need "
+                                 "each other");
+        if (raw.username && strchr(raw.username, ':'))
+                return error_set(err, EINVAL, "--node-exporter-username: no colon is possible");
+        if (raw.username && raw.bearer_token_file)
+                return error_set(err, EINVAL,
+                                 "--node-exporter-username and --node-exporter-bearer-token-file "
+                                 "exclude each other");
+        return 0;
+}
+
+static void fill_exporter(struct node_exporter_options *ret) {
+        *ret = (struct node_exporter_options){
+                .url = {.template = raw.url_template,
+                        .scheme = schemes[raw.scheme],
+                        .path = raw.path,
+                        .port = (uint16_t)raw.port},
+                .interval_ms = raw.scrape_interval_ms,
+                .timeout_ms = raw.scrape_timeout_ms,
+                .max_page_bytes = (size_t)raw.max_page_bytes,
+                .is_at_once = raw.once || raw.targets.count > 0,
+                .tls = {.ca_file = raw.ca_file,
+                        .cert_file = raw.cert_file,
+                        .key_file = raw.key_file,
+                        .server_name = raw.server_name,
+                        .is_insecure = raw.insecure_skip_verify},
+                .username = raw.username,
+                .password_file = raw.password_file,
+                .bearer_token_file = raw.bearer_token_file,
+        };
+}
+
+int settings_parse(int argc, char **argv, enum options_outcome *ret_outcome, struct settings *ret,
+                   struct error *err) {
+        struct settings settings = {0};
+        _cleanup_(freep) char *prefix = NULL;
+        _cleanup_(zone_freep) struct zone *zone = NULL;
+        int args = 0;
+
+        int r = options_parse(rows, ARRAY_LEN(rows), argc, argv, ret_outcome, &args, err);
+        if (r < 0)
+                return r;
+        if (*ret_outcome != OPTIONS_RUN) {
+                *ret = settings;
+                return 0;
+        }
+        if (args < argc)
+                return error_set(err, EINVAL, "\"%s\": no argument is expected", argv[args]);
+        r = check_together(err);
+        if (r < 0)
+                return r;
+
+        struct controller_options *controller = &settings.controller;
+        fill_exporter(&controller->exporter);
+        r = target_url_check(&controller->exporter.url, err);
+        if (r < 0)
+                return r;
+        r = node_set_address_types(raw.node_address_types, &controller->nodes, err);
+        if (r < 0)
+                return error_wrap(err, "--node-address-types");
+        r = read_prefix(raw.annotation_prefix, &prefix, err);
+        if (r < 0)
+                return r;
+        r = zone_load(raw.annotation_timezone, &zone, err);
+        if (r < 0)
+                return error_wrap(err, "--annotation-timezone");
+
+        controller->policy_path = raw.policy_config_path;
+        controller->is_strict = raw.strict;
+        controller->rules.scrape_interval_ms = raw.scrape_interval_ms;
+        controller->rules.dead_band_ratio = raw.annotation_dead_band;
+        controller->node_selector = raw.node_selector;
+        controller->targets = raw.targets.items;
+        controller->target_count = raw.targets.count;
+        controller->patches_per_s = raw.patch_qps;
+        controller->patches_in_flight = (size_t)raw.concurrent_syncs;
+        controller->is_dry_run = raw.dry_run;
+        controller->is_once = raw.once;
+        controller->output = (enum report_format)raw.output;
+        settings.kube = (struct kube_config_options){
+                .kubeconfig = raw.kubeconfig, .context = raw.context, .master = raw.master};
+        settings.needs_cluster = raw.targets.count == 0;
+        settings.has_server = !raw.once && raw.targets.count == 0;
+        settings.bind_address = raw.bind_address;
+        settings.health_port = (uint16_t)raw.health_port;
+        settings.is_check_config = raw.check_config;
+        settings.log_level = (enum log_level)raw.log_level;
+        settings.log_format = (enum log_format)raw.log_format;
+        controller->rules.style.zone = TAKE_PTR(zone);
+        controller->rules.style.prefix = TAKE_PTR(prefix);
+        *ret = settings;
+        return 0;
+}
+
+void settings_help(FILE *out) {
+        (void)fputs("Usage: plimsoll-controller [OPTION...]\n\n"
+                    "Scrapes the node_exporter of every node and writes its usage windows as\n"
+                    "annotations on the Node, for plimsoll-extender or crane's plugin to schedule "
+                    "by.\n\n"
+                    "Look at one exporter, no cluster needed:\n"
+                    "  plimsoll-controller --dry-run --scrape-interval=1s \\\n"
+                    "      --target web-1=http://127.0.0.1:9100/metrics\n\n",
+                    out);
+        options_help(rows, ARRAY_LEN(rows), out);
+}
+
+void settings_dump(FILE *out) {
+        options_dump(rows, ARRAY_LEN(rows), out);
+}
+
+void settings_done(struct settings *settings) {
+        struct plan_style *style = &settings->controller.rules.style;
+
+        zone_free((struct zone *)(uintptr_t)style->zone);
+        free((char *)(uintptr_t)style->prefix);
+        *style = (struct plan_style){0};
+        options_done(rows, ARRAY_LEN(rows));
+}

@@ -1,0 +1,40 @@
+/*
+ * The controller's command line: one table row per option, and what the rows together must mean.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/attributes.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/zone.h"
+#include "codec/options.h"
+#include "controller/controller.h"
+#include "kube/kube_config.h"
+
+struct settings {
+        struct controller_options controller;
+        struct kube_config_options kube;
+        bool needs_cluster;       /* false: a dry run of targets given by hand */
+        bool has_server;          /* health and metrics are served */
+        const char *bind_address; /* NULL: every address */
+        uint16_t health_port;
+        bool is_check_config;
+        enum log_level log_level;
+        enum log_format log_format;
+};
+
+/**
+ * settings_parse() - options and environment into @ret; all strings are borrowed from them
+ * Return: 0; -EINVAL, said in @err
+ */
+_must_check_ int settings_parse(int argc, char **argv, enum options_outcome *ret_outcome,
+                                struct settings *ret, struct error *err);
+void settings_help(FILE *out);
+/** settings_dump() - what is in force and where it came from */
+void settings_dump(FILE *out);
+/** settings_done() - the strings that @settings refers to are gone; releases its zone */
+void settings_done(struct settings *settings);

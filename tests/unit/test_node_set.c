@@ -1,0 +1,228 @@
+/* Nodes as the API server may send them, and as it should not. */
+#include "cmocka_wrap.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "controller/node_set.h"
+
+struct seen {
+        int added, moved, removed, annotated;
+        size_t annotation_count;
+};
+
+static void on_added(void *userdata, struct node *node) {
+        ((struct seen *)userdata)->added++;
+        assert_null(node->userdata);
+}
+
+static void on_moved(void *userdata, struct node *node) {
+        (void)node;
+        ((struct seen *)userdata)->moved++;
+}
+
+static void on_annotations(void *userdata, struct node *node, const json_t *annotations) {
+        struct seen *seen = userdata;
+
+        (void)node;
+        seen->annotated++;
+        seen->annotation_count = json_object_size(annotations);
+}
+
+static void on_removed(void *userdata, struct node *node) {
+        (void)node;
+        ((struct seen *)userdata)->removed++;
+}
+
+static struct node_set *new_set(struct seen *seen, const char *types) {
+        struct node_set_options options;
+        struct error err = ERROR_NULL;
+
+        *seen = (struct seen){0};
+        assert_int_equal(node_set_address_types(types, &options, &err), 0);
+        return node_set_new(&options, &(struct node_set_events){
+                                              .on_added = on_added,
+                                              .on_moved = on_moved,
+                                              .on_annotations = on_annotations,
+                                              .on_removed = on_removed,
+                                              .userdata = seen,
+                                      });
+}
+
+static void apply(struct node_set *set, enum reflector_event event, const char *text) {
+        json_auto_t *object = json_loads(text, 0, NULL);
+
+        assert_non_null(object);
+        node_set_apply(set, event, object);
+}
+
+static void test_addresses(void **state) {
+        static const struct {
+                const char *status;
+                const char *expected;
+        } rows[] = {
+                {"{\"addresses\":[{\"type\":\"Hostname\",\"address\":\"h\"},"
+                 "{\"type\":\"InternalIP\",\"address\":\"10.0.0.7\"}]}",
+                 "10.0.0.7"},
+                {"{\"addresses\":[{\"type\":\"InternalIP\",\"address\":\"fd00::7\"},"
+                 "{\"type\":\"InternalIP\",\"address\":\"10.0.0.7\"}]}",
+                 "fd00::7"}, /* dual stack: the first is the primary one */
+                {"{\"addresses\":[{\"type\":\"Hostname\",\"address\":\"node-a.example\"}]}",
+                 "node-a.example"},
+                {"{\"addresses\":[{\"type\":\"ExternalDNS\",\"address\":\"x\"}]}", NULL},
+                {"{\"addresses\":[]}", NULL},
+                {"{\"addresses\":{\"type\":\"InternalIP\"}}", NULL},
+                {"{\"addresses\":[null,1,\"x\",[],{\"type\":1,\"address\":[]}]}", NULL},
+                {"{}", NULL},
+                {"[]", NULL},
+                {"null", NULL},
+                {"\"InternalIP\"", NULL},
+                /* an address that would become another URL */
+                {"{\"addresses\":[{\"type\":\"InternalIP\",\"address\":\"evil/x?\"}]}", NULL},
+                {"{\"addresses\":[{\"type\":\"InternalIP\",\"address\":\"fe80::1%eth0\"}]}", NULL},
+                {"{\"addresses\":[{\"type\":\"InternalIP\",\"address\":\"\"}]}", NULL},
+                {"{\"addresses\":[{\"type\":\"Hostname\",\"address\":\"user@host\"}]}", NULL},
+                {"{\"addresses\":[{\"type\":\"InternalIP\",\"address\":\"no.ip\"},"
+                 "{\"type\":\"InternalIP\",\"address\":\"10.1.1.1\"}]}",
+                 "10.1.1.1"},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct seen seen;
+                char text[512];
+                _cleanup_(node_set_freep) struct node_set *set = new_set(
+                        &seen, "InternalIP,ExternalIP,Hostname");
+                snprintf(text, sizeof(text), "{\"metadata\":{\"name\":\"a\"},\"status\":%s}",
+                         rows[i].status);
+                apply(set, REFLECTOR_PRESENT, text);
+                const struct node *node = node_set_get(set, "a");
+                assert_non_null(node);
+                if (!rows[i].expected)
+                        assert_null(node->address);
+                else
+                        assert_string_equal(node->address, rows[i].expected);
+        }
+}
+
+#define NODE(name, uid, address)                                                                   \
+        "{\"metadata\":{\"name\":\"" name "\",\"uid\":\"" uid "\"},\"status\":{\"addresses\":["    \
+        "{\"type\":\"InternalIP\",\"address\":\"" address "\"}]}}"
+
+static void test_life(void **state) {
+        struct seen seen;
+        _cleanup_(node_set_freep) struct node_set *set = new_set(&seen, "InternalIP");
+
+        (void)state;
+        apply(set, REFLECTOR_PRESENT, NODE("a", "1", "10.0.0.1"));
+        apply(set, REFLECTOR_PRESENT, NODE("b", "2", "10.0.0.2"));
+        apply(set, REFLECTOR_PRESENT, NODE("a", "1", "10.0.0.1"));
+        assert_int_equal(seen.added, 2);
+        assert_int_equal(seen.moved, 0);
+        assert_int_equal(seen.annotated, 3);
+        apply(set, REFLECTOR_PRESENT, NODE("a", "1", "10.0.0.9"));
+        assert_int_equal(seen.moved, 1);
+        /* Deleted and made anew while we did not look. */
+        apply(set, REFLECTOR_PRESENT, NODE("a", "3", "10.0.0.9"));
+        assert_int_equal(seen.removed, 1);
+        assert_int_equal(seen.added, 3);
+        assert_int_equal(node_set_count(set), 2);
+        assert_int_equal(node_set_slots(set), 2); /* the slot is taken again */
+        apply(set, REFLECTOR_DELETED, "{\"metadata\":{\"name\":\"b\"}}");
+        apply(set, REFLECTOR_DELETED, "{\"metadata\":{\"name\":\"b\"}}");
+        assert_int_equal(seen.removed, 2);
+        assert_null(node_set_at(set, 1));
+        assert_null(node_set_at(set, 99));
+        assert_null(node_set_get(set, "b"));
+}
+
+static void test_odd_objects(void **state) {
+        static const char *const rows[] = {
+                "{}",
+                "[]",
+                "{\"metadata\":null}",
+                "{\"metadata\":[]}",
+                "{\"metadata\":{\"name\":7}}",
+                "{\"metadata\":{\"name\":\"\"}}",
+        };
+        struct seen seen;
+        _cleanup_(node_set_freep) struct node_set *set = new_set(&seen, "InternalIP");
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                apply(set, REFLECTOR_PRESENT, rows[i]);
+                apply(set, REFLECTOR_DELETED, rows[i]);
+        }
+        assert_int_equal(seen.added, 0);
+        apply(set, REFLECTOR_PRESENT,
+              "{\"metadata\":{\"name\":\"a\",\"uid\":7,\"annotations\":[1]}}");
+        assert_int_equal(seen.added, 1);
+        assert_int_equal(seen.annotation_count, 0);
+        apply(set, REFLECTOR_PRESENT,
+              "{\"metadata\":{\"name\":\"a\",\"annotations\":{\"x\":\"1\"}}}");
+        assert_int_equal(seen.annotation_count, 1);
+}
+
+static void test_address_types(void **state) {
+        static const char *const bad[] = {
+                "",
+                ",",
+                "InternalIP,",
+                "internalip",
+                "InternalIP,InternalIP",
+                "InternalIP Hostname",
+        };
+        struct node_set_options options = {.address_type_count = 77};
+        struct error err = ERROR_NULL;
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+                assert_int_equal(node_set_address_types(bad[i], &options, &err), -EINVAL);
+        assert_int_equal(options.address_type_count, 77); /* not clobbered */
+        assert_int_equal(
+                node_set_address_types("Hostname,InternalIP,ExternalIP,InternalDNS,ExternalDNS",
+                                       &options, &err),
+                0);
+        assert_int_equal(options.address_type_count, 5);
+        assert_string_equal(options.address_types[0], "Hostname");
+}
+
+static void test_targets(void **state) {
+        struct seen seen;
+        struct error err = ERROR_NULL;
+        _cleanup_(node_set_freep) struct node_set *set = new_set(&seen, "InternalIP");
+
+        (void)state;
+        assert_int_equal(node_set_add_target(set, "web-1=http://127.0.0.1:9100/metrics", &err), 0);
+        assert_string_equal(node_set_get(set, "web-1")->url, "http://127.0.0.1:9100/metrics");
+        assert_int_equal(node_set_add_target(set, "http://10.0.0.7:9100/metrics?x=y", &err), 0);
+        assert_string_equal(node_set_get(set, "10.0.0.7:9100")->url,
+                            "http://10.0.0.7:9100/metrics?x=y");
+        static const char *const bad[] = {
+                "",
+                "web-1",
+                "web-2=",
+                "=http://h/",
+                "x=h:1",
+                "x=http:///path",
+                "x=ftp://h/",
+                "http://",
+                "x=http://a b/",
+                "web-1=http://127.0.0.1:1/", /* there already */
+        };
+        for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+                assert_int_equal(node_set_add_target(set, bad[i], &err), -EINVAL);
+        assert_int_equal(node_set_count(set), 2);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_addresses),   cmocka_unit_test(test_life),
+                cmocka_unit_test(test_odd_objects), cmocka_unit_test(test_address_types),
+                cmocka_unit_test(test_targets),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
