@@ -205,21 +205,20 @@ static bool is_sane(double value) {
 /* A channel's share of a step; den 0 when it doesn't count. */
 static struct window_cell step_cell(const struct window_plan *plan, const struct window_step *step,
                                     unsigned channel, int64_t span_ms) {
-        double num = step->num[channel], den = 0, scale = 1;
+        const struct window_cell nothing = {0};
+        bool is_counter = step->counters >> channel & 1;
+        double weight = is_counter ? 1 : (double)span_ms;
 
-        if (step->counters >> channel & 1) {
-                if (span_ms <= plan->counter_gap_ms)
-                        den = step->den[channel];
-        } else if (step->gauges >> channel & 1) {
-                if (span_ms <= plan->gauge_gap_ms)
-                        den = 1;
-                scale = (double)span_ms;
-        }
+        if (!is_counter && !(step->gauges >> channel & 1))
+                return nothing;
+        if (span_ms > (is_counter ? plan->counter_gap_ms : plan->gauge_gap_ms))
+                return nothing;
+        double num = step->num[channel], den = is_counter ? step->den[channel] : 1;
         if (!is_sane(num) || !is_sane(den) || den == 0)
-                return (struct window_cell){0};
-        if (step->counters >> channel & 1)
+                return nothing;
+        if (is_counter)
                 num = fmin(num, den);
-        return (struct window_cell){.num = (float)(num * scale), .den = (float)(den * scale)};
+        return (struct window_cell){.num = (float)(num * weight), .den = (float)(den * weight)};
 }
 
 /* The 5-minute mean at @now_mono_ms becomes a peak or a mean of its moment, once it is one. */

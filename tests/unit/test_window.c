@@ -169,6 +169,23 @@ static void test_edge(void **state) {
         window_plan_free(plan);
 }
 
+/* More scrapes than cells: several share one, and memory stays what it is. */
+static void test_fast_scrapes(void **state) {
+        struct window_plan *plan = plan_all();
+        struct window_store *store = window_store_new(plan);
+        int64_t end_ms = 2 * MS_PER_HOUR;
+
+        (void)state;
+        for (int64_t at_ms = 0; at_ms <= end_ms; at_ms += MS_PER_S)
+                scrape(store, at_ms, at_ms % (10 * MS_PER_S) < 3 * MS_PER_S, 0.5);
+        assert_true(fabs(window_read(store, &cpu_avg_5m, end_ms).ratio - 0.3) < 0.01);
+        assert_true(fabs(window_read(store, &cpu_avg_1h, end_ms).ratio - 0.3) < 0.001);
+        assert_true(fabs(window_read(store, &cpu_max_1h, end_ms).ratio - 0.3) < 0.02);
+        check(store, &mem_max_1d, end_ms, 0.5);
+        window_store_free(store);
+        window_plan_free(plan);
+}
+
 static void test_gaps(void **state) {
         struct window_plan *plan = plan_all();
         struct window_store *store = window_store_new(plan);
@@ -371,11 +388,12 @@ static void test_replan(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_plan),          cmocka_unit_test(test_odd_windows),
-                cmocka_unit_test(test_cold_start),    cmocka_unit_test(test_edge),
-                cmocka_unit_test(test_gaps),          cmocka_unit_test(test_absurd_steps),
-                cmocka_unit_test(test_peak_ages_out), cmocka_unit_test(test_seeds),
-                cmocka_unit_test(test_quantiles),     cmocka_unit_test(test_replan),
+                cmocka_unit_test(test_plan),         cmocka_unit_test(test_odd_windows),
+                cmocka_unit_test(test_cold_start),   cmocka_unit_test(test_edge),
+                cmocka_unit_test(test_fast_scrapes), cmocka_unit_test(test_gaps),
+                cmocka_unit_test(test_absurd_steps), cmocka_unit_test(test_peak_ages_out),
+                cmocka_unit_test(test_seeds),        cmocka_unit_test(test_quantiles),
+                cmocka_unit_test(test_replan),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
