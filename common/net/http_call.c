@@ -236,8 +236,8 @@ static void take_body_memory(struct http_call *call) {
         (void)curl_easy_getinfo(call->easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &announced);
         if (announced > 0)
                 (void)buf_reserve(&call->received,
-                                  size_min((size_t)announced,
-                                           size_min(BODY_RESERVE_MAX_BYTES, call->max_body_bytes)));
+                                  size_min((size_t)announced, size_min(BODY_RESERVE_MAX_BYTES,
+                                                                       call->received.max_bytes)));
 }
 
 static bool is_for_on_data(struct http_call *call) {
@@ -291,6 +291,10 @@ static size_t on_header(char *data, size_t size, size_t count, void *userdata) {
                 call->is_too_large = true;
                 return 0;
         }
+        if (len > 5 && is_header(data, "HTTP/"))
+                call->has_headers = false; /* another answer, after "100 Continue" */
+        else if (len <= 2)
+                call->has_headers = true; /* the empty line behind the last one */
         if (len >= sizeof(retry_after) && is_header(data, retry_after)) {
                 const char *value = data + sizeof(retry_after) - 1;
                 const char *end = data + len;
@@ -391,7 +395,8 @@ CURLcode http_call_configure(struct http_call *call, const char *user_agent) {
 #endif
         must(curl_easy_setopt(easy, CURLOPT_PROXY, ""));
         must(curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1));
-        must(curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, (long)RECEIVE_BYTES));
+        /* Refused while a buffer is left over from a call that failed early: it is as large. */
+        (void)curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, (long)RECEIVE_BYTES);
         must(curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L));
         must(curl_easy_setopt(easy, CURLOPT_TCP_KEEPIDLE, (long)KEEPALIVE_IDLE_S));
         must(curl_easy_setopt(easy, CURLOPT_TCP_KEEPINTVL, (long)KEEPALIVE_INTERVAL_S));
@@ -427,6 +432,9 @@ CURLcode http_call_configure(struct http_call *call, const char *user_agent) {
 static enum http_failure failure_of(const struct http_call *call, CURLcode code) {
         if (call->is_too_large)
                 return HTTP_TOO_LARGE;
+        /* curl takes an answer that was cut within its headers for one with an empty body. */
+        if (code == CURLE_OK && !call->has_headers)
+                return HTTP_RESET;
         /* With TLS 1.3 a server refuses our certificate after the handshake has ended for us. */
         if ((code == CURLE_RECV_ERROR || code == CURLE_SEND_ERROR) &&
             strstr(call->curl_message, "SSL") && strstr(call->curl_message, " alert "))
@@ -489,6 +497,9 @@ static void describe_failure(const struct http_call *call, CURLcode code, enum h
                 (void)error_set(
                         err, errno_code, "%.*s: body over %zu bytes", authority_len, authority,
                         call->received.overflow ? call->received.max_bytes : call->max_body_bytes);
+        else if (code == CURLE_OK)
+                (void)error_set(err, errno_code, "%.*s: cut off within the headers", authority_len,
+                                authority);
         else if (call->is_refused)
                 (void)error_set(err, errno_code, "%.*s: stopped reading the body", authority_len,
                                 authority);

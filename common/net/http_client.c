@@ -181,8 +181,10 @@ static void remove_doomed(struct http_client *client) {
 }
 
 void http_cancel(struct http_call *call) {
-        struct http_client *client = call->client;
+        if (!call)
+                return;
 
+        struct http_client *client = call->client;
         switch (call->state) {
         case HTTP_CALL_QUEUED:
                 list_remove(&call->pool->queue, call);

@@ -109,5 +109,5 @@ struct http_request {
  * even a malformed URL (HTTP_PROTOCOL), arrive through on_done, never from within http_start().
  */
 struct http_call *http_start(struct http_client *client, const struct http_request *request);
-/** http_cancel() - end without calling back */
+/** http_cancel() - end without calling back; NULL is nothing to do */
 void http_cancel(struct http_call *call);
