@@ -77,8 +77,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                 require_places(tree_root(tree), size + 1);
         }
 
-        if (!is_bracketed(text, size))
-                return 0; /* jansson's lone scalars are YAML's affair */
+        /* jansson's lone scalars are YAML's affair, and it skips NUL bytes between tokens. */
+        if (!is_bracketed(text, size) || memchr(text, '\0', size))
+                return 0;
         json_auto_t *json = json_loadb(text, size, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, NULL);
         if (!json)
                 return 0;

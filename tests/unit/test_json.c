@@ -50,6 +50,29 @@ static void test_parse_is_bounded(void **state) {
         assert_int_equal(json_array_size(json), 1);
 }
 
+/* jansson skips NUL bytes between tokens, so that "17 NUL" would be good JSON. */
+static void test_raw_nul(void **state) {
+        static const struct {
+                const char *text;
+                size_t len;
+                const char *msg;
+        } rows[] = {
+                {"[17\0]", 5, "line 1, column 4: a NUL byte"},
+                {"{}\0", 3, "line 1, column 3: a NUL byte"},
+                {"\0[]", 3, "line 1, column 1: a NUL byte"},
+                {"[\n\"\xc3\xa9\0\"]", 8, "line 2, column 3: a NUL byte"},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct error err = ERROR_NULL;
+                json_t *json = NULL;
+                assert_int_equal(json_parse(rows[i].text, rows[i].len, &json, &err), -EINVAL);
+                assert_null(json);
+                assert_string_equal(err.msg, rows[i].msg);
+        }
+}
+
 static void test_deep(void **state) {
         char text[10000];
         struct error err = ERROR_NULL;
@@ -89,9 +112,8 @@ static void test_at(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_parse),
-                cmocka_unit_test(test_parse_is_bounded),
-                cmocka_unit_test(test_deep),
+                cmocka_unit_test(test_parse),   cmocka_unit_test(test_parse_is_bounded),
+                cmocka_unit_test(test_raw_nul), cmocka_unit_test(test_deep),
                 cmocka_unit_test(test_at),
         };
 
