@@ -1,0 +1,672 @@
+/* The HTTP server, over raw sockets where the peer is odd and over our client where it is TLS. */
+#include "cmocka_wrap.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/socket.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "net/http_client.h"
+#include "net/http_server.h"
+#include "test_certificates.h"
+
+enum { MAX_BODY_BYTES = 1000000, ANSWER_MAX_BYTES = 4 << 20 };
+
+static struct http_server *server;
+static atomic_size_t handled, released;
+static atomic_bool must_wait, is_waiting;
+
+static void on_released(void *userdata) {
+        free(userdata);
+        atomic_fetch_add(&released, 1);
+}
+
+/* Says what it saw: "METHOD path query|content-type|body"; some paths are special. */
+static void handle(void *userdata, struct http_exchange *exchange) {
+        static const char padding[64];
+        struct iovec *pieces = xcalloc(8, sizeof(*pieces));
+        const char *query = http_query(exchange, "q");
+
+        assert_ptr_equal(userdata, &server);
+        atomic_fetch_add(&handled, 1);
+        assert_memory_equal(exchange->body + exchange->body_bytes, padding, sizeof(padding));
+        assert_int_equal(exchange->status, 500);
+        exchange->release = on_released;
+        exchange->release_userdata = pieces;
+        if (strcmp(exchange->path, "/default") == 0)
+                return;
+        if (strcmp(exchange->path, "/wait") == 0) {
+                atomic_store(&is_waiting, true);
+                while (atomic_load(&must_wait))
+                        usleep(1000);
+        }
+        const char *texts[] = {
+                exchange->method,       " ", exchange->path, " ", query ? query : "(none)",
+                exchange->content_type, ""};
+        for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+                pieces[i] = (struct iovec){(void *)(uintptr_t)texts[i], strlen(texts[i])};
+        pieces[7] = (struct iovec){(void *)(uintptr_t)exchange->body, exchange->body_bytes};
+        exchange->status = strcmp(exchange->path, "/busy") == 0 ? 503 : 200;
+        exchange->reply_content_type = "text/plain";
+        exchange->reply = pieces;
+        exchange->reply_count = strcmp(exchange->path, "/one") == 0 ? 1 : 8;
+}
+
+static struct http_server_options defaults(void) {
+        return (struct http_server_options){
+                .bind_address = "127.0.0.1",
+                .threads = 2,
+                .max_body_bytes = MAX_BODY_BYTES,
+                .handler = handle,
+                .userdata = &server,
+        };
+}
+
+static void start(const struct http_server_options *options) {
+        struct error err = ERROR_NULL;
+
+        atomic_store(&handled, 0);
+        atomic_store(&released, 0);
+        if (http_server_start(options, &server, &err) < 0)
+                fail_msg("%s", err.msg);
+        assert_true(http_server_port(server) > 0);
+}
+
+static int set_up(void **state) {
+        struct http_server_options options = defaults();
+
+        (void)state;
+        start(&options);
+        return 0;
+}
+
+static int set_up_impatient(void **state) {
+        struct http_server_options options = defaults();
+
+        (void)state;
+        options.idle_timeout_s = 1;
+        start(&options);
+        return 0;
+}
+
+static int tear_down(void **state) {
+        (void)state;
+        http_server_stop(server, 5000);
+        assert_int_equal(atomic_load(&handled), atomic_load(&released));
+        return 0;
+}
+
+/* Raw sockets */
+
+static int dial(void) {
+        struct sockaddr_in name = {.sin_family = AF_INET,
+                                   .sin_port = htons(http_server_port(server))};
+        struct timeval limit = {.tv_sec = 20};
+        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+        assert_int_equal(inet_pton(AF_INET, "127.0.0.1", &name.sin_addr), 1);
+        assert_return_code(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)), errno);
+        assert_return_code(setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)), errno);
+        assert_return_code(connect(fd, (struct sockaddr *)&name, sizeof(name)), errno);
+        return fd;
+}
+
+static bool say(int fd, const char *data, size_t len) {
+        while (len > 0) {
+                ssize_t sent = send(fd, data, len, MSG_NOSIGNAL);
+                if (sent <= 0)
+                        return false;
+                data += sent;
+                len -= (size_t)sent;
+        }
+        return true;
+}
+
+/* Reads one answer; its head and body end up in @answer. False: the connection was closed. */
+static bool hear(int fd, struct buf *answer) {
+        size_t need = SIZE_MAX;
+        char piece[65536];
+
+        buf_clear(answer);
+        while (answer->len < need) {
+                size_t want = need == SIZE_MAX ? 1 : size_min(sizeof(piece), need - answer->len);
+                ssize_t got = recv(fd, piece, want, 0);
+                if (got <= 0)
+                        return false;
+                assert_true(buf_append(answer, piece, (size_t)got));
+                char *end = need == SIZE_MAX ? strstr(answer->data, "\r\n\r\n") : NULL;
+                if (end) {
+                        const char *length = strstr(answer->data, "Content-Length: ");
+                        unsigned long value = 0;
+                        assert_non_null(length); /* on every answer */
+                        assert_int_equal(sscanf(length, "Content-Length: %lu", &value), 1);
+                        need = (size_t)(end + 4 - answer->data) + value;
+                }
+        }
+        return true;
+}
+
+static const char *body_of(const struct buf *answer) {
+        return strstr(answer->data, "\r\n\r\n") + 4;
+}
+
+static void ask(const char *request, size_t len, struct buf *answer) {
+        int fd = dial();
+
+        assert_true(say(fd, request, len));
+        assert_true(hear(fd, answer));
+        close(fd);
+}
+
+static void test_requests(void **state) {
+        static const struct {
+                const char *request;
+                const char *status;
+                const char *body;
+        } rows[] = {
+                {"GET /a%20b?x=1&q=2&q=3 HTTP/1.1\r\nHost: h\r\n\r\n", "200", "GET /a b 2"},
+                {"GET /?q HTTP/1.1\r\nHost: h\r\n\r\n", "200", "GET / "},
+                {"GET /?qq=1 HTTP/1.1\r\nHost: h\r\n\r\n", "200", "GET / (none)"},
+                {"GET /one HTTP/1.1\r\nHost: h\r\n\r\n", "200", "GET"},
+                {"DELETE /x HTTP/1.1\r\nHost: h\r\n\r\n", "200", "DELETE /x (none)"},
+                {"BREW /x HTTP/1.1\r\nHost: h\r\n\r\n", "200", "BREW /x (none)"},
+                {"POST /p HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n"
+                 "Content-Length: 2\r\n\r\n{}",
+                 "200", "POST /p (none)application/json{}"},
+                {"POST /p HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n"
+                 "3\r\nabc\r\n2;ext=1\r\nde\r\n0\r\n\r\n",
+                 "200", "POST /p (none)abcde"},
+                {"POST /p HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n", "200",
+                 "POST /p (none)"},
+                {"GET /default HTTP/1.1\r\nHost: h\r\n\r\n", "500", ""},
+                {"GET /busy HTTP/1.1\r\nHost: h\r\n\r\n", "503", "GET /busy (none)"},
+                {"POST /p HTTP/1.1\r\nHost: h\r\nContent-Length: 1000001\r\n\r\n", "413", ""},
+                {"POST /p HTTP/1.1\r\nHost: h\r\nContent-Length: 99999999999\r\n\r\n", "413", ""},
+        };
+        struct buf answer = BUF_INIT(ANSWER_MAX_BYTES);
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                ask(rows[i].request, strlen(rows[i].request), &answer);
+                if (memcmp(answer.data + 9, rows[i].status, 3) != 0 ||
+                    strcmp(body_of(&answer), rows[i].body) != 0)
+                        fail_msg("'%s' gave '%s'", rows[i].request, answer.data);
+                assert_null(strstr(answer.data, "chunked"));
+        }
+        buf_done(&answer);
+}
+
+/* What is no HTTP gets an error or no answer, and never reaches the handler. */
+static void test_nonsense(void **state) {
+        static const char *const rows[] = {
+                "\r\n\r\n\r\nnonsense\r\n\r\n",
+                "GET\r\n\r\n",
+                "GET / HTTP/1.1\r\n\r\n", /* no Host */
+                "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: -1\r\n\r\n",
+                "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1x\r\n\r\n",
+                "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 99999999999999999999999\r\n\r\n",
+                "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        };
+        char piece[4096];
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                int fd = dial();
+                assert_true(say(fd, rows[i], strlen(rows[i])));
+                assert_return_code(shutdown(fd, SHUT_WR), errno);
+                ssize_t got = 0;
+                while ((got = recv(fd, piece, sizeof(piece) - 1, 0)) > 0) {
+                        piece[got] = '\0';
+                        if (strstr(piece, " 200 "))
+                                fail_msg("'%s' gave '%s'", rows[i], piece);
+                }
+                close(fd);
+        }
+        assert_int_equal(atomic_load(&handled), 0);
+}
+
+static void test_head(void **state) {
+        static const char request[] = "HEAD /x HTTP/1.1\r\nHost: h\r\n\r\n"
+                                      "GET /y HTTP/1.1\r\nHost: h\r\n\r\n";
+        struct buf answer = BUF_INIT(ANSWER_MAX_BYTES);
+        int fd = dial();
+        char c = 0;
+
+        (void)state;
+        assert_true(say(fd, request, sizeof(request) - 1));
+        while (!answer.data || !strstr(answer.data, "\r\n\r\n")) {
+                assert_int_equal(recv(fd, &c, 1, 0), 1);
+                (void)buf_putc(&answer, c);
+        }
+        assert_non_null(
+                strstr(answer.data, "Content-Length: 13\r\n")); /* of "GET /x (none)" less */
+        assert_true(hear(fd, &answer));                         /* no body came between */
+        assert_string_equal(body_of(&answer), "GET /y (none)");
+        close(fd);
+        buf_done(&answer);
+}
+
+static void test_pipelined(void **state) {
+        struct buf requests = BUF_INIT(ANSWER_MAX_BYTES), answer = BUF_INIT(ANSWER_MAX_BYTES);
+        int fd = dial();
+
+        (void)state;
+        for (int i = 0; i < 50; i++)
+                (void)buf_printf(&requests,
+                                 "POST /%d HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\n%03d", i,
+                                 i);
+        assert_true(say(fd, requests.data, requests.len));
+        for (int i = 0; i < 50; i++) {
+                char expected[64];
+                (void)snprintf(expected, sizeof(expected), "POST /%d (none)%03d", i, i);
+                assert_true(hear(fd, &answer));
+                assert_string_equal(body_of(&answer), expected);
+        }
+        close(fd);
+        buf_done(&requests);
+        buf_done(&answer);
+}
+
+static void append_filler(struct buf *buf, size_t len) {
+        for (size_t i = 0; i < len; i++)
+                (void)buf_putc(buf, (char)('a' + i % 23));
+}
+
+/* Large and small bodies in turns on one connection: the memory is handed on, its content is not.
+ */
+static void test_body_sizes(void **state) {
+        static const size_t sizes[] = {MAX_BODY_BYTES, 1, 300000, 0, 262144, 262145, 5};
+        struct buf request = BUF_INIT(ANSWER_MAX_BYTES), answer = BUF_INIT(ANSWER_MAX_BYTES);
+        int fd = dial();
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
+                buf_clear(&request);
+                (void)buf_printf(&request,
+                                 "POST /s HTTP/1.1\r\nHost: h\r\nContent-Length: %zu\r\n\r\n",
+                                 sizes[i]);
+                size_t head = request.len;
+                append_filler(&request, sizes[i]);
+                assert_true(say(fd, request.data, request.len));
+                assert_true(hear(fd, &answer));
+                assert_memory_equal(body_of(&answer), "POST /s (none)", 14);
+                assert_memory_equal(body_of(&answer) + 14, request.data + head, sizes[i]);
+                assert_int_equal(strlen(body_of(&answer)), 14 + sizes[i]);
+        }
+        close(fd);
+        buf_done(&request);
+        buf_done(&answer);
+}
+
+/* A length that is not announced is refused once it is over; the connection stays usable. */
+static void test_chunked_and_too_large(void **state) {
+        static const char head[] =
+                "POST /c HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n";
+        struct buf chunk = BUF_INIT(ANSWER_MAX_BYTES), answer = BUF_INIT(ANSWER_MAX_BYTES);
+        int fd = dial();
+
+        (void)state;
+        (void)buf_puts(&chunk, "4000\r\n");
+        append_filler(&chunk, 0x4000);
+        (void)buf_puts(&chunk, "\r\n");
+        assert_true(say(fd, head, sizeof(head) - 1));
+        for (size_t i = 0; i < 100; i++) /* 1.6 MB */
+                assert_true(say(fd, chunk.data, chunk.len));
+        assert_true(say(fd, "0\r\n\r\n", 5));
+        assert_true(hear(fd, &answer));
+        assert_memory_equal(answer.data, "HTTP/1.1 413 ", 13);
+        assert_string_equal(body_of(&answer), "");
+        assert_int_equal(atomic_load(&handled), 0);
+        close(fd);
+        buf_done(&chunk);
+        buf_done(&answer);
+}
+
+/* Drips a byte every 50 ms until the server has had enough. */
+static int64_t drip(const char *head, char c) {
+        int64_t start_ms = clock_mono_ms();
+        struct pollfd poll_fd = {.fd = dial(), .events = POLLIN};
+
+        assert_true(say(poll_fd.fd, head, strlen(head)));
+        while (poll(&poll_fd, 1, 50) == 0 && clock_mono_ms() - start_ms < 15000)
+                if (!say(poll_fd.fd, &c, 1))
+                        break;
+        close(poll_fd.fd);
+        return clock_mono_ms() - start_ms;
+}
+
+static void test_slow_requests_end(void **state) {
+        struct buf answer = BUF_INIT(ANSWER_MAX_BYTES);
+        static const char get[] = "GET / HTTP/1.1\r\nHost: h\r\n\r\n";
+
+        (void)state;
+        assert_in_range(drip("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 9999\r\n\r\n", 'x'),
+                        500, 8000);
+        assert_in_range(drip("GET / HTTP/1.1\r\nHost: ", 'x'), 500, 8000);
+        assert_in_range(drip("GET /", 'x'), 500, 8000);
+        assert_int_equal(atomic_load(&handled), 0);
+        ask(get, sizeof(get) - 1, &answer); /* all is well */
+
+        /* An idle connection ends too, but not before its time. */
+        int64_t start_ms = clock_mono_ms();
+        int fd = dial();
+        char c = 0;
+        assert_true(say(fd, get, sizeof(get) - 1));
+        assert_true(hear(fd, &answer));
+        assert_int_equal(recv(fd, &c, 1, 0), 0);
+        assert_in_range(clock_mono_ms() - start_ms, 900, 8000);
+        close(fd);
+        buf_done(&answer);
+}
+
+/* Who does not take his reply does not keep its memory for ever. */
+static void test_slow_reader_ends(void **state) {
+        struct buf request = BUF_INIT(ANSWER_MAX_BYTES);
+        int fds[8];
+
+        (void)state;
+        (void)buf_puts(&request, "POST /s HTTP/1.1\r\nHost: h\r\nContent-Length: 900000\r\n\r\n");
+        append_filler(&request, 900000);
+        for (size_t i = 0; i < ARRAY_LEN(fds); i++) {
+                int small = 4096;
+                fds[i] = dial();
+                assert_return_code(setsockopt(fds[i], SOL_SOCKET, SO_RCVBUF, &small, sizeof(small)),
+                                   errno);
+                (void)say(fds[i], request.data, request.len);
+        }
+        int64_t start_ms = clock_mono_ms();
+        while (atomic_load(&released) < ARRAY_LEN(fds) && clock_mono_ms() - start_ms < 15000)
+                usleep(10000);
+        assert_int_equal(atomic_load(&released), ARRAY_LEN(fds));
+        for (size_t i = 0; i < ARRAY_LEN(fds); i++)
+                close(fds[i]);
+        buf_done(&request);
+}
+
+static void test_many_connections(void **state) {
+        static const char get[] = "GET /m HTTP/1.1\r\nHost: h\r\n\r\n";
+        struct buf answer = BUF_INIT(ANSWER_MAX_BYTES);
+        int fds[200];
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(fds); i++)
+                fds[i] = dial();
+        for (size_t round = 0; round < 3; round++) {
+                for (size_t i = 0; i < ARRAY_LEN(fds); i++)
+                        assert_true(say(fds[i], get, sizeof(get) - 1));
+                for (size_t i = 0; i < ARRAY_LEN(fds); i++) {
+                        assert_true(hear(fds[i], &answer));
+                        assert_string_equal(body_of(&answer), "GET /m (none)");
+                }
+        }
+        for (size_t i = 0; i < ARRAY_LEN(fds); i++)
+                close(fds[i]);
+        buf_done(&answer);
+}
+
+/* Start and stop */
+
+static void *let_go(void *userdata) {
+        (void)userdata;
+        usleep(100000);
+        atomic_store(&must_wait, false);
+        return NULL;
+}
+
+/* The answer that is under way when the end comes still arrives, and says that it was the last. */
+static void test_stop_drains(void **state) {
+        static const char get[] = "GET /wait HTTP/1.1\r\nHost: h\r\n\r\n";
+        struct buf answer = BUF_INIT(ANSWER_MAX_BYTES);
+        pthread_t thread;
+
+        (void)set_up(state);
+        atomic_store(&must_wait, true);
+        atomic_store(&is_waiting, false);
+        int fd = dial();
+        assert_true(say(fd, get, sizeof(get) - 1));
+        while (!atomic_load(&is_waiting))
+                usleep(1000);
+        assert_int_equal(pthread_create(&thread, NULL, let_go, NULL), 0);
+        http_server_stop(server, 10000);
+        assert_true(hear(fd, &answer));
+        assert_string_equal(body_of(&answer), "GET /wait (none)");
+        assert_non_null(strstr(answer.data, "Connection: close"));
+        pthread_join(thread, NULL);
+        close(fd);
+        buf_done(&answer);
+}
+
+/* A peer that is in no hurry does not hold up the end. */
+static void test_stop_does_not_wait_for_ever(void **state) {
+        static const char half[] = "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\nhalf";
+        int64_t start_ms = clock_mono_ms();
+
+        (void)set_up(state);
+        int idle_fd = dial(), fd = dial();
+        assert_true(say(fd, half, sizeof(half) - 1));
+        usleep(20000);
+        http_server_stop(server, 100);
+        assert_true(clock_mono_ms() - start_ms < 5000);
+        close(fd);
+        close(idle_fd);
+}
+
+static void test_quiesce(void **state) {
+        static const char get[] = "GET /q HTTP/1.1\r\nHost: h\r\n\r\n";
+        struct buf answer = BUF_INIT(ANSWER_MAX_BYTES);
+        struct sockaddr_in name = {.sin_family = AF_INET,
+                                   .sin_port = htons(http_server_port(server)),
+                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+
+        (void)state;
+        int fd = dial();
+        assert_true(say(fd, get, sizeof(get) - 1));
+        assert_true(hear(fd, &answer));
+        http_server_quiesce(server);
+        http_server_quiesce(server);
+        assert_true(say(fd, get, sizeof(get) - 1)); /* the open one goes on */
+        assert_true(hear(fd, &answer));
+        assert_non_null(strstr(answer.data, "Connection: close"));
+        close(fd);
+        fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        assert_int_equal(connect(fd, (struct sockaddr *)&name, sizeof(name)), -1);
+        assert_int_equal(errno, ECONNREFUSED);
+        close(fd);
+        buf_done(&answer);
+}
+
+static void test_start_fails(void **state) {
+        struct http_server_options options = defaults();
+        struct http_server *other = (void *)1;
+        struct error err = ERROR_NULL;
+
+        (void)state;
+        options.port = http_server_port(server);
+        assert_int_equal(http_server_start(&options, &other, &err), -EADDRINUSE);
+        assert_non_null(strstr(err.msg, "listen on 127.0.0.1 port "));
+        options.bind_address = "localhost.example";
+        assert_int_equal(http_server_start(&options, &other, &err), -EINVAL);
+        options.bind_address = "127.0.0.1";
+        options.cert_file = "/nonexistent/tls.crt";
+        assert_int_equal(http_server_start(&options, &other, &err), -EINVAL); /* no key */
+        options.key_file = "/nonexistent/tls.key";
+        assert_int_equal(http_server_start(&options, &other, &err), -ENOENT);
+        assert_non_null(strstr(err.msg, "/nonexistent/tls.crt"));
+        options.cert_file = options.key_file = "/dev/null";
+        assert_int_equal(http_server_start(&options, &other, &err), -EINVAL);
+        assert_non_null(strstr(err.msg, "/dev/null"));
+        assert_ptr_equal(other, (void *)1);
+}
+
+/* Every address, IPv4 and IPv6 */
+static void test_every_address(void **state) {
+        static const char get[] = "GET /any HTTP/1.1\r\nHost: h\r\n\r\n";
+        struct buf answer = BUF_INIT(ANSWER_MAX_BYTES);
+        struct http_server_options options = defaults();
+
+        (void)state;
+        options.bind_address = NULL;
+        options.threads = 1;
+        start(&options);
+        ask(get, sizeof(get) - 1, &answer);
+        assert_string_equal(body_of(&answer), "GET /any (none)");
+        (void)tear_down(state);
+        buf_done(&answer);
+}
+
+/* TLS, with our client as the peer */
+
+static struct loop *loop;
+static struct http_response last;
+
+static void on_done(void *userdata, const struct http_response *response) {
+        (void)userdata;
+        last = *response;
+        last.body = NULL;
+        loop_stop(loop);
+}
+
+static void fetch(const struct http_tls *tls) {
+        _cleanup_(http_client_freep) struct http_client *client = http_client_new(
+                loop, &(struct http_client_options){0});
+        char url[64];
+
+        (void)snprintf(url, sizeof(url), "https://127.0.0.1:%u/tls", http_server_port(server));
+        (void)http_start(client, &(struct http_request){.method = "GET",
+                                                        .url = url,
+                                                        .timeout_ms = 20000,
+                                                        .max_body_bytes = 1000,
+                                                        .tls = tls,
+                                                        .on_done = on_done});
+        loop_run(loop);
+}
+
+static char *read_text(const char *path) {
+        char text[8192];
+        FILE *file = fopen(path, "re");
+
+        assert_non_null(file);
+        size_t len = fread(text, 1, sizeof(text), file);
+        (void)fclose(file);
+        return xmemdup0(text, len);
+}
+
+static void test_tls(void **state) {
+        char directory[] = "/tmp/plimsoll-tls-XXXXXX";
+        struct test_certificate ca = {0}, other_ca = {0}, serving = {0}, client = {0},
+                                foreign = {0}, misused = {0};
+        struct http_server_options options = defaults();
+
+        (void)state;
+        assert_non_null(mkdtemp(directory));
+        certificate_make(&ca, directory, "ca", NULL, NULL);
+        certificate_make(&other_ca, directory, "other-ca", NULL, NULL);
+        certificate_make(&serving, directory, "extender.test", GNUTLS_KP_TLS_WWW_SERVER, &ca);
+        certificate_make(&client, directory, "client", GNUTLS_KP_TLS_WWW_CLIENT, &ca);
+        certificate_make(&foreign, directory, "foreign", GNUTLS_KP_TLS_WWW_CLIENT, &other_ca);
+        certificate_make(&misused, directory, "misused", GNUTLS_KP_TLS_WWW_SERVER, &ca);
+        _cleanup_(freep) char *ca_pem = read_text(ca.cert_file);
+        _cleanup_(freep) char *cert_pem = read_text(client.cert_file);
+        _cleanup_(freep) char *key_pem = read_text(client.key_file);
+        loop = loop_new();
+        options.cert_file = serving.cert_file;
+        options.key_file = serving.key_file;
+
+        const struct {
+                struct http_tls tls;
+                enum http_failure plain, mutual; /* without and with a client CA */
+        } rows[] = {
+                {{.ca_file = ca.cert_file, .server_name = "extender.test"}, HTTP_OK, HTTP_TLS},
+                {{.ca_pem = ca_pem, .server_name = "extender.test"}, HTTP_OK, HTTP_TLS},
+                {{.is_insecure = true}, HTTP_OK, HTTP_TLS},
+                {{.ca_pem = ca_pem}, HTTP_TLS, HTTP_TLS}, /* not the certificate's name */
+                {{.ca_pem = ca_pem, .server_name = "other.test"}, HTTP_TLS, HTTP_TLS},
+                {{.server_name = "extender.test"}, HTTP_TLS, HTTP_TLS}, /* the system's CAs */
+                {{.ca_file = other_ca.cert_file, .server_name = "extender.test"},
+                 HTTP_TLS,
+                 HTTP_TLS},
+                {{.ca_file = "/nonexistent", .server_name = "extender.test"}, HTTP_TLS, HTTP_TLS},
+                {{.ca_pem = ca_pem,
+                  .cert_pem = cert_pem,
+                  .key_pem = key_pem,
+                  .server_name = "extender.test"},
+                 HTTP_OK,
+                 HTTP_OK},
+                {{.ca_file = ca.cert_file,
+                  .cert_file = client.cert_file,
+                  .key_file = client.key_file,
+                  .server_name = "extender.test"},
+                 HTTP_OK,
+                 HTTP_OK},
+                {{.ca_pem = ca_pem,
+                  .cert_file = foreign.cert_file,
+                  .key_file = foreign.key_file,
+                  .server_name = "extender.test"},
+                 HTTP_OK,
+                 HTTP_TLS},
+                {{.ca_pem = ca_pem,
+                  .cert_file = misused.cert_file,
+                  .key_file = misused.key_file,
+                  .server_name = "extender.test"},
+                 HTTP_OK,
+                 HTTP_TLS},
+        };
+        for (int is_mutual = 0; is_mutual < 2; is_mutual++) {
+                options.client_ca_file = is_mutual ? ca.cert_file : NULL;
+                start(&options);
+                for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                        size_t before = atomic_load(&handled);
+                        fetch(&rows[i].tls);
+                        enum http_failure expected = is_mutual ? rows[i].mutual : rows[i].plain;
+                        /* A server that refuses a client closes without saying why. */
+                        if (expected == HTTP_TLS && is_mutual && last.failure == HTTP_RESET)
+                                last.failure = HTTP_TLS;
+                        if (last.failure != expected)
+                                fail_msg("row %zu, mutual %d: %s, %s", i, is_mutual,
+                                         http_failure_name(last.failure), last.err.msg);
+                        assert_int_equal(atomic_load(&handled) - before, expected == HTTP_OK);
+                        assert_int_equal(last.status, expected == HTTP_OK ? 200 : 0);
+                }
+                (void)tear_down(state);
+        }
+
+        /* A key that is not the certificate's. */
+        struct error err = ERROR_NULL;
+        options.key_file = client.key_file;
+        assert_int_equal(http_server_start(&options, &server, &err), -EINVAL);
+        assert_non_null(strstr(err.msg, client.key_file));
+
+        loop_free(loop);
+        struct test_certificate *all[] = {&ca, &other_ca, &serving, &client, &foreign, &misused};
+        for (size_t i = 0; i < ARRAY_LEN(all); i++)
+                certificate_done(all[i]);
+        assert_return_code(rmdir(directory), errno);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST_IMPATIENT(name) cmocka_unit_test_setup_teardown(name, set_up_impatient, tear_down)
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TEST(test_requests),
+                TEST(test_nonsense),
+                TEST(test_head),
+                TEST(test_pipelined),
+                TEST(test_body_sizes),
+                TEST(test_chunked_and_too_large),
+                TEST_IMPATIENT(test_slow_requests_end),
+                TEST_IMPATIENT(test_slow_reader_ends),
+                TEST(test_many_connections),
+                cmocka_unit_test(test_stop_drains),
+                cmocka_unit_test(test_stop_does_not_wait_for_ever),
+                TEST(test_quiesce),
+                TEST(test_start_fails),
+                cmocka_unit_test(test_every_address),
+                cmocka_unit_test(test_tls),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
