@@ -206,7 +206,8 @@ int kube_config_load(const struct kube_config_options *options, struct kube_conf
         if (r < 0)
                 return r;
         config->may_send_secrets = may_see_secrets(source->server);
-        if (!config->may_send_secrets)
+        if (!config->may_send_secrets &&
+            (config->token.path || source->token || source->basic_auth || source->exec))
                 log_warn(MSG("no credentials are sent over plain http"),
                          STR("server", source->server));
         *ret = TAKE_PTR(config);

@@ -92,7 +92,7 @@ int secret_from_base64(const char *text, size_t len, char **ret, struct error *e
         if (len / 4 * 3 > SECRET_PEM_MAX_BYTES)
                 return error_set(err, EINVAL, "longer than %d bytes", SECRET_PEM_MAX_BYTES);
 
-        _cleanup_(secret_freep) char *out = xmalloc(len / 4 * 3 + 4);
+        _cleanup_(secret_freep) char *out = xcalloc(len / 4 * 3 + 4, 1);
         size_t out_len = 0, digits = 0, padding = 0;
         unsigned bits = 0;
         for (size_t i = 0; i < len; i++) {

@@ -37,7 +37,7 @@ _must_check_ int secret_from_base64(const char *text, size_t len, char **ret, st
 /** secret_to_base64() - the way back, on one line; owned by the caller */
 char *secret_to_base64(const char *text, size_t len);
 
-/** secret_free() - overwrite and release */
+/** secret_free() - overwrite and release; @secret is NULL or NUL-terminated */
 void secret_free(char *secret);
 DEFINE_FREEP(char, secret_free);
 

@@ -1,0 +1,323 @@
+/* Who we are: service account, kubeconfig files, credential plugins, rotated files. */
+#include "cmocka_wrap.h"
+
+#include <errno.h>
+
+#include "base/clock.h"
+#include "credential_files.h"
+#include "kube/kube_config.h"
+#include "kube/secret.h"
+
+static struct kube_config *load(const struct kube_config_options *options) {
+        struct kube_config *config = NULL;
+        struct error err = ERROR_NULL;
+
+        if (kube_config_load(options, &config, &err) < 0)
+                fail_msg("%s", err.msg);
+        return config;
+}
+
+static struct kube_credentials credentials_at(struct kube_config *config, int64_t now_ms) {
+        struct kube_credentials credentials;
+        struct error err = ERROR_NULL;
+
+        if (kube_config_credentials(config, now_ms, now_ms, &credentials, &err) < 0)
+                fail_msg("%s", err.msg);
+        return credentials;
+}
+
+static void test_base64(void **state) {
+        static const struct {
+                const char *text;
+                bool ok;
+        } rows[] = {
+                {PEM_BASE64, true},
+                {" LS0tLS1CRUdJTiBY\n LS0tLS0KQUE9PQotLS0t\r\nLUVORCBYLS0tLS0K\n", true},
+                {"LS0tLS1CRUdJTiBY", true}, /* no whole PEM, but the TLS library will say so */
+                {"LS0tLS1CRUdJTiBYLQ==", true},
+                {"LS0tLS1CRUdJTiBYLQ=", false},
+                {"LS0tLS1CRUdJTiBYLQ", false},
+                {"LS0tLS1CRUdJTiBYLQ===", false},
+                {"LS0tLS1CRUdJTiBYL", false},
+                {"LS0tLS1CRUdJTiBYLQ==LS0t", false},
+                {"LS0tLS1CRUdJTiBY-_", false}, /* the URL alphabet is another one */
+                {"LS0t*LS1CRUdJTiBY", false},
+                {"aGVsbG8=", false},             /* "hello" */
+                {"LS0tLS1CRUdJTiBYAAAA", false}, /* NULs */
+                {"", false},
+                {"====", false},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                char *pem = NULL;
+                struct error err = ERROR_NULL;
+                int r = secret_from_base64(rows[i].text, strlen(rows[i].text), &pem, &err);
+                if ((r == 0) != rows[i].ok || (pem != NULL) != rows[i].ok)
+                        fail_msg("row %zu gave %d (%s)", i, r, err.msg);
+                if (pem && i < 2)
+                        assert_string_equal(pem, PEM);
+                secret_free(pem);
+        }
+        for (size_t len = 17; len < 21; len++) { /* every kind of padding */
+                static const char text[] = "-----BEGIN X-----abcdef";
+                char *encoded = secret_to_base64(text, len), *decoded = NULL;
+                assert_int_equal(secret_from_base64(encoded, strlen(encoded), &decoded, NULL), 0);
+                assert_int_equal(strlen(decoded), len);
+                assert_memory_equal(decoded, text, len);
+                free(encoded);
+                secret_free(decoded);
+        }
+}
+
+static void test_token_check(void **state) {
+        static const struct {
+                const char *text, *token; /* NULL: refused */
+        } rows[] = {
+                {"abc.DEF-_~+/=", "abc.DEF-_~+/="},
+                {" \r\n\tabc\n", "abc"},
+                {"", NULL},
+                {" \n", NULL},
+                {"abc\r\nX-Evil: 1", NULL}, /* a header of its own */
+                {"abc\ndef", NULL},
+                {"abc def", NULL},
+                {"abc\x7f", NULL},
+                {"abc\x01", NULL},
+                {"\xc3\xa9", NULL},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                char *text = xstrdup(rows[i].text);
+                struct error err = ERROR_NULL;
+                int r = secret_check(SECRET_TOKEN, text, strlen(text), &err);
+                if ((r == 0) != (rows[i].token != NULL))
+                        fail_msg("row %zu gave %d", i, r);
+                if (r == 0)
+                        assert_string_equal(text, rows[i].token);
+                else /* what it holds is not for the log */
+                        assert_null(strstr(err.msg, "abc"));
+                free(text);
+        }
+}
+
+static void test_in_cluster(void **state) {
+        struct kube_config_options options = {.service_account_directory = directory};
+
+        (void)state;
+        put_file("token", "tok\n");
+        put_file("ca.crt", PEM);
+        put_file("namespace", "kube-system");
+        assert_int_equal(setenv("KUBERNETES_SERVICE_HOST", "fd00::1", 1), 0);
+        assert_int_equal(setenv("KUBERNETES_SERVICE_PORT", "6443", 1), 0);
+        struct kube_config *config = load(&options);
+        assert_string_equal(kube_config_server(config), "https://[fd00::1]:6443");
+        assert_string_equal(kube_config_namespace(config), "kube-system");
+        struct kube_credentials credentials = credentials_at(config, 0);
+        assert_string_equal(credentials.bearer, "tok");
+        assert_string_equal(credentials.tls.ca_pem, PEM);
+        kube_config_free(config);
+
+        /* --master goes before; without the namespace file it is the default one */
+        put_file("namespace", "");
+        assert_int_equal(setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1", 1), 0);
+        options.master = "https://example:1/";
+        config = load(&options);
+        assert_string_equal(kube_config_server(config), "https://example:1");
+        assert_string_equal(kube_config_namespace(config), "default");
+        kube_config_free(config);
+        options.master = NULL;
+
+        struct error err = ERROR_NULL;
+        assert_int_equal(setenv("KUBERNETES_SERVICE_PORT", "0x10", 1), 0);
+        assert_int_equal(kube_config_load(&options, &config, &err), -EINVAL);
+        assert_int_equal(setenv("KUBERNETES_SERVICE_PORT", "443", 1), 0);
+        put_file("ca.crt", "no PEM");
+        assert_int_equal(kube_config_load(&options, &config, &err), -EINVAL);
+        assert_non_null(strstr(err.msg, "ca.crt"));
+
+        /* a pod without a token: the other ways are still open */
+        _cleanup_(freep) char *token = path_of("token");
+        assert_int_equal(unlink(token), 0);
+        assert_int_equal(kube_config_load(&options, &config, &err), -ENOENT);
+        assert_non_null(strstr(err.msg, "no service account token"));
+        _cleanup_(freep) char *kubeconfig = write_file("kc", "x: y\n");
+        assert_int_equal(setenv("KUBECONFIG", kubeconfig, 1), 0);
+        assert_int_equal(kube_config_load(&options, &config, &err), -EINVAL);
+        assert_non_null(strstr(err.msg, "no current-context"));
+}
+
+static void test_servers(void **state) {
+        static const struct {
+                const char *master;
+                bool ok;
+        } rows[] = {
+                {"https://h", true},          {"http://h:1/prefix//", true},
+                {"HTTPS://[::1]:1", true},    {"h:6443", false},
+                {"ftp://h", false},           {"https://", false},
+                {"https:///x", false},        {"https://:1", false},
+                {"https://u:p@h", false},     {"https://h?x", false},
+                {"https://h#x", false},       {"https://h h", false},
+                {"https://h\r\nX: y", false},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct kube_config *config = NULL;
+                struct error err = ERROR_NULL;
+                int r = kube_config_load(&(struct kube_config_options){.master = rows[i].master},
+                                         &config, &err);
+                if ((r == 0) != rows[i].ok)
+                        fail_msg("'%s' gave %d (%s)", rows[i].master, r, err.msg);
+                if (r == 0)
+                        assert_true(kube_config_server(
+                                            config)[strlen(kube_config_server(config)) - 1] != '/');
+                kube_config_free(config);
+        }
+}
+
+/* Over plain http credentials reach the loopback and nobody else. */
+static void test_plain_http(void **state) {
+        static const struct {
+                const char *master;
+                bool is_sent;
+        } rows[] = {
+                {"https://10.0.0.1", true},       {"http://127.0.0.1:8001", true},
+                {"http://127.9.9.9", true},       {"http://[::1]:1/x", true},
+                {"http://localhost:1", true},     {"http://10.0.0.1", false},
+                {"http://localhost.evil", false}, {"http://127.0.0.1.evil:1", false},
+                {"http://[fd00::1]", false},      {"http://1270.0.0.1", false},
+        };
+        _cleanup_(freep) char *text = document(SERVER, "token: t");
+        _cleanup_(freep) char *path = write_file("config", text);
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct kube_config *config = load(&(struct kube_config_options){
+                        .kubeconfig = path, .master = rows[i].master});
+                struct kube_credentials credentials = credentials_at(config, 0);
+                if ((credentials.bearer != NULL) != rows[i].is_sent)
+                        fail_msg("%s", rows[i].master);
+                kube_config_free(config);
+        }
+}
+
+static void test_rotation(void **state) {
+        _cleanup_(freep) char *text = document(SERVER ", certificate-authority: ca",
+                                               "tokenFile: token, client-certificate: ca, "
+                                               "client-key: ca");
+        _cleanup_(freep) char *path = write_file("config", text);
+        _cleanup_(freep) char *token = write_file("token", "one\n");
+        struct kube_config *config = NULL;
+        struct error err = ERROR_NULL;
+        struct kube_credentials credentials;
+
+        (void)state;
+        assert_int_equal(
+                kube_config_load(&(struct kube_config_options){.kubeconfig = path}, &config, &err),
+                -ENOENT); /* no CA file */
+        put_file("ca", PEM);
+        config = load(&(struct kube_config_options){.kubeconfig = path});
+        assert_string_equal(credentials_at(config, 1000).bearer, "one");
+        put_file("token", "two");
+        put_file("ca", "x" PEM);
+        assert_string_equal(credentials_at(config, 1000 + SECRET_REREAD_MS - 1).bearer, "one");
+        credentials = credentials_at(config, 1000 + SECRET_REREAD_MS);
+        assert_string_equal(credentials.bearer, "two");
+        assert_string_equal(credentials.tls.ca_pem, "x" PEM);
+        assert_string_equal(credentials.tls.cert_pem, "x" PEM);
+        assert_string_equal(credentials.tls.key_pem, "x" PEM);
+
+        /* a 401 makes it look at once */
+        put_file("token", "three");
+        assert_string_equal(credentials_at(config, 61001).bearer, "two");
+        kube_config_unauthorized(config);
+        assert_string_equal(credentials_at(config, 61002).bearer, "three");
+
+        /* gone, empty or evil: the old one is kept, and tried again soon */
+        assert_int_equal(unlink(token), 0);
+        assert_string_equal(credentials_at(config, 200000).bearer, "three");
+        put_file("token", "a\r\nb");
+        assert_string_equal(credentials_at(config, 200000 + SECRET_RETRY_MS).bearer, "three");
+        put_file("token", "four");
+        assert_string_equal(credentials_at(config, 200000 + SECRET_RETRY_MS).bearer, "three");
+        assert_string_equal(credentials_at(config, 200000 + 2 * SECRET_RETRY_MS).bearer, "four");
+        kube_config_free(config);
+}
+
+/* Run when there is none, when it has expired and after a 401; a failure is not repeated at once.
+ */
+static void test_exec_renewal(void **state) {
+        _cleanup_(freep) char *text = document(
+                SERVER, "exec: {apiVersion: client.authentication.k8s.io/v1, command: ./plugin}");
+        _cleanup_(freep) char *path = write_file("config", text);
+        struct kube_credentials credentials;
+        struct error err = ERROR_NULL;
+
+        (void)state;
+        put_script("plugin", "#!/bin/sh\nexit 1\n");
+        struct kube_config *config = load(&(struct kube_config_options){.kubeconfig = path});
+        assert_int_equal(kube_config_credentials(config, 0, 0, &credentials, &err), -EPROTO);
+        put_script("plugin",
+                   "#!/bin/sh\nprintf '%s' '" CREDENTIAL("\"token\":\"t1\",\"expirationTimestamp\":"
+                                                         "\"1970-01-01T00:01:40Z\"") "'\n");
+        assert_int_equal(kube_config_credentials(config, 1000, 1000, &credentials, &err), -EPROTO);
+        assert_non_null(strstr(err.msg, "exit status 1"));
+        assert_string_equal(credentials_at(config, 50000).bearer, "t1");
+
+        put_script("plugin", "#!/bin/sh\nprintf '%s' '" CREDENTIAL("\"token\":\"t2\"") "'\n");
+        assert_string_equal(credentials_at(config, 99999).bearer, "t1");
+        assert_string_equal(credentials_at(config, 100000).bearer, "t2");
+
+        put_script("plugin", "#!/bin/sh\nprintf '%s' '" CREDENTIAL(
+                                     "\"clientCertificateData\":\"" PEM_JSON
+                                     "\",\"clientKeyData\":\"" PEM_JSON "\"") "'\n");
+        assert_string_equal(credentials_at(config, 500000).bearer, "t2");
+        kube_config_unauthorized(config);
+        credentials = credentials_at(config, 500000);
+        assert_null(credentials.bearer);
+        assert_non_null(credentials.tls.cert_pem);
+        assert_non_null(credentials.tls.key_pem);
+
+        /* the old one is kept while the plugin fails */
+        put_script("plugin", "#!/bin/sh\nexit 1\n");
+        kube_config_unauthorized(config);
+        assert_non_null(credentials_at(config, 600000).tls.cert_pem);
+        kube_config_free(config);
+}
+
+static void test_nothing_found(void **state) {
+        struct kube_config *config = NULL;
+        struct error err = ERROR_NULL;
+        struct kube_config_options options = {.service_account_directory = directory};
+
+        (void)state;
+        assert_int_equal(kube_config_load(&options, &config, &err), -ENOENT);
+        assert_non_null(strstr(err.msg, "--kubeconfig"));
+        assert_null(config);
+
+        /* ~/.kube/config is the last resort */
+        _cleanup_(freep) char *kube = path_of(".kube");
+        _cleanup_(freep) char *text = document(SERVER, "token: home");
+        assert_int_equal(mkdir(kube, 0700), 0);
+        put_file(".kube/config", text);
+        assert_int_equal(setenv("HOME", directory, 1), 0);
+        config = load(&options);
+        assert_string_equal(credentials_at(config, 0).bearer, "home");
+        kube_config_free(config);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_base64),
+                cmocka_unit_test(test_token_check),
+                cmocka_unit_test_setup_teardown(test_in_cluster, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(test_servers, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(test_plain_http, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(test_rotation, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(test_exec_renewal, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(test_nothing_found, set_up, tear_down),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

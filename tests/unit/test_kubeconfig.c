@@ -1,0 +1,180 @@
+/* The kubeconfig format: what is read, merged, chosen and refused. */
+#include "cmocka_wrap.h"
+
+#include <errno.h>
+
+#include "credential_files.h"
+#include "kube/kubeconfig.h"
+
+#define EXEC(rest) "exec: {apiVersion: client.authentication.k8s.io/v1, command: x" rest "}"
+
+static void test_kubeconfig_errors(void **state) {
+        static const struct {
+                const char *cluster, *user;
+                const char *problem; /* NULL: fine */
+        } rows[] = {
+                {SERVER, "token: t", NULL},
+                {SERVER, "", NULL},
+                {SERVER ", extensions: [{name: x}], disable-compression: true", "token: t", NULL},
+                {SERVER ", proxy-url: ''", "as: null, as-groups: []", "as-groups"},
+                {SERVER ", proxy-url: 'http://p'", "", "line 7: cluster k: proxy-url"},
+                {SERVER ", certificate-authority-data: '*'", "", "certificate-authority-data"},
+                {SERVER ", certificate-authority-data: aGVsbG8=", "", "PEM"},
+                {SERVER ", certificate-authority-data: " PEM_BASE64, "", NULL},
+                {SERVER ", insecure-skip-tls-verify: true, certificate-authority: x", "",
+                 "contradicts"},
+                {SERVER, "auth-provider: {name: gcp}", "line 10: user u: auth-provider"},
+                {SERVER, "as: root", "as: impersonation"},
+                {SERVER, "as-groups: [x]", "impersonation"},
+                {SERVER, "token: \"a\\r\\nX: y\"", "user u: token"},
+                {SERVER, "token: t, username: x", "one of them"},
+                {SERVER, "tokenFile: t, password: x", "one of them"},
+                {SERVER, "username: 'a:b', password: x", "colon"},
+                {SERVER, "username: a, password: \"x\\ny\"", "control character"},
+                {SERVER, "client-certificate: x", "go together"},
+                {SERVER, "client-key-data: " PEM_BASE64, "go together"},
+                {SERVER, "client-certificate: x, client-key-data: " PEM_BASE64, NULL},
+                {SERVER, EXEC(""), NULL},
+                {SERVER, EXEC(", env: [{name: A, value: b}], args: [1, two]"), NULL},
+                {SERVER, EXEC(", env: [{value: b}]"), "env"},
+                {SERVER, EXEC(", env: [{name: 'A=B', value: b}]"), "env"},
+                {SERVER, EXEC(", env: {A: b}"), "env: not a list"},
+                {SERVER, EXEC(", args: [[x]]"), "args"},
+                {SERVER, EXEC(", interactiveMode: Always"), "terminal"},
+                {SERVER, EXEC(", interactiveMode: IfAvailable"), NULL},
+                {SERVER, "exec: {command: x}", "apiVersion"},
+                {SERVER, "exec: {apiVersion: client.authentication.k8s.io/v1}", "command"},
+                {SERVER, "exec: {apiVersion: client.authentication.k8s.io/v1alpha1, command: x}",
+                 "apiVersion"},
+                {SERVER, "exec: x", "not a mapping"},
+                {SERVER, "exec: x, token: t", NULL}, /* static credentials come first */
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(freep) char *text = document(rows[i].cluster, rows[i].user);
+                _cleanup_(kubeconfig_done) struct kubeconfig config = {0};
+                struct error err = ERROR_NULL;
+                int r = kubeconfig_parse(text, strlen(text), "/d/file", NULL, &config, &err);
+                if ((r == 0) != (rows[i].problem == NULL))
+                        fail_msg("row %zu gave %d (%s)", i, r, err.msg);
+                if (r < 0 && (!strstr(err.msg, rows[i].problem) || !strstr(err.msg, "/d/file")))
+                        fail_msg("row %zu: '%s' does not say '%s'", i, err.msg, rows[i].problem);
+        }
+}
+
+static void test_kubeconfig_shapes(void **state) {
+        static const struct {
+                const char *text, *problem;
+        } rows[] = {
+                {"", ""},
+                {"[]", "no mapping"},
+                {"x", "no mapping"},
+                {"{}", "no current-context"},
+                {"current-context: ''", "no current-context"},
+                {"current-context: c", "no context is named 'c'"},
+                {"{current-context: c, contexts: {}}", "not a list"},
+                {"{current-context: c, contexts: [1, {}, {name: c}]}", "cluster: missing"},
+                {"{current-context: c, contexts: [{name: c, context: 7}]}", "not a mapping"},
+                {"{current-context: c, contexts: [{name: c, context: {cluster: k}}]}",
+                 "no cluster is named 'k'"},
+                {"{current-context: c, contexts: [{name: c, context: {cluster: k, user: u}}], "
+                 "clusters: [{name: k, cluster: null}]}",
+                 "no user is named 'u'"},
+                {"{current-context: c, contexts: [{name: c, context: {cluster: k}}], "
+                 "clusters: [{name: k, cluster: [server]}]}",
+                 "not a mapping"},
+                {"a: &x 1\nb: *x\n", ""},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(kubeconfig_done) struct kubeconfig config = {0};
+                struct error err = ERROR_NULL;
+                int r = kubeconfig_parse(rows[i].text, strlen(rows[i].text), "f", NULL, &config,
+                                         &err);
+                if (r >= 0 || !strstr(err.msg, rows[i].problem))
+                        fail_msg("row %zu gave %d (%s)", i, r, err.msg);
+        }
+}
+
+static void test_kubeconfig_fields(void **state) {
+        _cleanup_(kubeconfig_done) struct kubeconfig config = {0};
+        _cleanup_(freep) char *text = document(
+                SERVER ", tls-server-name: s, certificate-authority: ca/x.crt",
+                "client-certificate: /abs/c, client-key: k, token: t, tokenFile: tf");
+        struct error err = ERROR_NULL;
+
+        (void)state;
+        if (kubeconfig_parse(text, strlen(text), "/etc/k/config", NULL, &config, &err) < 0)
+                fail_msg("%s", err.msg);
+        assert_string_equal(config.server, "https://h:6443");
+        assert_string_equal(config.name_space, "n");
+        assert_string_equal(config.tls_server_name, "s");
+        assert_string_equal(config.ca_file, "/etc/k/ca/x.crt");
+        assert_string_equal(config.cert_file, "/abs/c");
+        assert_string_equal(config.key_file, "/etc/k/k");
+        assert_string_equal(config.token_file, "/etc/k/tf");
+        assert_null(config.token); /* the file beats it */
+        kubeconfig_done(&config);
+
+        free(text);
+        text = document(SERVER
+                        ", certificate-authority: x, certificate-authority-data: " PEM_BASE64,
+                        "username: me, password: 'p:w'");
+        assert_int_equal(kubeconfig_parse(text, strlen(text), "config", "c", &config, &err), 0);
+        assert_string_equal(config.ca_pem, PEM);
+        assert_null(config.ca_file);
+        assert_string_equal(config.basic_auth, "me:p:w");
+        kubeconfig_done(&config);
+
+        free(text);
+        text = document(SERVER, EXEC(", args: [a, 1], env: [{name: N, value: v}], installHint: h, "
+                                     "provideClusterInfo: true"));
+        assert_int_equal(kubeconfig_parse(text, strlen(text), "/config", "c", &config, &err), 0);
+        assert_string_equal(config.exec->command, "x"); /* no slash: of the PATH */
+        assert_string_equal(config.exec->arguments[1], "1");
+        assert_null(config.exec->arguments[2]);
+        assert_string_equal(config.exec->environment[0], "N=v");
+        assert_string_equal(config.exec->cluster_json, "{\"server\":\"https://h:6443\"}");
+}
+
+/* As kubectl: of every name the first file's, and its own directory for relative paths. */
+static void test_merge(void **state) {
+        _cleanup_(kubeconfig_done) struct kubeconfig config = {0};
+        struct error err = ERROR_NULL;
+        _cleanup_(freep) char *sub = path_of("sub");
+
+        (void)state;
+        assert_int_equal(mkdir(sub, 0700), 0);
+        put_file("a", "contexts: [{name: c, context: {cluster: k, user: u}}]\n"
+                      "clusters: [{name: k, cluster: {server: 'https://first'}}]\n");
+        put_file("sub/b", "current-context: c\n"
+                          "contexts: [{name: c, context: {cluster: other, user: other}}]\n"
+                          "clusters: [{name: k, cluster: {server: 'https://second'}}]\n"
+                          "users: [{name: u, user: {tokenFile: t}}]\n");
+        _cleanup_(freep) char *paths = xasprintf("%s/a::%s/missing:%s/sub/b:", directory, directory,
+                                                 directory);
+        if (kubeconfig_load(paths, false, NULL, &config, &err) < 0)
+                fail_msg("%s", err.msg);
+        assert_string_equal(config.server, "https://first");
+        _cleanup_(freep) char *token_file = path_of("sub/t");
+        assert_string_equal(config.token_file, token_file);
+        kubeconfig_done(&config);
+
+        _cleanup_(freep) char *missing = path_of("missing");
+        assert_int_equal(kubeconfig_load(missing, false, NULL, &config, &err), -ENOENT);
+        assert_int_equal(kubeconfig_load(missing, true, NULL, &config, &err), -ENOENT);
+        assert_int_equal(kubeconfig_load(directory, true, NULL, &config, &err) < 0, 1);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_kubeconfig_errors),
+                cmocka_unit_test(test_kubeconfig_shapes),
+                cmocka_unit_test(test_kubeconfig_fields),
+                cmocka_unit_test_setup_teardown(test_merge, set_up, tear_down),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
