@@ -15,7 +15,7 @@ static int64_t saturating_sub(int64_t a, int64_t b) {
 }
 
 static int64_t *ring_at(const struct binding_ring *ring, uint32_t index) {
-        return &ring->at_unix_ms[(ring->first + index) % ring->cap];
+        return &ring->at_unix_ms[(ring->first + index) & (ring->cap - 1)];
 }
 
 /* The number of bindings at or before @at_unix_ms, which is the index of the first one behind. */
@@ -35,7 +35,7 @@ static uint32_t ring_upper_bound(const struct binding_ring *ring, int64_t at_uni
 static void ring_drop_oldest(struct binding_ring *ring, uint32_t count) {
         if (count == 0)
                 return;
-        ring->first = (ring->first + count) % ring->cap;
+        ring->first = (ring->first + count) & (ring->cap - 1);
         ring->len -= count;
 }
 

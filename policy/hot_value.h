@@ -18,7 +18,8 @@ enum { HOT_VALUE_MAX_BINDINGS = 4096 };
 /* The bindings of one node; starts as all zero, released with binding_ring_done(). */
 struct binding_ring {
         int64_t *at_unix_ms; /* ascending, circular */
-        uint32_t first, len, cap;
+        uint32_t first, len;
+        uint32_t cap; /* 0 or a power of two */
 };
 
 void binding_ring_done(struct binding_ring *ring);

@@ -1,5 +1,6 @@
 #include "base/error.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,9 +13,10 @@ static void replace_control(char *text) {
                         *text = '?';
 }
 
-int error_set(struct error *err, int code, const char *fmt, ...) {
+int error_set_text(struct error *err, int code, const char *fmt, ...) {
         int negative = code > 0 ? -code : code;
 
+        assert(code != 0);
         if (!err)
                 return negative;
         va_list args;
@@ -26,7 +28,7 @@ int error_set(struct error *err, int code, const char *fmt, ...) {
         return negative;
 }
 
-int error_wrap(struct error *err, const char *fmt, ...) {
+int error_wrap_text(struct error *err, const char *fmt, ...) {
         if (!err)
                 return -EINVAL;
 

@@ -20,13 +20,22 @@ struct error {
 /**
  * error_set() - describe a failure
  * @err:  may be NULL, when the caller wants the code alone
- * @code: errno, either sign
+ * @code: errno, either sign; not 0
  * Return: the code as a negative errno, for `return error_set(err, EINVAL, ...)`
  */
-int error_set(struct error *err, int code, const char *fmt, ...) _printf_(3, 4);
+#define error_set(err, code, ...) error_is_negative(error_set_text((err), (code), __VA_ARGS__))
+int error_set_text(struct error *err, int code, const char *fmt, ...) _printf_(3, 4);
 
 /**
  * error_wrap() - put "context: " in front of what @err says already
  * Return: err->code (or -EINVAL when @err is NULL or unset)
  */
-int error_wrap(struct error *err, const char *fmt, ...) _printf_(2, 3);
+#define error_wrap(err, ...) error_is_negative(error_wrap_text((err), __VA_ARGS__))
+int error_wrap_text(struct error *err, const char *fmt, ...) _printf_(2, 3);
+
+/* Lets compilers and analysers know that outputs are set where no error was returned. */
+static inline int error_is_negative(int code) {
+        if (code >= 0)
+                __builtin_unreachable();
+        return code;
+}
