@@ -93,8 +93,6 @@ static void on_node(void *userdata, enum reflector_event event, const json_t *ob
 static void on_nodes_synced(void *userdata, size_t count) {
         struct feed *feed = userdata;
 
-        if (!feed->is_synced)
-                log_info(MSG("node table filled"), INT("nodes", count));
         feed->is_synced = true;
         health_pass(feed->nodes_check, "%zu nodes", count);
         touched(feed);

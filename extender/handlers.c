@@ -32,7 +32,7 @@ struct job {
 };
 
 struct verb_metrics {
-        struct metric *ok, *refused, *failed, *duration;
+        struct metric *ok, *refused, *too_large, *failed, *duration;
 };
 
 struct handlers {
@@ -57,6 +57,7 @@ static void register_metrics(struct handlers *handlers, struct metrics *metrics)
                 handlers->verbs[verb] = (struct verb_metrics){
                         .ok = request_counter(metrics, verb_names[verb], "200"),
                         .refused = request_counter(metrics, verb_names[verb], "400"),
+                        .too_large = request_counter(metrics, verb_names[verb], "413"),
                         .failed = request_counter(metrics, verb_names[verb], "500"),
                         .duration = metrics_histogram(
                                 metrics, "plimsoll_extender_request_duration_seconds",
@@ -220,7 +221,7 @@ static void answer_verb(struct handlers *handlers, enum verb verb, struct http_e
         int r = request_parse(&job->request, exchange->body, exchange->body_bytes, &err);
         if (r < 0) {
                 exchange->status = r == -E2BIG ? 413 : 400;
-                metric_inc(metrics->refused);
+                metric_inc(r == -E2BIG ? metrics->too_large : metrics->refused);
                 log_refusal(handlers, exchange, &err);
                 return;
         }

@@ -1,0 +1,279 @@
+/*
+ * What a request costs inside the extender: reading it by skimming against jansson, and the whole
+ * way from body to reply, for 5,000 and 500 names and for 500 whole Node objects.
+ *
+ *     bench_extender                 measure
+ *     bench_extender --write DIR     write the request bodies there, for a peer to be sent the same
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/timestamp.h"
+#include "codec/json.h"
+#include "extender/judge.h"
+#include "extender/reply.h"
+#include "extender/request.h"
+
+enum { NODES = 5000, ROUNDS = 15, ROUND_NS = 20000000, BODY_MAX_BYTES = 64 << 20 };
+
+static uint64_t random_next(void) {
+        static uint64_t state = 88172645463325252;
+
+        state ^= state << 13;
+        state ^= state >> 7;
+        return state ^= state << 17;
+}
+
+/* ---- Requests of about the size that real ones have. */
+
+static void put_pod(struct buf *out) {
+        (void)buf_puts(out, "{\"metadata\":{\"name\":\"web-7d9c5b-x2x7k\",\"namespace\":\"shop\","
+                            "\"uid\":\"6f0c7b0e-3a5d-4b1c-9d53-0a4f1f5f0b11\",\"labels\":{\"app\":"
+                            "\"web\"},\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":"
+                            "\"ReplicaSet\",\"name\":\"web-7d9c5b\",\"controller\":true}]},"
+                            "\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"nginx\","
+                            "\"env\":[");
+        for (int i = 0; i < 60; i++)
+                (void)buf_printf(out, "%s{\"name\":\"SETTING_%d\",\"value\":\"%016llx-%016llx\"}",
+                                 i ? "," : "", i, (unsigned long long)random_next(),
+                                 (unsigned long long)random_next());
+        (void)buf_puts(out, "]}],\"restartPolicy\":\"Always\",\"schedulerName\":"
+                            "\"default-scheduler\"},\"status\":{\"phase\":\"Pending\"}}");
+}
+
+static void put_node(struct buf *out, const char *name) {
+        (void)buf_printf(out,
+                         "{\"metadata\":{\"name\":\"%s\",\"uid\":\"%016llx\",\"labels\":{"
+                         "\"kubernetes.io/hostname\":\"%s\",\"kubernetes.io/os\":\"linux\"},"
+                         "\"annotations\":{\"cpu_usage_avg_5m\":\"0.34210,2026-07-23T11:25:54Z\","
+                         "\"csi.volume.kubernetes.io/nodeid\":\"{\\\"ebs.csi.aws.com\\\":\\\"i-%llx"
+                         "\\\"}\"}},\"spec\":{\"podCIDR\":\"10.244.1.0/24\",\"providerID\":"
+                         "\"aws:///eu-1a/i-%llx\"},\"status\":{\"capacity\":{\"cpu\":\"16\","
+                         "\"memory\":\"65843020Ki\",\"pods\":\"110\"},\"conditions\":[",
+                         name, (unsigned long long)random_next(), name,
+                         (unsigned long long)random_next(), (unsigned long long)random_next());
+        for (int i = 0; i < 5; i++)
+                (void)buf_printf(out,
+                                 "%s{\"type\":\"Condition%d\",\"status\":\"False\","
+                                 "\"lastHeartbeatTime\":\"2026-07-23T11:25:54Z\",\"reason\":"
+                                 "\"KubeletHasSufficientMemory\",\"message\":\"kubelet has "
+                                 "sufficient memory available\"}",
+                                 i ? "," : "", i);
+        (void)buf_puts(out, "],\"images\":[");
+        for (int i = 0, n = 12 + (int)(random_next() % 16); i < n; i++)
+                (void)buf_printf(out,
+                                 "%s{\"names\":[\"registry.example.com/team/app-%d@sha256:%016llx"
+                                 "%016llx%016llx%016llx\",\"registry.example.com/team/app-%d:v1.%d"
+                                 "\"],\"sizeBytes\":%llu}",
+                                 i ? "," : "", i, (unsigned long long)random_next(),
+                                 (unsigned long long)random_next(),
+                                 (unsigned long long)random_next(),
+                                 (unsigned long long)random_next(), i, i,
+                                 (unsigned long long)random_next() >> 34);
+        (void)buf_puts(out, "],\"nodeInfo\":{\"architecture\":\"amd64\",\"kernelVersion\":"
+                            "\"6.1.0-18-amd64\",\"kubeletVersion\":\"v1.30.2\"}}}");
+}
+
+static void node_name(size_t i, char name[static 64]) {
+        (void)snprintf(name, 64, "ip-10-%zu-%zu-%zu.eu-central-1.compute", i / 250 % 250, i % 250,
+                       i % 7);
+}
+
+static void put_request(struct buf *out, const size_t *order, size_t count, bool has_nodes) {
+        char name[64];
+
+        (void)buf_puts(out, "{\"Pod\":");
+        put_pod(out);
+        (void)buf_puts(out, has_nodes ? ",\"Nodes\":{\"metadata\":{},\"items\":["
+                                      : ",\"Nodes\":null,\"NodeNames\":[");
+        for (size_t i = 0; i < count; i++) {
+                node_name(order[i], name);
+                (void)buf_puts(out, i ? "," : "");
+                if (has_nodes)
+                        put_node(out, name);
+                else
+                        (void)buf_printf(out, "\"%s\"", name);
+        }
+        (void)buf_puts(out, has_nodes ? "]},\"NodeNames\":null}" : "]}");
+}
+
+/* ---- The table: random loads, one node in twenty above a limit. */
+
+static struct node_table *make_table(int64_t now_unix_ms) {
+        struct node_table *table = node_table_new(
+                &(struct node_table_options){.annotation_prefix = ""}, policy_default(),
+                now_unix_ms);
+        const struct policy *policy = node_table_policy(table);
+        char name[64], stamp[TIMESTAMP_MAX], value[64];
+
+        timestamp_format_s(now_unix_ms, stamp, sizeof(stamp));
+        for (size_t i = 0; i < NODES; i++) {
+                json_auto_t *annotations = json_object();
+                bool is_full = random_next() % 20 == 0;
+                for (size_t m = 0; m < policy->metric_count; m++) {
+                        double usage = is_full ? 0.9 : (double)(random_next() % 6000) / 10000;
+                        (void)snprintf(value, sizeof(value), "%.5f,%s", usage, stamp);
+                        (void)json_object_set_new(annotations, policy->metrics[m].name,
+                                                  json_string(value));
+                }
+                node_name(i, name);
+                node_table_put(table, name, annotations, now_unix_ms);
+        }
+        node_table_publish(table, now_unix_ms);
+        return table;
+}
+
+/* ---- What is measured; each returns something of its work. */
+
+static struct request request;
+static struct judge judge;
+static struct reply reply;
+static const struct node_snapshot *snapshot;
+static int64_t now_unix_ms;
+
+static size_t quotes(const char *body, size_t len) {
+        size_t count = 0;
+
+        for (const char *end = body + len; (body = memchr(body, '"', (size_t)(end - body))); body++)
+                count++;
+        return count;
+}
+
+static size_t parse_jansson(const char *body, size_t len) {
+        json_auto_t *root = json_loadb(body, len, 0, NULL);
+
+        return json_object_size(root);
+}
+
+static size_t parse_skim(const char *body, size_t len) {
+        request_reset(&request);
+        return request_skim(&request, body, len) ? request.count : 0;
+}
+
+static size_t filter(const char *body, size_t len) {
+        request_reset(&request);
+        if (request_parse(&request, body, len, NULL) < 0)
+                return 0;
+        judge_filter(&judge, snapshot, &request, now_unix_ms);
+        return reply_filter(&reply, &judge, snapshot, &request) ? reply.bytes : 0;
+}
+
+static size_t prioritize_as(const char *body, size_t len, bool is_compact) {
+        request_reset(&request);
+        if (request_parse(&request, body, len, NULL) < 0)
+                return 0;
+        judge_score(&judge, snapshot, &request, now_unix_ms);
+        return reply_prioritize(&reply, &judge, snapshot, &request, is_compact) ? reply.bytes : 0;
+}
+
+static size_t prioritize_full(const char *body, size_t len) {
+        return prioritize_as(body, len, false);
+}
+
+static size_t prioritize_compact(const char *body, size_t len) {
+        return prioritize_as(body, len, true);
+}
+
+static const struct {
+        const char *name;
+        size_t (*run)(const char *body, size_t len);
+} kinds[] = {
+        {"quotes alone (limit)", quotes},
+        {"parse: jansson", parse_jansson},
+        {"parse: skim", parse_skim},
+        {"filter, body to reply", filter},
+        {"prioritize, every node", prioritize_full},
+        {"prioritize, compact", prioritize_compact},
+};
+
+enum { KIND_JANSSON = 1 };
+
+static int compare_times(const void *a, const void *b) {
+        double x = *(const double *)a, y = *(const double *)b;
+        return x < y ? -1 : x > y;
+}
+
+static double time_once(size_t kind, const struct buf *body, size_t repetitions) {
+        static volatile size_t sink;
+        int64_t begin_ns = clock_mono_ns();
+
+        for (size_t i = 0; i < repetitions; i++)
+                sink = sink + kinds[kind].run(body->data, body->len);
+        return (double)(clock_mono_ns() - begin_ns) / 1e3 / (double)repetitions;
+}
+
+static void measure(const char *name, const struct buf *body, size_t count) {
+        double us[ARRAY_LEN(kinds)][ROUNDS];
+
+        for (size_t round = 0; round < ROUNDS; round++)
+                for (size_t k = 0; k < ARRAY_LEN(kinds); k++) {
+                        double once = time_once(k, body, 1);
+                        us[k][round] = time_once(k, body, 1 + (size_t)(ROUND_NS / 1e3 / once / 4));
+                }
+        for (size_t k = 0; k < ARRAY_LEN(kinds); k++)
+                qsort(us[k], ROUNDS, sizeof(us[k][0]), compare_times);
+        (void)printf("%s, %.1f kB, median of %d\n", name, (double)body->len / 1e3, ROUNDS);
+        for (size_t k = 0; k < ARRAY_LEN(kinds); k++) {
+                double median = us[k][ROUNDS / 2];
+                (void)printf("  %-24s %9.1f us %8.0f MB/s %8.1f ns/node  %7.1f times as fast as "
+                             "jansson's parse\n",
+                             kinds[k].name, median, (double)body->len / median,
+                             median * 1e3 / (double)count, us[KIND_JANSSON][ROUNDS / 2] / median);
+        }
+}
+
+static void write_body(const char *directory, const char *name, const struct buf *body) {
+        _cleanup_(freep) char *path = xasprintf("%s/%s", directory, name);
+        FILE *file = fopen(path, "we");
+
+        if (!file || fwrite(body->data, 1, body->len, file) != body->len || fclose(file) != 0) {
+                perror(path);
+                exit(1);
+        }
+}
+
+int main(int argc, char **argv) {
+        static size_t order[NODES], shuffled[NODES];
+        static const struct {
+                const char *name;
+                const size_t *order;
+                size_t count;
+                bool has_nodes;
+        } shapes[] = {
+                {"names-5000", order, NODES, false},
+                {"names-5000-shuffled", shuffled, NODES, false},
+                {"names-500", order, 500, false},
+                {"nodes-500", order, 500, true},
+        };
+
+        for (size_t i = 0; i < NODES; i++)
+                order[i] = shuffled[i] = i;
+        now_unix_ms = clock_wall_unix_ms();
+        struct node_table *table = make_table(now_unix_ms);
+        snapshot = node_table_acquire(table);
+        reply_init(&reply);
+        for (size_t i = 0; i < ARRAY_LEN(shapes); i++) {
+                struct buf body = BUF_INIT(BODY_MAX_BYTES);
+                for (size_t k = NODES; k > 1; k--) {
+                        size_t other = random_next() % k, keep = shuffled[k - 1];
+                        shuffled[k - 1] = shuffled[other];
+                        shuffled[other] = keep;
+                }
+                put_request(&body, shapes[i].order, shapes[i].count, shapes[i].has_nodes);
+                if (argc == 3 && strcmp(argv[1], "--write") == 0)
+                        write_body(argv[2], shapes[i].name, &body);
+                else
+                        measure(shapes[i].name, &body, shapes[i].count);
+                buf_done(&body);
+        }
+        node_snapshot_release(snapshot);
+        node_table_free(table);
+        request_done(&request);
+        judge_done(&judge);
+        reply_done(&reply);
+        return 0;
+}
