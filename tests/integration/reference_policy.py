@@ -1,0 +1,432 @@
+#!/usr/bin/python3
+"""The decisions once more, in another language, to hold the programs against.
+
+Filter, score and hot value as the policy's description has them (README.md), written from that and
+not from policy/*.c. test_reference_policy.py shows on crane's own answers that this is right.
+
+    reference_policy.py generate --seed 7 --nodes 50 DIRECTORY     policy.yaml, nodes.json, now
+    reference_policy.py compare --triples 100000 build/extender/plimsoll-extender
+
+`compare` runs `PROGRAM explain` on random policies, nodes with annotations that are broken in every
+way that comes to mind, and clocks, and prints every node on which the two disagree.
+"""
+
+import argparse
+import dataclasses
+import json
+import math
+import pathlib
+import random
+import re
+import subprocess
+import sys
+import tempfile
+from datetime import datetime, timedelta, timezone
+
+API_VERSION = "scheduler.policy.crane.io/v1alpha1"
+KIND = "DynamicSchedulerPolicy"
+HOT_VALUE = "node_hot_value"
+GRACE_MS = 5 * 60 * 1000
+
+# -- the rules ------------------------------------------------------------------------------------
+
+NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+TIMESTAMP = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]+))?Z")
+DURATION_PART = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|ms|s|m|h)")
+UNIT_MS = {"ns": 1e-6, "us": 1e-3, "ms": 1, "s": 1000, "m": 60000, "h": 3600000}
+
+
+def timestamp_ms(text):
+    """Milliseconds since the epoch, or None. Finer digits are dropped."""
+    match = TIMESTAMP.fullmatch(text)
+    if not match:
+        return None
+    try:
+        at = datetime.strptime(match[1], "%Y-%m-%dT%H:%M:%S").replace(tzinfo=timezone.utc)
+    except ValueError:
+        return None
+    if match[1].endswith("60") or at.second > 59:  # strptime knows leap seconds
+        return None
+    return round(at.timestamp()) * 1000 + int(((match[2] or "") + "000")[:3])
+
+
+def duration_ms(text):
+    """A Go duration, which the policies here always have right."""
+    if text == "0":
+        return 0
+    parts = DURATION_PART.findall(text)
+    assert "".join(number + unit for number, unit in parts) == text, text
+    return round(sum(float(number) * UNIT_MS[unit] for number, unit in parts))
+
+
+def usable(text, period_ms, now_ms):
+    """The number in an annotation, or None when it may not be used."""
+    if text is None or text.count(",") != 1:
+        return None
+    number, stamp = text.split(",")
+    if not NUMBER.fullmatch(number):
+        return None
+    value = float(number)
+    if not math.isfinite(value) or value < 0:
+        return None
+    at_ms = timestamp_ms(stamp)
+    if at_ms is None or now_ms >= at_ms + period_ms + GRACE_MS:
+        return None
+    return value
+
+
+def limit_ratio(entry):
+    limit = entry["maxLimitPecent" if "maxLimitPecent" in entry else "maxLimitPercent"]
+    return limit / 100 if limit > 1 else limit
+
+
+class Policy:
+    """A policy's spec, as it stands in the file."""
+
+    def __init__(self, spec):
+        self.periods_ms = {
+            entry["name"]: duration_ms(entry["period"]) for entry in spec.get("syncPolicy") or []
+        }
+        self.predicates = [(p["name"], limit_ratio(p)) for p in spec.get("predicate") or []]
+        self.priorities = [(p["name"], p["weight"]) for p in spec.get("priority") or []]
+        self.hot_values = [
+            (duration_ms(p["timeRange"]), p["count"]) for p in spec.get("hotValue") or []
+        ]
+        self.scoring = (spec.get("extender") or {}).get("scoring") or "absolute"
+
+    def usage(self, name, annotations, now_ms):
+        return usable(annotations.get(name), self.periods_ms[name], now_ms)
+
+    def rejected_by(self, annotations, now_ms):
+        """The name of the first predicate that rejects the node, or ""."""
+        for name, limit in self.predicates:
+            if limit == 0:
+                continue
+            usage = self.usage(name, annotations, now_ms)
+            if usage is not None and usage > limit:
+                return name
+        return ""
+
+    def score100(self, annotations, now_ms):
+        if not self.priorities:
+            return 0
+        free = weights = 0.0
+        for name, weight in self.priorities:
+            weights += weight
+            usage = self.usage(name, annotations, now_ms)
+            if usage is not None:
+                free += (1.0 - usage) * weight * 100.0
+        hot = usable(annotations.get(HOT_VALUE), 0, now_ms) or 0.0
+        return min(max(trunc(free / weights) - trunc(10.0 * hot), 0), 100)
+
+    def hot(self, bindings_ms, now_ms):
+        """The hot value of a node that was given pods at these times."""
+        return sum(
+            sum(now_ms - range_ms < at_ms for at_ms in bindings_ms) // count
+            for range_ms, count in self.hot_values
+        )
+
+
+def trunc(points):
+    """Toward zero. Infinity stays far away, and infinity less infinity is worth nothing."""
+    if math.isnan(points):
+        return 0
+    return math.trunc(min(max(points, -1e9), 1e9))
+
+
+def score10(score100):
+    """0 to 10 by the nearest, halves up."""
+    return (score100 + 5) // 10
+
+
+def spread10(scores100):
+    """The same for the candidates of one call, stretched from the worst to the best."""
+    worst, best = min(scores100), max(scores100)
+    if worst == best:
+        return [10] * len(scores100)
+    return [((s - worst) * 20 + best - worst) // (2 * (best - worst)) for s in scores100]
+
+
+# -- random cases ---------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """A policy, nodes and a clock: as many triples as there are nodes."""
+
+    document: dict  # the DynamicSchedulerPolicy
+    nodes: dict  # name -> annotations
+    now: str
+
+    def policy_text(self):
+        return json.dumps(self.document, indent=1)  # which is YAML as well
+
+    def node_list(self):
+        items = [
+            {"apiVersion": "v1", "kind": "Node", "metadata": {"name": n, "annotations": a}}
+            for n, a in self.nodes.items()
+        ]
+        return {"apiVersion": "v1", "kind": "List", "items": items}
+
+    def expected(self):
+        """What explain should say. A rejected node has no score to spread: None."""
+        policy, now_ms = Policy(self.document["spec"]), timestamp_ms(self.now)
+        rows = [
+            {
+                "node": name,
+                "rejectedBy": policy.rejected_by(annotations, now_ms),
+                "score100": policy.score100(annotations, now_ms),
+                "score": None,
+            }
+            for name, annotations in self.nodes.items()
+        ]
+        passing = [row for row in rows if not row["rejectedBy"]]
+        if policy.scoring == "absolute":
+            for row in rows:
+                row["score"] = score10(row["score100"])
+        elif passing:
+            for row, score in zip(passing, spread10([row["score100"] for row in passing])):
+                row["score"] = score
+        return rows
+
+    def differences(self, explained):
+        """Lines on which `explain -o json` (parsed) and this module disagree."""
+        answers = {row["node"]: row for row in explained}
+        if len(answers) != len(explained) or answers.keys() != self.nodes.keys():
+            yield f"other nodes: {sorted(answers.keys() ^ self.nodes.keys())}"
+            return
+        for row in self.expected():
+            answer = answers[row["node"]]
+            for key, value in row.items():
+                if value is not None and answer.get(key) != value:
+                    yield (
+                        f"{row['node']}: {key} is {answer.get(key)!r}, expected {value!r}; "
+                        f"annotations {self.nodes[row['node']]!r}"
+                    )
+
+
+def stamp(at_ms, fraction=False):
+    at = datetime(1970, 1, 1) + timedelta(milliseconds=at_ms)
+    text = at.strftime("%Y-%m-%dT%H:%M:%S")
+    return f"{text}.{at_ms % 1000:03d}Z" if fraction else f"{text}Z"
+
+
+class Generator:
+    """Random cases; the same seed gives the same ones."""
+
+    RESOURCES = ("cpu", "mem", "net_rx", "psi_io", "gpu")
+    STATISTICS = ("avg", "max_avg", "p95", "max")
+    WINDOWS = ("5m", "15m", "1h", "1d")
+    NUMBERS = ("0", "-0", "1", "+0.5", ".25", "1.", "5e-1", "1E-320", "1e300", "0.65", "34.2", "100")
+    BROKEN = (
+        "",
+        ",",
+        "{v}",
+        "{v},",
+        ",{t}",
+        "{v},{t},",
+        "{v},{t},x",
+        "{v} ,{t}",
+        " {v},{t}",
+        "{v}, {t}",
+        "{v},{t} ",
+        "{v}\n,{t}",
+        "{v},{t}\n",
+        "{v}%,{t}",
+        "-{v},{t}",
+        "--{v},{t}",
+        "{v}e,{t}",
+        "{v}e9999,{t}",
+        "nan,{t}",
+        "NaN,{t}",
+        "inf,{t}",
+        "-Inf,{t}",
+        "0x1p-2,{t}",
+        "1_0,{t}",
+        "0,{v},{t}",
+        "\u0660.5,{t}",  # an Arabic zero is a digit to some
+        "{v},{t}Z",
+        "{v},{t}+00:00",
+        "{v},2026-02-30T00:00:00Z",
+        "{v},2026-07-23T24:00:00Z",
+        "{v},2026-07-23T11:60:00Z",
+        "{v},2026-07-23T11:25:60Z",
+        "{v},2026-7-23T11:25:54Z",
+        "{v},20260723T112554Z",
+        "{v},99999-01-01T00:00:00Z",
+        "{v},now",
+        "{v};{t}",
+        "{t},{v}",
+    )
+
+    def __init__(self, seed):
+        self.rng = random.Random(seed)
+
+    def chance(self, probability):
+        return self.rng.random() < probability
+
+    def duration(self, longest_ms):
+        ms = self.rng.randrange(1, longest_ms)
+        form = self.rng.choice(("ms", "s", "m", "h", "mixed"))
+        if form == "ms":
+            return f"{ms}ms"
+        if form == "mixed":
+            return f"{ms // 3600000}h{ms // 60000 % 60}m{ms // 1000 % 60 + 1}s"
+        return f"{ms // UNIT_MS[form] + 1}{form}"
+
+    def limit(self):
+        return self.rng.choice(
+            (0, 1, 0.65, 65, 100, self.rng.random(), self.rng.uniform(1, 100), 0.34210)
+        )
+
+    def weight(self):
+        return self.rng.choice(
+            (0, 1, 0.1, 0.2, self.rng.random(), self.rng.uniform(0, 10), 10 ** self.rng.uniform(-9, 9))
+        )
+
+    def entries(self, names, make):
+        """A list over some of the names, in any order; sometimes absent, null or empty."""
+        if self.chance(0.05):
+            return self.rng.choice((None, []))
+        chosen = self.rng.sample(names, self.rng.randint(0, len(names)))
+        return [{"name": name, **make()} for name in chosen]
+
+    def document(self):
+        metrics = [
+            f"{self.rng.choice(self.RESOURCES)}_usage_{self.rng.choice(self.STATISTICS)}_{window}"
+            for window in self.WINDOWS * 3
+        ]
+        names = sorted(set(self.rng.sample(metrics, self.rng.randint(1, len(metrics)))))
+        spec = {
+            "syncPolicy": [{"name": n, "period": self.duration(4 * 3600000)} for n in names],
+            "predicate": self.entries(
+                names,
+                lambda: {self.rng.choice(("maxLimitPecent", "maxLimitPercent")): self.limit()},
+            ),
+            "priority": self.entries(names, lambda: {"weight": self.weight()}),
+            "hotValue": [{"timeRange": self.duration(600000), "count": self.rng.randint(1, 9)}],
+        }
+        if spec["priority"] and not any(p["weight"] for p in spec["priority"]):
+            spec["priority"][0]["weight"] = 1
+        if self.chance(0.3):
+            spec["extender"] = {"scoring": self.rng.choice(("absolute", "spread"))}
+        if self.chance(0.2):
+            spec["syncPolicy"].append({"name": "never_written", "period": "0"})
+        for name in ("predicate", "priority"):
+            if spec[name] is None and self.chance(0.5):
+                del spec[name]
+        return {"apiVersion": API_VERSION, "kind": KIND, "spec": spec}
+
+    def number(self, limits):
+        if self.chance(0.7):
+            return f"{self.rng.random():.5f}"
+        if limits and self.chance(0.5):
+            return repr(self.rng.choice(limits) + self.rng.choice((0, 0, 1e-5, -1e-5, 1e-16)))
+        return self.rng.choice(self.NUMBERS)
+
+    def at_ms(self, period_ms, now_ms):
+        """Mostly fresh; often at the very edge of being expired."""
+        age_ms = self.rng.choice(
+            (
+                self.rng.randrange(0, period_ms + GRACE_MS),
+                self.rng.randrange(0, 2 * (period_ms + GRACE_MS)),
+                period_ms + GRACE_MS + self.rng.choice((-1000, -1, 0, 1, 1000)),
+                -self.rng.randrange(0, 3600000),
+            )
+        )
+        return now_ms - age_ms
+
+    def mutate(self, text):
+        """Another character at one place, or one more, or one less."""
+        at = self.rng.randrange(len(text) + 1)
+        inserted = self.rng.choice(("", "", *"0159+-.,eEZT: x_%\t\u00e9"))
+        return text[:at] + inserted + text[at + self.rng.randrange(2) :]
+
+    def annotation(self, period_ms, now_ms, limits):
+        value = self.number(limits)
+        at_ms = self.at_ms(period_ms, now_ms)
+        written = stamp(at_ms, fraction=at_ms % 1000 != 0 or self.chance(0.1))
+        if self.chance(0.1):
+            return self.rng.choice(self.BROKEN).format(v=value, t=written)
+        text = f"{value},{written}"
+        return self.mutate(text) if self.chance(0.1) else text
+
+    def annotations(self, policy, now_ms):
+        limits = [limit for _, limit in policy.predicates]
+        found = {
+            name: self.annotation(period_ms, now_ms, limits)
+            for name, period_ms in policy.periods_ms.items()
+            if self.chance(0.9)
+        }
+        if self.chance(0.5):
+            found[HOT_VALUE] = self.annotation(0, now_ms, [0, 1, 2, 5, 0.19, 1e18, 1e308])
+        found["example.com/unrelated"] = "x"
+        return found
+
+    def case(self, node_count=100):
+        document = self.document()
+        now_ms = self.rng.randrange(1700000000, 1900000000) * 1000
+        if self.chance(0.5):
+            now_ms += self.rng.randrange(1000)
+        policy = Policy(document["spec"])
+        nodes = {f"node-{i}": self.annotations(policy, now_ms) for i in range(node_count)}
+        return Case(document, nodes, stamp(now_ms, fraction=now_ms % 1000 != 0))
+
+
+# -- against a program ----------------------------------------------------------------------------
+
+
+def explain(program, case, directory):
+    """The parsed answer of `PROGRAM explain` on a case."""
+    directory = pathlib.Path(directory)
+    policy, nodes = directory / "policy.yaml", directory / "nodes.json"
+    policy.write_text(case.policy_text(), encoding="utf-8")
+    nodes.write_text(json.dumps(case.node_list()), encoding="utf-8")
+    argv = [program, "explain", f"--policy-config-path={policy}", f"--now={case.now}", "-o", "json"]
+    done = subprocess.run(
+        [*map(str, argv), str(nodes)], capture_output=True, text=True, timeout=60, check=False
+    )
+    if done.returncode != 0:
+        raise AssertionError(f"{argv} ended with {done.returncode}: {done.stderr}")
+    return json.loads(done.stdout)
+
+
+def compare(program, triples, seed=0, nodes_per_case=100):
+    """Lines on which a program and this module disagree, over that many random triples."""
+    generator, differences, checked = Generator(seed), [], 0
+    with tempfile.TemporaryDirectory() as directory:
+        while checked < triples:
+            case = generator.case(nodes_per_case)
+            differences += case.differences(explain(program, case, directory))
+            checked += len(case.nodes)
+    return differences
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    commands = parser.add_subparsers(dest="command", required=True)
+    generate = commands.add_parser("generate", help="write one case into a directory")
+    generate.add_argument("directory", type=pathlib.Path)
+    generate.add_argument("--nodes", type=int, default=50)
+    against = commands.add_parser("compare", help="run a program on random cases")
+    against.add_argument("program")
+    against.add_argument("--triples", type=int, default=100000)
+    for command in (generate, against):
+        command.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+
+    if options.command == "generate":
+        case = Generator(options.seed).case(options.nodes)
+        options.directory.mkdir(parents=True, exist_ok=True)
+        (options.directory / "policy.yaml").write_text(case.policy_text(), encoding="utf-8")
+        (options.directory / "nodes.json").write_text(json.dumps(case.node_list()), encoding="utf-8")
+        (options.directory / "now").write_text(case.now + "\n", encoding="ascii")
+        return 0
+    differences = compare(options.program, options.triples, options.seed)
+    print(*differences, sep="\n", end="\n" if differences else "")
+    print(f"{options.triples} triples, {len(differences)} differences")
+    return 1 if differences else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
