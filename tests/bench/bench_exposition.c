@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/buf.h"
-#include "base/clock.h"
 #include "base/mem.h"
 #include "controller/node_step.h"
 
@@ -106,6 +106,8 @@ static size_t newlines(const char *page, size_t len) {
         return count;
 }
 
+static bool is_name_char[256];
+
 static size_t strict(const char *page, size_t len) {
         struct exposition_sample sample;
         size_t count = 0;
@@ -113,7 +115,7 @@ static size_t strict(const char *page, size_t len) {
         for (const char *end = page + len, *line_end; page < end; page = line_end + 1) {
                 line_end = memchr(page, '\n', (size_t)(end - page));
                 const char *at = page;
-                while (at < line_end && (is_label_char(*at, false) || *at == ':'))
+                while (at < line_end && is_name_char[(unsigned char)*at])
                         at++;
                 if (at > page)
                         count += parse_series(at, line_end, &sample);
@@ -149,6 +151,14 @@ static const struct {
         {"every line strictly", strict},
 };
 
+/* CPU time: the machine may have other work. */
+static double cpu_us(void) {
+        struct timespec used;
+
+        (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+        return (double)used.tv_sec * 1e6 + (double)used.tv_nsec / 1e3;
+}
+
 static int compare_times(const void *a, const void *b) {
         double x = *(const double *)a, y = *(const double *)b;
         return x < y ? -1 : x > y;
@@ -162,13 +172,13 @@ static void measure(const char *name, const struct buf *pages) {
                 bytes += (double)pages[i].len / PAGES;
         for (size_t round = 0; round < ROUNDS; round++) {
                 for (size_t k = 0; k < ARRAY_LEN(kinds); k++) {
-                        int64_t start_ns = clock_mono_ns();
+                        double start_us = cpu_us();
                         for (size_t i = 0; i < PAGES; i++)
                                 sink = sink + kinds[k].run(pages[i].data, pages[i].len);
-                        us[k][round] = (double)(clock_mono_ns() - start_ns) / 1e3 / PAGES;
+                        us[k][round] = (cpu_us() - start_us) / PAGES;
                 }
         }
-        (void)printf("page %s, %.1f kB, median of %d\n", name, bytes / 1e3, ROUNDS);
+        (void)printf("page %s, %.1f kB, CPU time, median of %d\n", name, bytes / 1e3, ROUNDS);
         for (size_t k = 0; k < ARRAY_LEN(kinds); k++) {
                 qsort(us[k], ROUNDS, sizeof(us[k][0]), compare_times);
                 double median = us[k][ROUNDS / 2];
@@ -194,6 +204,8 @@ int main(int argc, char **argv) {
         struct buf real = BUF_INIT(1 << 20);
 
         load(real_page, &real);
+        for (unsigned c = 0; c < 256; c++)
+                is_name_char[c] = is_label_char((char)c, false) || c == ':';
         node_wants_init(&wants, NODE_RESOURCE_BIT(METRIC_CPU) | NODE_RESOURCE_BIT(METRIC_MEM), NULL,
                         0);
         reading = node_reading_new();
