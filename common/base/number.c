@@ -48,10 +48,8 @@ bool number_parse(const char *text, size_t len, double *ret_value) {
 
         if (!is_decimal(text, len))
                 return false;
-        _cleanup_(freep) char *heap = NULL;
-        char *copy = local;
-        if (len >= sizeof(local))
-                copy = heap = xmalloc(len + 1);
+        _cleanup_(freep) char *heap = len >= sizeof(local) ? xmalloc(len + 1) : NULL;
+        char *copy = heap ? heap : local;
         memcpy(copy, text, len);
         copy[len] = '\0';
 
@@ -103,8 +101,8 @@ static const struct {
         const char *name;
         uint64_t ns;
 } duration_units[] = {
-        {"ns", 1},           {"us", 1000},      {"\xc2\xb5s", 1000}, {"\xce\xbcs", 1000},
-        {"ms", 1000 * 1000}, {"s", 1000000000}, {"m", 60000000000},  {"h", 3600000000000},
+        {"ns", 1},       {"us", 1000},      {"\xc2\xb5s", 1000}, {"\xce\xbcs", 1000},
+        {"ms", 1000000}, {"s", 1000000000}, {"m", 60000000000},  {"h", 3600000000000},
 };
 
 static uint64_t unit_ns(const char *text, size_t len, size_t *ret_unit_len) {

@@ -111,8 +111,9 @@ void metrics_free(struct metrics *metrics) {
         free(metrics);
 }
 
-/* [a-zA-Z_][a-zA-Z0-9_]*; metrics may hold colons too, but those are for recording rules. */
-static bool is_name(const char *name) {
+/* For asserts. [a-zA-Z_][a-zA-Z0-9_]*; metrics may hold colons too, but those are for recording
+ * rules. */
+_unused_ static bool is_name(const char *name) {
         if (!isalpha((unsigned char)*name) && *name != '_')
                 return false;
         for (; *name; name++)

@@ -88,10 +88,6 @@ int tree_builder_fail(struct tree_builder *builder, int code, struct tree_mark a
         return error_set(err, code, "line %u, column %u: %s", at.line, at.column, what);
 }
 
-static struct tree_frame *innermost(struct tree_builder *builder) {
-        return builder->depth > 0 ? &builder->frames[builder->depth - 1] : NULL;
-}
-
 bool tree_builder_wants_key(const struct tree_builder *builder) {
         const struct tree_frame *frame = builder->depth > 0 ? &builder->frames[builder->depth - 1]
                                                             : NULL;
@@ -100,15 +96,14 @@ bool tree_builder_wants_key(const struct tree_builder *builder) {
 }
 
 static void add_node(struct tree_builder *builder, struct tree_node node) {
-        struct tree_frame *frame = innermost(builder);
-
-        if (!frame) {
+        if (builder->depth == 0) {
                 assert(!builder->has_root);
                 builder->tree->root = node;
                 builder->has_root = true;
                 return;
         }
         assert(!tree_builder_wants_key(builder));
+        struct tree_frame *frame = &builder->frames[builder->depth - 1];
         mem_grow(&builder->entries, builder->entry_count, &builder->entry_cap);
         builder->entries[builder->entry_count++] = (struct tree_entry){
                 .node = node,
@@ -151,8 +146,9 @@ int tree_builder_begin(struct tree_builder *builder, enum tree_kind kind, struct
 }
 
 void tree_builder_end(struct tree_builder *builder) {
-        struct tree_frame *frame = innermost(builder);
-        assert(frame && !frame->key);
+        assert(builder->depth > 0);
+        struct tree_frame *frame = &builder->frames[builder->depth - 1];
+        assert(!frame->key);
         size_t count = builder->entry_count - frame->first;
         struct tree_node node = {
                 .kind = frame->kind,
@@ -186,8 +182,8 @@ void tree_builder_end(struct tree_builder *builder) {
 
 int tree_builder_key(struct tree_builder *builder, const char *text, size_t len,
                      struct tree_mark at, struct error *err) {
-        struct tree_frame *frame = innermost(builder);
         assert(tree_builder_wants_key(builder));
+        struct tree_frame *frame = &builder->frames[builder->depth - 1];
         int r = refuse_nul(builder, text, len, at, err);
 
         if (r < 0)

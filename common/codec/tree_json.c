@@ -254,14 +254,13 @@ static int read_value(struct json_reader *reader) {
 }
 
 int tree_read_json(struct tree_builder *builder, const char *text, size_t len, struct error *err) {
-        _cleanup_(buf_done) struct buf string = BUF_INIT(TREE_MAX_BYTES);
         struct json_reader reader = {
                 .builder = builder,
                 .err = err,
                 .text = text,
                 .len = len,
                 .mark = {1, 1},
-                .string = string,
+                .string = BUF_INIT(TREE_MAX_BYTES),
         };
 
         skip_space(&reader);
@@ -271,6 +270,6 @@ int tree_read_json(struct tree_builder *builder, const char *text, size_t len, s
                 if (reader.at < len)
                         r = expected(&reader, "the document's end");
         }
-        string = reader.string;
+        buf_done(&reader.string);
         return r;
 }
