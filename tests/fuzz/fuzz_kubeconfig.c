@@ -1,0 +1,52 @@
+/* A kubeconfig: what is accepted holds no control character where a header will be made of it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "fuzz.h"
+#include "kube/kubeconfig.h"
+
+static void check_text(const char *text, unsigned char lowest) {
+        for (; text && *text; text++)
+                if ((unsigned char)*text < lowest || *text == 0x7f)
+                        abort();
+}
+
+static void check_pair(const char *file, const char *pem) {
+        if (file && pem)
+                abort();
+        if (pem && !strstr(pem, "-----BEGIN "))
+                abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+        char *text = malloc(size ? size : 1);
+        struct kubeconfig config = {0};
+        struct error err = ERROR_NULL;
+
+        if (!text)
+                mem_exhausted();
+        if (size > 0)
+                memcpy(text, data, size);
+        int r = kubeconfig_parse(text, size, "/nonexistent/config", NULL, &config, &err);
+        if ((r < 0) != (err.msg[0] != '\0'))
+                abort();
+        if (r == 0) {
+                check_text(config.token, 0x21);
+                check_text(config.basic_auth, 0x20);
+                check_pair(config.ca_file, config.ca_pem);
+                check_pair(config.cert_file, config.cert_pem);
+                check_pair(config.key_file, config.key_pem);
+                if (!(config.cert_file || config.cert_pem) != !(config.key_file || config.key_pem))
+                        abort();
+                if (config.token_file && config.token_file[0] != '/')
+                        abort();
+                if (config.exec && (config.token || config.token_file || config.basic_auth))
+                        abort();
+                if (config.exec && (!config.exec->command || !config.exec->api_version))
+                        abort();
+        }
+        kubeconfig_done(&config);
+        free(text);
+        return 0;
+}

@@ -1,0 +1,67 @@
+/*
+ * The body of a watch, its first byte saying how it is cut: the same events and the same end come
+ * out of the whole and of the pieces.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "codec/json.h"
+#include "fuzz.h"
+#include "kube/watch_stream.h"
+
+enum { LINE_MAX_BYTES = 4096, LOG_MAX_BYTES = 64 << 20 };
+
+static bool note(void *userdata, const struct watch_event *event) {
+        char *object = json_dumps(event->object, JSON_COMPACT);
+
+        if (!event->resource_version && event->type != WATCH_ERROR)
+                abort();
+        if (!json_is_object(event->object))
+                abort();
+        (void)buf_printf(userdata, "%s %s %s\n", watch_event_type_name(event->type),
+                         event->resource_version ? event->resource_version : "",
+                         object ? object : "");
+        free(object);
+        return event->type != WATCH_ERROR;
+}
+
+/* In pieces whose lengths follow from @seed. */
+static int decode(const char *text, size_t len, unsigned seed, struct buf *log) {
+        struct watch_stream stream;
+        int r = 0;
+
+        watch_stream_init(&stream, LINE_MAX_BYTES, note, log);
+        for (size_t at = 0; at < len;) {
+                seed = seed * 1103515245u + 12345u;
+                size_t n = size_min(1 + (seed >> 16) % 37, len - at);
+                char *piece = malloc(n); /* exactly, for the sanitizer's sake */
+                if (!piece)
+                        mem_exhausted();
+                memcpy(piece, text + at, n);
+                r = watch_stream_feed(&stream, piece, n, NULL);
+                free(piece);
+                at += n;
+        }
+        watch_stream_done(&stream);
+        return r;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+        struct buf whole = BUF_INIT(LOG_MAX_BYTES), pieces = BUF_INIT(LOG_MAX_BYTES);
+
+        if (size == 0)
+                return 0;
+        const char *text = (const char *)data + 1;
+        struct watch_stream stream;
+        watch_stream_init(&stream, LINE_MAX_BYTES, note, &whole);
+        int r = watch_stream_feed(&stream, text, size - 1, NULL);
+        watch_stream_done(&stream);
+        if (decode(text, size - 1, data[0], &pieces) != r || whole.len != pieces.len ||
+            (whole.len > 0 && memcmp(whole.data, pieces.data, whole.len) != 0))
+                abort();
+        buf_done(&whole);
+        buf_done(&pieces);
+        return 0;
+}
