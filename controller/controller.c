@@ -423,7 +423,13 @@ static void on_nodes_synced(void *userdata, size_t count) {
 
 /* The policy */
 
-static void log_warnings(const struct policy *policy) {
+static void log_policy(const struct controller *c) {
+        const struct policy *policy = c->rules->policy;
+
+        log_info(MSG("policy is in force"),
+                 STR("path", c->options.policy_path ? c->options.policy_path : "built in"),
+                 INT("generation", c->generation), INT("metrics", policy->metric_count),
+                 INT("sync_ms", c->rules->plan.sync_ms));
         for (size_t i = 0; i < policy->warning_count && i < POLICY_MAX_WARNINGS; i++)
                 log_warn(MSG("policy has something odd"), STR("warning", policy->warnings[i]));
 }
@@ -467,9 +473,7 @@ static void on_policy_changed(void *userdata, const char *path) {
         rules_free(old);
         metric_set(c->policy_failed_gauge, 0);
         follow_policy(c);
-        log_info(MSG("policy is in force"), STR("path", path), INT("generation", c->generation),
-                 INT("metrics", policy->metric_count));
-        log_warnings(policy);
+        log_policy(c);
 }
 
 void controller_reload(struct controller *c) {
@@ -606,7 +610,8 @@ int controller_new(const struct controller_parts *parts, const struct controller
         c->source = node_exporter_new(parts->loop, parts->scrape_client, parts->metrics,
                                       &options->exporter, &sink);
         c->source->ops->set_policy(c->source, policy);
-        log_warnings(policy);
+        if (!options->is_once)
+                log_policy(c);
         follow_policy(c);
 
         for (size_t i = 0; i < options->target_count; i++) {
