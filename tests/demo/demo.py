@@ -222,7 +222,7 @@ class Demo:
         return max(abs(cpu - kernel_cpu), abs(mem - kernel_mem)), said
 
     def burst(self, node):
-        self.standin.admin("bind", {"nodes": [node], "count": BURST, "prefix": "burst"})
+        self.standin.add_pods(BURST, prefix="burst", nodes=[node])
 
 
 def by_name(rows):
@@ -284,8 +284,8 @@ Look further, from another terminal:
 
   without kubectl:  curl -s {demo.standin.url}/api/v1/nodes | {demo.program('plimsoll-extender')} explain
 
-  {demo.extender_url}/readyz?verbose      {demo.extender_url}/metrics
-  {demo.controller_url}/readyz?verbose    {demo.controller_url}/metrics
+  extender:    {demo.extender_url}/readyz?verbose  {demo.extender_url}/metrics
+  controller:  {demo.controller_url}/readyz?verbose  {demo.controller_url}/metrics
 
 Logs: {demo.directory}"""
     )
@@ -321,8 +321,12 @@ def main():
     status = 0
     try:
         show(demo, style)
-        tell_more(demo)
-        if not options.once:
+        if options.once:
+            demo.say(
+                "\n`make demo` keeps all of this running, to look at with kubectl and a browser."
+            )
+        else:
+            tell_more(demo)
             follow(demo, style)
     except KeyboardInterrupt:
         demo.say("\nended")

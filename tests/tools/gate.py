@@ -24,7 +24,7 @@ TAIL_LINES = 80
 
 # name, compiler, meson arguments
 BUILDS = {
-    "gcc": ("gcc", ["--buildtype=release", "-Db_ndebug=false", "-Dbench=true"]),
+    "gcc": ("gcc", ["--buildtype=release", "-Dbench=true"]),
     "asan": ("clang", ["-Db_sanitize=address,undefined", "-Db_lundef=false"]),
     "tsan": ("clang", ["-Db_sanitize=thread", "-Db_lundef=false"]),
     "fuzz": ("clang", ["-Db_sanitize=address,undefined", "-Db_lundef=false", "-Dfuzz=true"]),
