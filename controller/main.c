@@ -163,8 +163,8 @@ static int run(const struct settings *settings, struct policy *policy_in) {
                           ERR(&err));
                 return EXIT_FAILURE;
         }
-        _cleanup_(daemon_signals_freep) struct daemon_signals *signals = daemon_signals_new(
-                loop, on_signal, &state);
+        _cleanup_(daemon_signals_freep) _unused_ struct daemon_signals *signals =
+                daemon_signals_new(loop, on_signal, &state);
         loop_run(loop);
         if (server)
                 http_server_stop(server, SERVER_DRAIN_MS);
