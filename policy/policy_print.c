@@ -2,7 +2,6 @@
 
 #include "base/number.h"
 #include "policy/policy.h"
-#include "policy/policy_number.h"
 
 /* Names begin with a letter or digit and hold nothing that YAML minds, but one may spell a null. */
 static const char *quote_of(const char *name) {
@@ -30,7 +29,7 @@ static void print_list(const char *field, size_t count, struct buf *out) {
 }
 
 void policy_print(const struct policy *policy, struct buf *out) {
-        char text[POLICY_NUMBER_MAX], duration[DURATION_TEXT_MAX];
+        char text[NUMBER_TEXT_MAX], duration[DURATION_TEXT_MAX];
 
         buf_puts(out, "apiVersion: " POLICY_API_VERSION "\n"
                       "kind: " POLICY_KIND "\n");
@@ -48,13 +47,13 @@ void policy_print(const struct policy *policy, struct buf *out) {
         print_list("predicate", policy->predicate_count, out);
         for (size_t i = 0; i < policy->predicate_count; i++) {
                 print_name(policy, policy->predicates[i].metric, out);
-                policy_number_format(policy->predicates[i].limit_ratio, text);
+                number_format(policy->predicates[i].limit_ratio, text);
                 buf_printf(out, "maxLimitPecent: %s}\n", text);
         }
         print_list("priority", policy->priority_count, out);
         for (size_t i = 0; i < policy->priority_count; i++) {
                 print_name(policy, policy->priorities[i].metric, out);
-                policy_number_format(policy->priorities[i].weight, text);
+                number_format(policy->priorities[i].weight, text);
                 buf_printf(out, "weight: %s}\n", text);
         }
         print_list("hotValue", policy->hot_value_count, out);

@@ -7,7 +7,6 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "policy/nearest.h"
-#include "policy/policy_number.h"
 
 static int expect_word(struct policy_reader *reader, const struct tree_node *node,
                        const char *word) {
@@ -195,15 +194,25 @@ int policy_check_metric(struct policy_reader *reader, const struct tree_node *no
         return 0;
 }
 
+/* The fewest digits that read back as the limit: 0.57 is 57 %, although 0.57 * 100 is not 57. */
+static void format_percent(double ratio, char text[static NUMBER_TEXT_MAX]) {
+        for (int digits = 15; digits <= 17; digits++) {
+                double percent = 0;
+                (void)snprintf(text, NUMBER_TEXT_MAX, "%.*g", digits, ratio * 100);
+                if (number_parse(text, strlen(text), &percent) && percent / 100 == ratio)
+                        return;
+        }
+}
+
 int policy_check_predicate(struct policy_reader *reader, const struct tree_node *node,
                            size_t index) {
         struct policy_predicate *predicate = &reader->policy->predicates[index];
-        char percent[POLICY_NUMBER_MAX];
+        char percent[NUMBER_TEXT_MAX];
 
         for (size_t i = 0; i < index; i++)
                 if (reader->policy->predicates[i].metric == predicate->metric)
                         return expect_once(reader, node);
-        policy_number_format_percent(predicate->limit_ratio, percent);
+        format_percent(predicate->limit_ratio, percent);
         (void)snprintf(predicate->reason, sizeof(predicate->reason), "%s above %s%%",
                        reader->policy->metrics[predicate->metric].name, percent);
         return 0;
