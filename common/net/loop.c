@@ -89,11 +89,13 @@ void loop_fd_set(struct loop *loop, int fd, uint32_t epoll_events, loop_fd_fn *f
         struct watch *watch = &loop->watches[fd];
         struct epoll_event event = {.events = epoll_events,
                                     .data.u64 = pack_event(fd, watch->generation)};
-        int op = watch->fn ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
-        if (!watch->fn || watch->epoll_events != epoll_events) {
-                if (epoll_ctl(loop->epoll_fd, op, fd, &event) < 0)
-                        give_up("epoll_ctl");
-        }
+        int r = epoll_ctl(loop->epoll_fd, watch->fn ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event);
+        /* Closed without our being told, by a library of whose descriptors we only hear, and the
+         * number in use again: the kernel has forgotten the old one. */
+        if (r < 0 && errno == ENOENT)
+                r = epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, fd, &event);
+        if (r < 0)
+                give_up("epoll_ctl");
         watch->fn = fn;
         watch->userdata = userdata;
         watch->epoll_events = epoll_events;

@@ -249,6 +249,30 @@ static void test_high_descriptor_and_hang_up(void **state) {
         close(ends.in);
 }
 
+static void on_any(void *userdata, int fd, uint32_t epoll_events) {
+        (void)userdata;
+        (void)fd;
+        assert_int_equal(epoll_events, EPOLLIN);
+        loop_stop(loop);
+}
+
+/* Against the rules, but libraries do it: closed without loop_fd_remove(), and opened again. */
+static void test_closed_behind_our_back(void **state) {
+        struct ends ends = new_pipe();
+        int fd = ends.in;
+
+        (void)state;
+        loop_fd_set(loop, fd, EPOLLIN, fail_fd, NULL);
+        close_ends(ends);
+        ends = new_pipe();
+        assert_int_equal(ends.in, fd);
+        loop_fd_set(loop, fd, EPOLLIN, on_any, NULL);
+        assert_int_equal(write(ends.out, "x", 1), 1);
+        loop_run(loop);
+        loop_fd_remove(loop, fd);
+        close_ends(ends);
+}
+
 /* Other threads */
 
 enum { THREAD_COUNT = 4, POSTS_PER_THREAD = 500 };
@@ -341,6 +365,7 @@ int main(void) {
                                                 tear_down),
                 cmocka_unit_test_setup_teardown(test_high_descriptor_and_hang_up, set_up,
                                                 tear_down),
+                cmocka_unit_test_setup_teardown(test_closed_behind_our_back, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_posts_keep_their_order, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_post_from_a_post, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_stop_before_run, set_up, tear_down),
