@@ -6,7 +6,7 @@
 #include "base/number.h"
 #include "extender/explain.h"
 
-enum { NAME_WIDTH = 26, BAR_CELLS = 20 };
+enum { NAME_WIDTH = 26, BAR_CELLS = 20, TEXT_MAX_BYTES = 64 };
 
 struct style {
         const char *bold, *red, *green, *yellow, *dim, *off;
@@ -23,12 +23,12 @@ static void format_age(int64_t age_ms, char text[static DURATION_TEXT_MAX]) {
         duration_format(age_ms / MS_PER_S * MS_PER_S, text);
 }
 
-/* Annotations are a peer's text: what is no printable ASCII shows as a question mark. */
-static void put_quoted(const char *text, FILE *out) {
-        (void)fputc('\'', out);
-        for (size_t i = 0; text[i] && i < 64; i++)
+/* Names and annotations are a peer's text: what is no printable ASCII shows as a question mark. */
+static void put_text(const char *text, size_t max_bytes, FILE *out) {
+        for (size_t i = 0; text[i] && i < max_bytes; i++)
                 (void)fputc(text[i] >= ' ' && text[i] <= '~' ? text[i] : '?', out);
-        (void)fputs(strlen(text) > 64 ? "...'" : "'", out);
+        if (strlen(text) > max_bytes)
+                (void)fputs("...", out);
 }
 
 /* Why there is no value to use. */
@@ -40,9 +40,9 @@ static void put_unusable(const struct reading *reading, int64_t now_unix_ms,
         if (reading->state == READING_MISSING) {
                 (void)fputs("missing: no such annotation", out);
         } else if (reading->state == READING_MALFORMED) {
-                (void)fputs("malformed: ", out);
-                put_quoted(reading->text, out);
-                (void)fprintf(out, ": %s", reading->err.msg);
+                (void)fputs("malformed: '", out);
+                put_text(reading->text, TEXT_MAX_BYTES, out);
+                (void)fprintf(out, "': %s", reading->err.msg);
         } else {
                 format_age(now_unix_ms - reading->expires_unix_ms, text);
                 (void)fprintf(out, "expired %s ago", text);
@@ -153,7 +153,9 @@ static void put_node(const struct explanation *of, size_t row, const struct styl
         const struct node_verdict *verdict = &of->verdicts[row];
         double weights = 0;
 
-        (void)fprintf(out, "%s%s%s: ", style->bold, node_table_name(of->table, row), style->off);
+        (void)fputs(style->bold, out);
+        put_text(node_table_name(of->table, row), NODE_NAME_MAX, out);
+        (void)fprintf(out, "%s: ", style->off);
         if (verdict->rejected_by >= 0)
                 (void)fprintf(out, "%srejected: %s%s", style->red,
                               policy->predicates[verdict->rejected_by].reason, style->off);
