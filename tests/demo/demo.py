@@ -85,7 +85,8 @@ class Demo:
         return process
 
     def program(self, name):
-        return self.build / name.removeprefix("plimsoll-") / name
+        path = self.build / name.removeprefix("plimsoll-") / name
+        return os.path.relpath(path) if path.is_relative_to(os.getcwd()) else path
 
     def start(self):
         exporter = shutil.which("prometheus-node-exporter")
@@ -280,9 +281,9 @@ Look further, from another terminal:
 
   export KUBECONFIG={demo.standin.kubeconfig}
   kubectl get nodes -o custom-columns='NODE:.metadata.name,CPU:.metadata.annotations.cpu_usage_avg_5m'
-  kubectl get nodes -o json | {demo.program('plimsoll-extender')} explain --policy-config-path={demo.policy}
+  kubectl get nodes -o json | {demo.program('plimsoll-extender')} explain
 
-  without kubectl:  curl -s {demo.standin.url}/api/v1/nodes | {demo.program('plimsoll-extender')} explain
+  (without kubectl: curl -s {demo.standin.url}/api/v1/nodes | {demo.program('plimsoll-extender')} explain)
 
   extender:    {demo.extender_url}/readyz?verbose  {demo.extender_url}/metrics
   controller:  {demo.controller_url}/readyz?verbose  {demo.controller_url}/metrics
@@ -298,8 +299,10 @@ def follow(demo, style):
     while True:
         demo.check_alive()
         text = table.render(demo.rows(), style)
-        if style.is_terminal and height:
-            demo.out.write(f"\x1b[{height}A\x1b[J")
+        if style.is_terminal:
+            # Without wrapping, so that a line stays one line in a narrow window too.
+            back = f"\x1b[{height}A" if height else ""
+            text = f"{back}\x1b[J\x1b[?7l{text}\x1b[?7h"
         demo.say(text)
         height = text.count("\n") + 1
         time.sleep(2 if style.is_terminal else 30)

@@ -3,7 +3,7 @@
 import dataclasses
 import os
 
-BAR_CELLS = 8
+BAR_CELLS = 6
 HOT_RATIO = 0.65
 WARM_RATIO = 0.50
 
@@ -48,18 +48,17 @@ def render(rows, style):
     wide = max(4, *(len(row.node) for row in rows))
     usage = BAR_CELLS + 5 if style.is_terminal else 6
     head = (
-        f"{'NODE':<{wide}}  SCORE  OF 100  {'CPU 5m':>{usage}}  {'1h max':>6}  "
+        f"{'NODE':<{wide}}  SCORE  /100  {'CPU 5m':>{usage}}  {'1h max':>6}  "
         f"{'MEM 5m':>{usage}}  {'1h max':>6}  HOT  VERDICT"
     )
     lines = [style.paint(head, "1")]
     for row in rows:
         pad = "" if style.is_terminal else "  "
         hot = "-" if row.hot is None else f"{row.hot:.0f}"
-        verdict = row.verdict if row.verdict == "ok" else f"rejected: {row.verdict}"
         lines.append(
-            f"{row.node:<{wide}}  {row.score:>5}  {row.score100:>6}  "
+            f"{row.node:<{wide}}  {row.score:>5}  {row.score100:>4}  "
             f"{pad}{style.usage(row.cpu, True)}  {style.usage(row.cpu_1h, False):>6}  "
             f"{pad}{style.usage(row.mem, True)}  {style.usage(row.mem_1h, False):>6}  "
-            f"{hot:>3}  {style.paint(verdict, '32' if verdict == 'ok' else '31')}"
+            f"{hot:>3}  {style.paint(row.verdict, '32' if row.verdict == 'ok' else '31')}"
         )
     return "\n".join(lines)
