@@ -171,7 +171,10 @@ static void test_nobody_there(void **state) {
                 enum http_failure failure;
         } rows[] = {
                 {"http://127.0.0.1:1/", HTTP_CONNECT},
-                {"http://no-such-host.invalid/", HTTP_DNS},
+                /* A label over 63 characters: no resolver has to be asked. */
+                {"http://"
+                 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.invalid/",
+                 HTTP_DNS},
                 {"ftp://127.0.0.1/", HTTP_PROTOCOL},
                 {"file:///etc/passwd", HTTP_PROTOCOL},
                 {"127.0.0.1:80", HTTP_PROTOCOL},
