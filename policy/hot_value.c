@@ -1,6 +1,5 @@
 #include "policy/hot_value.h"
 
-#include <string.h>
 
 #include "base/mem.h"
 

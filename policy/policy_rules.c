@@ -1,10 +1,8 @@
 #include "policy/policy_rules.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "base/number.h"
 #include "policy/nearest.h"
 

@@ -2,12 +2,8 @@
 #include "cmocka_wrap.h"
 
 #include <float.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "base/clock.h"
-#include "base/mem.h"
-#include "base/timestamp.h"
 #include "one_node.h"
 
 /* 2026-07-23T11:25:54Z */
