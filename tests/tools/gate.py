@@ -175,6 +175,7 @@ def integration(gate):
     for name in BUILDS:
         if name != "fuzz" and not (OUT / name / "build.ninja").exists():
             gate.build(name)
+    gate.step("readme", ["/usr/bin/python3", "tests/tools/readme.py", str(OUT / "gcc")])
     gate.pytest(
         "integration",
         ["tests/integration"],

@@ -1,0 +1,110 @@
+#!/usr/bin/python3
+"""Keeps the README's flags and metrics equal to what the programs say of themselves.
+
+    readme.py BUILD            fail with a diff when README.md differs
+    readme.py BUILD --apply    rewrite the marked places
+
+A marked place begins with `<!-- flags: PROGRAM -->` or `<!-- metrics: PROGRAM -->` and ends with
+`<!-- end -->`. Metrics are those that a program has from its start, before it has met anyone.
+"""
+
+import difflib
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(TOP / "tests" / "integration"))
+
+from harness import Process, fetch, wait_until  # noqa: E402
+
+README = TOP / "README.md"
+PLACE = re.compile(r"<!-- (flags|metrics): ([\w-]+) -->\n.*?<!-- end -->", re.DOTALL)
+PORT_FLAGS = {
+    "plimsoll-controller": ["--health-port=0", "--bind-address=127.0.0.1"],
+    "plimsoll-extender": ["--port=0"],
+}
+# Nobody listens there: the programs start and wait.
+NO_SERVER = "--master=http://127.0.0.1:1"
+EMPTY_KUBECONFIG = """
+apiVersion: v1
+kind: Config
+current-context: none
+clusters: [{name: none, cluster: {server: 'http://127.0.0.1:1'}}]
+contexts: [{name: none, context: {cluster: none, user: none}}]
+users: [{name: none, user: {}}]
+"""
+
+
+def program_path(build, program):
+    return pathlib.Path(build) / program.removeprefix("plimsoll-") / program
+
+
+def flags(build, program):
+    said = subprocess.run(
+        [program_path(build, program), "--help"], capture_output=True, text=True, check=True
+    )
+    return f"```\n{said.stdout.strip()}\n```\n"
+
+
+def metrics(build, program):
+    with tempfile.TemporaryDirectory() as directory:
+        kubeconfig = os.path.join(directory, "kubeconfig")
+        pathlib.Path(kubeconfig).write_text(EMPTY_KUBECONFIG, encoding="utf-8")
+        argv = [program_path(build, program), f"--kubeconfig={kubeconfig}", NO_SERVER]
+        process = Process(argv + PORT_FLAGS[program], program, directory)
+        try:
+            url = f"http://127.0.0.1:{process.wait_port()}/metrics"
+            # Until the first call to the API server has failed: from then on the page is complete.
+            wait_until(lambda: "plimsoll_list_total" in fetch(url).text, what="a first list")
+            page = fetch(url).text
+        finally:
+            process.stop()
+    types = dict(re.findall(r"^# TYPE (\S+) (\S+)$", page, re.MULTILINE))
+    labels = {}
+    for name, inner in re.findall(r"^(\w+)\{(.*)\} ", page, re.MULTILINE):
+        found = set(re.findall(r"(\w+)=\"", inner)) - {"le"}
+        family = re.sub(r"_(bucket|sum|count)$", "", name)
+        labels.setdefault(name if name in types else family, set()).update(found)
+    rows = ["| metric | type | labels | what |", "| --- | --- | --- | --- |"]
+    for name, text in re.findall(r"^# HELP (\S+) (.*)$", page, re.MULTILINE):
+        if name.startswith("process_"):
+            continue
+        named = ", ".join(sorted(labels.get(name, ())))
+        rows.append(f"| `{name}` | {types[name]} | {named} | {text} |")
+    return "\n".join(rows) + "\n"
+
+
+def main():
+    build = sys.argv[1]
+    makers = {"flags": flags, "metrics": metrics}
+    old = README.read_text(encoding="utf-8")
+
+    def fill(match):
+        kind, program = match.groups()
+        made = makers[kind](build, program)
+        return f"<!-- {kind}: {program} -->\n\n{made}\n<!-- end -->"
+
+    new, places = PLACE.subn(fill, old)
+    if places != 4:
+        print(f"README.md has {places} marked places, expected 4")
+        return 1
+    if "--apply" in sys.argv:
+        README.write_text(new, encoding="utf-8")
+        return 0
+    if new != old:
+        sys.stdout.writelines(
+            difflib.unified_diff(
+                old.splitlines(True), new.splitlines(True), "README.md", "the programs"
+            )
+        )
+        print("run: tests/tools/readme.py BUILD --apply")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
