@@ -1,5 +1,6 @@
 /* The explanation for programs. */
 #include "base/mem.h"
+#include "base/number.h"
 #include "base/timestamp.h"
 #include "codec/json.h"
 #include "extender/explain.h"
@@ -20,6 +21,11 @@ static void set(json_t *object, const char *key, json_t *value) {
 static void append(json_t *array, json_t *value) {
         if (json_array_append_new(array, value) < 0)
                 mem_exhausted();
+}
+
+/* JSON has no infinity, which a reading of 1e308 can make of a product. */
+static json_t *number_json(double value) {
+        return number_is_finite(value) ? json_real(value) : json_null();
 }
 
 static void set_reading(json_t *object, const struct reading *reading, int64_t now_unix_ms) {
@@ -64,8 +70,9 @@ static json_t *priority_json(const struct explanation *of, size_t row, size_t i)
         set(object, "metric", json_string(of->policy->metrics[priority->metric].name));
         set(object, "weight", json_real(priority->weight));
         set(object, "free",
-            json_real(reading.state == READING_USABLE ? (1 - reading.value) * priority->weight * 100
-                                                      : 0));
+            number_json(reading.state == READING_USABLE
+                                ? (1 - reading.value) * priority->weight * 100
+                                : 0));
         set_reading(object, &reading, of->now_unix_ms);
         return object;
 }
