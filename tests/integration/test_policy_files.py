@@ -1,0 +1,78 @@
+"""Policies from files: what is wrong with one is said with its line and path, and ends in status 2."""
+
+import pathlib
+import random
+import re
+import subprocess
+
+import pytest
+
+BAD = pathlib.Path(__file__).resolve().parents[1] / "data" / "bad-policies"
+PROGRAMS = ("plimsoll-controller", "plimsoll-extender")
+
+
+def check_config(program, path, *flags):
+    argv = [program, "--check-config", f"--policy-config-path={path}", *flags]
+    done = subprocess.run(argv, capture_output=True, timeout=60, check=False)
+    return done.returncode, done.stdout.decode(), done.stderr.decode(errors="replace")
+
+
+def policy_in_force(program, path):
+    status, out, err = check_config(program, path)
+    assert status == 0, err
+    return re.search(r"^apiVersion: .*^ +scoring: \w+\n", out, re.M | re.S)[0]
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_bad_policies(binary, program):
+    rows = [
+        line.split("\t") for line in (BAD / "expected.tsv").read_text("utf-8").splitlines()
+    ]
+    files = {path.name for path in BAD.iterdir()} - {"expected.tsv"}
+    assert files == {name for name, _ in rows} and len(rows) >= 40
+    for name, message in rows:
+        path = BAD / name
+        status, out, err = check_config(binary(program), path)
+        assert (status, out) == (2, ""), (name, err)
+        assert f"{path}: {message}" in err, name
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_bad_policies_too_large_to_keep(binary, program, tmp_path):
+    path = tmp_path / "policy.yaml"
+    for data, message in (
+        (b"spec: {}\n" * 250000, "larger than 1048576 bytes"),
+        (random.Random(1).randbytes(4096), "line 1"),
+        (b"[" * 100000, "line 1"),
+    ):
+        path.write_bytes(data)
+        status, out, err = check_config(binary(program), path)
+        assert (status, out) == (2, "")
+        assert f"{path}: {message}" in err
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_unknown_field(binary, program, tmp_path):
+    path = tmp_path / "policy.yaml"
+    path.write_text(
+        "apiVersion: scheduler.policy.crane.io/v1alpha1\n"
+        "kind: DynamicSchedulerPolicy\n"
+        "spec:\n"
+        "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"
+        "  predicat: []\n"
+    )
+    warning = "line 5: spec.predicat: unknown field (did you mean predicate?)"
+    status, out, err = check_config(binary(program), path)
+    assert status == 0 and warning in err
+    assert "- {name: cpu_usage_avg_5m, period: 3m}" in out
+    status, out, err = check_config(binary(program), path, "--strict")
+    assert status == 2 and warning in err
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_what_is_printed_reads_back(binary, program, tmp_path):
+    path = tmp_path / "policy.yaml"
+    path.write_bytes((BAD.parents[2] / "policy" / "policy.yaml").read_bytes())
+    printed = policy_in_force(binary(program), path)
+    path.write_text(printed)
+    assert policy_in_force(binary(program), path) == printed
