@@ -253,11 +253,13 @@ int main(int argc, char **argv) {
                 const size_t *order;
                 size_t count;
                 bool has_nodes;
+                bool is_for_peers; /* too large for jansson's patience: only written */
         } shapes[] = {
-                {"names-5000", order, NODES, false},
-                {"names-5000-shuffled", shuffled, NODES, false},
-                {"names-500", order, 500, false},
-                {"nodes-500", order, 500, true},
+                {"names-5000", order, NODES, false, false},
+                {"names-5000-shuffled", shuffled, NODES, false, false},
+                {"names-500", order, 500, false, false},
+                {"nodes-500", order, 500, true, false},
+                {"nodes-5000", order, NODES, true, true},
         };
 
         for (size_t i = 0; i < NODES; i++)
@@ -276,7 +278,7 @@ int main(int argc, char **argv) {
                 put_request(&body, shapes[i].order, shapes[i].count, shapes[i].has_nodes);
                 if (argc == 3 && strcmp(argv[1], "--write") == 0)
                         write_body(argv[2], shapes[i].name, &body);
-                else
+                else if (!shapes[i].is_for_peers)
                         measure(shapes[i].name, &body, shapes[i].count);
                 buf_done(&body);
         }

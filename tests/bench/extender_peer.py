@@ -1,0 +1,119 @@
+"""Runs plimsoll-extender and the Go peer side by side and compares them; see extender_peer.sh.
+
+Both know the same 5,000 nodes, one in twenty of them overloaded, and are asked the same by turns. With
+two cores or more, servers share one and the client has another.
+"""
+
+import datetime
+import json
+import os
+import random
+import re
+import statistics
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "integration"))
+
+from harness import Process, StandIn, fetch, wait_until  # noqa: E402
+
+METRICS = [
+    f"{resource}_usage_{window}"
+    for resource in ("cpu", "mem")
+    for window in ("avg_5m", "max_avg_1h", "max_avg_1d")
+]
+REPETITIONS = 5
+GROUPS = 20
+SHAPES = [
+    # body, verb, requests a repetition, times as fast as Go (M1, M4), times less CPU (M3)
+    ("names-5000", "filter", 200, 10, None),
+    ("names-5000", "prioritize", 200, 10, None),
+    ("names-500", "filter", 1000, None, 8),
+    ("names-500", "prioritize", 1000, None, 8),
+    ("nodes-500", "filter", 40, 25, None),
+    ("nodes-5000", "filter", 8, 25, None),
+]
+
+
+def pinned(core, *argv):
+    cores = sorted(os.sched_getaffinity(0))
+    return ["taskset", "-c", str(cores[core % len(cores)]), *argv] if len(cores) > 1 else list(argv)
+
+
+def add_nodes(standin, names):
+    random.seed(1)
+    now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    for group in range(GROUPS):
+        usage = {m: 0.9 if group == 0 else random.uniform(0, 0.6) for m in METRICS}
+        standin.admin(
+            "nodes",
+            {
+                "names": names[group::GROUPS],
+                "images": 0,
+                "first_address": None,
+                "annotations": {m: f"{u:.5f},{now}" for m, u in usage.items()},
+            },
+        )
+
+
+def measure(build, port, pid, work, body, verb, count):
+    argv = [os.path.join(build, "tests/bench/extender_load"), str(port), f"/{verb}"]
+    argv += [os.path.join(work, body), str(count), str(pid)]
+    done = subprocess.run(pinned(0, *argv), stdout=subprocess.PIPE, text=True, check=True)
+    return [float(field) for field in done.stdout.split()]
+
+
+def verdict(value, target):
+    return f"{value:6.1f}x" + (f" (aim {target}x)" if target else "")
+
+
+def main():
+    build, work = sys.argv[1:]
+    build = os.path.abspath(build)
+    program = os.path.join(build, "tests/bench/bench_extender")
+    subprocess.run([program, "--write", work], check=True)
+    with open(os.path.join(work, "names-5000"), encoding="utf-8") as file:
+        names = json.load(file)["NodeNames"]
+    standin = StandIn(work)
+    servers = []
+    try:
+        add_nodes(standin, names)
+        listed = os.path.join(work, "nodes.json")
+        with open(listed, "w", encoding="utf-8") as file:
+            file.write(standin.call("GET", "/api/v1/nodes").text)
+        extender = os.path.join(build, "extender/plimsoll-extender")
+        ours = [extender, f"--kubeconfig={standin.kubeconfig}", "--port=0"]
+        full = [*ours, "--compact-scores=false"]
+        servers = [
+            Process(pinned(1, *full), "ours", work),
+            Process(pinned(1, *ours), "compact", work),
+            Process(pinned(1, f"{work}/go-extender", listed), "go", work, {"GOMAXPROCS": "1"}),
+        ]
+        ports = [server.wait_port() for server in servers]
+        for port in ports[:2]:
+            url = f"http://127.0.0.1:{port}/readyz"
+            wait_until(lambda u=url: fetch(u).status == 200, 60, "readiness")
+        for body, verb, count, faster, less_cpu in SHAPES:
+            rows = [[] for _ in servers]
+            for _ in range(REPETITIONS):
+                for server, port, row in zip(servers, ports, rows):
+                    row.append(measure(build, port, server.pid, work, body, verb, count))
+            medians = [[statistics.median(column) for column in zip(*row)] for row in rows]
+            size = os.path.getsize(os.path.join(work, body))
+            print(f"{verb} {body}, {size / 1e3:.0f} kB, median of {REPETITIONS} x {count}")
+            for name, (p50, p99, cpu, rss) in zip(("ours", "ours, compact", "Go"), medians):
+                print(
+                    f"  {name:14} p50 {p50:9.0f} us  p99 {p99:9.0f} us  CPU {cpu:9.0f} us"
+                    f"  peak RSS {rss / 1024:7.1f} MiB, {rss * 1024 / size:6.2f} of the body"
+                )
+            p50, cpu = (medians[2][i] / medians[0][i] for i in (0, 2))
+            print(f"  against Go: p50 {verdict(p50, faster)}, CPU {verdict(cpu, less_cpu)}")
+    finally:
+        for server in servers:
+            server.kill()
+        standin.process.stop()
+
+
+if __name__ == "__main__":
+    main()

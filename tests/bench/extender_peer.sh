@@ -1,0 +1,14 @@
+#!/bin/bash
+# plimsoll-extender against one in Go, over HTTP: latency, CPU and memory a request, in one run. Needs
+# go; says so and ends with 77 when it is missing.
+# Usage: extender_peer.sh BUILD_DIRECTORY
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+if ! (cd tests/bench/peers/go-extender && go build -o "$work/go-extender" .); then
+  echo "skipped: the Go peer cannot be built"
+  exit 77
+fi
+/usr/bin/python3 tests/bench/extender_peer.py "$1" "$work"

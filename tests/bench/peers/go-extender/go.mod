@@ -1,0 +1,3 @@
+module plimsoll/bench/go-extender
+
+go 1.19
