@@ -20,6 +20,7 @@ enum {
         SHUTDOWN_MS = 5000,
         ONCE_SYNC_MS = 30000,
         FIRST_PRINT_MS = 1000,
+        FIRST_OUTCOMES = 4, /* scrapes in which a node that is well has shown its windows */
         RETRY_MIN_MS = 1000,
         RETRY_MAX_MS = 30000,
         RETRY_SALT = 2,
@@ -46,6 +47,7 @@ struct tracked {
         uint32_t usable;     /* number of metrics, at the last reading */
         uint32_t outcomes;   /* scrapes that came to an end, well or not */
         bool is_patch_failing;
+        int64_t patch_not_before_mono_ms; /* after a failure */
 };
 
 enum once_state { ONCE_NOT, ONCE_SCRAPING, ONCE_WRITING, ONCE_DONE };
@@ -123,6 +125,12 @@ static void on_sync(void *userdata) {
         struct controller *c = t->controller;
         int64_t next = plan_next_sync_unix_ms(&c->rules->plan, t->node->name, now_unix(c));
 
+        if (t->usable == 0 && t->outcomes < FIRST_OUTCOMES) {
+                /* We have only just begun to look: its turn is kept for it. */
+                loop_timer_arm(c->parts.loop, &t->sync,
+                               now_mono(c) + c->options.exporter.interval_ms, on_sync, t);
+                return;
+        }
         loop_timer_arm(c->parts.loop, &t->sync, now_mono(c) + next - now_unix(c), on_sync, t);
         if (is_writer(c) && c->once == ONCE_NOT)
                 publisher_push(c->publisher, &t->job);
@@ -202,7 +210,8 @@ static void on_patch_done(void *userdata, struct publisher_job *job,
         if (wait_ms > RETRY_MAX_MS)
                 wait_ms = RETRY_MAX_MS;
         wait_ms += spread_phase_ms(t->node->name, RETRY_SALT, wait_ms);
-        loop_timer_arm(c->parts.loop, &t->sync, now_mono(c) + wait_ms, on_sync, t);
+        t->patch_not_before_mono_ms = now_mono(c) + wait_ms;
+        loop_timer_arm(c->parts.loop, &t->sync, t->patch_not_before_mono_ms, on_sync, t);
 }
 
 /* Printing */
@@ -337,7 +346,7 @@ static void on_reading(void *userdata, struct node *node, const struct source_re
         node_track_reading(&t->track, c->rules, reading, now_mono(c));
         collect_values(t, &values);
         t->usable = (uint32_t)__builtin_popcountll(values.usable);
-        if (is_writer(c) && c->once == ONCE_NOT &&
+        if (is_writer(c) && c->once == ONCE_NOT && now_mono(c) >= t->patch_not_before_mono_ms &&
             plan_is_overdue(&c->rules->plan, t->track.record, &values, now_unix(c)))
                 publisher_push(c->publisher, &t->job);
         count_outcome(t);

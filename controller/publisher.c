@@ -3,7 +3,14 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-enum { PATCH_TIMEOUT_MS = 10000, PATCH_RETRIES = 2, PATCH_ANSWER_MAX_BYTES = 2 << 20 };
+enum {
+        PATCH_TIMEOUT_MS = 10000,
+        PATCH_RETRIES = 2,
+        PATCH_ANSWER_MAX_BYTES = 2 << 20,
+        /* So many denials in a row are not about single nodes: a rule is missing. */
+        DENIED_IN_A_ROW = 16,
+        DENIED_PAUSE_MS = 5000,
+};
 
 struct job_list {
         struct publisher_job *first, *last;
@@ -19,6 +26,8 @@ struct publisher {
         size_t max_in_flight;
         double patches_per_s, max_tokens, tokens;
         int64_t filled_mono_ms;
+        size_t denied; /* in a row */
+        int64_t paused_until_mono_ms;
         struct loop_timer timer;
         struct buf patch;
         struct metric *waiting;
@@ -92,6 +101,11 @@ static void on_done(void *userdata, const struct kube_answer *answer) {
         metric_inc(metrics_counter(publisher->metrics, "plimsoll_patches_total",
                                    "Patches of nodes by outcome, after retries.",
                                    LABELS("outcome", kube_outcome_name(answer->outcome))));
+        if (answer->outcome != KUBE_FORBIDDEN && answer->outcome != KUBE_UNAUTHORIZED)
+                publisher->denied = 0;
+        else if (++publisher->denied >= DENIED_IN_A_ROW)
+                publisher->paused_until_mono_ms = loop_now_mono_ms(publisher->loop) +
+                                                  DENIED_PAUSE_MS;
         publisher->events.on_done(publisher->events.userdata, job, answer);
         pump(publisher);
 }
@@ -133,6 +147,11 @@ static void refill(struct publisher *publisher) {
 static void pump(void *userdata) {
         struct publisher *publisher = userdata;
 
+        if (loop_now_mono_ms(publisher->loop) < publisher->paused_until_mono_ms) {
+                loop_timer_arm(publisher->loop, &publisher->timer, publisher->paused_until_mono_ms,
+                               pump, publisher);
+                return;
+        }
         refill(publisher);
         while (publisher->queue.first && publisher->under_way.len < publisher->max_in_flight &&
                publisher->tokens >= 1) {

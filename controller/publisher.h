@@ -1,7 +1,7 @@
 /*
  * Sends merge patches to nodes, in the order in which they were asked for, so many a second and so
  * many at a time. What a patch says is decided only when its turn has come, so that waiting makes
- * no value old.
+ * no value old. When the API server denies one after the other, it is asked only now and then.
  */
 #pragma once
 

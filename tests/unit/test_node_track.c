@@ -1,0 +1,229 @@
+/* One node: readings in, values out, and what its own annotations tell. */
+#include "cmocka_wrap.h"
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "controller/node_track.h"
+#include "controller/report.h"
+
+/* 2026-07-23T11:25:54Z */
+static const int64_t now_unix_ms = INT64_C(1784805954000);
+static const int64_t now_mono_ms = INT64_C(5000000);
+
+static const char policy_text[] = "apiVersion: scheduler.policy.crane.io/v1alpha1\n"
+                                  "kind: DynamicSchedulerPolicy\n"
+                                  "spec:\n"
+                                  "  syncPolicy:\n"
+                                  "  - {name: cpu_usage_avg_5m, period: 3m}\n"
+                                  "  - {name: cpu_usage_max_avg_1h, period: 15m}\n"
+                                  "  - {name: gpu_busy, period: 3m}\n";
+
+static struct rules *new_rules(const char *text) {
+        struct policy *policy = NULL;
+        struct error err = ERROR_NULL;
+
+        if (policy_parse(text, strlen(text), false, &policy, &err) < 0)
+                fail_msg("%s", err.msg);
+        return rules_new(policy, &(struct rules_options){.style = {.prefix = ""},
+                                                         .scrape_interval_ms = 15 * MS_PER_S,
+                                                         .dead_band_ratio = 0.01});
+}
+
+static void scrape_cpu(struct node_track *track, const struct rules *rules, double ratio,
+                       int64_t at_mono_ms) {
+        struct window_step step = {.at_mono_ms = at_mono_ms, .counters = 1u << METRIC_CPU};
+
+        step.num[METRIC_CPU] = ratio * 15;
+        step.den[METRIC_CPU] = 15;
+        node_track_reading(track, rules, &(struct source_reading){.step = &step}, at_mono_ms);
+}
+
+static void annotate(struct node_track *track, const struct rules *rules, const char *text) {
+        json_auto_t *annotations = json_loads(text, 0, NULL);
+
+        assert_non_null(annotations);
+        node_track_annotations(track, rules, annotations, now_mono_ms, now_unix_ms);
+}
+
+static void test_values(void **state) {
+        _cleanup_(rules_freep) struct rules *rules = new_rules(policy_text);
+        struct node_track track;
+        struct plan_values values;
+
+        (void)state;
+        node_track_init(&track, rules);
+        node_track_values(&track, rules, now_mono_ms, &values);
+        assert_int_equal(values.usable, 0);
+        assert_string_not_equal(node_track_why(&track, rules, 0, now_mono_ms), "");
+
+        scrape_cpu(&track, rules, 0.4, now_mono_ms);
+        scrape_cpu(&track, rules, 0.4, now_mono_ms + 15000);
+        node_track_values(&track, rules, now_mono_ms + 15000, &values);
+        assert_int_equal(values.usable, 3);
+        assert_float_equal(values.ratio[0], 0.4, 1e-6);
+        assert_string_equal(node_track_why(&track, rules, 0, now_mono_ms + 15000), "");
+        assert_string_equal(node_track_why(&track, rules, 2, now_mono_ms + 15000),
+                            "the exporter has no such gauge");
+
+        /* The windows would still answer, but nobody has looked for too long. */
+        node_track_values(&track, rules, now_mono_ms + 15000 + 60000, &values);
+        assert_int_equal(values.usable, 3);
+        node_track_values(&track, rules, now_mono_ms + 15000 + 60001, &values);
+        assert_int_equal(values.usable, 0);
+        assert_string_equal(node_track_why(&track, rules, 1, now_mono_ms + 15000 + 60001),
+                            "the last scrape is too old");
+        node_track_done(&track);
+}
+
+static void test_ready_made(void **state) {
+        static const double ratios[3] = {[2] = 0.7};
+        _cleanup_(rules_freep) struct rules *rules = new_rules(policy_text);
+        struct node_track track;
+        struct plan_values values;
+
+        (void)state;
+        node_track_init(&track, rules);
+        node_track_reading(&track, rules,
+                           &(struct source_reading){.ready = 1u << 2, .values_ratio = ratios},
+                           now_mono_ms);
+        node_track_values(&track, rules, now_mono_ms, &values);
+        assert_int_equal(values.usable, 4);
+        assert_float_equal(values.ratio[2], 0.7, 0);
+        /* A page without it. */
+        node_track_reading(&track, rules, &(struct source_reading){0}, now_mono_ms + 15000);
+        node_track_values(&track, rules, now_mono_ms + 15000, &values);
+        assert_int_equal(values.usable, 0);
+        node_track_done(&track);
+}
+
+static void test_seeds(void **state) {
+        static const struct {
+                const char *annotations;
+                double expected; /* of max_avg_1h, when the cpu is at 0.2 */
+        } rows[] = {
+                {"{\"cpu_usage_max_avg_1h\":\"0.90000,2026-07-23T10:55:54Z\"}", 0.9},
+                {"{\"cpu_usage_avg_5m\":\"0.80000,2026-07-23T11:20:54Z\"}", 0.8},
+                {"{\"cpu_usage_max_avg_1h\":\"0.90000,2026-07-23T10:20:00Z\"}", 0.2}, /* too old */
+                {"{\"cpu_usage_max_avg_1h\":\"34.2,2026-07-23T11:20:54Z\"}",
+                 0.2}, /* a percentage */
+                {"{\"cpu_usage_max_avg_1h\":\"0.9,2026-07-23T12:25:54Z\"}",
+                 0.2}, /* an hour ahead */
+                {"{\"cpu_usage_max_avg_1h\":\"0.9,2026-07-23T11:26:24Z\"}", 0.9}, /* 30 s ahead */
+                {"{\"cpu_usage_max_avg_1h\":\"nan,2026-07-23T11:20:54Z\"}", 0.2},
+                {"{\"cpu_usage_max_avg_1h\":0.9}", 0.2},
+                {"{\"cpu_usage_max_avg_1h\":[]}", 0.2},
+                {"{\"cpu_usage_max_avg_1h\":\"\"}", 0.2},
+                {"{}", 0.2},
+        };
+        _cleanup_(rules_freep) struct rules *rules = new_rules(policy_text);
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct node_track track;
+                struct plan_values values;
+                node_track_init(&track, rules);
+                annotate(&track, rules, rows[i].annotations);
+                /* Only what stood there when the node came into sight is history. */
+                annotate(&track, rules,
+                         "{\"cpu_usage_max_avg_1h\":\"0.99000,2026-07-23T11:25:53Z\"}");
+                scrape_cpu(&track, rules, 0.2, now_mono_ms + 1);
+                scrape_cpu(&track, rules, 0.2, now_mono_ms + 15001);
+                node_track_values(&track, rules, now_mono_ms + 15001, &values);
+                if (values.ratio[1] < rows[i].expected - 1e-5 ||
+                    values.ratio[1] > rows[i].expected + 1e-5)
+                        fail_msg("%s: %g", rows[i].annotations, values.ratio[1]);
+                node_track_done(&track);
+        }
+}
+
+static void test_written_by_others(void **state) {
+        _cleanup_(rules_freep) struct rules *rules = new_rules(policy_text);
+        struct node_track track;
+
+        (void)state;
+        node_track_init(&track, rules);
+        annotate(&track, rules, "{\"cpu_usage_avg_5m\":\"0.50000,2026-07-23T11:20:00Z\"}");
+        assert_int_equal(track.record->metrics[0].at_unix_ms,
+                         INT64_C(1784805600000)); /* 11:20:00 */
+        assert_true(track.record->metrics[1].at_unix_ms == PLAN_NEVER);
+        /* An older state of the node arrives late: our later write stands. */
+        annotate(&track, rules, "{\"cpu_usage_avg_5m\":\"0.40000,2026-07-23T11:17:00Z\"}");
+        assert_float_equal(track.record->metrics[0].value, 0.5, 0);
+        annotate(&track, rules, "{\"cpu_usage_avg_5m\":\"0.60000,2026-07-23T11:23:00Z\"}");
+        assert_float_equal(track.record->metrics[0].value, 0.6, 0);
+        /* Somebody took them away. */
+        node_track_annotations(&track, rules, NULL, now_mono_ms, now_unix_ms);
+        assert_true(track.record->metrics[0].at_unix_ms == PLAN_NEVER);
+        node_track_done(&track);
+}
+
+static void test_replan(void **state) {
+        static const char other[] = "apiVersion: scheduler.policy.crane.io/v1alpha1\n"
+                                    "kind: DynamicSchedulerPolicy\n"
+                                    "spec:\n"
+                                    "  syncPolicy:\n"
+                                    "  - {name: mem_usage_avg_5m, period: 1m}\n"
+                                    "  - {name: cpu_usage_avg_5m, period: 1m}\n";
+        _cleanup_(rules_freep) struct rules *rules = new_rules(policy_text);
+        _cleanup_(rules_freep) struct rules *next = new_rules(other);
+        struct node_track track;
+        struct plan_values values;
+
+        (void)state;
+        node_track_init(&track, rules);
+        scrape_cpu(&track, rules, 0.4, now_mono_ms);
+        scrape_cpu(&track, rules, 0.4, now_mono_ms + 15000);
+        node_track_replan(&track, rules, next);
+        node_track_values(&track, next, now_mono_ms + 15000, &values);
+        assert_int_equal(values.usable, 2);
+        assert_float_equal(values.ratio[1], 0.4, 1e-6);
+        node_track_done(&track);
+}
+
+static void test_report(void **state) {
+        _cleanup_(rules_freep) struct rules *rules = new_rules(policy_text);
+        struct node_track track;
+        struct plan_values values;
+        struct buf out = BUF_INIT(4096);
+
+        (void)state;
+        node_track_init(&track, rules);
+        scrape_cpu(&track, rules, 0.4, now_mono_ms);
+        scrape_cpu(&track, rules, 0.4, now_mono_ms + 15000);
+        node_track_values(&track, rules, now_mono_ms + 15000, &values);
+        values.has_hot = true;
+        values.hot = 3;
+        struct report_row row = {.node = "web-1", .track = &track, .values = &values};
+        report_header(rules, 5, false, &out);
+        report_table_row(rules, &row, 5, false, now_mono_ms + 15000, &out);
+        assert_string_equal(
+                out.data,
+                "NODE   cpu avg_5m  cpu max_avg_1h  gpu_busy  hot    age  state\n"
+                "web-1       40.0%           40.0%         -    3   0.0s  the exporter has no such "
+                "gauge\n");
+        buf_clear(&out);
+        row.failure = "connect";
+        report_json_row(rules, &row, now_mono_ms + 15000, now_unix_ms, &out);
+        assert_string_equal(
+                out.data,
+                "{\"at\":\"2026-07-23T11:25:54.000Z\",\"node\":\"web-1\",\"annotations\":{"
+                "\"cpu_usage_avg_5m\":\"0.40000,2026-07-23T11:25:54Z\","
+                "\"cpu_usage_max_avg_1h\":\"0.40000,2026-07-23T11:25:54Z\","
+                "\"node_hot_value\":\"3,2026-07-23T11:25:54Z\"},"
+                "\"unusable\":{\"gpu_busy\":\"the exporter has no such gauge\"},"
+                "\"ageSeconds\":0.000,\"failure\":\"connect\"}\n");
+        buf_done(&out);
+        node_track_done(&track);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_values), cmocka_unit_test(test_ready_made),
+                cmocka_unit_test(test_seeds),  cmocka_unit_test(test_written_by_others),
+                cmocka_unit_test(test_replan), cmocka_unit_test(test_report),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
