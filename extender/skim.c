@@ -35,9 +35,8 @@ static const char *find_special(const char *at, const char *end) {
                 memcpy(&word, at, 8);
                 uint64_t quote = word ^ (ones * '"'), backslash = word ^ (ones * '\\');
                 uint64_t marks = (quote - ones) | (backslash - ones) | (word - ones * 0x20);
-                /* Bytes from 0x80 are marked whatever they are; they clear themselves from the
-                 * three terms, whose borrow only counts where the top bit was clear. */
-                marks = ((marks & ~word) | word) & tops;
+                /* A byte from 0x80 is odd by itself; below it, the terms' top bits tell. */
+                marks = (marks | word) & tops;
                 if (marks != 0) {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
                         return at + (__builtin_ctzll(marks) >> 3);
