@@ -18,11 +18,10 @@
 enum {
         DEFAULT_PAGE_LIMIT = 100,
         DEFAULT_PAGE_LIMIT_METADATA = 500,
-        MIN_PAGE_LIMIT = 10,
         DEFAULT_MAX_OBJECTS = 100000,
         MAX_PAGES = 20000, /* of one list: a peer whose pages never end */
         PATH_MAX_BYTES = 64 << 10,
-        PAGE_MAX_BYTES = 32 << 20,
+        PAGE_MAX_BYTES = 16 << 20,
         PAGE_TIMEOUT_MS = 60000,
 
         /* The server ends a watch after a random time, so that not all come back at once. */
@@ -70,7 +69,8 @@ struct reflector {
 
         enum list_kind list_kind;
         char *continue_token;
-        size_t page_limit, pages;
+        size_t page_limit; /* halved while pages are too large or too slow */
+        size_t pages;
 
         struct watch_stream stream;
         int64_t watch_started_mono_ms;
@@ -288,6 +288,7 @@ static void finish_list(struct reflector *r, const char *resource_version) {
         }
         replace(&r->resource_version, resource_version);
         r->must_list = false;
+        r->page_limit = r->spec.page_limit;
         r->fruitless_watches = 0;
         set_gauge(r);
         clear_trouble(r);
@@ -311,8 +312,8 @@ static void on_list_failure(struct reflector *r, const struct kube_answer *answe
                 start_list(r);
                 return;
         }
-        if (answer->outcome == KUBE_BAD_ANSWER)
-                r->page_limit = size_max(r->page_limit / 2, MIN_PAGE_LIMIT);
+        if (answer->failure == HTTP_TOO_LARGE || answer->failure == HTTP_TIMEOUT)
+                r->page_limit = size_max(r->page_limit / 2, 1);
         /* Also an expired continue token, a 410: the list begins anew after a pause. */
         set_trouble(r, "list", kube_outcome_name(answer->outcome), &answer->err);
         pause_after(r, answer);
@@ -522,13 +523,15 @@ struct reflector *reflector_new(struct loop *loop, struct kube_api *api, struct 
         r->spec.field_selector = copy_text(spec->field_selector);
         r->spec.label_selector = copy_text(spec->label_selector);
         r->spec.initial_field_selector = copy_text(spec->initial_field_selector);
-        r->page_limit = spec->page_limit ? spec->page_limit
-                                         : (spec->metadata_only ? DEFAULT_PAGE_LIMIT_METADATA
-                                                                : DEFAULT_PAGE_LIMIT);
+        if (r->spec.page_limit == 0)
+                r->spec.page_limit = spec->metadata_only ? DEFAULT_PAGE_LIMIT_METADATA
+                                                         : DEFAULT_PAGE_LIMIT;
+        r->page_limit = r->spec.page_limit;
         r->held.max_objects = spec->max_objects ? spec->max_objects : DEFAULT_MAX_OBJECTS;
+        int64_t first_ms = spec->first_pause_ms ? spec->first_pause_ms : BACKOFF_FIRST_MS;
         r->backoff = (struct backoff){
-                .first_ms = spec->first_pause_ms ? spec->first_pause_ms : BACKOFF_FIRST_MS,
-                .max_ms = BACKOFF_MAX_MS,
+                .first_ms = first_ms,
+                .max_ms = first_ms * BACKOFF_MAX_MS / BACKOFF_FIRST_MS,
                 .forget_after_ms = BACKOFF_FORGET_MS,
         };
         r->must_list = true;

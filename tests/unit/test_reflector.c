@@ -323,7 +323,7 @@ static void test_endless_line(void **state) {
         stop(&f);
 }
 
-/* 200 with something else than a list deletes nothing, and smaller pages are tried. */
+/* 200 with something else than a list deletes nothing. */
 static void test_no_list(void **state) {
         struct fixture f = {.wanted_log = "+ a;=1;+ a;=1;"};
 
@@ -332,12 +332,34 @@ static void test_no_list(void **state) {
         scripted_add(&f.server, (struct scripted_reply){.expect = {"watch=1"},
                                                         .response = scripted_stream(EXPIRED)});
         list(&f, "{\"kind\":\"Status\",\"metadata\":{},\"status\":\"Success\"}");
-        scripted_add(&f.server, (struct scripted_reply){
-                                        .expect = {"GET /api/v1/nodes?limit=50&resourceVersion=10"},
-                                        .response = scripted_http(200, "", "{}")});
         scripted_add(&f.server,
                      (struct scripted_reply){
-                             .expect = {"GET /api/v1/nodes?limit=25&resourceVersion=10"},
+                             .expect = {"GET /api/v1/nodes?limit=100&resourceVersion=10"},
+                             .response = scripted_http(200, "", "{}")});
+        scripted_add(&f.server,
+                     (struct scripted_reply){
+                             .expect = {"GET /api/v1/nodes?limit=100&resourceVersion=10"},
+                             .response = scripted_http(200, "", LIST("12", "", OBJECT("a", "1")))});
+        hold(&f, "12");
+        reflect(&f, &(struct reflector_spec){0});
+        stop(&f);
+}
+
+/* Pages past the ceiling are asked for in halves. */
+static void test_large_page(void **state) {
+        enum { PAGE_BYTES = (16 << 20) + 100 };
+        struct fixture f = {.wanted_log = "+ a;=1;"};
+        char *page = xmalloc(PAGE_BYTES + 1);
+
+        (void)state;
+        memset(page, ' ', PAGE_BYTES);
+        page[PAGE_BYTES] = '\0';
+        scripted_add(&f.server, (struct scripted_reply){.expect = {"GET /api/v1/nodes?limit=100 "},
+                                                        .response = scripted_http(200, "", page)});
+        free(page);
+        scripted_add(&f.server,
+                     (struct scripted_reply){
+                             .expect = {"GET /api/v1/nodes?limit=50 "},
                              .response = scripted_http(200, "", LIST("12", "", OBJECT("a", "1")))});
         hold(&f, "12");
         reflect(&f, &(struct reflector_spec){0});
@@ -564,9 +586,10 @@ int main(void) {
                 cmocka_unit_test(test_expired_status),    cmocka_unit_test(test_expired_continue),
                 cmocka_unit_test(test_cut_line),          cmocka_unit_test(test_malformed_events),
                 cmocka_unit_test(test_endless_line),      cmocka_unit_test(test_no_list),
-                cmocka_unit_test(test_closing_at_once),   cmocka_unit_test(test_forbidden),
-                cmocka_unit_test(test_unusable_objects),  cmocka_unit_test(test_initial_selector),
-                cmocka_unit_test(test_free_under_way),    cmocka_unit_test(test_bindings),
+                cmocka_unit_test(test_large_page),        cmocka_unit_test(test_closing_at_once),
+                cmocka_unit_test(test_forbidden),         cmocka_unit_test(test_unusable_objects),
+                cmocka_unit_test(test_initial_selector),  cmocka_unit_test(test_free_under_way),
+                cmocka_unit_test(test_bindings),
         };
 
         (void)unsetenv("KUBERNETES_SERVICE_HOST");
