@@ -6,7 +6,7 @@
 #include "base/number.h"
 #include "extender/explain.h"
 
-enum { NAME_WIDTH = 26, BAR_CELLS = 20, TEXT_MAX_BYTES = 64 };
+enum { NAME_WIDTH = 26, BAR_CELLS = 20, TEXT_MAX_BYTES = 64, NUMBER_MAX = 16 };
 
 struct style {
         const char *bold, *red, *green, *yellow, *dim, *off;
@@ -23,6 +23,12 @@ static void format_age(int64_t age_ms, char text[static DURATION_TEXT_MAX]) {
         duration_format(age_ms / MS_PER_S * MS_PER_S, text);
 }
 
+/* An annotation may say 1e300, which is no reason to print 300 digits. */
+static const char *format_number(double value, char text[static NUMBER_MAX]) {
+        (void)snprintf(text, NUMBER_MAX, fabs(value) < 1e5 ? "%.1f" : "%.2g", value);
+        return text;
+}
+
 /* Names and annotations are a peer's text: what is no printable ASCII shows as a question mark. */
 static void put_text(const char *text, size_t max_bytes, FILE *out) {
         for (size_t i = 0; text[i] && i < max_bytes; i++)
@@ -34,7 +40,7 @@ static void put_text(const char *text, size_t max_bytes, FILE *out) {
 /* Why there is no value to use. */
 static void put_unusable(const struct reading *reading, int64_t now_unix_ms,
                          const struct style *style, FILE *out) {
-        char text[DURATION_TEXT_MAX];
+        char text[DURATION_TEXT_MAX], number[NUMBER_MAX];
 
         (void)fputs(style->yellow, out);
         if (reading->state == READING_MISSING) {
@@ -47,7 +53,8 @@ static void put_unusable(const struct reading *reading, int64_t now_unix_ms,
                 format_age(now_unix_ms - reading->expires_unix_ms, text);
                 (void)fprintf(out, "expired %s ago", text);
                 format_age(now_unix_ms - reading->at_unix_ms, text);
-                (void)fprintf(out, " (%.1f %%, %s old)", reading->value * 100, text);
+                (void)fprintf(out, " (%s %%, %s old)", format_number(reading->value * 100, number),
+                              text);
         }
         (void)fputs(style->off, out);
 }
@@ -76,6 +83,7 @@ static void put_bar(double ratio, double limit_ratio, const struct style *style,
 static void put_predicate(const struct explanation *of, size_t row, size_t i,
                           const struct style *style, FILE *out) {
         const struct policy_predicate *predicate = &of->policy->predicates[i];
+        char number[NUMBER_MAX];
         struct reading reading;
 
         (void)fprintf(out, "  limit  %-*s ", NAME_WIDTH,
@@ -92,8 +100,9 @@ static void put_predicate(const struct explanation *of, size_t row, size_t i,
                 return;
         }
         bool rejects = reading.value > predicate->limit_ratio;
-        (void)fprintf(out, "%s%6.1f of %5.1f %%%s  ", rejects ? style->red : "",
-                      reading.value * 100, predicate->limit_ratio * 100, style->off);
+        (void)fprintf(out, "%s%6s of %5.1f %%%s  ", rejects ? style->red : "",
+                      format_number(reading.value * 100, number), predicate->limit_ratio * 100,
+                      style->off);
         put_bar(reading.value, predicate->limit_ratio, style, out);
         put_age(&reading, of->now_unix_ms, style, out);
         if (rejects)
@@ -105,6 +114,7 @@ static void put_priority(const struct explanation *of, size_t row, size_t i, dou
                          const struct style *style, FILE *out) {
         const struct policy_priority *priority = &of->policy->priorities[i];
         double share = weights > 0 ? priority->weight / weights : 0;
+        char number[NUMBER_MAX];
         struct reading reading;
 
         node_table_reading(of->table, row, priority->metric, of->now_unix_ms, &reading);
@@ -116,11 +126,11 @@ static void put_priority(const struct explanation *of, size_t row, size_t i, dou
                 (void)fputc('\n', out);
                 return;
         }
-        (void)fprintf(out, "%6.1f of %5.1f points  ", (1 - reading.value) * share * 100,
-                      share * 100);
+        (void)fprintf(out, "%6s of %5.1f points  ",
+                      format_number((1 - reading.value) * share * 100, number), share * 100);
         put_bar(1 - reading.value, 0, style, out);
-        (void)fprintf(out, "%.1f %% free, weight %g, ", (1 - reading.value) * 100,
-                      priority->weight);
+        (void)fprintf(out, "%s %% free, weight %g, ",
+                      format_number((1 - reading.value) * 100, number), priority->weight);
         put_age(&reading, of->now_unix_ms, style, out);
         (void)fputc('\n', out);
 }
@@ -132,7 +142,7 @@ static void put_hot(const struct explanation *of, size_t row, const struct style
         node_table_hot_reading(of->table, row, of->now_unix_ms, &reading);
         (void)fprintf(out, "  hot    %-*s ", NAME_WIDTH, ANNOTATION_HOT_VALUE);
         if (reading.state == READING_USABLE) {
-                (void)fprintf(out, "%6g, %.0f points off  ", reading.value,
+                (void)fprintf(out, "%6g, %g points off  ", reading.value,
                               trunc(10 * reading.value));
                 put_age(&reading, of->now_unix_ms, style, out);
         } else {

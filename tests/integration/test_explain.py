@@ -3,9 +3,13 @@
 import json
 import os
 import pty
+import resource
 import subprocess
+import time
 
 import pytest
+
+from harness import PYTHON
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 NOW = "2026-07-23T12:00:00Z"
@@ -61,6 +65,31 @@ def test_recorded_answers_of_crane(explain):
                 assert answer["score100"] == recorded["score100"], (case, answer)
                 compared += 1
     assert compared == 1920
+    print(f"{compared} recorded verdicts are equal")
+
+
+@pytest.mark.parametrize("build, triples", [("build", 4000), ("release", 100000)])
+def test_random_cases_agree_with_the_reference(binary, build, triples):
+    """Random policies, annotations and clocks, judged by the program and by reference_policy.py."""
+    program = os.path.join(HERE, "reference_policy.py")
+    began = time.monotonic()
+    halves = [
+        subprocess.Popen(
+            [
+                *(PYTHON, program, "compare", f"--seed={seed}", f"--triples={triples // 2}"),
+                binary("plimsoll-extender", build),
+            ],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        for seed in (20261, 20262)
+    ]
+    outputs = [half.communicate(timeout=300)[0] for half in halves]
+    for half, output in zip(halves, outputs):
+        assert half.returncode == 0, output[-4000:]
+        assert output == f"{triples // 2} triples, 0 differences\n", output[-4000:]
+    print(f"{build}: {triples} triples, no difference, {time.monotonic() - began:.1f} s")
 
 
 NODES = [
@@ -129,6 +158,122 @@ def test_spread(explain):
 )
 def test_bad_input(explain, text, why):
     assert why in explain(POLICY, text, status=2)
+
+
+def test_numbers_beyond_all_measure(explain):
+    """1e308 is a number, and what is made of it need not be one that JSON can carry."""
+    nodes = [
+        node("huge", cpu_usage_avg_5m=f"1e308,{NOW}", node_hot_value=f"1e308,{NOW}"),
+        node("old", cpu_usage_avg_5m="1e300,2026-07-23T11:50:00Z", mem_usage_avg_5m=f"1e6,{NOW}"),
+    ]
+    rows = json.loads(explain(POLICY, nodes, "--now", NOW, "-o", "json"))
+    assert [row["rejectedBy"] for row in rows] == ["cpu_usage_avg_5m", "mem_usage_avg_5m"]
+    assert [row["score100"] for row in rows] == [0, 0]
+    assert rows[0]["predicates"][0]["value"] == 1e308
+    assert rows[0]["priorities"][0]["free"] is None
+    table = explain(POLICY, nodes, "--now", NOW)
+    assert max(map(len, table.splitlines())) < 120, table
+
+
+def test_files_and_standard_input(explain, tmp_path):
+    path = tmp_path / "nodes.json"
+    for document in (
+        {"kind": "NodeList", "apiVersion": "v1", "metadata": {}, "items": NODES},
+        {"kind": "List", "apiVersion": "v1", "items": NODES},  # kubectl's
+        NODES[0],
+        {"items": []},
+    ):
+        path.write_text(json.dumps(document))
+        from_file = explain(POLICY, "ignored", "--now", NOW, "-o", "json", str(path))
+        assert explain(POLICY, json.dumps(document), "--now", NOW, "-o", "json") == from_file
+        assert explain(POLICY, json.dumps(document), "--now", NOW, "-o", "json", "-") == from_file
+        assert len(json.loads(from_file)) == len(document.get("items", [document]))
+
+
+GARBAGE = {
+    "null": "null",
+    "number": "7",
+    "string": '"nodes"',
+    "brackets": "[" * 1000000,
+    "braces": '{"items":' * 5000,
+    "cut": '{"items":[{"metadata":{"name":"a"}},',
+    "null item": '{"items":[null]}',
+    "list item": '{"items":[[]]}',
+    "null metadata": '{"items":[{"metadata":null}]}',
+    "number as name": '{"items":[{"metadata":{"name":7}}]}',
+    "empty name": '{"items":[{"metadata":{"name":""}}]}',
+    "long name": '{"items":[{"metadata":{"name":"%s"}}]}' % ("x" * 100000),
+    "NUL in a name": '{"metadata":{"name":"a\\u0000b"}}',
+    "trailing text": '{"items":[]} trailing',
+    "YAML": "kind: NodeList\nitems: []\n",
+    "byte order mark": "\ufeff{}",
+}
+
+
+@pytest.mark.parametrize("kind", GARBAGE)
+def test_garbage_is_an_error_of_one_line(explain, kind):
+    message = explain(POLICY, GARBAGE[kind], status=2)
+    assert message.startswith("plimsoll-extender explain: standard input: ")
+    assert message.count("\n") == 1 and len(message) < 600, message[:2000]
+
+
+@pytest.mark.parametrize("annotations", ["7", "[]", "null", '{"cpu_usage_avg_5m":7}', '{"a":{}}'])
+def test_annotations_of_another_type_are_missing(explain, annotations):
+    text = '{"metadata":{"name":"a","annotations":%s}}' % annotations
+    row = json.loads(explain(POLICY, text, "-ojson"))[0]
+    assert row["predicates"][0]["state"] == "missing"
+    assert (row["rejectedBy"], row["score100"]) == ("", 0)
+
+
+def run_measured(argv, limit_bytes, **more):
+    """(exit status, stderr, seconds, peak RSS in MiB) with a ceiling on the address space."""
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_AS, (limit_bytes, limit_bytes))
+
+    began = time.monotonic()
+    with subprocess.Popen(argv, stderr=subprocess.PIPE, preexec_fn=limit, **more) as process:
+        message = process.stderr.read().decode()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    return process.returncode, message, time.monotonic() - began, usage.ru_maxrss / 1024
+
+
+def test_input_without_end_is_bounded(binary):
+    argv = [binary("plimsoll-extender", "release"), "explain"]
+    with open("/dev/zero", "rb") as endless:
+        status, message, took_s, peak_mib = run_measured(argv, 2 << 30, stdin=endless)
+    assert status == 2, message
+    assert "more than" in message
+    print(f"endless input: refused after {took_s:.1f} s at {peak_mib:.0f} MiB")
+
+
+def test_five_thousand_whole_nodes(binary, tmp_path):
+    """What `kubectl get nodes -o json` prints of a large cluster."""
+    filler = [{"names": [f"registry.example.com/{i}@sha256:{'0' * 64}"]} for i in range(50)]
+    annotations = {"cpu_usage_avg_5m": f"0.25,{NOW}"}
+    whole = [
+        {"metadata": {"name": f"n{i}", "annotations": annotations}, "status": {"images": filler}}
+        for i in range(5000)
+    ]
+    path = tmp_path / "nodes.json"
+    path.write_text(json.dumps({"items": whole}, indent=4))
+    argv = [binary("plimsoll-extender", "release"), "explain", "--now", NOW, "-ojson", str(path)]
+    with open(tmp_path / "out.json", "wb") as out:
+        status, message, took_s, peak_mib = run_measured(argv, 2 << 30, stdout=out)
+    assert status == 0, message
+    rows = json.loads((tmp_path / "out.json").read_text())
+    assert {(row["rejectedBy"], row["score100"]) for row in rows} == {("", 7)}
+    assert len(rows) == 5000
+    size_mib = path.stat().st_size / (1 << 20)
+    print(f"5,000 nodes of {size_mib:.0f} MiB explained in {took_s:.1f} s at {peak_mib:.0f} MiB")
+
+
+def test_output_that_cannot_be_written_is_an_error(binary):
+    argv = [binary("plimsoll-extender"), "explain", "-ojson"]
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(argv, input=b'{"items":[]}', stdout=full, timeout=60, check=False)
+    assert done.returncode == 1
 
 
 def test_bad_flags(explain):

@@ -12,7 +12,6 @@ from reference_policy import (
     Case,
     Generator,
     Policy,
-    compare,
     duration_ms,
     score10,
     spread10,
@@ -167,7 +166,3 @@ def test_differences_are_seen():
     assert list(case.differences([{**right[0], "node": "m"}]))
     assert list(case.differences(right * 2))
     assert list(case.differences([]))
-
-
-def test_explain_agrees(binary):
-    assert compare(binary("plimsoll-extender", "release"), triples=100000, seed=1) == []
