@@ -25,6 +25,7 @@ struct fixture {
         size_t streamed_bytes;
         char directory[64];
         char *token_path;
+        const char *kubeconfig; /* NULL: one with a tokenFile */
 };
 
 static void on_deadline(void *userdata) {
@@ -42,6 +43,11 @@ static void write_file(const char *path, const char *text) {
         assert_int_equal(fclose(file), 0);
 }
 
+static const char token_kubeconfig[] =
+        "{current-context: c, contexts: [{name: c, context: {cluster: k, user: u}}], "
+        "clusters: [{name: k, cluster: {server: 'http://x'}}], "
+        "users: [{name: u, user: {tokenFile: token}}]}";
+
 /* After the script has been written: starts everything. With @token a kubeconfig with a token file
  * is used, otherwise --master alone. */
 static void start(struct fixture *f, const char *token) {
@@ -58,10 +64,7 @@ static void start(struct fixture *f, const char *token) {
                 f->token_path = xasprintf("%s/token", f->directory);
                 kubeconfig_path = xasprintf("%s/config", f->directory);
                 write_file(f->token_path, token);
-                write_file(kubeconfig_path,
-                           "{current-context: c, contexts: [{name: c, context: {cluster: k, user: "
-                           "u}}], clusters: [{name: k, cluster: {server: 'http://x'}}], "
-                           "users: [{name: u, user: {tokenFile: token}}]}");
+                write_file(kubeconfig_path, f->kubeconfig ? f->kubeconfig : token_kubeconfig);
                 options.kubeconfig = kubeconfig_path;
         }
         if (kube_config_load(&options, &f->config, &err) < 0)
@@ -296,6 +299,33 @@ static void test_rotated_token(void **state) {
         stop(&f);
 }
 
+/* Without a credential nothing is sent, and on_done is still not called from within kube_start().
+ */
+static void test_no_credentials(void **state) {
+        static const char *kubeconfig =
+                "{current-context: c, contexts: [{name: c, context: {cluster: k, user: u}}], "
+                "clusters: [{name: k, cluster: {server: 'http://x'}}], users: [{name: u, user: "
+                "{exec: {apiVersion: client.authentication.k8s.io/v1, command: 'false'}}}]}";
+        struct fixture f = {.kubeconfig = kubeconfig};
+
+        (void)state;
+        start(&f, "unused");
+        (void)kube_start(f.api, &(struct kube_request){.method = "GET",
+                                                       .path = "/x",
+                                                       .resource = "nodes",
+                                                       .max_retries = 3,
+                                                       .on_done = on_done,
+                                                       .userdata = &f});
+        assert_int_equal(f.done, 0);
+        loop_run(f.loop);
+        assert_int_equal(f.done, 1);
+        assert_int_equal(f.answer.outcome, KUBE_UNAUTHORIZED);
+        assert_int_equal(f.answer.status, 0);
+        assert_string_equal(f.answer.err.msg, "credential plugin false: exit status 1");
+        assert_true(request_count(&f, "GET", "no_credentials") == 1);
+        stop(&f);
+}
+
 static void test_ceiling(void **state) {
         struct fixture f = {0};
 
@@ -404,10 +434,10 @@ static void test_escape(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_outcomes),      cmocka_unit_test(test_request_on_the_wire),
-                cmocka_unit_test(test_rotated_token), cmocka_unit_test(test_ceiling),
-                cmocka_unit_test(test_stream),        cmocka_unit_test(test_free_under_way),
-                cmocka_unit_test(test_escape),
+                cmocka_unit_test(test_outcomes),       cmocka_unit_test(test_request_on_the_wire),
+                cmocka_unit_test(test_rotated_token),  cmocka_unit_test(test_no_credentials),
+                cmocka_unit_test(test_ceiling),        cmocka_unit_test(test_stream),
+                cmocka_unit_test(test_free_under_way), cmocka_unit_test(test_escape),
         };
 
         /* No configuration but the tests' own. */
