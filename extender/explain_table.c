@@ -72,7 +72,8 @@ static void put_age(const struct reading *reading, int64_t now_unix_ms, const st
 static void put_bar(double ratio, double limit_ratio, const struct style *style, FILE *out) {
         if (!style->has_bars)
                 return;
-        int full = ratio >= 1 ? BAR_CELLS : (int)lround(ratio * BAR_CELLS);
+        /* Readings may be above 1, and what is free of them below 0. */
+        int full = ratio >= 1 ? BAR_CELLS : ratio <= 0 ? 0 : (int)lround(ratio * BAR_CELLS);
         int mark = limit_ratio > 0 ? (int)lround(limit_ratio * BAR_CELLS) : -1;
         (void)fputs(limit_ratio > 0 && ratio > limit_ratio ? style->red : style->green, out);
         for (int i = 0; i < BAR_CELLS; i++)

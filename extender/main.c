@@ -169,7 +169,7 @@ struct extender {
         struct kube_config *kube_config;
         struct http_client *client;
         struct kube_api *api;
-        struct policy_file *policy_file; /* NULL: the built-in policy */
+        struct policy_file *policy_file;
         struct node_table *table;
         struct feed *feed;
         struct handlers *handlers;
@@ -186,8 +186,7 @@ static void on_signal(void *userdata, int signal_number) {
         struct extender *extender = userdata;
 
         if (signal_number == SIGHUP) {
-                if (extender->policy_file)
-                        policy_file_reload(extender->policy_file);
+                policy_file_reload(extender->policy_file);
                 return;
         }
         log_info(MSG("shutting down"), INT("signal", signal_number));
@@ -199,11 +198,6 @@ static void on_signal(void *userdata, int signal_number) {
 static int load_policy(struct extender *extender, struct policy **ret, struct error *err) {
         struct health_check *check = health_add(extender->health, "policy", "not loaded yet");
 
-        if (!settings.policy_path) {
-                *ret = policy_default();
-                health_pass(check, "the built-in one; --policy-config-path sets another");
-                return 0;
-        }
         struct policy_file_options options = {
                 .path = settings.policy_path,
                 .is_strict = settings.is_strict,

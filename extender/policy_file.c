@@ -88,34 +88,43 @@ static void on_timer(void *userdata) {
         try_loading(file);
 }
 
+static struct policy_file *file_new(struct loop *loop, const struct policy_file_options *options) {
+        struct policy_file *file = xcalloc(1, sizeof(*file));
+        struct metrics *metrics = options->metrics;
+
+        file->loop = loop;
+        file->options = *options;
+        file->loads = metrics_counter(metrics, "plimsoll_extender_policy_loads_total",
+                                      "Policy files loaded.", NULL);
+        file->failures = metrics_counter(metrics, "plimsoll_extender_policy_load_errors_total",
+                                         "Policy files that could not be loaded.", NULL);
+        file->is_current = metrics_gauge(metrics, "plimsoll_extender_policy_current",
+                                         "1 while the policy in force is what the file says.",
+                                         NULL);
+        return file;
+}
+
 int policy_file_open(struct loop *loop, const struct policy_file_options *options,
                      struct policy_file **ret, struct policy **ret_policy, struct error *err) {
+        _cleanup_(policy_file_closep) struct policy_file *file = file_new(loop, options);
         struct policy *policy = NULL;
-        /* Taken first: a change while reading is then seen as one. */
-        struct stamp stamp = stamp_of(options->path);
 
-        int r = policy_load_file(options->path, options->is_strict, &policy, err);
-        if (r < 0)
-                return r;
-
-        struct policy_file *file = xcalloc(1, sizeof(*file));
-        *file = (struct policy_file){
-                .loop = loop,
-                .options = *options,
-                .stamp = stamp,
-                .loads = metrics_counter(options->metrics, "plimsoll_extender_policy_loads_total",
-                                         "Policy files loaded.", NULL),
-                .failures = metrics_counter(options->metrics,
-                                            "plimsoll_extender_policy_load_errors_total",
-                                            "Policy files that could not be loaded.", NULL),
-                .is_current = metrics_gauge(options->metrics, "plimsoll_extender_policy_current",
-                                            "1 while the policy in force is what the file says.",
-                                            NULL),
-        };
-        loaded(file, policy);
-        loop_timer_arm(loop, &file->timer, loop_now_mono_ms(loop) + MS_PER_S, on_timer, file);
-        *ret = file;
+        if (!options->path) {
+                policy = policy_default();
+                metric_set(file->is_current, 1);
+                health_pass(options->check, "the built-in one; --policy-config-path sets another");
+        } else {
+                /* Taken first: a change while reading is then seen as one. */
+                file->stamp = stamp_of(options->path);
+                int r = policy_load_file(options->path, options->is_strict, &policy, err);
+                if (r < 0)
+                        return r;
+                loaded(file, policy);
+                loop_timer_arm(loop, &file->timer, loop_now_mono_ms(loop) + MS_PER_S, on_timer,
+                               file);
+        }
         *ret_policy = policy;
+        *ret = TAKE_PTR(file);
         return 0;
 }
 
@@ -127,6 +136,8 @@ void policy_file_close(struct policy_file *file) {
 }
 
 void policy_file_reload(struct policy_file *file) {
+        if (!file->options.path)
+                return;
         file->stamp = stamp_of(file->options.path);
         try_loading(file);
 }

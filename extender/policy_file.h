@@ -18,7 +18,7 @@
 typedef void policy_file_fn(void *userdata, struct policy *policy);
 
 struct policy_file_options {
-        const char *path; /* borrowed */
+        const char *path; /* borrowed; NULL: the built-in policy, which never changes */
         bool is_strict;
         struct metrics *metrics;
         struct health_check *check;
