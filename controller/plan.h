@@ -7,7 +7,7 @@
  *
  * - A metric is due when it would be older than its period at the next sync. So each metric is
  *   rewritten before its period has passed, the 15 min and 3 h ones ride along with the 3 min ones,
- *   and there is at most one patch per node and shortest period.
+ *   and from one instant of the node to the next there is at most one patch.
  * - The patch is sent only if there is reason to. A value that moved by less than the dead band
  *   since it was written, and did not cross a limit of the policy, is none for one more period (at
  *   most 4 minutes of the 5 in which readers still use it); then its timestamp is renewed whatever

@@ -68,7 +68,7 @@ static void simulate_day(struct day *day) {
                 char name[32];
                 _cleanup_(plan_record_freep) struct plan_record *record = plan_record_new(&plan);
                 int64_t now = start_unix_ms + n * DAY_START_SPREAD_S * MS_PER_S / DAY_NODES;
-                int64_t last_sync = INT64_MIN;
+                int64_t last_sync = INT64_MIN, last_period = INT64_MIN;
 
                 snprintf(name, sizeof(name), "node-%d", n);
                 assert_true(plan_is_overdue(&plan, record, &values, now));
@@ -84,13 +84,20 @@ static void simulate_day(struct day *day) {
                         int64_t late = now + turn % 7 * 300; /* timers and queues are late */
                         struct plan_choice choice = plan_choose(&plan, record, &values, late);
                         if (!plan_choice_is_empty(&choice)) {
+                                /* At most one in each period between the node's instants. */
+                                int64_t period = (late - spread_phase_ms(name, 0, plan.sync_ms)) /
+                                                 plan.sync_ms;
+                                assert_true(period > last_period);
+                                last_period = period;
                                 patches++;
                                 keys += plan_choice_count(&choice);
                                 per_s[(late - start_unix_ms) / MS_PER_S]++;
                         }
                         for (size_t i = 0; i < policy.metric_count; i++) {
+                                if (turn == 0)
+                                        continue;
                                 int64_t age = late - record->metrics[i].at_unix_ms;
-                                if (turn > 0 && age > day->oldest_ms[i])
+                                if (age > day->oldest_ms[i])
                                         day->oldest_ms[i] = age;
                         }
                         plan_confirm(record, &choice, &values, late);

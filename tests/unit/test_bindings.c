@@ -1,0 +1,60 @@
+/* Counting bindings by node. */
+#include "cmocka_wrap.h"
+
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "controller/bindings.h"
+
+static const int64_t now_unix_ms = INT64_C(1784805954000);
+
+static void test_hot(void **state) {
+        const struct policy policy = {
+                .hot_value_count = 2,
+                .hot_values = {{5 * MS_PER_MIN, 5}, {MS_PER_MIN, 2}},
+        };
+        _cleanup_(bindings_freep) struct bindings *bindings = bindings_new();
+
+        (void)state;
+        assert_false(bindings_is_counting(bindings)); /* without a watch nothing is complete */
+        assert_int_equal(bindings_hot(bindings, &policy, "a", now_unix_ms), 0);
+        for (int i = 0; i < 5; i++)
+                bindings_add(bindings, "a", now_unix_ms - i * 25 * MS_PER_S);
+        bindings_add(bindings, "b", now_unix_ms);
+        /* a: 5 in five minutes (1), 3 in the last one (1) */
+        assert_int_equal(bindings_hot(bindings, &policy, "a", now_unix_ms), 2);
+        assert_int_equal(bindings_hot(bindings, &policy, "b", now_unix_ms), 0);
+        assert_int_equal(bindings_hot(bindings, &policy, "c", now_unix_ms), 0);
+        assert_int_equal(bindings_hot(bindings, &policy, "a", now_unix_ms + 2 * MS_PER_MIN), 1);
+}
+
+static void test_prune(void **state) {
+        enum { NODES = 1000 };
+        _cleanup_(bindings_freep) struct bindings *bindings = bindings_new();
+
+        (void)state;
+        for (int n = 0; n < NODES; n++) {
+                char name[32];
+                snprintf(name, sizeof(name), "node-%d", n);
+                bindings_add(bindings, name, now_unix_ms + (n % 2) * MS_PER_MIN);
+        }
+        assert_int_equal(bindings_nodes(bindings), NODES);
+        bindings_prune(bindings, now_unix_ms);
+        assert_int_equal(bindings_nodes(bindings), NODES);
+        bindings_prune(bindings, now_unix_ms + BINDINGS_KEEP_MIN_MS + 1);
+        assert_int_equal(bindings_nodes(bindings), NODES / 2);
+        bindings_keep(bindings, 2 * BINDINGS_KEEP_MIN_MS);
+        bindings_prune(bindings, now_unix_ms + BINDINGS_KEEP_MIN_MS + 2 * MS_PER_MIN);
+        assert_int_equal(bindings_nodes(bindings), NODES / 2);
+        bindings_prune(bindings, now_unix_ms + 3 * BINDINGS_KEEP_MIN_MS);
+        assert_int_equal(bindings_nodes(bindings), 0);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_hot),
+                cmocka_unit_test(test_prune),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
