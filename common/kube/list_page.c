@@ -157,8 +157,10 @@ static int parse_frame(const char *text, size_t len, struct span items, struct l
                 return error_set(err, EBADMSG, "%.60s without items", kind);
         const char *version = json_string_at(root, "metadata", "resourceVersion", NULL);
         const char *next = json_string_at(root, "metadata", "continue", NULL);
-        if (!version || !*version)
-                return error_set(err, EBADMSG, "%.60s without a resourceVersion", kind);
+        if (!version || !*version || strlen(version) > RESOURCE_VERSION_MAX_BYTES)
+                return error_set(err, EBADMSG, "%.60s without a usable resourceVersion", kind);
+        if (next && strlen(next) > CONTINUE_TOKEN_MAX_BYTES)
+                return error_set(err, EBADMSG, "%.60s with an endless continue token", kind);
         page->resource_version = xstrdup(version);
         page->continue_token = next && *next ? xstrdup(next) : NULL;
         return 0;

@@ -12,6 +12,9 @@
 #include "base/attributes.h"
 #include "base/error.h"
 
+/* Both go into the next request's URL, so a peer may not make them as long as it likes. */
+enum { RESOURCE_VERSION_MAX_BYTES = 256, CONTINUE_TOKEN_MAX_BYTES = 16 << 10 };
+
 struct list_page {
         char *resource_version; /* not empty */
         char *continue_token;   /* NULL on the last page */

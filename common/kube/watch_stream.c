@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "codec/json.h"
+#include "kube/list_page.h"
 
 /* A line's memory is kept from event to event up to this size. */
 enum { LINE_KEEP_BYTES = 256 << 10 };
@@ -33,23 +34,20 @@ void watch_stream_done(struct watch_stream *stream) {
 static int decode(const json_t *root, struct watch_event *ret, struct error *err) {
         const char *type = json_string_at(root, "type", NULL);
         const json_t *object = json_at(root, "object", NULL);
+        const char *version = json_string_at(object, "metadata", "resourceVersion", NULL);
 
         if (!type)
                 return error_set(err, EBADMSG, "watch event without a type");
         for (size_t i = 0; i < ARRAY_LEN(type_names); i++) {
                 if (strcmp(type, type_names[i]) != 0)
                         continue;
-                *ret = (struct watch_event){
-                        .type = (enum watch_event_type)i,
-                        .object = object,
-                        .resource_version = json_string_at(object, "metadata", "resourceVersion",
-                                                           NULL),
-                };
                 if (!json_is_object(object))
                         return error_set(err, EBADMSG, "watch event %s without an object", type);
-                if (i != WATCH_ERROR && (!ret->resource_version || !*ret->resource_version))
-                        return error_set(err, EBADMSG, "watch event %s without a resourceVersion",
-                                         type);
+                if (i != WATCH_ERROR &&
+                    (!version || !*version || strlen(version) > RESOURCE_VERSION_MAX_BYTES))
+                        return error_set(err, EBADMSG,
+                                         "watch event %s without a usable resourceVersion", type);
+                *ret = (struct watch_event){(enum watch_event_type)i, object, version};
                 return 0;
         }
         return error_set(err, EBADMSG, "watch event of type '%.40s'", type);

@@ -37,7 +37,12 @@ static bool is_list(const json_t *root) {
 
         if (!kind || strlen(kind) < 4 || strcmp(kind + strlen(kind) - 4, "List") != 0)
                 return false;
-        if (!version || !*version || !(json_is_array(items) || json_is_null(items)))
+        const char *next = json_string_at(root, "metadata", "continue", NULL);
+
+        if (!version || !*version || strlen(version) > RESOURCE_VERSION_MAX_BYTES ||
+            (next && strlen(next) > CONTINUE_TOKEN_MAX_BYTES))
+                return false;
+        if (!(json_is_array(items) || json_is_null(items)))
                 return false;
         for (size_t i = 0; i < json_array_size(items); i++)
                 if (!json_is_object(json_array_get(items, i)))

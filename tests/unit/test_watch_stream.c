@@ -202,12 +202,50 @@ static void test_list_page_cut(void **state) {
         }
 }
 
+/* What would go into the next request's URL has a ceiling. */
+static void test_long_versions(void **state) {
+        char version[RESOURCE_VERSION_MAX_BYTES + 2] = {0};
+        struct list_page page = {0};
+
+        (void)state;
+        for (size_t len = RESOURCE_VERSION_MAX_BYTES; len < sizeof(version); len++) {
+                bool ok = len <= RESOURCE_VERSION_MAX_BYTES;
+                struct buf log = BUF_INIT(1 << 16);
+                memset(version, '7', len);
+                char *event = xasprintf("{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":"
+                                        "{\"resourceVersion\":\"%s\"}}}\n",
+                                        version);
+                char *list = xasprintf(
+                        "{\"kind\":\"XList\",\"metadata\":{\"resourceVersion\":\"%s\"},"
+                        "\"items\":[]}",
+                        version);
+                assert_int_equal(
+                        decode(event, strlen(event), 100, WATCH_LINE_MAX_BYTES, &log, NULL),
+                        ok ? 0 : -EBADMSG);
+                assert_int_equal(list_page_parse(list, strlen(list), note_item, &log, &page, NULL),
+                                 ok ? 0 : -EBADMSG);
+                list_page_done(&page);
+                free(event);
+                free(list);
+                buf_done(&log);
+        }
+        char *next = xmalloc(CONTINUE_TOKEN_MAX_BYTES + 2);
+        memset(next, 'c', CONTINUE_TOKEN_MAX_BYTES + 1);
+        next[CONTINUE_TOKEN_MAX_BYTES + 1] = '\0';
+        char *list = xasprintf("{\"kind\":\"XList\",\"metadata\":{\"resourceVersion\":\"1\","
+                               "\"continue\":\"%s\"},\"items\":[]}",
+                               next);
+        assert_int_equal(list_page_parse(list, strlen(list), note_item, NULL, &page, NULL),
+                         -EBADMSG);
+        free(next);
+        free(list);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_events),
-                cmocka_unit_test(test_line_ceiling),
-                cmocka_unit_test(test_list_page),
-                cmocka_unit_test(test_list_page_cut),
+                cmocka_unit_test(test_events),        cmocka_unit_test(test_line_ceiling),
+                cmocka_unit_test(test_list_page),     cmocka_unit_test(test_list_page_cut),
+                cmocka_unit_test(test_long_versions),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
