@@ -306,8 +306,9 @@ static int run(struct extender *extender, struct error *err) {
         };
         extender->table = node_table_new(&table_options, policy, clock_wall_unix_ms());
         feed_table(extender);
-        if (listen_for_schedulers(extender, err) < 0)
-                return EXIT_RUNTIME;
+        int r = listen_for_schedulers(extender, err);
+        if (r < 0) /* a busy port may become free; anything else is the flags' fault */
+                return r == -EADDRINUSE ? EXIT_RUNTIME : EXIT_USAGE;
         extender->signals = daemon_signals_new(extender->loop, on_signal, extender);
         log_info(MSG("serving"), STR("address", settings.bind_address),
                  INT("port", http_server_port(extender->server)),

@@ -39,7 +39,7 @@ const struct node_name *node_names_at(const struct node_names *names, uint32_t r
 size_t node_names_count(const struct node_names *names);
 /** node_names_find() - the row of a name, or NODE_ROW_NONE */
 uint32_t node_names_find(const struct node_names *names, const char *name, size_t len);
-/** node_names_quoted() - the escaped name with its quotes, part of the entry */
+/** node_name_quoted() - the escaped name with its quotes, part of the entry */
 static inline const char *node_name_quoted(const struct node_name *name, size_t *ret_len) {
         *ret_len = (size_t)name->entry_bytes - strlen("{\"Host\":") - strlen(",\"Score\":");
         return name->entry + strlen("{\"Host\":");

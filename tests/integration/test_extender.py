@@ -265,11 +265,19 @@ def test_start_with_a_bad_configuration(run, binary, tmp_path, cluster):
         (["--annotation-timezone=Nowhere/Town"], "annotation-timezone"),
         (["--prot=1"], "--port"),
         (["serve"], "explain"),
+        ([f"--tls-cert-file={bad}", f"--tls-private-key-file={bad}"], "certificate"),
+        (["--client-ca-file=ca.crt"], "certificate"),
+        (["--bind-address=here"], "here"),
     ):
         flags = [f"--kubeconfig={cluster.kubeconfig}", *flags]
         process = run([binary("plimsoll-extender"), *flags, "--port=0"])
         assert process.wait_exit() == 2, flags
         assert wanted in process.text(), process.text()
+    first = run([binary("plimsoll-extender"), f"--kubeconfig={cluster.kubeconfig}", "--port=0"])
+    port = first.wait_port()
+    second = run([*first.argv[:-1], f"--port={port}"])
+    assert second.wait_exit() == 1
+    assert "in use" in second.text()
     check = run([binary("plimsoll-extender"), "--check-config", f"--policy-config-path={bad}"])
     assert check.wait_exit() == 2
     check = run([binary("plimsoll-extender"), "--check-config"])
