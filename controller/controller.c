@@ -222,16 +222,18 @@ static int compare_names(const void *a, const void *b) {
         return strcmp((*left)->node->name, (*right)->node->name);
 }
 
-static void write_out(const struct buf *out) {
+/* false: nobody reads it any more. */
+static bool write_out(const struct buf *out) {
         size_t done = 0;
 
         while (done < out->len) {
                 ssize_t n = write(STDOUT_FILENO, out->data + done, out->len - done);
                 if (n < 0 && errno != EINTR && errno != EAGAIN)
-                        return;
+                        return false;
                 if (n > 0)
                         done += (size_t)n;
         }
+        return true;
 }
 
 static void print_all(struct controller *c) {
@@ -267,7 +269,8 @@ static void print_all(struct controller *c) {
         }
         if (c->options.output == REPORT_TABLE && c->once == ONCE_NOT && !is_terminal)
                 buf_putc(&out, '\n');
-        write_out(&out);
+        if (!write_out(&out))
+                end_with(c, 1);
         buf_done(&out);
 }
 
