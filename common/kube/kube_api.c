@@ -17,8 +17,11 @@ enum {
         RETRY_AFTER_MAX_MS = 60000, /* a server that asks for more is asked again all the same */
         STATUS_MAX_BYTES = 64 << 10,
         MESSAGE_MAX_BYTES = 300,
-        STREAM_POOL = 1,
 };
+
+/* Of connections and turns: streams stay open and must not take the turns of short calls, and what
+ * is urgent waits for nobody. */
+enum { COMMON_POOL, STREAM_POOL, URGENT_POOL };
 
 struct kube_api {
         struct loop *loop;
@@ -35,7 +38,8 @@ struct kube_call {
         struct http_call *http;      /* NULL between attempts */
         struct loop_timer timer;     /* the pause before an attempt */
         struct backoff backoff;
-        struct error credentials_err;
+        enum kube_outcome refusal; /* why no attempt was begun */
+        struct error refusal_err;
         int retries_left;
         bool has_retried_unauthorized;
         bool has_streamed;
@@ -279,6 +283,10 @@ static int64_t retry_pause_ms(struct kube_call *call, const struct http_response
         return backoff_next_ms(&call->backoff, loop_now_mono_ms(call->api->loop));
 }
 
+static bool is_too_late(const struct kube_call *call, int64_t at_mono_ms) {
+        return call->request.give_up_mono_ms > 0 && at_mono_ms >= call->request.give_up_mono_ms;
+}
+
 static void on_http_done(void *userdata, const struct http_response *response) {
         struct kube_call *call = userdata;
         struct kube_answer answer = {
@@ -296,9 +304,9 @@ static void on_http_done(void *userdata, const struct http_response *response) {
         count(call, response->failure == HTTP_OK ? code : http_failure_name(response->failure),
               response->duration_ms);
         int64_t pause_ms = retry_pause_ms(call, response, answer.outcome);
-        if (pause_ms >= 0) {
-                loop_timer_arm(call->api->loop, &call->timer,
-                               loop_now_mono_ms(call->api->loop) + pause_ms, attempt, call);
+        int64_t again_mono_ms = loop_now_mono_ms(call->api->loop) + pause_ms;
+        if (pause_ms >= 0 && !is_too_late(call, again_mono_ms)) {
+                loop_timer_arm(call->api->loop, &call->timer, again_mono_ms, attempt, call);
                 return;
         }
         if (answer.outcome != KUBE_OK)
@@ -313,17 +321,33 @@ static bool on_http_data(void *userdata, const char *data, size_t len) {
         return call->request.on_data(call->request.userdata, data, len);
 }
 
-static void fail_without_credentials(void *userdata) {
+static void on_refusal(void *userdata) {
         struct kube_call *call = userdata;
         struct kube_answer answer = {
-                .outcome = KUBE_UNAUTHORIZED,
+                .outcome = call->refusal,
                 .body = "",
-                .err = call->credentials_err,
+                .err = call->refusal_err,
                 .retry_after_ms = -1,
         };
 
-        count(call, "no_credentials", -1);
+        count(call, call->refusal == KUBE_UNAUTHORIZED ? "no_credentials" : "too_late", -1);
         finish(call, &answer);
+}
+
+/* No attempt is begun; the owner hears of it on a later turn. */
+static void refuse(struct kube_call *call, enum kube_outcome refusal) {
+        struct loop *loop = call->api->loop;
+
+        call->refusal = refusal;
+        loop_timer_arm(loop, &call->timer, loop_now_mono_ms(loop), on_refusal, call);
+}
+
+static int64_t attempt_timeout_ms(const struct kube_call *call) {
+        const struct kube_request *request = &call->request;
+        int64_t timeout_ms = request->timeout_ms > 0 ? request->timeout_ms : DEFAULT_TIMEOUT_MS;
+        int64_t left_ms = request->give_up_mono_ms - loop_now_mono_ms(call->api->loop);
+
+        return request->give_up_mono_ms > 0 && left_ms < timeout_ms ? left_ms : timeout_ms;
 }
 
 static void attempt(void *userdata) {
@@ -332,11 +356,15 @@ static void attempt(void *userdata) {
         const struct kube_request *request = &call->request;
         struct kube_credentials credentials;
 
+        if (is_too_late(call, loop_now_mono_ms(api->loop))) {
+                (void)error_set(&call->refusal_err, ETIMEDOUT, "given up before it was sent");
+                refuse(call, KUBE_UNAVAILABLE);
+                return;
+        }
         if (kube_config_credentials(api->config, loop_now_mono_ms(api->loop),
                                     loop_now_unix_ms(api->loop), &credentials,
-                                    &call->credentials_err) < 0) {
-                loop_timer_arm(api->loop, &call->timer, loop_now_mono_ms(api->loop),
-                               fail_without_credentials, call);
+                                    &call->refusal_err) < 0) {
+                refuse(call, KUBE_UNAUTHORIZED);
                 return;
         }
 
@@ -366,16 +394,16 @@ static void attempt(void *userdata) {
                         .headers = headers,
                         .body = request->body,
                         .body_bytes = request->body_bytes,
-                        .timeout_ms = request->timeout_ms > 0 ? request->timeout_ms
-                                                              : DEFAULT_TIMEOUT_MS,
+                        .timeout_ms = attempt_timeout_ms(call),
                         .idle_timeout_ms = request->idle_timeout_ms,
                         .max_body_bytes = request->max_body_bytes > 0 ? request->max_body_bytes
                                                                       : DEFAULT_MAX_BODY_BYTES,
                         .wants_gzip = request->wants_gzip,
                         .basic_auth = credentials.bearer ? NULL : credentials.basic_auth,
                         .tls = &credentials.tls,
-                        /* Streams stay open: they must not take the turns of short calls. */
-                        .pool = request->on_data ? STREAM_POOL : 0,
+                        .pool = request->on_data     ? STREAM_POOL
+                                : request->is_urgent ? URGENT_POOL
+                                                     : COMMON_POOL,
                         .on_data = request->on_data ? on_http_data : NULL,
                         .on_done = on_http_done,
                         .userdata = call,

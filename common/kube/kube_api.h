@@ -64,6 +64,9 @@ struct kube_request {
         size_t max_body_bytes; /* 0: 8 MiB */
         int max_retries;       /* beyond the first attempt; 0: none. GET, PUT and PATCH only */
         bool wants_gzip;       /* for lists */
+        bool is_urgent; /* has connections and turns of its own: a lease must not wait for others */
+        /* No attempt begins at or after this, and one under way is cut; 0: no such time. */
+        int64_t give_up_mono_ms;
         /* Streams (watches): pieces of a 2xx body go here, the answer's body is then empty. Once a
          * piece has arrived nothing is tried again. on_data may cancel the call. */
         http_data_fn *on_data;

@@ -432,12 +432,55 @@ static void test_escape(void **state) {
         free(escaped);
 }
 
+/* What is given up at a certain time: not begun after it, not repeated after it, cut at it. */
+static void test_give_up(void **state) {
+        static const struct {
+                int64_t give_up_after_ms;
+                const char *response; /* NULL: none is asked for; "": no answer comes */
+        } rows[] = {
+                {-1, NULL},
+                {5000, "HTTP/1.1 503 X\r\nRetry-After: 6\r\nContent-Length: 0\r\n\r\n"},
+                {100, ""},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct fixture f = {0};
+                if (rows[i].response)
+                        scripted_add(&f.server,
+                                     (struct scripted_reply){.response = xstrdup(rows[i].response),
+                                                             .holds = true});
+                start(&f, NULL);
+                int64_t begin_mono_ms = clock_mono_ms();
+                (void)kube_start(
+                        f.api, &(struct kube_request){.method = "PATCH",
+                                                      .path = "/x",
+                                                      .resource = "nodes",
+                                                      .max_retries = 3,
+                                                      .give_up_mono_ms = loop_now_mono_ms(f.loop) +
+                                                                         rows[i].give_up_after_ms,
+                                                      .on_done = on_done,
+                                                      .userdata = &f});
+                assert_int_equal(f.done, 0);
+                loop_run(f.loop);
+                assert_int_equal(f.done, 1);
+                assert_int_equal(f.answer.outcome, KUBE_UNAVAILABLE);
+                assert_true(clock_mono_ms() - begin_mono_ms < 5000);
+                stop(&f);
+        }
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_outcomes),       cmocka_unit_test(test_request_on_the_wire),
-                cmocka_unit_test(test_rotated_token),  cmocka_unit_test(test_no_credentials),
-                cmocka_unit_test(test_ceiling),        cmocka_unit_test(test_stream),
-                cmocka_unit_test(test_free_under_way), cmocka_unit_test(test_escape),
+                cmocka_unit_test(test_give_up),
+                cmocka_unit_test(test_outcomes),
+                cmocka_unit_test(test_request_on_the_wire),
+                cmocka_unit_test(test_rotated_token),
+                cmocka_unit_test(test_no_credentials),
+                cmocka_unit_test(test_ceiling),
+                cmocka_unit_test(test_stream),
+                cmocka_unit_test(test_free_under_way),
+                cmocka_unit_test(test_escape),
         };
 
         /* No configuration but the tests' own. */
