@@ -1,0 +1,457 @@
+#include "kube/lease.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "codec/json.h"
+#include "kube/backoff.h"
+
+enum {
+        REQUEST_TIMEOUT_MAX_MS = 5000,
+        ANSWER_MAX_BYTES = 1 << 20,
+        HOST_NAME_MAX_BYTES = 256,
+
+};
+
+struct lease {
+        struct loop *loop;
+        struct kube_api *api;
+        struct lease_events events;
+        struct lease_candidate candidate;
+        char *name_space, *name, *collection_path, *path;
+
+        json_t *object; /* the Lease as it was read or written last; NULL: there is none */
+        struct kube_call *call;
+        enum lease_action action; /* that `call` carries out */
+        int64_t sent_mono_ms, round_mono_ms;
+        struct loop_timer round, term;
+
+        bool is_leading;               /* as its owner was told */
+        char leader[LEASE_HOLDER_MAX]; /* likewise */
+        bool is_settled, is_releasing;
+        char trouble[ERROR_MSG_MAX];
+        lease_released_fn *on_released;
+        void *released_userdata;
+
+        struct metric *leader_gauge, *transitions;
+};
+
+char *lease_identity_new(void) {
+        char host[HOST_NAME_MAX_BYTES + 1] = "";
+
+        if (gethostname(host, HOST_NAME_MAX_BYTES) < 0 || !host[0])
+                return xasprintf("plimsoll_%016llx",
+                                 (unsigned long long)backoff_random_below(INT64_MAX));
+        return xasprintf("%s_%016llx", host, (unsigned long long)backoff_random_below(INT64_MAX));
+}
+
+/* The object and its fields */
+
+static json_t *need(json_t *json) {
+        if (!json)
+                mem_exhausted();
+        return json;
+}
+
+static void read_text(const json_t *spec, const char *key, char *text, size_t text_bytes) {
+        const char *value = json_string_at(spec, key, NULL);
+
+        (void)snprintf(text, text_bytes, "%s", value ? value : "");
+}
+
+static int64_t read_count(const json_t *spec, const char *key) {
+        json_int_t value = json_int_at(0, spec, key, NULL);
+
+        return value < 0 ? 0 : value > INT32_MAX ? INT32_MAX : (int64_t)value;
+}
+
+static void read_record(const json_t *object, struct lease_record *ret) {
+        const json_t *spec = json_at(object, "spec", NULL);
+
+        read_text(spec, "holderIdentity", ret->holder, sizeof(ret->holder));
+        read_text(spec, "acquireTime", ret->acquire_time, sizeof(ret->acquire_time));
+        read_text(spec, "renewTime", ret->renew_time, sizeof(ret->renew_time));
+        ret->duration_s = read_count(spec, "leaseDurationSeconds");
+        ret->transitions = read_count(spec, "leaseTransitions");
+}
+
+static void set(json_t *object, const char *key, json_t *value) {
+        if (json_object_set_new(object, key, need(value)) < 0)
+                mem_exhausted();
+}
+
+/* What is to be sent: the object as it was read with our five fields, whatever else it holds. */
+static char *render(const struct lease *lease, const struct lease_record *record) {
+        json_auto_t *object = need(lease->object ? json_copy(lease->object) : json_object());
+        json_t *old_spec = json_object_get(object, "spec");
+        json_t *spec = need(json_is_object(old_spec) ? json_copy(old_spec) : json_object());
+
+        set(spec, "holderIdentity", json_string(record->holder));
+        set(spec, "leaseDurationSeconds", json_integer(record->duration_s));
+        set(spec, "acquireTime", json_string(record->acquire_time));
+        set(spec, "renewTime", json_string(record->renew_time));
+        set(spec, "leaseTransitions", json_integer(record->transitions));
+        set(object, "spec", spec);
+        set(object, "apiVersion", json_string("coordination.k8s.io/v1"));
+        set(object, "kind", json_string("Lease"));
+        if (!lease->object) {
+                json_t *metadata = need(json_object());
+                set(metadata, "name", json_string(lease->name));
+                set(metadata, "namespace", json_string(lease->name_space));
+                set(object, "metadata", metadata);
+        }
+        char *text = json_dumps(object, JSON_COMPACT);
+        if (!text)
+                mem_exhausted();
+        return text;
+}
+
+static void forget_object(struct lease *lease) {
+        json_decref(TAKE_PTR(lease->object));
+}
+
+/* A Lease's name is needed to send it back, its resource version to do so safely. */
+static bool keep_object(struct lease *lease, const struct kube_answer *answer) {
+        json_auto_t *object = NULL;
+
+        if (json_parse(answer->body, answer->body_bytes, &object, NULL) < 0 ||
+            !json_string_at(object, "metadata", "resourceVersion", NULL) ||
+            !json_string_at(object, "metadata", "name", NULL))
+                return false;
+        forget_object(lease);
+        lease->object = TAKE_PTR(object);
+        return true;
+}
+
+/* What its owner is told */
+
+static void on_term_end(void *userdata);
+
+static void tell_leading(struct lease *lease) {
+        bool is_leading = lease_is_leading(lease);
+
+        if (is_leading)
+                loop_timer_arm(lease->loop, &lease->term, lease_until_mono_ms(lease), on_term_end,
+                               lease);
+        else
+                loop_timer_disarm(lease->loop, &lease->term);
+        if (is_leading == lease->is_leading)
+                return;
+        lease->is_leading = is_leading;
+        metric_set(lease->leader_gauge, is_leading);
+        metric_inc(lease->transitions);
+        if (is_leading) {
+                log_info(MSG("this replica leads"), STR("lease", lease->name),
+                         STR("namespace", lease->name_space),
+                         STR("identity", lease->candidate.identity));
+                if (lease->events.on_started_leading)
+                        lease->events.on_started_leading(lease->events.userdata);
+                return;
+        }
+        if (lease->is_releasing)
+                log_info(MSG("this replica gives the lease away"), STR("lease", lease->name));
+        else
+                log_warn(MSG("this replica leads no more"), STR("lease", lease->name),
+                         STR("holder", lease->candidate.seen.holder), STR("error", lease->trouble));
+        if (lease->events.on_stopped_leading)
+                lease->events.on_stopped_leading(lease->events.userdata);
+}
+
+static void tell(struct lease *lease) {
+        const char *holder = lease->candidate.seen.holder;
+
+        tell_leading(lease);
+        if (!lease->candidate.has_seen || strcmp(holder, lease->leader) == 0)
+                return;
+        (void)snprintf(lease->leader, sizeof(lease->leader), "%s", holder);
+        if (!holder[0])
+                log_info(MSG("nobody leads"), STR("lease", lease->name));
+        else if (!lease_candidate_is_holder(&lease->candidate))
+                log_info(MSG("another replica leads"), STR("lease", lease->name),
+                         STR("leader", holder));
+        if (lease->events.on_new_leader)
+                lease->events.on_new_leader(lease->events.userdata, holder);
+}
+
+static void on_term_end(void *userdata) {
+        tell(userdata);
+}
+
+static void set_trouble(struct lease *lease, const struct kube_answer *answer) {
+        bool was_well = !lease->trouble[0];
+
+        (void)snprintf(lease->trouble, sizeof(lease->trouble), "%s",
+                       answer->err.msg[0] ? answer->err.msg : kube_outcome_name(answer->outcome));
+        if (was_well)
+                log_warn(MSG("the lease cannot be had"), STR("lease", lease->name),
+                         STR("namespace", lease->name_space),
+                         STR("reason", kube_outcome_name(answer->outcome)),
+                         STR("error", lease->trouble));
+}
+
+static void set_well(struct lease *lease) {
+        lease->is_settled = true;
+        if (lease->trouble[0])
+                log_info(MSG("the lease can be had again"), STR("lease", lease->name));
+        lease->trouble[0] = '\0';
+}
+
+/* Rounds */
+
+static void on_answer(void *userdata, const struct kube_answer *answer);
+static void on_round(void *userdata);
+
+static void end_round(struct lease *lease) {
+        const struct lease_timing *timing = &lease->candidate.timing;
+        int64_t pause_ms = timing->retry_ms;
+
+        /* Candidates that started together come apart; the holder keeps its beat. */
+        if (!lease_is_leading(lease))
+                pause_ms += backoff_random_below(timing->retry_ms * 6 / 5 + 1);
+        loop_timer_arm(lease->loop, &lease->round, lease->round_mono_ms + pause_ms, on_round,
+                       lease);
+}
+
+static void send(struct lease *lease, enum lease_action action, const char *body) {
+        static const char *const methods[] = {
+                [LEASE_READ] = "GET", [LEASE_CREATE] = "POST", [LEASE_UPDATE] = "PUT"};
+        int64_t timeout_ms = lease->candidate.timing.renew_deadline_ms / 2;
+
+        if (timeout_ms > REQUEST_TIMEOUT_MAX_MS)
+                timeout_ms = REQUEST_TIMEOUT_MAX_MS;
+        lease->action = action;
+        lease->sent_mono_ms = loop_now_mono_ms(lease->loop);
+        lease->call = kube_start(
+                lease->api,
+                &(struct kube_request){
+                        .method = methods[action],
+                        .path = action == LEASE_CREATE ? lease->collection_path : lease->path,
+                        .resource = "leases",
+                        .body = body,
+                        .body_bytes = body ? strlen(body) : 0,
+                        .timeout_ms = timeout_ms,
+                        .max_body_bytes = ANSWER_MAX_BYTES,
+                        .is_urgent = true,
+                        .on_done = on_answer,
+                        .userdata = lease,
+                });
+}
+
+static void act(struct lease *lease, enum lease_action action) {
+        struct lease_record record;
+        _cleanup_(freep) char *body = NULL;
+
+        if (action == LEASE_REST) {
+                end_round(lease);
+                return;
+        }
+        if (action == LEASE_CREATE)
+                forget_object(lease);
+        if (action != LEASE_READ) {
+                lease_candidate_propose(&lease->candidate, loop_now_unix_ms(lease->loop), &record);
+                body = render(lease, &record);
+        }
+        send(lease, action, body);
+}
+
+static void on_round(void *userdata) {
+        struct lease *lease = userdata;
+
+        lease->round_mono_ms = loop_now_mono_ms(lease->loop);
+        act(lease, lease_candidate_begin(&lease->candidate));
+}
+
+static void on_good_answer(struct lease *lease, const struct kube_answer *answer,
+                           enum lease_action *ret_next) {
+        int64_t now_mono_ms = loop_now_mono_ms(lease->loop);
+        struct lease_record record;
+
+        if (!keep_object(lease, answer)) {
+                lease_candidate_failed(&lease->candidate);
+                set_trouble(lease, &(struct kube_answer){.outcome = KUBE_BAD_ANSWER});
+                return;
+        }
+        set_well(lease);
+        read_record(lease->object, &record);
+        if (lease->action == LEASE_READ)
+                *ret_next = lease_candidate_read(&lease->candidate, &record, now_mono_ms);
+        else
+                lease_candidate_written(&lease->candidate, &record, lease->sent_mono_ms,
+                                        now_mono_ms);
+}
+
+static void on_answer(void *userdata, const struct kube_answer *answer) {
+        struct lease *lease = userdata;
+        enum lease_action next = LEASE_REST;
+
+        lease->call = NULL;
+        if (answer->outcome == KUBE_OK) {
+                on_good_answer(lease, answer, &next);
+        } else if (answer->outcome == KUBE_NOT_FOUND && lease->action == LEASE_READ) {
+                next = lease_candidate_read(&lease->candidate, NULL, loop_now_mono_ms(lease->loop));
+        } else if (answer->outcome == KUBE_CONFLICT ||
+                   (answer->outcome == KUBE_NOT_FOUND && lease->action == LEASE_UPDATE)) {
+                next = lease_candidate_refused(&lease->candidate);
+        } else {
+                lease_candidate_failed(&lease->candidate);
+                set_trouble(lease, answer);
+        }
+        tell(lease);
+        act(lease, next);
+}
+
+/* Release: PUT, and once again after a GET when somebody has written in between. */
+
+static void on_release_answer(void *userdata, const struct kube_answer *answer);
+
+static void send_release(struct lease *lease, const char *method, const char *body) {
+        lease->call = kube_start(lease->api, &(struct kube_request){
+                                                     .method = method,
+                                                     .path = lease->path,
+                                                     .resource = "leases",
+                                                     .body = body,
+                                                     .body_bytes = body ? strlen(body) : 0,
+                                                     .timeout_ms = MS_PER_S,
+                                                     .max_body_bytes = ANSWER_MAX_BYTES,
+                                                     .is_urgent = true,
+                                                     .on_done = on_release_answer,
+                                                     .userdata = lease,
+                                             });
+}
+
+static void put_release(struct lease *lease) {
+        struct lease_record record;
+
+        lease_candidate_propose_release(&lease->candidate, loop_now_unix_ms(lease->loop), &record);
+        _cleanup_(freep) char *body = render(lease, &record);
+        lease->action = LEASE_UPDATE;
+        send_release(lease, "PUT", body);
+}
+
+static void get_release(struct lease *lease) {
+        lease->action = LEASE_READ;
+        send_release(lease, "GET", NULL);
+}
+
+static void finish_release(void *userdata) {
+        struct lease *lease = userdata;
+
+        lease->on_released(lease->released_userdata);
+}
+
+static void on_release_answer(void *userdata, const struct kube_answer *answer) {
+        struct lease *lease = userdata;
+        struct lease_record record;
+
+        lease->call = NULL;
+        if (lease->action == LEASE_READ && answer->outcome == KUBE_OK &&
+            keep_object(lease, answer)) {
+                read_record(lease->object, &record);
+                (void)lease_candidate_read(&lease->candidate, &record,
+                                           loop_now_mono_ms(lease->loop));
+                if (lease_candidate_is_holder(&lease->candidate)) {
+                        put_release(lease);
+                        return;
+                }
+        }
+        if (lease->action == LEASE_UPDATE && answer->outcome == KUBE_CONFLICT &&
+            lease_candidate_refused(&lease->candidate) == LEASE_READ) {
+                get_release(lease);
+                return;
+        }
+        if (answer->outcome != KUBE_OK)
+                log_warn(MSG("the lease was not given away, it will run out"),
+                         STR("lease", lease->name),
+                         STR("reason", kube_outcome_name(answer->outcome)),
+                         STR("error", answer->err.msg));
+        finish_release(lease);
+}
+
+void lease_release(struct lease *lease, lease_released_fn *on_done, void *userdata) {
+        assert(!lease->is_releasing);
+
+        lease->is_releasing = true;
+        lease->on_released = on_done;
+        lease->released_userdata = userdata;
+        loop_timer_disarm(lease->loop, &lease->round);
+        /* A write that was under way may have been applied or not. */
+        if (lease->call && lease->action != LEASE_READ)
+                lease_candidate_failed(&lease->candidate);
+        kube_cancel(TAKE_PTR(lease->call));
+        lease_candidate_resign(&lease->candidate);
+        tell(lease);
+        if (!lease_candidate_is_holder(&lease->candidate))
+                loop_timer_arm(lease->loop, &lease->round, loop_now_mono_ms(lease->loop),
+                               finish_release, lease);
+        else if (lease_candidate_begin(&lease->candidate) == LEASE_UPDATE)
+                put_release(lease);
+        else
+                get_release(lease);
+}
+
+struct lease *lease_new(struct loop *loop, struct kube_api *api, struct metrics *metrics,
+                        const struct lease_options *options) {
+        struct lease *lease = xcalloc(1, sizeof(*lease));
+        _cleanup_(freep) char *name_space = kube_escape(options->name_space);
+        _cleanup_(freep) char *name = kube_escape(options->name);
+
+        lease->loop = loop;
+        lease->api = api;
+        lease->events = options->events;
+        lease_candidate_init(&lease->candidate, &options->timing, options->identity);
+        lease->name_space = xstrdup(options->name_space);
+        lease->name = xstrdup(options->name);
+        lease->collection_path = xasprintf("/apis/coordination.k8s.io/v1/namespaces/%s/leases",
+                                           name_space);
+        lease->path = xasprintf("%s/%s", lease->collection_path, name);
+        lease->leader_gauge = metrics_gauge(metrics, "plimsoll_leader",
+                                            "1 on the replica that writes, 0 on a standby.", NULL);
+        lease->transitions = metrics_counter(metrics, "plimsoll_lease_transitions_total",
+                                             "Times that this replica began to lead or ceased to.",
+                                             NULL);
+        loop_timer_arm(loop, &lease->round, loop_now_mono_ms(loop), on_round, lease);
+        return lease;
+}
+
+void lease_free(struct lease *lease) {
+        if (!lease)
+                return;
+        kube_cancel(lease->call);
+        loop_timer_disarm(lease->loop, &lease->round);
+        loop_timer_disarm(lease->loop, &lease->term);
+        forget_object(lease);
+        free(lease->name_space);
+        free(lease->name);
+        free(lease->collection_path);
+        free(lease->path);
+        free(lease);
+}
+
+bool lease_is_leading(const struct lease *lease) {
+        return lease_candidate_leads(&lease->candidate, loop_now_mono_ms(lease->loop));
+}
+
+int64_t lease_until_mono_ms(const struct lease *lease) {
+        return lease->candidate.leads_until_mono_ms;
+}
+
+bool lease_is_settled(const struct lease *lease) {
+        return lease->is_settled;
+}
+
+const char *lease_identity(const struct lease *lease) {
+        return lease->candidate.identity;
+}
+
+const char *lease_leader(const struct lease *lease) {
+        return lease->leader;
+}
+
+const char *lease_trouble(const struct lease *lease) {
+        return lease->trouble;
+}

@@ -1,0 +1,73 @@
+/*
+ * Leader election by a Lease (coordination.k8s.io/v1): of several replicas one writes. The rules,
+ * and why there is never more than one, are in lease_candidate.h; here are requests and timers.
+ *
+ * Unlike client-go's users, who exit when they lose the Lease because nothing else surely stops
+ * what their goroutines have begun, we go back to standby: everything runs on one thread, so that
+ * when on_stopped_leading returns nothing of ours will write any more. A standby keeps its caches
+ * and histories warm; a restarted process would have to build them again.
+ *
+ * Whoever writes asks lease_is_leading() right before, and gives each write lease_until_mono_ms()
+ * as its deadline: neither depends on a timer that came too late after the process was stopped.
+ *
+ * RBAC: leases in the namespace: create; get and update for the name.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "codec/metrics.h"
+#include "kube/kube_api.h"
+#include "kube/lease_candidate.h"
+
+struct lease;
+
+struct lease_events {
+        void (*on_started_leading)(void *userdata);
+        void (*on_stopped_leading)(void *userdata);
+        /* Somebody else (or we) holds it now; "" when nobody does. @identity is borrowed. */
+        void (*on_new_leader)(void *userdata, const char *identity);
+        void *userdata;
+};
+
+struct lease_options {
+        const char *name_space, *name; /* of the Lease; copied, as all texts here */
+        const char *identity;          /* lease_identity_new() */
+        struct lease_timing timing;
+        struct lease_events events; /* any may be NULL; none may free the lease */
+};
+
+/** lease_identity_new() - host name and random digits; owned by the caller */
+char *lease_identity_new(void);
+
+/** lease_new() - a candidate; begins at once. @options' timing has been checked */
+struct lease *lease_new(struct loop *loop, struct kube_api *api, struct metrics *metrics,
+                        const struct lease_options *options);
+/** lease_free() - without events; the Lease runs out by itself unless it was released */
+void lease_free(struct lease *lease);
+DEFINE_FREEP(struct lease, lease_free);
+
+/** lease_is_leading() - may we write now? By the clock, whether a timer has fired or not */
+bool lease_is_leading(const struct lease *lease);
+/** lease_until_mono_ms() - when that ends if no renewal succeeds; in the past when not leading */
+int64_t lease_until_mono_ms(const struct lease *lease);
+
+/** lease_is_settled() - the Lease has been read or written once */
+bool lease_is_settled(const struct lease *lease);
+const char *lease_identity(const struct lease *lease);
+/** lease_leader() - the holder that was seen last; "": nobody, or not known */
+const char *lease_leader(const struct lease *lease);
+/** lease_trouble() - "" or why the Lease cannot be read or written, for /readyz?verbose */
+const char *lease_trouble(const struct lease *lease);
+
+typedef void lease_released_fn(void *userdata);
+
+/**
+ * lease_release() - take part no more, and give the Lease away so that another need not wait
+ *
+ * To be called when nothing of ours is on its way to the server. Does not lead from now on.
+ * @on_done: called once on a later turn of the loop, whether that worked or not
+ */
+void lease_release(struct lease *lease, lease_released_fn *on_done, void *userdata);

@@ -1,0 +1,127 @@
+#include "kube/lease_candidate.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+/* What leaseDurationSeconds and leaseTransitions hold. */
+static const int64_t max_int32 = INT32_MAX;
+
+int lease_timing_check(const struct lease_timing *timing, struct error *err) {
+        if (timing->duration_ms < MS_PER_S || timing->duration_ms / MS_PER_S >= max_int32)
+                return error_set(err, EINVAL, "the lease's duration must be at least a second");
+        if (timing->duration_ms <= timing->renew_deadline_ms)
+                return error_set(err, EINVAL,
+                                 "the lease's duration must be longer than the renew deadline");
+        if (timing->retry_ms <= 0 || timing->renew_deadline_ms * 5 <= timing->retry_ms * 6)
+                return error_set(err, EINVAL,
+                                 "the renew deadline must be longer than 1.2 retry periods");
+        return 0;
+}
+
+static bool records_are_equal(const struct lease_record *a, const struct lease_record *b) {
+        return strcmp(a->holder, b->holder) == 0 && a->duration_s == b->duration_s &&
+               a->transitions == b->transitions && strcmp(a->acquire_time, b->acquire_time) == 0 &&
+               strcmp(a->renew_time, b->renew_time) == 0;
+}
+
+void lease_candidate_init(struct lease_candidate *candidate, const struct lease_timing *timing,
+                          const char *identity) {
+        *candidate = (struct lease_candidate){.timing = *timing, .leads_until_mono_ms = INT64_MIN};
+        (void)snprintf(candidate->identity, sizeof(candidate->identity), "%s", identity);
+}
+
+bool lease_candidate_is_holder(const struct lease_candidate *candidate) {
+        return candidate->has_seen && strcmp(candidate->seen.holder, candidate->identity) == 0;
+}
+
+bool lease_candidate_leads(const struct lease_candidate *candidate, int64_t now_mono_ms) {
+        return now_mono_ms < candidate->leads_until_mono_ms;
+}
+
+void lease_candidate_resign(struct lease_candidate *candidate) {
+        candidate->leads_until_mono_ms = INT64_MIN;
+}
+
+enum lease_action lease_candidate_begin(struct lease_candidate *candidate) {
+        candidate->has_read = false;
+        if (candidate->is_current && lease_candidate_is_holder(candidate))
+                return LEASE_UPDATE;
+        return LEASE_READ;
+}
+
+/* Somebody else's record, as long as we have not seen it stand still for its duration. */
+static bool is_taken(const struct lease_candidate *candidate, int64_t now_mono_ms) {
+        const struct lease_record *seen = &candidate->seen;
+
+        return candidate->has_seen && seen->holder[0] && !lease_candidate_is_holder(candidate) &&
+               now_mono_ms - candidate->changed_mono_ms < seen->duration_s * MS_PER_S;
+}
+
+enum lease_action lease_candidate_read(struct lease_candidate *candidate,
+                                       const struct lease_record *record, int64_t now_mono_ms) {
+        candidate->has_read = candidate->is_current = true;
+        candidate->is_absent = !record;
+        /* A Lease that somebody deleted still counts: its holder hasn't heard of it yet. */
+        if (record && (!candidate->has_seen || !records_are_equal(record, &candidate->seen))) {
+                candidate->seen = *record;
+                candidate->changed_mono_ms = now_mono_ms;
+                candidate->has_seen = true;
+        }
+        if (!lease_candidate_is_holder(candidate))
+                lease_candidate_resign(candidate);
+        if (is_taken(candidate, now_mono_ms))
+                return LEASE_REST;
+        return candidate->is_absent ? LEASE_CREATE : LEASE_UPDATE;
+}
+
+void lease_candidate_propose(const struct lease_candidate *candidate, int64_t now_unix_ms,
+                             struct lease_record *ret) {
+        const struct lease_record *seen = &candidate->seen;
+        bool is_renewal = !candidate->is_absent && lease_candidate_is_holder(candidate);
+        struct lease_record record = {.duration_s = (candidate->timing.duration_ms + MS_PER_S - 1) /
+                                                    MS_PER_S};
+
+        memcpy(record.holder, candidate->identity, sizeof(record.holder));
+        timestamp_format_us(now_unix_ms, record.renew_time, sizeof(record.renew_time));
+        memcpy(record.acquire_time, record.renew_time, sizeof(record.acquire_time));
+        if (is_renewal && seen->acquire_time[0])
+                memcpy(record.acquire_time, seen->acquire_time, sizeof(record.acquire_time));
+        if (!candidate->is_absent)
+                record.transitions = seen->transitions + (is_renewal ? 0 : 1);
+        if (record.transitions > max_int32)
+                record.transitions = max_int32;
+        *ret = record;
+}
+
+void lease_candidate_propose_release(const struct lease_candidate *candidate, int64_t now_unix_ms,
+                                     struct lease_record *ret) {
+        struct lease_record record = {.duration_s = 1, .transitions = candidate->seen.transitions};
+
+        timestamp_format_us(now_unix_ms, record.renew_time, sizeof(record.renew_time));
+        memcpy(record.acquire_time, record.renew_time, sizeof(record.acquire_time));
+        *ret = record;
+}
+
+void lease_candidate_written(struct lease_candidate *candidate, const struct lease_record *record,
+                             int64_t sent_mono_ms, int64_t now_mono_ms) {
+        candidate->seen = *record;
+        candidate->changed_mono_ms = now_mono_ms;
+        candidate->has_seen = candidate->is_current = true;
+        candidate->is_absent = false;
+        if (lease_candidate_is_holder(candidate))
+                candidate->leads_until_mono_ms = sent_mono_ms + candidate->timing.renew_deadline_ms;
+        else
+                lease_candidate_resign(candidate);
+}
+
+enum lease_action lease_candidate_refused(struct lease_candidate *candidate) {
+        candidate->is_current = false;
+        return candidate->has_read ? LEASE_REST : LEASE_READ;
+}
+
+void lease_candidate_failed(struct lease_candidate *candidate) {
+        candidate->is_current = false;
+}
