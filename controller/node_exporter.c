@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "controller/node_reading.h"
 #include "controller/node_step.h"
@@ -447,6 +448,10 @@ static void set_policy(struct source *base, const struct policy *policy) {
                 const struct policy_metric *metric = &policy->metrics[i];
                 if (metric->is_query) {
                         resources |= NODE_RESOURCE_BIT(metric->query.resource);
+                        if ((NODE_RESOURCE_BIT(metric->query.resource) & NODE_READING_RESOURCES) ==
+                            0)
+                                log_warn(MSG("metric is not read from exporters by this version"),
+                                         STR("metric", metric->name));
                 } else if (ready_count < NODE_MAX_READY) {
                         source->ready_metrics[ready_count] = i;
                         ready[ready_count++] = metric->name;
