@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "controller/bindings.h"
+#include "controller/census.h"
 #include "controller/outage_log.h"
 #include "controller/publisher.h"
 #include "controller/spread.h"
@@ -73,9 +74,10 @@ struct controller {
         bool is_stopping;
         int exit_code;
 
-        struct health_check *policy_check, *nodes_check, *bindings_check, *scrapes_check;
-        struct metric *node_gauge, *stale_gauge, *window_gauge, *oldest_gauge, *generation_gauge;
-        struct metric *policy_errors, *policy_failed_gauge, *patch_keys, *unchanged, *sample_age;
+        struct census census;
+        struct health_check *policy_check;
+        struct metric *generation_gauge, *policy_errors, *policy_failed_gauge;
+        struct metric *patch_keys, *unchanged, *sample_age;
 };
 
 /* Whoever leads writes; everybody scrapes. */
@@ -246,8 +248,9 @@ static void print_all(struct controller *c) {
         _cleanup_(freep) struct tracked **all = xreallocarray(NULL, node_set_count(c->nodes) + 1,
                                                               sizeof(struct tracked *));
 
-        TRACKED_FOREACH(t, c)
-        all[count++] = t;
+        TRACKED_FOREACH(t, c) {
+                all[count++] = t;
+        }
         qsort(all, count, sizeof(*all), compare_names);
         if (c->options.output == REPORT_TABLE) {
                 if (is_terminal && c->once == ONCE_NOT)
@@ -303,17 +306,19 @@ static void once_look(struct controller *c) {
                         end_with(c, 1);
                         return;
                 }
-                TRACKED_FOREACH(t, c)
-                if (t->failure)
-                        c->exit_code = 1;
+                TRACKED_FOREACH(t, c) {
+                        if (t->failure)
+                                c->exit_code = 1;
+                }
                 if (!c->publisher) {
                         print_all(c);
                         end_with(c, c->exit_code);
                         return;
                 }
                 c->once = ONCE_WRITING;
-                TRACKED_FOREACH(t, c)
-                publisher_push(c->publisher, &t->job);
+                TRACKED_FOREACH(t, c) {
+                        publisher_push(c->publisher, &t->job);
+                }
         }
         if (c->once == ONCE_WRITING && publisher_is_idle(c->publisher))
                 end_with(c, c->exit_code);
@@ -493,59 +498,38 @@ void controller_reload(struct controller *c) {
                 file_watch_reload(c->policy_watch);
 }
 
-/* Every second: the state of things, for gauges and readiness */
+/* Every second */
 
-static void check_reflector(struct health_check *check, const struct reflector *reflector,
-                            size_t count, const char *what) {
-        const char *trouble = reflector ? reflector_trouble(reflector) : "";
+static void take_census(const struct controller *c) {
+        struct census_tally tally = {
+                .nodes = node_set_count(c->nodes),
+                .node_watch = node_set_reflector(c->nodes),
+                .binding_watch = bindings_reflector(c->bindings),
+                .bound_nodes = bindings_nodes(c->bindings),
+        };
+        const struct tracked *t;
+        int64_t age_ms;
 
-        if (!reflector)
-                health_pass(check, "not watched");
-        else if (!reflector_is_synced(reflector))
-                health_fail(check, "no complete list yet: %s; see --kubeconfig and the RBAC rules",
-                            *trouble ? trouble : "asking");
-        else
-                health_pass(check, "%zu %s%s%s", count, what, *trouble ? "; " : "", trouble);
+        TRACKED_FOREACH(t, c) {
+                if (t->failure) {
+                        tally.failed_node = t->node->name;
+                        tally.failed_reason = t->failure;
+                }
+                if (!node_track_age_ms(&t->track, now_mono(c), &age_ms) ||
+                    age_ms > c->rules->fresh_ms) {
+                        tally.stale++;
+                        continue;
+                }
+                tally.windows += t->usable;
+                tally.oldest_ms = age_ms > tally.oldest_ms ? age_ms : tally.oldest_ms;
+        }
+        census_publish(&c->census, &tally);
 }
 
 static void on_tick(void *userdata) {
         struct controller *c = userdata;
-        size_t nodes = node_set_count(c->nodes), stale = 0, unmeasured = 0, windows = 0;
-        int64_t oldest_ms = 0, age_ms;
-        const struct tracked *failed = NULL;
-        const struct tracked *t;
 
-        TRACKED_FOREACH(t, c) {
-                if (t->failure)
-                        failed = t;
-                if (!node_track_age_ms(&t->track, now_mono(c), &age_ms)) {
-                        unmeasured++;
-                } else if (age_ms > c->rules->fresh_ms) {
-                        stale++;
-                } else {
-                        windows += t->usable;
-                        oldest_ms = age_ms > oldest_ms ? age_ms : oldest_ms;
-                }
-        }
-        metric_set(c->node_gauge, (double)nodes);
-        metric_set(c->stale_gauge, (double)(stale + unmeasured));
-        metric_set(c->window_gauge, (double)windows);
-        metric_set(c->oldest_gauge, (double)oldest_ms / (double)MS_PER_S);
-
-        check_reflector(c->nodes_check, node_set_reflector(c->nodes), nodes, "nodes");
-        check_reflector(c->bindings_check, bindings_reflector(c->bindings),
-                        bindings_nodes(c->bindings), "nodes with recent bindings");
-        if (nodes == 0 || stale + unmeasured < nodes)
-                health_pass(c->scrapes_check, "%zu of %zu nodes are measured",
-                            nodes - stale - unmeasured, nodes);
-        else if (failed)
-                health_fail(c->scrapes_check,
-                            "none of %zu nodes is measured; node %s: %s; see --node-exporter-port, "
-                            "--node-address-types and --target-url-template",
-                            nodes, failed->node->name, failed->failure);
-        else
-                health_fail(c->scrapes_check, "no scrape has ended yet");
-
+        take_census(c);
         outage_log_tick(&c->patch_outages, now_mono(c));
         if (++c->ticks % PRUNE_TICKS == 0)
                 bindings_prune(c->bindings, now_unix(c));
@@ -559,17 +543,6 @@ static void register_metrics(struct controller *c) {
         static const double age_bounds_s[] = {1, 2.5, 5, 10, 15, 20, 30, 45, 60, 120, 300};
         struct metrics *m = c->parts.metrics;
 
-        c->node_gauge = metrics_gauge(m, "plimsoll_nodes", "Nodes that are followed.", NULL);
-        c->stale_gauge = metrics_gauge(m, "plimsoll_nodes_stale",
-                                       "Nodes without a recent sample; nothing is written on them.",
-                                       NULL);
-        c->window_gauge = metrics_gauge(m, "plimsoll_windows",
-                                        "Windows that have a value now, over all nodes.", NULL);
-        c->oldest_gauge = metrics_gauge(
-                m, "plimsoll_sample_age_max_seconds",
-                "Age of the newest sample of the node whose is oldest, without the "
-                "stale ones.",
-                NULL);
         c->sample_age = metrics_histogram(m, "plimsoll_sample_age_seconds",
                                           "Age of a node's newest sample when it is written.", NULL,
                                           age_bounds_s, ARRAY_LEN(age_bounds_s));
@@ -586,9 +559,6 @@ static void register_metrics(struct controller *c) {
                 m, "plimsoll_policy_failed",
                 "1 while the policy's file is not usable and an older one in force.", NULL);
         c->policy_check = health_add(c->parts.health, "policy", "not loaded yet");
-        c->nodes_check = health_add(c->parts.health, "nodes", "not listed yet");
-        c->bindings_check = health_add(c->parts.health, "bindings", "not listed yet");
-        c->scrapes_check = health_add(c->parts.health, "scrapes", "none has ended yet");
 }
 
 int controller_new(const struct controller_parts *parts, const struct controller_options *options,
@@ -617,6 +587,7 @@ int controller_new(const struct controller_parts *parts, const struct controller
         c->node_width = strlen("NODE");
         c->patch_outages.what = "patch";
         register_metrics(c);
+        census_init(&c->census, parts->metrics, parts->health);
         c->bindings = bindings_new();
         c->nodes = node_set_new(&options->nodes, &node_events);
         c->source = node_exporter_new(parts->loop, parts->scrape_client, parts->metrics,
@@ -703,9 +674,11 @@ void controller_free(struct controller *c) {
         file_watch_free(c->policy_watch);
         source_free(c->source);
         publisher_free(c->publisher);
-        if (c->nodes)
-                TRACKED_FOREACH(t, c)
-        tracked_free(t);
+        if (c->nodes) {
+                TRACKED_FOREACH(t, c) {
+                        tracked_free(t);
+                }
+        }
         node_set_free(c->nodes);
         bindings_free(c->bindings);
         rules_free(c->rules);
