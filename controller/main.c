@@ -1,5 +1,6 @@
 /* plimsoll-controller: from node_exporters to annotations. */
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,7 @@ enum {
         EXPECTED_NODES = 5120,
         SERVER_DRAIN_MS = 1000,
         POLICY_TEXT_MAX_BYTES = 1 << 20,
+        MMAP_THRESHOLD_BYTES = 256 << 10,
 };
 
 struct daemon_state {
@@ -179,6 +181,9 @@ int main(int argc, char **argv) {
         int code;
 
         daemon_block_signals();
+        /* Large buffers (a list, an exporter's flood) go back to the system when they are freed.
+         * By default glibc learns from the first of them to keep all later ones on its heap. */
+        (void)mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD_BYTES);
         if (settings_parse(argc, argv, &outcome, &settings, &err) < 0) {
                 (void)fprintf(stderr, PROGRAM ": %s\nSee " PROGRAM " --help.\n", err.msg);
                 return EXIT_CONFIG;

@@ -289,9 +289,9 @@ static bool on_data(void *userdata, const char *data, size_t len) {
                         return false;
                 }
                 struct target *loser = largest->target;
+                (void)build_url(loser, largest->with_collectors); /* for the log */
                 http_cancel(TAKE_PTR(largest->call));
                 scrape_end(source, largest);
-                (void)build_url(loser, false);
                 target_failed(loser, "over_budget", "all pages together need too much memory");
         }
         return true;

@@ -11,6 +11,7 @@ import time
 import pytest
 
 from harness import SANITIZER_ENV, fetch, wait_until
+from standin import certs
 
 # Short periods, so that a test sees several syncs.
 QUICK_POLICY = """
@@ -326,6 +327,33 @@ def test_basic_auth_bearer_and_template(run, binary, start_exporters, tmp_path):
         status, out, err = once(binary, *common)
         assert status == 1 and "reason=unauthorized" in err
         assert "s3cret" not in out + err and "t0ken" not in out + err
+
+
+def test_tls(binary, start_exporters, tmp_path):
+    directory = str(tmp_path)
+    certs.make(directory)
+    exporters = start_exporters(
+        "--tls-cert", f"{directory}/server.crt", "--tls-key", f"{directory}/server.key"
+    )
+    target = f"--target=a={exporters.url}/metrics"
+    common = ["--dry-run", "--once", "--scrape-interval=1s", target]
+    ca = f"--node-exporter-ca-file={directory}/ca.crt"
+    assert once(binary, *common, ca)[0] == 0
+    assert once(binary, *common, ca, "--node-exporter-server-name=kubernetes")[0] == 0
+    assert once(binary, *common, "--node-exporter-insecure-skip-verify")[0] == 0
+    for arguments in ([], [ca, "--node-exporter-server-name=elsewhere"]):
+        status, _, err = once(binary, *common, *arguments)
+        assert status == 1 and "reason=tls" in err
+
+
+def test_floods_share_one_budget(controller, start_standin, exporters):
+    standin = start_standin("--nodes", 44)
+    exporters.trouble({"first": "127.1.0.1", "count": 40}, "garbage", mebibytes=16)
+    process = controller(standin, exporters, "--scrape-interval=2s", "--scrape-timeout=2s")
+    wait_until(lambda: metric(process, "plimsoll_scrapes_total") > 100, what="scrapes")
+    wait_until(lambda: ratio(standin, "node-0043", "cpu_usage_avg_5m") is not None, what="windows")
+    # 40 pages of 16 MiB would be 640; the budget is 32, and a sanitizer keeps what was freed.
+    assert process.rss_kib() < 400 * 1024
 
 
 def test_template(controller, start_standin, exporters):
