@@ -53,7 +53,7 @@ struct node_table_options {
 struct table_policy {
         const struct policy *policy;
         uint64_t generation;                   /* 1 for the first, then counting */
-        char *reason_json[POLICY_MAX_METRICS]; /* per predicate: `"cpu_usage_avg_5m above 65%"` */
+        char *reason_json[POLICY_MAX_METRICS]; /* per predicate: `"cpu_usage_avg_5m above 0.65"` */
         struct metric *rejected[POLICY_MAX_METRICS]; /* per predicate; NULL without metrics */
 };
 

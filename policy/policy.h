@@ -31,7 +31,7 @@ struct policy_metric {
 struct policy_predicate {
         size_t metric;      /* index into metrics */
         double limit_ratio; /* (0, 1]; 0: switched off */
-        char reason[128];   /* constant: "cpu_usage_avg_5m above 65%" */
+        char reason[128];   /* constant: "cpu_usage_avg_5m above 0.65" */
 };
 
 struct policy_priority {

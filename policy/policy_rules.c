@@ -192,27 +192,19 @@ int policy_check_metric(struct policy_reader *reader, const struct tree_node *no
         return 0;
 }
 
-/* The fewest digits that read back as the limit: 0.57 is 57 %, although 0.57 * 100 is not 57. */
-static void format_percent(double ratio, char text[static NUMBER_TEXT_MAX]) {
-        for (int digits = 15; digits <= 17; digits++) {
-                double percent = 0;
-                (void)snprintf(text, NUMBER_TEXT_MAX, "%.*g", digits, ratio * 100);
-                if (number_parse(text, strlen(text), &percent) && percent / 100 == ratio)
-                        return;
-        }
-}
-
 int policy_check_predicate(struct policy_reader *reader, const struct tree_node *node,
                            size_t index) {
         struct policy_predicate *predicate = &reader->policy->predicates[index];
-        char percent[NUMBER_TEXT_MAX];
+        char limit[NUMBER_TEXT_MAX];
 
         for (size_t i = 0; i < index; i++)
                 if (reader->policy->predicates[i].metric == predicate->metric)
                         return expect_once(reader, node);
-        format_percent(predicate->limit_ratio, percent);
-        (void)snprintf(predicate->reason, sizeof(predicate->reason), "%s above %s%%",
-                       reader->policy->metrics[predicate->metric].name, percent);
+        /* A ratio, as in the annotations. No per cent sign: kube-scheduler gives its message to
+         * the event recorder as a format, and a pod's event would read "above 65%!(MISSING)". */
+        number_format(predicate->limit_ratio, limit);
+        (void)snprintf(predicate->reason, sizeof(predicate->reason), "%s above %s",
+                       reader->policy->metrics[predicate->metric].name, limit);
         return 0;
 }
 

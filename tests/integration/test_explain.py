@@ -107,7 +107,7 @@ def test_why(explain):
     assert list(rows) == ["idle", "full", "old", "odd", "bare", "\x1b[2J"]
     assert [r["score"] for r in rows.values()] == [7, 3, 0, 0, 0, 0]
     assert rows["full"]["rejectedBy"] == "cpu_usage_avg_5m"
-    assert rows["full"]["reason"] == "cpu_usage_avg_5m above 65%"
+    assert rows["full"]["reason"] == "cpu_usage_avg_5m above 0.65"
     assert [p["rejects"] for p in rows["full"]["predicates"]] == [True, True]
     states = {name: row["predicates"][0]["state"] for name, row in rows.items()}
     assert states == {
@@ -124,7 +124,7 @@ def test_why(explain):
     table = explain(POLICY, NODES, "--now", NOW)
     assert table.isascii()
     assert "\x1b" not in table
-    assert "full: rejected: cpu_usage_avg_5m above 65%; score 3 of 10 (30 of 100)" in table
+    assert "full: rejected: cpu_usage_avg_5m above 0.65; score 3 of 10 (30 of 100)" in table
     assert "expired 2m ago" in table
     assert "malformed: '70%,?[31m" in table
     assert "20 points off" in table

@@ -109,7 +109,7 @@ def test_filter_and_prioritize(cluster, start_extender):
         "Nodes": None,
         "NodeNames": [NODES[0], NODES[1], NODES[3], "not-seen-yet"],
         "FailedNodes": {},
-        "FailedAndUnresolvableNodes": {NODES[2]: "cpu_usage_avg_5m above 65%"},
+        "FailedAndUnresolvableNodes": {NODES[2]: "cpu_usage_avg_5m above 0.65"},
         "Error": "",
     }
     assert extender.scores(names) == dict(zip([*NODES, "not-seen-yet"], (9, 5, 3, 0, 0)))

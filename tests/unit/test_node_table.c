@@ -151,7 +151,7 @@ static void test_policy_change(void **state) {
 
         /* a request under way goes on with what it has */
         assert_int_equal(old->rules->generation, 1);
-        assert_string_equal(old->rules->reason_json[0], "\"my_gauge above 50%\"");
+        assert_string_equal(old->rules->reason_json[0], "\"my_gauge above 0.5\"");
         assert_int_equal(node_snapshot_verdict_slow(old, 0, NOW).score100, 75);
         node_table_free(table);
         assert_int_equal(node_snapshot_verdict_slow(old, 0, NOW).score100, 75);

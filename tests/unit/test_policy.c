@@ -77,7 +77,7 @@ static void test_default(void **state) {
                 predicate++;
         }
         assert_int_equal(policy->predicate_count, predicate);
-        assert_string_equal(policy->predicates[0].reason, "cpu_usage_avg_5m above 65%");
+        assert_string_equal(policy->predicates[0].reason, "cpu_usage_avg_5m above 0.65");
         assert_int_equal(policy->hot_value_count, 2);
         assert_true(policy->hot_values[0].time_range_ms == 5 * MS_PER_MIN);
         assert_true(policy->hot_values[0].count == 5);
@@ -93,18 +93,18 @@ static void test_limits(void **state) {
                 double limit_ratio;
                 const char *reason;
         } rows[] = {
-                {"0.65", 0.65, "cpu_usage_avg_5m above 65%"},
-                {"65", 0.65, "cpu_usage_avg_5m above 65%"}, /* the fork writes percent */
-                {"1", 1, "cpu_usage_avg_5m above 100%"},    /* a ratio, not one percent */
-                {"100", 1, "cpu_usage_avg_5m above 100%"},
-                {"1.5", 0.015, "cpu_usage_avg_5m above 1.5%"},
-                {"0", 0, "cpu_usage_avg_5m above 0%"}, /* switched off */
-                {"-0", 0, "cpu_usage_avg_5m above 0%"},
-                {"0.655", 0.655, "cpu_usage_avg_5m above 65.5%"},
-                {"0.57", 0.57, "cpu_usage_avg_5m above 57%"}, /* 0.57 * 100 is no 57 */
-                {"0.001", 0.001, "cpu_usage_avg_5m above 0.1%"},
-                {"6.5e-1", 0.65, "cpu_usage_avg_5m above 65%"},
-                {"0.33333333333333331", 1.0 / 3, "cpu_usage_avg_5m above 33.333333333333329%"},
+                {"0.65", 0.65, "cpu_usage_avg_5m above 0.65"},
+                {"65", 0.65, "cpu_usage_avg_5m above 0.65"}, /* the fork writes percent */
+                {"1", 1, "cpu_usage_avg_5m above 1"},        /* a ratio, not one percent */
+                {"100", 1, "cpu_usage_avg_5m above 1"},
+                {"1.5", 0.015, "cpu_usage_avg_5m above 0.015"},
+                {"0", 0, "cpu_usage_avg_5m above 0"}, /* switched off */
+                {"-0", 0, "cpu_usage_avg_5m above 0"},
+                {"0.655", 0.655, "cpu_usage_avg_5m above 0.655"},
+                {"0.57", 0.57, "cpu_usage_avg_5m above 0.57"},
+                {"0.001", 0.001, "cpu_usage_avg_5m above 0.001"},
+                {"6.5e-1", 0.65, "cpu_usage_avg_5m above 0.65"},
+                {"0.33333333333333331", 1.0 / 3, "cpu_usage_avg_5m above 0.3333333333333333"},
         };
 
         (void)state;

@@ -117,35 +117,36 @@ static void test_filter(void **state) {
                 {"{\"NodeNames\":[\"idle\",\"half\"]}", BY_NAME("\"idle\",\"half\"", "")},
                 /* each by the first predicate that rejects it */
                 {"{\"NodeNames\":[\"idle\",\"busy\",\"full\",\"half\"]}",
-                 BY_NAME("\"idle\",\"half\"", "\"busy\":\"cpu_usage_avg_5m above 65%\","
-                                              "\"full\":\"mem_usage_avg_5m above 50%\"")},
+                 BY_NAME("\"idle\",\"half\"", "\"busy\":\"cpu_usage_avg_5m above 0.65\","
+                                              "\"full\":\"mem_usage_avg_5m above 0.5\"")},
                 {"{\"NodeNames\":[\"busy\"]}",
-                 BY_NAME("", "\"busy\":\"cpu_usage_avg_5m above 65%\"")},
+                 BY_NAME("", "\"busy\":\"cpu_usage_avg_5m above 0.65\"")},
                 /* expired readings, and nodes that nobody knows, pass */
                 {"{\"NodeNames\":[\"stale\",\"new-node\"]}", BY_NAME("\"stale\",\"new-node\"", "")},
                 /* each name once, known or not */
                 {"{\"NodeNames\":[\"idle\",\"x\",\"idle\",\"x\",\"busy\",\"busy\"]}",
-                 BY_NAME("\"idle\",\"x\"", "\"busy\":\"cpu_usage_avg_5m above 65%\"")},
+                 BY_NAME("\"idle\",\"x\"", "\"busy\":\"cpu_usage_avg_5m above 0.65\"")},
                 {"{\"NodeNames\":[ \"idle\" , \"half\" ]}", BY_NAME("\"idle\" , \"half\"", "")},
                 /* escapes are seen through, and echoed as they came */
                 {"{\"NodeNames\":[\"\\u0069dle\",\"\\u0062usy\",\"odd\\\"name\"]}",
-                 BY_NAME("\"\\u0069dle\"", "\"busy\":\"cpu_usage_avg_5m above 65%\","
-                                           "\"odd\\\"name\":\"cpu_usage_avg_5m above 65%\"")},
+                 BY_NAME("\"\\u0069dle\"", "\"busy\":\"cpu_usage_avg_5m above 0.65\","
+                                           "\"odd\\\"name\":\"cpu_usage_avg_5m above 0.65\"")},
                 /* from jansson: the same answer */
                 {"{\"nodenames\":[ \"idle\", \"busy\",\"half\"]}",
-                 BY_NAME("\"idle\",\"half\"", "\"busy\":\"cpu_usage_avg_5m above 65%\"")},
+                 BY_NAME("\"idle\",\"half\"", "\"busy\":\"cpu_usage_avg_5m above 0.65\"")},
                 {"{" DAEMONSET "\"NodeNames\":[\"idle\",\"busy\"]}",
                  BY_NAME("\"idle\",\"busy\"", "")},
                 {"{\"NodeNames\":[]}", BY_NAME("", "")},
                 {"{}", BY_NODE("", "")},
                 {"{\"Nodes\":{\"items\":[" NODE("idle") "," NODE("busy") ",\n" NODE("half") "]}}",
-                 BY_NODE(NODE("idle") "," NODE("half"), "\"busy\":\"cpu_usage_avg_5m above 65%\"")},
+                 BY_NODE(NODE("idle") "," NODE("half"),
+                         "\"busy\":\"cpu_usage_avg_5m above 0.65\"")},
                 {"{\"Nodes\":{\"items\":[" NODE("idle") " , " NODE("x") "," NODE("idle") "]}}",
                  BY_NODE(NODE("idle") " , " NODE("x"), "")},
                 /* nameless objects are no duplicates of each other */
                 {"{\"Nodes\":{\"items\":[{},{}]}}", BY_NODE("{},{}", "")},
                 {"{\"nodes\":{\"items\":[" NODE("idle") "," NODE("busy") "]}}",
-                 BY_NODE(NODE("idle"), "\"busy\":\"cpu_usage_avg_5m above 65%\"")},
+                 BY_NODE(NODE("idle"), "\"busy\":\"cpu_usage_avg_5m above 0.65\"")},
         };
         struct fixture *fixture = fixture_new("");
 
