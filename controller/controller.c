@@ -63,7 +63,6 @@ struct controller {
         struct bindings *bindings;
         struct publisher *publisher; /* NULL: nothing is written */
         bool is_leader;
-        struct file_watch *policy_watch;
 
         struct loop_timer tick, print, deadline;
         unsigned ticks;
@@ -75,8 +74,6 @@ struct controller {
         int exit_code;
 
         struct census census;
-        struct health_check *policy_check;
-        struct metric *generation_gauge, *policy_errors, *policy_failed_gauge;
         struct metric *patch_keys, *unchanged, *sample_age;
 };
 
@@ -440,17 +437,6 @@ static void on_nodes_synced(void *userdata, size_t count) {
 
 /* The policy */
 
-static void log_policy(const struct controller *c) {
-        const struct policy *policy = c->rules->policy;
-
-        log_info(MSG("policy is in force"),
-                 STR("path", c->options.policy_path ? c->options.policy_path : "built in"),
-                 INT("generation", c->generation), INT("metrics", policy->metric_count),
-                 INT("sync_ms", c->rules->plan.sync_ms));
-        for (size_t i = 0; i < policy->warning_count && i < POLICY_MAX_WARNINGS; i++)
-                log_warn(MSG("policy has something odd"), STR("warning", policy->warnings[i]));
-}
-
 /* Hot values are counted once a policy has asked for them. */
 static void follow_policy(struct controller *c) {
         const struct policy *policy = c->rules->policy;
@@ -458,28 +444,12 @@ static void follow_policy(struct controller *c) {
         bindings_keep(c->bindings, hot_value_keep_ms(policy));
         if (policy->hot_value_count > 0 && c->parts.api)
                 bindings_watch(c->bindings, c->parts.loop, c->parts.api, c->parts.metrics);
-        metric_set(c->generation_gauge, (double)c->generation);
-        health_pass(c->policy_check, "%s, generation %llu, %zu metrics",
-                    c->options.policy_path ? c->options.policy_path : "built in",
-                    (unsigned long long)c->generation, policy->metric_count);
 }
 
-static void on_policy_changed(void *userdata, const char *path) {
-        struct controller *c = userdata;
-        struct error err = ERROR_NULL;
-        struct policy *policy = NULL;
+void controller_set_policy(struct controller *c, struct policy *policy) {
+        struct rules *old = c->rules;
         struct tracked *t;
 
-        if (policy_load_file(path, c->options.is_strict, &policy, &err) < 0) {
-                metric_inc(c->policy_errors);
-                metric_set(c->policy_failed_gauge, 1);
-                log_error(MSG("policy is not usable; the one before stays in force"), ERR(&err));
-                health_pass(c->policy_check, "generation %llu; its file is not usable: %s",
-                            (unsigned long long)c->generation, err.msg);
-                return;
-        }
-
-        struct rules *old = c->rules;
         c->rules = rules_new(policy, &c->options.rules);
         c->generation++;
         TRACKED_FOREACH(t, c) {
@@ -488,14 +458,7 @@ static void on_policy_changed(void *userdata, const char *path) {
         }
         c->source->ops->set_policy(c->source, policy);
         rules_free(old);
-        metric_set(c->policy_failed_gauge, 0);
         follow_policy(c);
-        log_policy(c);
-}
-
-void controller_reload(struct controller *c) {
-        if (c->policy_watch)
-                file_watch_reload(c->policy_watch);
 }
 
 /* Every second */
@@ -551,14 +514,6 @@ static void register_metrics(struct controller *c) {
         c->unchanged = metrics_counter(m, "plimsoll_syncs_unchanged_total",
                                        "Turns of a node on which there was nothing to write.",
                                        NULL);
-        c->generation_gauge = metrics_gauge(m, "plimsoll_policy_generation",
-                                            "Policies put in force since the start.", NULL);
-        c->policy_errors = metrics_counter(m, "plimsoll_policy_errors_total",
-                                           "Policies that were not usable.", NULL);
-        c->policy_failed_gauge = metrics_gauge(
-                m, "plimsoll_policy_failed",
-                "1 while the policy's file is not usable and an older one in force.", NULL);
-        c->policy_check = health_add(c->parts.health, "policy", "not loaded yet");
 }
 
 int controller_new(const struct controller_parts *parts, const struct controller_options *options,
@@ -593,8 +548,6 @@ int controller_new(const struct controller_parts *parts, const struct controller
         c->source = node_exporter_new(parts->loop, parts->scrape_client, parts->metrics,
                                       &options->exporter, &sink);
         c->source->ops->set_policy(c->source, policy);
-        if (!options->is_once)
-                log_policy(c);
         follow_policy(c);
 
         for (size_t i = 0; i < options->target_count; i++) {
@@ -613,9 +566,6 @@ int controller_new(const struct controller_parts *parts, const struct controller
                                                      .on_done = on_patch_done,
                                                      .userdata = c,
                                              });
-        if (options->policy_path)
-                c->policy_watch = file_watch_new(parts->loop, options->policy_path,
-                                                 on_policy_changed, c);
         if (options->is_once)
                 loop_timer_arm(parts->loop, &c->deadline,
                                now_mono(c) + ONCE_SYNC_MS + 2 * options->exporter.interval_ms +
@@ -671,7 +621,6 @@ void controller_free(struct controller *c) {
 
         if (!c)
                 return;
-        file_watch_free(c->policy_watch);
         source_free(c->source);
         publisher_free(c->publisher);
         if (c->nodes) {

@@ -21,8 +21,6 @@
 
 /* Strings are borrowed for the life of the controller. */
 struct controller_options {
-        const char *policy_path; /* NULL: the built-in policy */
-        bool is_strict;
         struct rules_options rules;
         struct node_set_options nodes;
         const char *node_selector;  /* NULL: every node */
@@ -58,8 +56,9 @@ _must_check_ int controller_new(const struct controller_parts *parts,
 void controller_free(struct controller *controller);
 DEFINE_FREEP(struct controller, controller_free);
 
-/** controller_reload() - read the policy's file again now (SIGHUP) */
-void controller_reload(struct controller *controller);
+/** controller_set_policy() - another policy from now on; windows and records of metrics that both
+ * have are kept. @policy is owned by the controller */
+void controller_set_policy(struct controller *controller, struct policy *policy);
 /** controller_shut_down() - nothing new begins; patches under way are waited for, 5 s at most */
 void controller_shut_down(struct controller *controller);
 /** controller_exit_code() - 0; 1 when --once met a target that failed or a patch that was refused

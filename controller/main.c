@@ -14,15 +14,14 @@
 #include "net/daemon.h"
 #include "net/http_client.h"
 #include "net/http_server.h"
+#include "program/policy_source.h"
 
 #define PROGRAM "plimsoll-controller"
 
 enum {
-        EXIT_CONFIG = 2, /* usage or configuration */
         /* Sizes the connection caches: keep-alive is kept for about twice as many nodes. */
         EXPECTED_NODES = 5120,
         SERVER_DRAIN_MS = 1000,
-        POLICY_TEXT_MAX_BYTES = 1 << 20,
         MMAP_THRESHOLD_BYTES = 256 << 10,
 };
 
@@ -31,16 +30,17 @@ struct daemon_state {
         struct health *health;
         struct metrics *metrics;
         struct controller *controller;
+        struct policy_source *policy_source;
 };
 
 static void on_signal(void *userdata, int signal_number) {
         struct daemon_state *state = userdata;
 
         if (signal_number == SIGHUP) {
-                controller_reload(state->controller);
+                policy_source_reload(state->policy_source);
                 return;
         }
-        log_info(MSG("shutting down"), STR("signal", strsignal(signal_number)));
+        log_info(MSG("shutting down"), INT("signal", signal_number));
         health_shut_down(state->health);
         controller_shut_down(state->controller);
 }
@@ -54,29 +54,6 @@ static void on_request(void *userdata, struct http_exchange *exchange) {
         bool is_root = strcmp(exchange->path, "/") == 0;
         daemon_reply_text(exchange, is_root ? 200 : 404, "text/plain; charset=utf-8", text,
                           is_root ? strlen(text) : 0);
-}
-
-static int load_policy(const struct settings *settings, struct policy **ret, struct error *err) {
-        if (!settings->controller.policy_path) {
-                *ret = policy_default();
-                return 0;
-        }
-        return policy_load_file(settings->controller.policy_path, settings->controller.is_strict,
-                                ret, err);
-}
-
-static int check_config(const struct policy *policy) {
-        struct buf text = BUF_INIT(POLICY_TEXT_MAX_BYTES);
-
-        for (size_t i = 0; i < policy->warning_count && i < POLICY_MAX_WARNINGS; i++)
-                (void)fprintf(stderr, PROGRAM ": warning: %s\n", policy->warnings[i]);
-        policy_print(policy, &text);
-        (void)printf("# Options\n");
-        fflush(stdout);
-        settings_dump(stdout);
-        (void)printf("\n# Policy\n%s", text.data ? text.data : "");
-        buf_done(&text);
-        return 0;
 }
 
 /* A connection is kept open to every node. */
@@ -110,75 +87,108 @@ static int serve(const struct settings *settings, struct daemon_state *state,
         return 0;
 }
 
-static int run(const struct settings *settings, struct policy *policy_in) {
-        _cleanup_(policy_freep) struct policy *policy = policy_in;
-        _cleanup_(kube_config_freep) struct kube_config *config = NULL;
-        struct error err = ERROR_NULL;
+static void on_policy(void *userdata, struct policy *policy) {
+        struct daemon_state *state = userdata;
 
-        if (settings->needs_cluster && kube_config_load(&settings->kube, &config, &err) < 0) {
-                log_error(MSG("no cluster to work for; --dry-run --target NAME=URL needs none"),
-                          ERR(&err));
-                return EXIT_CONFIG;
-        }
-        raise_file_limit();
+        controller_set_policy(state->controller, policy);
+}
 
-        struct daemon_state state = {0};
-        _cleanup_(loop_freep) struct loop *loop = loop_new();
-        _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
-        _cleanup_(health_freep) struct health *health = health_new();
+/* From a loaded policy to the end of the work; @policy is the controller's from here on. */
+static int work(const struct settings *settings, struct daemon_state *state,
+                struct kube_config *config, struct policy *policy, struct error *err) {
+        bool has_cluster = config != NULL;
         _cleanup_(http_client_freep) struct http_client *scrape_client = http_client_new(
-                loop, &(struct http_client_options){
-                              .expected_hosts = settings->needs_cluster
-                                                        ? EXPECTED_NODES
-                                                        : settings->controller.target_count,
-                              .max_in_flight = NODE_EXPORTER_IN_FLIGHT,
-                              .user_agent = PROGRAM "/" PLIMSOLL_VERSION,
-                      });
+                state->loop,
+                &(struct http_client_options){
+                        .expected_hosts = has_cluster ? EXPECTED_NODES
+                                                      : settings->controller.target_count,
+                        .max_in_flight = NODE_EXPORTER_IN_FLIGHT,
+                        .user_agent = PROGRAM "/" PLIMSOLL_VERSION,
+                });
         _cleanup_(http_client_freep) struct http_client *kube_client = http_client_new(
-                loop, &(struct http_client_options){
-                              .expected_hosts = 1,
-                              .user_agent = PROGRAM "/" PLIMSOLL_VERSION,
-                      });
+                state->loop, &(struct http_client_options){
+                                     .expected_hosts = 1,
+                                     .user_agent = PROGRAM "/" PLIMSOLL_VERSION,
+                             });
         _cleanup_(kube_api_freep) struct kube_api *api =
-                config ? kube_api_new(loop, kube_client, config, metrics) : NULL;
+                has_cluster ? kube_api_new(state->loop, kube_client, config, state->metrics) : NULL;
+        _cleanup_(policy_source_freep) struct policy_source *policy_source = TAKE_PTR(
+                state->policy_source); /* ends before the API that it uses */
         _cleanup_(controller_freep) struct controller *controller = NULL;
         struct http_server *server = NULL;
 
-        state = (struct daemon_state){.loop = loop, .health = health, .metrics = metrics};
-        metrics_register_process(metrics, PROGRAM);
         const struct controller_parts parts = {
-                .loop = loop,
+                .loop = state->loop,
                 .scrape_client = scrape_client,
                 .api = api,
-                .metrics = metrics,
-                .health = health,
+                .metrics = state->metrics,
+                .health = state->health,
         };
-        if (controller_new(&parts, &settings->controller, TAKE_PTR(policy), &controller, &err) <
-            0) {
-                log_error(MSG("cannot start"), ERR(&err));
-                return EXIT_CONFIG;
-        }
-        state.controller = controller;
-        if (settings->has_server && serve(settings, &state, &server, &err) < 0) {
-                log_error(MSG("cannot serve health and metrics; see --bind-address and "
-                              "--health-port"),
-                          ERR(&err));
-                return EXIT_FAILURE;
+        if (controller_new(&parts, &settings->controller, policy, &controller, err) < 0)
+                return PROGRAM_EXIT_CONFIG;
+        state->controller = controller;
+        state->policy_source = policy_source;
+        if (api)
+                policy_source_watch_object(policy_source, api);
+        policy_source_set_writer(policy_source, !settings->controller.is_dry_run);
+        if (settings->has_server && serve(settings, state, &server, err) < 0) {
+                (void)error_wrap(err, "--bind-address, --health-port");
+                return PROGRAM_EXIT_RUNTIME;
         }
         _cleanup_(daemon_signals_freep) _unused_ struct daemon_signals *signals =
-                daemon_signals_new(loop, on_signal, &state);
-        loop_run(loop);
+                daemon_signals_new(state->loop, on_signal, state);
+        loop_run(state->loop);
         if (server)
                 http_server_stop(server, SERVER_DRAIN_MS);
         return controller_exit_code(controller);
+}
+
+static int run(const struct settings *settings, struct error *err) {
+        _cleanup_(kube_config_freep) struct kube_config *config = NULL;
+        _cleanup_(loop_freep) struct loop *loop = loop_new();
+        _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
+        _cleanup_(health_freep) struct health *health = health_new();
+        struct daemon_state state = {.loop = loop, .health = health, .metrics = metrics};
+        struct policy *policy = NULL;
+
+        raise_file_limit();
+        metrics_register_process(metrics, PROGRAM);
+        health_heartbeat(health, loop, HEALTH_MAX_STUCK_MS);
+        const struct policy_source_options options = {
+                .loop = loop,
+                .metrics = metrics,
+                .health = health,
+                .path = settings->shared.policy_path,
+                .is_strict = settings->shared.is_strict,
+                .on_policy = on_policy,
+                .userdata = &state,
+        };
+        if (policy_source_new(&options, &state.policy_source, &policy, err) < 0)
+                return PROGRAM_EXIT_CONFIG;
+        if (settings->needs_cluster && kube_config_load(&settings->shared.kube, &config, err) < 0) {
+                policy_free(policy);
+                policy_source_free(state.policy_source);
+                (void)error_wrap(err, "no cluster (--dry-run --target NAME=URL needs none)");
+                return PROGRAM_EXIT_CONFIG;
+        }
+        return work(settings, &state, config, policy, err);
+}
+
+static int check_config(const struct settings *settings, struct error *err) {
+        _cleanup_(policy_freep) struct policy *policy = NULL;
+
+        if (program_policy(&settings->shared, &policy, err) < 0) {
+                (void)fprintf(stderr, PROGRAM ": %s\n", err->msg);
+                return PROGRAM_EXIT_CONFIG;
+        }
+        settings_print(policy);
+        return 0;
 }
 
 int main(int argc, char **argv) {
         enum options_outcome outcome;
         struct settings settings;
         struct error err = ERROR_NULL;
-        struct policy *policy = NULL;
-        int code;
 
         daemon_block_signals();
         /* Large buffers (a list, an exporter's flood) go back to the system when they are freed.
@@ -186,7 +196,7 @@ int main(int argc, char **argv) {
         (void)mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD_BYTES);
         if (settings_parse(argc, argv, &outcome, &settings, &err) < 0) {
                 (void)fprintf(stderr, PROGRAM ": %s\nSee " PROGRAM " --help.\n", err.msg);
-                return EXIT_CONFIG;
+                return PROGRAM_EXIT_CONFIG;
         }
         if (outcome == OPTIONS_HELP) {
                 settings_help(stdout);
@@ -196,15 +206,14 @@ int main(int argc, char **argv) {
                 (void)printf(PROGRAM " " PLIMSOLL_VERSION "\n");
                 return 0;
         }
-        log_set(settings.log_level, settings.log_format);
-        if (load_policy(&settings, &policy, &err) < 0) {
-                (void)fprintf(stderr, PROGRAM ": %s\n", err.msg);
-                code = EXIT_CONFIG;
-        } else if (settings.is_check_config) {
-                code = check_config(policy);
-                policy_free(policy);
+        program_log_set(&settings.shared);
+        int code;
+        if (settings.shared.is_check_config) {
+                code = check_config(&settings, &err);
         } else {
-                code = run(&settings, policy);
+                code = run(&settings, &err);
+                if (err.code < 0)
+                        log_error(MSG("cannot start"), ERR(&err));
         }
         settings_done(&settings);
         return code;

@@ -9,12 +9,10 @@
 
 /* Where the rows put their values; read once by settings_parse(). */
 static struct {
-        const char *policy_config_path;
-        bool strict;
-        const char *annotation_prefix, *annotation_timezone;
+        struct program_options shared;
         double annotation_dead_band;
 
-        const char *kubeconfig, *context, *master, *node_selector;
+        const char *node_selector;
         double patch_qps;
         int64_t concurrent_syncs;
 
@@ -33,36 +31,21 @@ static struct {
 
         const char *bind_address;
         int64_t health_port;
-        int log_level, log_format;
-        bool check_config;
 } raw;
 
 static const char *const schemes[] = {"http", "https", NULL};
 static const char *const outputs[] = {"table", "json", NULL};
-static const char *const log_levels[] = {"debug", "info", "warn", "error", NULL};
-static const char *const log_formats[] = {"logfmt", "json", NULL};
 
 /* clang-format off */
 static const struct option_row rows[] = {
         {.help = "Policy and annotations"},
-        {.name = "policy-config-path", .type = OPTION_STRING, .value = &raw.policy_config_path, .metavar = "FILE",
-         .help = "The DynamicSchedulerPolicy, YAML or JSON. Read again when it changes, also behind a symbolic link as in a ConfigMap volume, and on SIGHUP; one that is not usable leaves the old one in force. Default: the built-in policy, see --check-config."},
-        {.name = "strict", .type = OPTION_BOOL, .value = &raw.strict,
-         .help = "An unknown field in the policy is an error and not only a warning."},
-        {.name = "annotation-prefix", .type = OPTION_STRING, .value = &raw.annotation_prefix, .fallback = "", .metavar = "DNS-NAME/",
-         .help = "Put in front of every annotation's key, such as load.example.com/. Default: none, as crane."},
-        {.name = "annotation-timezone", .type = OPTION_STRING, .value = &raw.annotation_timezone, .fallback = "UTC", .metavar = "ZONE",
-         .help = "Whose wall clock annotations carry under their Z. crane writes local time of $TZ, Asia/Shanghai unless set; only for mixing with it."},
+        PROGRAM_POLICY_ROWS(raw.shared),
+        PROGRAM_ANNOTATION_ROWS(raw.shared),
         {.name = "annotation-dead-band", .type = OPTION_NUMBER, .value = &raw.annotation_dead_band, .fallback = "0.01", .metavar = "RATIO", .min = 0, .max = 1,
          .help = "A value that moved less than this since it was written, and crossed no limit, may stand for a second period before it is written again. 0 writes every value once per period."},
 
         {.help = "Cluster"},
-        {.name = "kubeconfig", .type = OPTION_STRING, .value = &raw.kubeconfig, .metavar = "FILE",
-         .help = "Default: the pod's service account, else $KUBECONFIG, else ~/.kube/config."},
-        {.name = "context", .type = OPTION_STRING, .value = &raw.context, .metavar = "NAME",
-         .help = "The kubeconfig's context to use. Default: its current-context."},
-        {.name = "master", .type = OPTION_STRING, .value = &raw.master, .metavar = "URL",
-         .help = "The API server, over what the kubeconfig says."},
+        PROGRAM_KUBE_ROWS(raw.shared),
         {.name = "node-selector", .type = OPTION_STRING, .value = &raw.node_selector, .metavar = "SELECTOR",
          .help = "Follow only nodes with these labels. Default: all nodes."},
         {.name = "patch-qps", .type = OPTION_NUMBER, .value = &raw.patch_qps, .fallback = "50", .metavar = "N", .min = 0.1, .max = 10000,
@@ -113,37 +96,16 @@ static const struct option_row rows[] = {
          .help = "Scrape every node twice, one interval apart, write (or print) once, end. The exit status is 1 when a node could not be scraped or written."},
         {.name = "output", .type = OPTION_ENUM, .value = &raw.output, .fallback = "table", .choices = outputs,
          .help = "Of --dry-run: table, or json, one object per node and line."},
-        {.name = "check-config", .type = OPTION_BOOL, .value = &raw.check_config,
-         .help = "Read options and policy, print what is in force, end."},
+        PROGRAM_CHECK_ROW(raw.shared),
 
         {.help = "Being watched"},
         {.name = "bind-address", .type = OPTION_STRING, .value = &raw.bind_address, .metavar = "ADDRESS",
          .help = "For /healthz /livez /readyz /metrics. Default: every address."},
         {.name = "health-port", .type = OPTION_INT, .value = &raw.health_port, .fallback = "8090", .metavar = "PORT", .min = 0, .max = 65535,
          .help = "0: any free one, see the log. Not served with --once or --target."},
-        {.name = "log-level", .type = OPTION_ENUM, .value = &raw.log_level, .fallback = "info", .choices = log_levels,
-         .help = "debug, info, warn or error."},
-        {.name = "log-format", .type = OPTION_ENUM, .value = &raw.log_format, .fallback = "logfmt", .choices = log_formats,
-         .help = "logfmt or json."},
+        PROGRAM_LOG_ROWS(raw.shared),
 };
 /* clang-format on */
-
-/* "" or a DNS subdomain; with its slash in *ret, which is owned by the caller. */
-static int read_prefix(const char *text, char **ret, struct error *err) {
-        size_t len = strlen(text);
-
-        if (len > 0 && text[len - 1] == '/')
-                len--;
-        bool is_ok = len <= 253 && strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-.") == len &&
-                     (len == 0 || (!strchr("-.", text[0]) && !strchr("-.", text[len - 1])));
-        if (!is_ok || (len == 0 && text[0] != '\0'))
-                return error_set(err, EINVAL,
-                                 "--annotation-prefix=%s: expected a DNS name in lower case, such "
-                                 "as load.example.com/",
-                                 text);
-        *ret = len > 0 ? xasprintf("%.*s/", (int)len, text) : xstrdup("");
-        return 0;
-}
 
 /* What one row alone cannot know. */
 static int check_together(struct error *err) {
@@ -194,8 +156,6 @@ static void fill_exporter(struct node_exporter_options *ret) {
 int settings_parse(int argc, char **argv, enum options_outcome *ret_outcome, struct settings *ret,
                    struct error *err) {
         struct settings settings = {0};
-        _cleanup_(freep) char *prefix = NULL;
-        _cleanup_(zone_freep) struct zone *zone = NULL;
         int args = 0;
 
         int r = options_parse(rows, ARRAY_LEN(rows), argc, argv, ret_outcome, &args, err);
@@ -219,15 +179,10 @@ int settings_parse(int argc, char **argv, enum options_outcome *ret_outcome, str
         r = node_set_address_types(raw.node_address_types, &controller->nodes, err);
         if (r < 0)
                 return error_wrap(err, "--node-address-types");
-        r = read_prefix(raw.annotation_prefix, &prefix, err);
+        r = program_annotations_init(&settings.annotations, &raw.shared, err);
         if (r < 0)
                 return r;
-        r = zone_load(raw.annotation_timezone, &zone, err);
-        if (r < 0)
-                return error_wrap(err, "--annotation-timezone");
 
-        controller->policy_path = raw.policy_config_path;
-        controller->is_strict = raw.strict;
         controller->rules.scrape_interval_ms = raw.scrape_interval_ms;
         controller->rules.dead_band_ratio = raw.annotation_dead_band;
         controller->node_selector = raw.node_selector;
@@ -238,17 +193,13 @@ int settings_parse(int argc, char **argv, enum options_outcome *ret_outcome, str
         controller->is_dry_run = raw.dry_run;
         controller->is_once = raw.once;
         controller->output = (enum report_format)raw.output;
-        settings.kube = (struct kube_config_options){
-                .kubeconfig = raw.kubeconfig, .context = raw.context, .master = raw.master};
+        settings.shared = raw.shared;
         settings.needs_cluster = raw.targets.count == 0;
         settings.has_server = !raw.once && raw.targets.count == 0;
         settings.bind_address = raw.bind_address;
         settings.health_port = (uint16_t)raw.health_port;
-        settings.is_check_config = raw.check_config;
-        settings.log_level = (enum log_level)raw.log_level;
-        settings.log_format = (enum log_format)raw.log_format;
-        controller->rules.style.zone = TAKE_PTR(zone);
-        controller->rules.style.prefix = TAKE_PTR(prefix);
+        controller->rules.style.zone = settings.annotations.zone;
+        controller->rules.style.prefix = settings.annotations.prefix;
         *ret = settings;
         return 0;
 }
@@ -265,15 +216,12 @@ void settings_help(FILE *out) {
         options_help(rows, ARRAY_LEN(rows), out);
 }
 
-void settings_dump(FILE *out) {
-        options_dump(rows, ARRAY_LEN(rows), out);
+void settings_print(const struct policy *policy) {
+        program_print_config("plimsoll-controller", rows, ARRAY_LEN(rows), policy);
 }
 
 void settings_done(struct settings *settings) {
-        struct plan_style *style = &settings->controller.rules.style;
-
-        zone_free((struct zone *)(uintptr_t)style->zone);
-        free((char *)(uintptr_t)style->prefix);
-        *style = (struct plan_style){0};
+        program_annotations_done(&settings->annotations);
+        settings->controller.rules.style = (struct plan_style){0};
         options_done(rows, ARRAY_LEN(rows));
 }

@@ -9,22 +9,17 @@
 
 #include "base/attributes.h"
 #include "base/error.h"
-#include "base/log.h"
-#include "base/zone.h"
-#include "codec/options.h"
 #include "controller/controller.h"
-#include "kube/kube_config.h"
+#include "program/program_options.h"
 
 struct settings {
         struct controller_options controller;
-        struct kube_config_options kube;
-        bool needs_cluster;       /* false: a dry run of targets given by hand */
-        bool has_server;          /* health and metrics are served */
-        const char *bind_address; /* NULL: every address */
+        struct program_options shared;
+        struct program_annotations annotations; /* controller.rules.style borrows them */
+        bool needs_cluster;                     /* false: a dry run of targets given by hand */
+        bool has_server;                        /* health and metrics are served */
+        const char *bind_address;               /* NULL: every address */
         uint16_t health_port;
-        bool is_check_config;
-        enum log_level log_level;
-        enum log_format log_format;
 };
 
 /**
@@ -34,7 +29,7 @@ struct settings {
 _must_check_ int settings_parse(int argc, char **argv, enum options_outcome *ret_outcome,
                                 struct settings *ret, struct error *err);
 void settings_help(FILE *out);
-/** settings_dump() - what is in force and where it came from */
-void settings_dump(FILE *out);
-/** settings_done() - the strings that @settings refers to are gone; releases its zone */
+/** settings_print() - for --check-config: what is in force and where it came from */
+void settings_print(const struct policy *policy);
+/** settings_done() - the strings that @settings refers to are gone */
 void settings_done(struct settings *settings);

@@ -9,35 +9,25 @@
 #include "base/mem.h"
 #include "base/timestamp.h"
 #include "codec/json.h"
-#include "codec/options.h"
+#include "extender/annotation_unit.h"
+#include "program/program_options.h"
 
 enum {
         INPUT_MAX_BYTES = 512 << 20, /* 5,000 whole nodes are about 80 MB */
-        EXIT_RUNTIME = 1,
-        EXIT_USAGE = 2,
 };
 
 enum output { OUTPUT_TABLE, OUTPUT_JSON };
 
 static struct {
-        const char *policy_path, *now, *prefix, *timezone;
+        struct program_options shared;
+        const char *now;
         int unit, output;
-        bool is_strict;
 } settings;
 
 static const char *const outputs[] = {"table", "json", NULL};
-static const char *const units[] = {"ratio", "percent", NULL};
 
 static const struct option_row rows[] = {
-        {.name = "policy-config-path",
-         .type = OPTION_STRING,
-         .value = &settings.policy_path,
-         .metavar = "FILE",
-         .help = "The policy, in YAML or JSON. Default: the built-in one."},
-        {.name = "strict",
-         .type = OPTION_BOOL,
-         .value = &settings.is_strict,
-         .help = "Refuse a policy with unknown fields."},
+        PROGRAM_POLICY_ROWS(settings.shared),
         {.name = "now",
          .type = OPTION_STRING,
          .value = &settings.now,
@@ -49,24 +39,8 @@ static const struct option_row rows[] = {
          .fallback = "table",
          .choices = outputs,
          .help = "How to print it; -o for short."},
-        {.name = "annotation-prefix",
-         .type = OPTION_STRING,
-         .value = &settings.prefix,
-         .fallback = "",
-         .metavar = "DOMAIN",
-         .help = "DNS prefix of the annotations' keys."},
-        {.name = "annotation-timezone",
-         .type = OPTION_STRING,
-         .value = &settings.timezone,
-         .fallback = "UTC",
-         .metavar = "ZONE",
-         .help = "Whose wall clock the annotations show; Asia/Shanghai for crane's default."},
-        {.name = "annotation-unit",
-         .type = OPTION_ENUM,
-         .value = &settings.unit,
-         .fallback = "ratio",
-         .choices = units,
-         .help = "What the annotations' numbers are."},
+        PROGRAM_ANNOTATION_ROWS(settings.shared),
+        ANNOTATION_UNIT_ROW(settings.unit),
 };
 
 /* ---- Input. */
@@ -196,7 +170,7 @@ static void print(struct node_table *table, int64_t now_unix_ms) {
 }
 
 static int explain(const char *path, struct error *err) {
-        _cleanup_(zone_freep) struct zone *zone = NULL;
+        _cleanup_(program_annotations_done) struct program_annotations annotations = {0};
         _cleanup_(node_table_freep) struct node_table *table = NULL;
         struct policy *policy = NULL;
         int64_t now_unix_ms = clock_wall_unix_ms();
@@ -204,23 +178,19 @@ static int explain(const char *path, struct error *err) {
         if (settings.now && !timestamp_parse(settings.now, strlen(settings.now), &now_unix_ms))
                 return error_set(err, EINVAL, "--now: '%.64s': expected YYYY-MM-DDTHH:MM:SSZ",
                                  settings.now);
-        int r = zone_load(settings.timezone, &zone, err);
+        int r = program_annotations_init(&annotations, &settings.shared, err);
         if (r < 0)
-                return error_wrap(err, "--annotation-timezone");
-        if (settings.policy_path)
-                r = policy_load_file(settings.policy_path, settings.is_strict, &policy, err);
-        else
-                policy = policy_default();
+                return r;
+        r = program_policy(&settings.shared, &policy, err);
         if (r < 0)
                 return r;
         for (size_t i = 0; i < policy->warning_count && i < POLICY_MAX_WARNINGS; i++)
                 (void)fprintf(stderr, "warning: %s\n", policy->warnings[i]);
 
-        _cleanup_(freep) char *prefix = node_table_prefix(settings.prefix);
         struct node_table_options options = {
-                .annotation_prefix = prefix,
-                .zone = zone,
-                .is_percent = settings.unit == 1,
+                .annotation_prefix = annotations.prefix,
+                .zone = annotations.zone,
+                .is_percent = settings.unit == ANNOTATION_UNIT_PERCENT,
         };
         table = node_table_new(&options, policy, now_unix_ms);
         r = load_nodes(table, path, now_unix_ms, err);
@@ -279,6 +249,6 @@ int explain_main(int argc, char **argv) {
         if (r < 0)
                 (void)fprintf(stderr, "plimsoll-extender explain: %s\n", err.msg);
         if (r == 0 && (fflush(stdout) != 0 || ferror(stdout)))
-                return EXIT_RUNTIME;
-        return r < 0 ? EXIT_USAGE : 0;
+                return PROGRAM_EXIT_RUNTIME;
+        return r < 0 ? PROGRAM_EXIT_CONFIG : 0;
 }

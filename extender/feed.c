@@ -31,7 +31,7 @@ struct feed {
         bool is_skewed; /* and said so */
 
         struct health_check *nodes_check, *bindings_check;
-        struct metric *rows, *readings[READING_STATE_COUNT], *skewed, *generation, *publications;
+        struct metric *rows, *readings[READING_STATE_COUNT], *skewed, *publications;
         struct metric *publish_duration;
         uint64_t publications_counted;
 };
@@ -163,7 +163,6 @@ static void look_at_table(struct feed *feed) {
         for (size_t state = 0; state < READING_STATE_COUNT; state++)
                 metric_set(feed->readings[state], (double)stats.readings[state]);
         metric_set(feed->skewed, (double)stats.skewed);
-        metric_set(feed->generation, (double)node_table_policy_generation(feed->options.table));
         metric_add(feed->publications, stats.publications - feed->publications_counted);
         feed->publications_counted = stats.publications;
         if ((stats.skewed > 0) == feed->is_skewed)
@@ -201,8 +200,6 @@ static void register_metrics(struct feed *feed) {
         feed->skewed = metrics_gauge(metrics, "plimsoll_extender_skewed_readings",
                                      "Readings stamped more than a minute ahead of our clock.",
                                      NULL);
-        feed->generation = metrics_gauge(metrics, "plimsoll_extender_policy_generation",
-                                         "Policies put in force since the start.", NULL);
         feed->publications = metrics_counter(metrics, "plimsoll_extender_table_publications_total",
                                              "Snapshots of the node table made for the workers.",
                                              NULL);

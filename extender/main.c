@@ -7,76 +7,41 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/zone.h"
 #include "codec/metrics.h"
-#include "codec/options.h"
+#include "extender/annotation_unit.h"
 #include "extender/explain.h"
 #include "extender/feed.h"
 #include "extender/handlers.h"
 #include "extender/node_table.h"
-#include "extender/policy_file.h"
 #include "kube/kube_api.h"
 #include "kube/kube_config.h"
 #include "net/daemon.h"
 #include "net/http_server.h"
 #include "net/loop.h"
 #include "policy/policy.h"
+#include "program/policy_source.h"
+#include "program/program_options.h"
 
 enum {
-        EXIT_RUNTIME = 1,
-        EXIT_USAGE = 2,
         REQUEST_MAX_BYTES = 128 << 20, /* 15,000 whole nodes are about 120 MB */
         DRAIN_MS = 5000,
         KUBE_HOSTS = 1,
 };
 
 static struct {
-        const char *policy_path, *kubeconfig, *context, *master;
+        struct program_options shared;
         const char *bind_address, *cert_file, *key_file, *client_ca_file;
-        const char *prefix, *timezone;
         int64_t port, threads;
-        int unit, log_level, log_format;
-        bool is_strict, is_compact, is_check;
+        int unit;
+        bool is_compact;
 } settings;
-
-static const char *const units[] = {"ratio", "percent", NULL};
-static const char *const log_levels[] = {"debug", "info", "warn", "error", NULL};
-static const char *const log_formats[] = {"logfmt", "json", NULL};
 
 static const struct option_row rows[] = {
         {.help = "Policy"},
-        {.name = "policy-config-path",
-         .type = OPTION_STRING,
-         .value = &settings.policy_path,
-         .metavar = "FILE",
-         .help = "The policy, in YAML or JSON; read again when it changes. Default: the built-in "
-                 "one."},
-        {.name = "strict",
-         .type = OPTION_BOOL,
-         .value = &settings.is_strict,
-         .help = "Refuse a policy with unknown fields instead of warning."},
-        {.name = "check-config",
-         .type = OPTION_BOOL,
-         .value = &settings.is_check,
-         .help = "Validate the policy and the flags, print what would be in force, and exit with "
-                 "0 or 2."},
+        PROGRAM_POLICY_ROWS(settings.shared),
+        PROGRAM_CHECK_ROW(settings.shared),
         {.help = "API server"},
-        {.name = "kubeconfig",
-         .type = OPTION_STRING,
-         .value = &settings.kubeconfig,
-         .metavar = "FILE",
-         .help = "How to reach the API server. Default: the pod's service account, then "
-                 "$KUBECONFIG, then ~/.kube/config."},
-        {.name = "context",
-         .type = OPTION_STRING,
-         .value = &settings.context,
-         .metavar = "NAME",
-         .help = "Context of the kubeconfig to use instead of its current one."},
-        {.name = "master",
-         .type = OPTION_STRING,
-         .value = &settings.master,
-         .metavar = "URL",
-         .help = "Address of the API server, over what the kubeconfig says."},
+        PROGRAM_KUBE_ROWS(settings.shared),
         {.help = "Serving"},
         {.name = "bind-address",
          .type = OPTION_STRING,
@@ -126,37 +91,10 @@ static const struct option_row rows[] = {
                  "ranking, and less for the scheduler to decode. False: every node is named, with "
                  "its full score."},
         {.help = "Annotations"},
-        {.name = "annotation-prefix",
-         .type = OPTION_STRING,
-         .value = &settings.prefix,
-         .fallback = "",
-         .metavar = "DOMAIN",
-         .help = "DNS prefix of the annotations' keys. Default: none, as crane."},
-        {.name = "annotation-timezone",
-         .type = OPTION_STRING,
-         .value = &settings.timezone,
-         .fallback = "UTC",
-         .metavar = "ZONE",
-         .help = "Whose wall clock the annotations show; Asia/Shanghai for crane's default."},
-        {.name = "annotation-unit",
-         .type = OPTION_ENUM,
-         .value = &settings.unit,
-         .fallback = "ratio",
-         .choices = units,
-         .help = "What the annotations' numbers are; percent for crane-scheduler-plus."},
+        PROGRAM_ANNOTATION_ROWS(settings.shared),
+        ANNOTATION_UNIT_ROW(settings.unit),
         {.help = "Log"},
-        {.name = "log-level",
-         .type = OPTION_ENUM,
-         .value = &settings.log_level,
-         .fallback = "info",
-         .choices = log_levels,
-         .help = "The least important lines to show."},
-        {.name = "log-format",
-         .type = OPTION_ENUM,
-         .value = &settings.log_format,
-         .fallback = "logfmt",
-         .choices = log_formats,
-         .help = "Form of a line."},
+        PROGRAM_LOG_ROWS(settings.shared),
 };
 
 struct extender {
@@ -164,12 +102,11 @@ struct extender {
         struct metrics *metrics;
         struct health *health;
         struct daemon_signals *signals;
-        struct zone *zone;
-        char *prefix;
+        struct program_annotations annotations;
         struct kube_config *kube_config;
         struct http_client *client;
         struct kube_api *api;
-        struct policy_file *policy_file;
+        struct policy_source *policy_source;
         struct node_table *table;
         struct feed *feed;
         struct handlers *handlers;
@@ -186,7 +123,7 @@ static void on_signal(void *userdata, int signal_number) {
         struct extender *extender = userdata;
 
         if (signal_number == SIGHUP) {
-                policy_file_reload(extender->policy_file);
+                policy_source_reload(extender->policy_source);
                 return;
         }
         log_info(MSG("shutting down"), INT("signal", signal_number));
@@ -195,35 +132,24 @@ static void on_signal(void *userdata, int signal_number) {
         loop_stop(extender->loop);
 }
 
-static int load_policy(struct extender *extender, struct policy **ret, struct error *err) {
-        struct health_check *check = health_add(extender->health, "policy", "not loaded yet");
-
-        struct policy_file_options options = {
-                .path = settings.policy_path,
-                .is_strict = settings.is_strict,
-                .metrics = extender->metrics,
-                .check = check,
-                .on_change = on_policy,
-                .userdata = extender,
-        };
-        return policy_file_open(extender->loop, &options, &extender->policy_file, ret, err);
-}
-
-static int load_config(struct extender *extender, struct policy **ret_policy, struct error *err) {
-        struct kube_config_options kube_options = {
-                .kubeconfig = settings.kubeconfig,
-                .context = settings.context,
-                .master = settings.master,
-        };
-
-        int r = zone_load(settings.timezone, &extender->zone, err);
-        if (r < 0)
-                return error_wrap(err, "--annotation-timezone");
-        extender->prefix = node_table_prefix(settings.prefix);
-        r = kube_config_load(&kube_options, &extender->kube_config, err);
+static int load_config(struct extender *extender, struct error *err) {
+        int r = program_annotations_init(&extender->annotations, &settings.shared, err);
         if (r < 0)
                 return r;
-        return load_policy(extender, ret_policy, err);
+        return kube_config_load(&settings.shared.kube, &extender->kube_config, err);
+}
+
+static int follow_policy(struct extender *extender, struct policy **ret, struct error *err) {
+        const struct policy_source_options options = {
+                .loop = extender->loop,
+                .metrics = extender->metrics,
+                .health = extender->health,
+                .path = settings.shared.policy_path,
+                .is_strict = settings.shared.is_strict,
+                .on_policy = on_policy,
+                .userdata = extender,
+        };
+        return policy_source_new(&options, &extender->policy_source, ret, err);
 }
 
 static int listen_for_schedulers(struct extender *extender, struct error *err) {
@@ -232,7 +158,7 @@ static int listen_for_schedulers(struct extender *extender, struct error *err) {
                 .metrics = extender->metrics,
                 .health = extender->health,
                 .is_compact = settings.is_compact,
-                .is_debug = settings.log_level == LOG_LEVEL_DEBUG,
+                .is_debug = settings.shared.log_level == LOG_LEVEL_DEBUG,
         };
 
         extender->handlers = handlers_new(&options);
@@ -250,7 +176,7 @@ static int listen_for_schedulers(struct extender *extender, struct error *err) {
         return http_server_start(&server_options, &extender->server, err);
 }
 
-static void feed_table(struct extender *extender) {
+static void connect_to_api_server(struct extender *extender) {
         struct http_client_options client_options = {
                 .shards = 1,
                 .expected_hosts = KUBE_HOSTS,
@@ -260,6 +186,9 @@ static void feed_table(struct extender *extender) {
         extender->client = http_client_new(extender->loop, &client_options);
         extender->api = kube_api_new(extender->loop, extender->client, extender->kube_config,
                                      extender->metrics);
+}
+
+static void feed_table(struct extender *extender) {
         extender->feed = feed_new(&(struct feed_options){
                 .loop = extender->loop,
                 .api = extender->api,
@@ -274,14 +203,13 @@ static void extender_done(struct extender *extender) {
         if (extender->server)
                 http_server_stop(extender->server, DRAIN_MS);
         handlers_free(extender->handlers);
-        policy_file_close(extender->policy_file);
+        policy_source_free(extender->policy_source);
         feed_free(extender->feed);
         kube_api_free(extender->api);
         http_client_free(extender->client);
         kube_config_free(extender->kube_config);
         node_table_free(extender->table);
-        free(extender->prefix);
-        zone_free(extender->zone);
+        program_annotations_done(&extender->annotations);
         daemon_signals_free(extender->signals);
         health_free(extender->health);
         metrics_free(extender->metrics);
@@ -295,20 +223,27 @@ static int run(struct extender *extender, struct error *err) {
         extender->metrics = metrics_new();
         metrics_register_process(extender->metrics, "plimsoll-extender");
         extender->health = health_new();
-        if (load_config(extender, &policy, err) < 0)
-                return EXIT_USAGE;
+        health_heartbeat(extender->health, extender->loop, HEALTH_MAX_STUCK_MS);
+        if (follow_policy(extender, &policy, err) < 0)
+                return PROGRAM_EXIT_CONFIG;
+        if (load_config(extender, err) < 0) {
+                policy_free(policy);
+                return PROGRAM_EXIT_CONFIG;
+        }
+        connect_to_api_server(extender);
+        policy_source_watch_object(extender->policy_source, extender->api);
 
         struct node_table_options table_options = {
-                .annotation_prefix = extender->prefix,
-                .zone = extender->zone,
-                .is_percent = settings.unit == 1,
+                .annotation_prefix = extender->annotations.prefix,
+                .zone = extender->annotations.zone,
+                .is_percent = settings.unit == ANNOTATION_UNIT_PERCENT,
                 .metrics = extender->metrics,
         };
         extender->table = node_table_new(&table_options, policy, clock_wall_unix_ms());
         feed_table(extender);
         int r = listen_for_schedulers(extender, err);
         if (r < 0) /* a busy port may become free; anything else is the flags' fault */
-                return r == -EADDRINUSE ? EXIT_RUNTIME : EXIT_USAGE;
+                return r == -EADDRINUSE ? PROGRAM_EXIT_RUNTIME : PROGRAM_EXIT_CONFIG;
         extender->signals = daemon_signals_new(extender->loop, on_signal, extender);
         log_info(MSG("serving"), STR("address", settings.bind_address),
                  INT("port", http_server_port(extender->server)),
@@ -320,25 +255,14 @@ static int run(struct extender *extender, struct error *err) {
 
 static int check_config(struct error *err) {
         _cleanup_(policy_freep) struct policy *policy = NULL;
-        _cleanup_(zone_freep) struct zone *zone = NULL;
-        _cleanup_(buf_done) struct buf text = BUF_INIT(TREE_MAX_BYTES);
+        _cleanup_(program_annotations_done) struct program_annotations annotations = {0};
 
-        int r = zone_load(settings.timezone, &zone, err);
-        if (r < 0)
-                return error_wrap(err, "--annotation-timezone");
-        if (settings.policy_path) {
-                r = policy_load_file(settings.policy_path, settings.is_strict, &policy, err);
-                if (r < 0)
-                        return r;
-        } else {
-                policy = policy_default();
-        }
-        for (size_t i = 0; i < policy->warning_count && i < POLICY_MAX_WARNINGS; i++)
-                (void)fprintf(stderr, "warning: %s\n", policy->warnings[i]);
-        policy_print(policy, &text);
-        (void)printf("# The policy in force:\n%s\n# Flags:\n", text.data);
-        options_dump(rows, ARRAY_LEN(rows), stdout);
-        return 0;
+        int r = program_annotations_init(&annotations, &settings.shared, err);
+        if (r == 0)
+                r = program_policy(&settings.shared, &policy, err);
+        if (r == 0)
+                program_print_config("plimsoll-extender", rows, ARRAY_LEN(rows), policy);
+        return r;
 }
 
 static void help(void) {
@@ -356,7 +280,7 @@ static int serve(void) {
         struct extender extender = {0};
         struct error err = ERROR_NULL;
 
-        log_set((enum log_level)settings.log_level, (enum log_format)settings.log_format);
+        program_log_set(&settings.shared);
         int status = run(&extender, &err);
         if (status != 0)
                 log_error(MSG("cannot start"), ERR(&err));
@@ -382,13 +306,13 @@ int main(int argc, char **argv) {
                 help();
         else if (r == 0 && outcome == OPTIONS_VERSION)
                 (void)puts("plimsoll-extender " PLIMSOLL_VERSION);
-        else if (r == 0 && settings.is_check)
+        else if (r == 0 && settings.shared.is_check_config)
                 r = check_config(&err);
         else if (r == 0)
                 status = serve();
         if (r < 0) {
                 (void)fprintf(stderr, "plimsoll-extender: %s\n", err.msg);
-                status = EXIT_USAGE;
+                status = PROGRAM_EXIT_CONFIG;
         }
         options_done(rows, ARRAY_LEN(rows));
         return status;

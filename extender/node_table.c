@@ -51,14 +51,6 @@ const char *reading_state_name(enum reading_state state) {
         return names[state];
 }
 
-char *node_table_prefix(const char *text) {
-        size_t len = strlen(text);
-
-        while (len > 0 && text[len - 1] == '/')
-                len--;
-        return len > 0 ? xasprintf("%.*s/", (int)len, text) : xstrdup("");
-}
-
 static const struct policy *policy_of(const struct node_table *table) {
         return table->rules->policy;
 }
@@ -66,6 +58,8 @@ static const struct policy *policy_of(const struct node_table *table) {
 /* ---- One node's annotations. */
 
 static const char *annotation_of(const struct node *node, const char *key) {
+        if (!node->annotations)
+                return NULL;
         const char *end = node->annotations + node->annotations_bytes;
 
         for (const char *at = node->annotations; at < end;) {

@@ -71,10 +71,6 @@ struct node_snapshot {
         int64_t built_unix_ms;
 };
 
-/** node_table_prefix() - --annotation-prefix as it stands in keys, with one slash; owned by caller
- */
-char *node_table_prefix(const char *text);
-
 struct node_table;
 
 /** node_table_new() - an empty, published table under @policy (owned by the table from now on) */

@@ -39,7 +39,8 @@ enum {
         BACKOFF_MAX_MS = 30000,
         BACKOFF_FORGET_MS = 120000,
         RETRY_AFTER_MAX_MS = 60000,
-        SLOW_RETRY_MS = 30000, /* where somebody has to change the cluster first */
+        SLOW_RETRY_MS = 30000,  /* where somebody has to change the cluster first */
+        ABSENT_RETRY_MS = 5000, /* a kind that the server does not know, or not yet */
 };
 
 /* A watch passes everything; lines have a ceiling of their own, and its time has one. */
@@ -155,8 +156,10 @@ static void pause_after(struct reflector *r, const struct kube_answer *answer) {
         switch (answer->outcome) {
         case KUBE_UNAUTHORIZED:
         case KUBE_FORBIDDEN:
-        case KUBE_NOT_FOUND:
                 pause_ms(r, SLOW_RETRY_MS / 2 + backoff_random_below(SLOW_RETRY_MS / 2));
+                return;
+        case KUBE_NOT_FOUND:
+                pause_ms(r, ABSENT_RETRY_MS / 2 + backoff_random_below(ABSENT_RETRY_MS / 2));
                 return;
         case KUBE_OK:
         case KUBE_CONFLICT:

@@ -217,7 +217,20 @@ class Generator:
     RESOURCES = ("cpu", "mem", "net_rx", "psi_io", "gpu")
     STATISTICS = ("avg", "max_avg", "p95", "max")
     WINDOWS = ("5m", "15m", "1h", "1d")
-    NUMBERS = ("0", "-0", "1", "+0.5", ".25", "1.", "5e-1", "1E-320", "1e300", "0.65", "34.2", "100")
+    NUMBERS = (
+        "0",
+        "-0",
+        "1",
+        "+0.5",
+        ".25",
+        "1.",
+        "5e-1",
+        "1E-320",
+        "1e300",
+        "0.65",
+        "34.2",
+        "100",
+    )
     BROKEN = (
         "",
         ",",
@@ -281,7 +294,15 @@ class Generator:
 
     def weight(self):
         return self.rng.choice(
-            (0, 1, 0.1, 0.2, self.rng.random(), self.rng.uniform(0, 10), 10 ** self.rng.uniform(-9, 9))
+            (
+                0,
+                1,
+                0.1,
+                0.2,
+                self.rng.random(),
+                self.rng.uniform(0, 10),
+                10 ** self.rng.uniform(-9, 9),
+            )
         )
 
     def entries(self, names, make):
@@ -419,7 +440,9 @@ def main():
         case = Generator(options.seed).case(options.nodes)
         options.directory.mkdir(parents=True, exist_ok=True)
         (options.directory / "policy.yaml").write_text(case.policy_text(), encoding="utf-8")
-        (options.directory / "nodes.json").write_text(json.dumps(case.node_list()), encoding="utf-8")
+        (options.directory / "nodes.json").write_text(
+            json.dumps(case.node_list()), encoding="utf-8"
+        )
         (options.directory / "now").write_text(case.now + "\n", encoding="ascii")
         return 0
     differences = compare(options.program, options.triples, options.seed)

@@ -231,18 +231,16 @@ def test_policy_reload(cluster, start_extender):
 
     extender.policy_path.write_text(POLICY % "0.4")
     wait_until(lambda: NODES[1] not in extender.passing(), what="the new limit")
-    assert extender.metric("plimsoll_extender_policy_loads_total") == 2
+    assert extender.metric("plimsoll_policy_generation") == 2
 
     extender.policy_path.write_text(POLICY % "nonsense")
-    wait_until(lambda: extender.metric("plimsoll_extender_policy_current") == 0, what="the error")
+    wait_until(lambda: extender.metric("plimsoll_policy_failed") == 1, what="the error")
     assert NODES[1] not in extender.passing()
     ready = extender.page("/readyz?verbose")
     assert ready.status == 200
     assert "maxLimitPecent" in ready.text
     os.kill(extender.process.pid, signal.SIGHUP)
-    wait_until(
-        lambda: extender.metric("plimsoll_extender_policy_load_errors_total") >= 2, what="SIGHUP"
-    )
+    wait_until(lambda: extender.metric("plimsoll_policy_errors_total") >= 2, what="SIGHUP")
 
     # as a ConfigMap mount swaps: a new directory behind a symbolic link
     target = extender.policy_path.parent / "data"
@@ -252,7 +250,7 @@ def test_policy_reload(cluster, start_extender):
     link.symlink_to(target / "policy.yaml")
     os.replace(link, extender.policy_path)
     wait_until(lambda: NODES[1] in extender.passing(), what="the limit behind the link")
-    assert extender.metric("plimsoll_extender_policy_current") == 1
+    assert extender.metric("plimsoll_policy_failed") == 0
 
 
 def test_start_with_a_bad_configuration(run, binary, tmp_path, cluster):
@@ -335,9 +333,7 @@ def test_clients_while_the_table_changes(start_standin, start_extender, build):
     row = standin.wait_job(job, 120)
     # policies change as well
     extender.policy_path.write_text(POLICY % "0.4")
-    wait_until(
-        lambda: extender.metric("plimsoll_extender_policy_generation") == 2, what="the policy"
-    )
+    wait_until(lambda: extender.metric("plimsoll_policy_generation") == 2, what="the policy")
     is_over.set()
     for client in clients:
         client.join()

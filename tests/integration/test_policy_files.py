@@ -25,9 +25,7 @@ def policy_in_force(program, path):
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_bad_policies(binary, program):
-    rows = [
-        line.split("\t") for line in (BAD / "expected.tsv").read_text("utf-8").splitlines()
-    ]
+    rows = [line.split("\t") for line in (BAD / "expected.tsv").read_text("utf-8").splitlines()]
     files = {path.name for path in BAD.iterdir()} - {"expected.tsv"}
     assert files == {name for name, _ in rows} and len(rows) >= 40
     for name, message in rows:

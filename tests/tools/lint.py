@@ -17,8 +17,9 @@ MAY_USE = {
     "net": {"base", "codec"},
     "kube": {"base", "codec", "net"},
     "policy": {"base", "codec"},
-    "controller": {"base", "codec", "net", "kube", "policy"},
-    "extender": {"base", "codec", "net", "kube", "policy"},
+    "program": {"base", "codec", "net", "kube", "policy"},
+    "controller": {"base", "codec", "net", "kube", "policy", "program"},
+    "extender": {"base", "codec", "net", "kube", "policy", "program"},
 }
 
 # library header -> the rooms that may see it

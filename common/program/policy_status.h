@@ -1,0 +1,24 @@
+/*
+ * The status of a DynamicSchedulerPolicy: whether it is in force, as one condition `InForce`. Pure.
+ */
+#pragma once
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+
+struct policy_status {
+        int64_t generation;  /* metadata.generation of the object that was judged */
+        const char *problem; /* why it is not in force; NULL: it is */
+        size_t metric_count; /* of the policy, when it is in force */
+};
+
+/**
+ * policy_status_patch() - the merge patch that makes the object's status say @status
+ * @object: as read; its InForce condition keeps its lastTransitionTime while its status does
+ * Return: {"status":{...}}, owned by the caller; NULL when the object says so already
+ */
+json_t *policy_status_patch(const json_t *object, const struct policy_status *status,
+                            int64_t now_unix_ms);

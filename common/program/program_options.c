@@ -1,0 +1,83 @@
+#include "program/program_options.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+enum {
+        POLICY_TEXT_MAX_BYTES = 1 << 20,
+        PREFIX_MAX_BYTES = 253, /* a DNS subdomain, as in front of any annotation key */
+};
+
+/* In the order of enum log_level and enum log_format. */
+const char *const program_log_levels[] = {"debug", "info", "warn", "error", NULL};
+const char *const program_log_formats[] = {"logfmt", "json", NULL};
+
+void program_log_set(const struct program_options *options) {
+        log_set((enum log_level)options->log_level, (enum log_format)options->log_format);
+}
+
+/* "" or a DNS subdomain, with or without the slash that stands behind it in a key. */
+static int read_prefix(const char *text, char **ret, struct error *err) {
+        size_t len = strlen(text);
+
+        if (len == 0) {
+                *ret = xstrdup("");
+                return 0;
+        }
+        if (text[len - 1] == '/')
+                len--;
+        bool is_ok = len > 0 && len <= PREFIX_MAX_BYTES &&
+                     strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-.") == len &&
+                     !strchr("-.", text[0]) && !strchr("-.", text[len - 1]);
+        if (!is_ok)
+                return error_set(err, EINVAL,
+                                 "--annotation-prefix=%.64s: expected a DNS name in lower case, "
+                                 "such as load.example.com",
+                                 text);
+        *ret = xasprintf("%.*s/", (int)len, text);
+        return 0;
+}
+
+int program_annotations_init(struct program_annotations *ret, const struct program_options *options,
+                             struct error *err) {
+        _cleanup_(freep) char *prefix = NULL;
+        struct zone *zone = NULL;
+
+        int r = read_prefix(options->annotation_prefix, &prefix, err);
+        if (r < 0)
+                return r;
+        r = zone_load(options->annotation_timezone, &zone, err);
+        if (r < 0)
+                return error_wrap(err, "--annotation-timezone");
+        *ret = (struct program_annotations){.prefix = TAKE_PTR(prefix), .zone = zone};
+        return 0;
+}
+
+void program_annotations_done(struct program_annotations *annotations) {
+        free(annotations->prefix);
+        zone_free(annotations->zone);
+        *annotations = (struct program_annotations){0};
+}
+
+int program_policy(const struct program_options *options, struct policy **ret, struct error *err) {
+        if (options->policy_path)
+                return policy_load_file(options->policy_path, options->is_strict, ret, err);
+        *ret = policy_default();
+        return 0;
+}
+
+void program_print_config(const char *program, const struct option_row *rows, size_t row_count,
+                          const struct policy *policy) {
+        _cleanup_(buf_done) struct buf text = BUF_INIT(POLICY_TEXT_MAX_BYTES);
+
+        for (size_t i = 0; i < policy->warning_count && i < POLICY_MAX_WARNINGS; i++)
+                (void)fprintf(stderr, "%s: warning: %s\n", program, policy->warnings[i]);
+        (void)printf("# Options\n");
+        options_dump(rows, row_count, stdout);
+        policy_print(policy, &text);
+        (void)printf("\n# Policy\n%s", text.data ? text.data : "");
+}

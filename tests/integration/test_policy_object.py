@@ -1,0 +1,141 @@
+"""The policy as an object of the cluster: put in force, replaced, refused, deleted, with its status."""
+
+
+import pytest
+import yaml
+
+from harness import fetch, wait_until
+
+RESOURCE = "scheduler.policy.crane.io/v1alpha1/dynamicschedulerpolicies/DynamicSchedulerPolicy"
+PATH = "/apis/scheduler.policy.crane.io/v1alpha1/dynamicschedulerpolicies"
+FLAGS = {
+    "plimsoll-controller": ["--health-port=0", "--scrape-interval=1s"],
+    "plimsoll-extender": ["--port=0"],
+}
+
+
+def policy(limit, period="3m", name="default"):
+    return {
+        "apiVersion": "scheduler.policy.crane.io/v1alpha1",
+        "kind": "DynamicSchedulerPolicy",
+        "metadata": {"name": name},
+        "spec": {
+            "syncPolicy": [{"name": "cpu_usage_avg_5m", "period": period}],
+            "predicate": [{"name": "cpu_usage_avg_5m", "maxLimitPecent": limit}],
+        },
+    }
+
+
+class Program:
+    def __init__(self, run, binary, name, standin, *more):
+        argv = [binary(name), f"--kubeconfig={standin.kubeconfig}", *FLAGS[name], *more]
+        self.process = run(argv, name)
+        self.url = f"http://127.0.0.1:{self.process.wait_port()}"
+
+    def ready(self):
+        return fetch(self.url + "/readyz?verbose").text
+
+    def metric(self, name):
+        for line in fetch(self.url + "/metrics").text.splitlines():
+            if line.startswith(name + " "):
+                return float(line.split()[1])
+        return None
+
+
+@pytest.fixture
+def cluster(start_standin):
+    return start_standin("--nodes", 2, "--custom-resource", RESOURCE)
+
+
+def apply(standin, obj):
+    name = obj["metadata"]["name"]
+    if standin.call("GET", f"{PATH}/{name}").status == 404:
+        answer = standin.call("POST", PATH, obj)
+    else:
+        answer = standin.patch(f"{PATH}/{name}", obj)
+    assert answer.status in (200, 201), answer.text
+
+
+def condition(standin):
+    status = standin.get(f"{PATH}/default").get("status", {})
+    return next((c for c in status.get("conditions", []) if c["type"] == "InForce"), {}), status
+
+
+@pytest.mark.parametrize("name", FLAGS)
+def test_it_is_put_in_force_and_replaced(run, binary, cluster, name):
+    program = Program(run, binary, name, cluster)
+    assert "the built-in policy, 6 metrics, generation 1" in program.ready()
+    apply(cluster, policy(0.5))
+    wait_until(lambda: program.metric("plimsoll_policy_generation") == 2, what="the object")
+    assert "DynamicSchedulerPolicy default, 1 metrics, generation 2" in program.ready()
+    apply(cluster, policy(0.6))
+    wait_until(lambda: program.metric("plimsoll_policy_generation") == 3, what="the change")
+    # One of another name is nobody's business.
+    apply(cluster, policy(0.7, name="other"))
+    # A bad one leaves the old one in force and says why.
+    apply(cluster, policy(-1))
+    wait_until(lambda: program.metric("plimsoll_policy_failed") == 1, what="the refusal")
+    assert program.metric("plimsoll_policy_generation") == 3
+    assert "spec.predicate[0].maxLimitPecent" in program.ready()
+    apply(cluster, policy(0.6))
+    wait_until(lambda: program.metric("plimsoll_policy_failed") == 0, what="the mending")
+    # Deleting it keeps the last good one, and says so.
+    assert cluster.call("DELETE", f"{PATH}/default").status == 200
+    wait_until(lambda: "was deleted" in program.ready(), what="the deletion to be told")
+    assert program.metric("plimsoll_policy_generation") == 4
+
+
+def test_the_extender_judges_by_it(run, binary, cluster):
+    cluster.patch(
+        "/api/v1/nodes/node-0000",
+        {"metadata": {"annotations": {"cpu_usage_avg_5m": "0.55,2999-01-01T00:00:00Z"}}},
+    )
+    extender = Program(run, binary, "plimsoll-extender", cluster)
+
+    def passing():
+        body = {"Pod": {"metadata": {"name": "p"}}, "Nodes": None, "NodeNames": ["node-0000"]}
+        return fetch(extender.url + "/filter", "POST", body).json()["NodeNames"]
+
+    apply(cluster, policy(0.5))
+    wait_until(lambda: passing() == [], what="the limit of 50 %")
+    apply(cluster, policy(0.6))
+    wait_until(lambda: passing() == ["node-0000"], what="the limit of 60 %")
+
+
+def test_the_controller_writes_its_status(run, binary, cluster):
+    apply(cluster, policy(0.5))
+    Program(run, binary, "plimsoll-controller", cluster)
+    wait_until(lambda: condition(cluster)[0].get("status") == "True", what="the condition")
+    good, status = condition(cluster)
+    assert status["metrics"] == 1
+    assert good["reason"] == "Loaded"
+    apply(cluster, policy("half"))
+    wait_until(lambda: condition(cluster)[0].get("status") == "False", what="the refusal")
+    bad, _ = condition(cluster)
+    assert bad["reason"] == "Refused"
+    assert "spec.predicate[0].maxLimitPecent: expected" in bad["message"]
+    # Having written, it rests: its own writing is no reason to write again.
+    count = cluster.count(verb="patch", resource="dynamicschedulerpolicies")
+    apply(cluster, policy(0.5))
+    wait_until(lambda: condition(cluster)[0].get("status") == "True", what="the mending")
+    assert cluster.count(verb="patch", resource="dynamicschedulerpolicies") <= count + 2
+
+
+@pytest.mark.parametrize("name", FLAGS)
+def test_a_file_wins(run, binary, cluster, tmp_path, name):
+    path = tmp_path / "policy.yaml"
+    path.write_text(yaml.safe_dump(policy(0.5)))
+    apply(cluster, policy(0.9))
+    program = Program(run, binary, name, cluster, f"--policy-config-path={path}")
+    wait_until(lambda: cluster.count(resource="nodes", verb="list") > 0, what="the first list")
+    assert str(path) in program.ready()
+    assert cluster.count(resource="dynamicschedulerpolicies", verb="list") == 0
+
+
+@pytest.mark.parametrize("name", FLAGS)
+def test_without_the_custom_resource(run, binary, standin, name):
+    """A cluster that never heard of policies: the built-in one, said once, and nothing is held up."""
+    standin.add_nodes(1)
+    program = Program(run, binary, name, standin)
+    wait_until(lambda: "[+] policy: the built-in policy" in program.ready(), what="readiness")
+    assert program.process.stderr().count("resource=dynamicschedulerpolicies") <= 1
