@@ -1,6 +1,5 @@
 #include "policy/hot_value.h"
 
-
 #include "base/mem.h"
 
 enum { RING_FIRST_CAP = 16 };
