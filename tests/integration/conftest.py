@@ -10,6 +10,8 @@ start_standin(..)    the same with arguments of your own, as often as you like
 exporters            synthetic node_exporters: harness.Exporters
 start_exporters(..)  the same with arguments of your own
 real_node_exporter   Debian's prometheus-node-exporter on a free port: its URL
+start_real_exporter  the same with flags of your own
+start_controller(..) plimsoll-controller for a stand-in and exporters: a controller_kit.Controller
 
 A missing prerequisite is an error, never a skip. After each test every program is stopped, and
 the test fails if a sanitizer spoke, if a program died that was not told to, or if a peer has a
@@ -22,6 +24,7 @@ import shutil
 
 import pytest
 
+from controller_kit import SCRAPE_S, Controller, policy, write_policy
 from harness import Exporters, Process, StandIn
 
 
@@ -121,11 +124,49 @@ def exporters(start_exporters):
 
 
 @pytest.fixture
-def real_node_exporter(run):
+def start_real_exporter(run):
     program = shutil.which("prometheus-node-exporter")
     assert program, "apt-get install prometheus-node-exporter"
-    argv = [program, "--web.listen-address=127.0.0.1:0"]
-    # It does not handle SIGTERM: dying of it is its ordinary end.
-    process = run(argv, "prometheus-node-exporter", clean_exit=False)
-    port = process.wait_port(r'Listening on" address=[\d.]+:(\d+)')
-    return f"http://127.0.0.1:{port}"
+
+    def start(*flags):
+        argv = [program, "--web.listen-address=127.0.0.1:0", *flags]
+        # It does not handle SIGTERM: dying of it is its ordinary end.
+        process = run(argv, clean_exit=False)
+        port = process.wait_port(r'Listening on" address=[\d.]+:(\d+)')
+        return f"http://127.0.0.1:{port}"
+
+    return start
+
+
+@pytest.fixture
+def real_node_exporter(start_real_exporter):
+    return start_real_exporter()
+
+
+@pytest.fixture
+def start_controller(run, binary, log_dir):
+    """Starts it with short intervals on ports of its own; flags given later win.
+
+    `content` is the policy: an object, or the path of a file. `exporters` may be a port.
+    """
+    started = []
+
+    def start(standin, exporters, *flags, content=None, build="build", env=None, **more):
+        name = f"plimsoll-controller-{len(started)}"
+        path = content
+        if not isinstance(content, str):
+            path = write_policy(os.path.join(log_dir, f"{name}.policy"), content or policy())
+        argv = [
+            binary("plimsoll-controller", build),
+            *("--kubeconfig", standin if isinstance(standin, str) else standin.kubeconfig),
+            *("--policy-config-path", path),
+            *("--node-exporter-port", exporters if isinstance(exporters, int) else exporters.port),
+            f"--scrape-interval={SCRAPE_S}s",
+            "--bind-address=127.0.0.1",
+            "--health-port=0",
+            *flags,
+        ]
+        started.append(argv)
+        return Controller(run(argv, name, env, **more))
+
+    return start

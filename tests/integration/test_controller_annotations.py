@@ -1,0 +1,362 @@
+"""What plimsoll-controller writes on nodes: values, form, rhythm."""
+
+import re
+import time
+
+import pytest
+
+from controller_kit import (
+    AGENT,
+    HOT_VALUE,
+    all_readings,
+    log_lines,
+    node_names,
+    patched,
+    policy,
+    read_annotation,
+    reading,
+    stamp,
+)
+from harness import wait_until
+
+# Several seconds of counters in one: the resolution of 10 ms is then far below the tolerance.
+FAST = ("--speed", "20")
+
+
+def wait_annotated(standin, count, key="cpu_usage_avg_5m", timeout_s=30):
+    return wait_until(
+        lambda: (found := all_readings(standin, key)) and len(found) >= count and found,
+        timeout_s,
+        f"{key} on {count} nodes",
+    )
+
+
+def scrape_times(exporters, target):
+    return [at for at, code, _ in exporters.scrapes(target) if code == 200]
+
+
+def expected(exporters, target, signal, at_unix, is_gauge):
+    """The windows that a patch at this moment may have carried: its newest scrape is the last or,
+    if that one was still under way, the one before."""
+    found = []
+    times = [t for t in scrape_times(exporters, target) if t < at_unix]
+    for count in (len(times), len(times) - 1):
+        if count < 2:
+            continue
+        if not is_gauge:
+            found.append(exporters.truth(target, times[0], times[count - 1], signal))
+            continue
+        # Each scrape of a gauge speaks for the time since the one before.
+        spans = list(zip(times[: count - 1], times[1:count]))
+        total = sum(exporters.truth(target, b - 1e-4, b + 1e-4, signal) * (b - a) for a, b in spans)
+        found.append(total / (times[count - 1] - times[0]))
+    return found
+
+
+def gaps_s(rows):
+    return [b["at_unix"] - a["at_unix"] for a, b in zip(rows, rows[1:])]
+
+
+def test_windows_agree_with_the_truth(start_standin, start_exporters, start_controller):
+    """Every value of every patch, for loads that stand still, swing and jump."""
+    standin, exporters = start_standin("--nodes", 4), start_exporters(*FAST)
+    models = (
+        0.35,
+        {"kind": "sine", "mean": 0.5, "amplitude": 0.3, "period_s": 80},
+        {"kind": "steps", "steps": [[0, 0.1], [60, 0.9], [130, 0.3]]},
+        0,
+    )
+    for i, model in enumerate(models, 1):
+        exporters.set([f"127.1.0.{i}"], load={"cpu": model, "mem": model})
+    names = ["cpu_usage_avg_5m", "mem_usage_avg_5m", "cpu_usage_max_avg_1h", "cpu_usage_avg_1h"]
+    start_controller(
+        standin,
+        exporters,
+        "--annotation-dead-band=0",
+        content=policy({name: "2s" for name in names}),
+    )
+    wait_until(lambda: len(standin.patches(name="node-0003")) >= 4, what="four patches")
+    worst = []
+    for row in standin.patches():
+        address = f"127.1.0.{int(row['name'][-4:]) + 1}"
+        values = {key: read_annotation(text).value for key, text in patched(row).items()}
+        assert set(values) == set(names)
+        for signal in ("cpu", "mem"):
+            wanted = expected(exporters, address, signal, row["at_unix"], signal == "mem")
+            got = values[f"{signal}_usage_avg_5m"]
+            worst.append(min(abs(got - value) for value in wanted))
+            assert worst[-1] < 0.01, (row["name"], signal, got, wanted)
+        assert values["cpu_usage_avg_1h"] == values["cpu_usage_avg_5m"]
+        # Less than half of five minutes has passed: the largest mean is the mean.
+        assert values["cpu_usage_max_avg_1h"] == values["cpu_usage_avg_5m"]
+    print(f"{len(worst)} values of {len(worst) // 2} patches, the worst is off by {max(worst):.5f}")
+    assert len(worst) >= 24
+
+
+def test_a_short_window_trails(start_standin, start_exporters, start_controller):
+    """After a step a window of four seconds tells the new load alone, one of five minutes not."""
+    standin, exporters = start_standin("--nodes", 1), start_exporters(*FAST)
+    exporters.set(["127.1.0.1"], load={"cpu": 0.8})
+    names = ("cpu_usage_avg_4s", "cpu_usage_avg_5m", "cpu_usage_max_avg_1h")
+    start_controller(
+        standin,
+        exporters,
+        "--annotation-dead-band=0",
+        content=policy({name: "1s" for name in names}),
+    )
+    wait_until(lambda: len(standin.patches(name="node-0000")) >= 2, what="the high load's patches")
+    exporters.set(["127.1.0.1"], load={"cpu": 0.1})
+    short = wait_until(
+        lambda: (r := reading(standin, "node-0000", names[0])).value < 0.105 and r,
+        what="the short window to forget",
+    )
+    long, peak = (reading(standin, "node-0000", name) for name in names[1:])
+    print(f"4s {short.value:.3f}, 5m {long.value:.3f}, max of 5m in 1h {peak.value:.3f}")
+    assert 0.095 < short.value < 0.105
+    assert short.value + 0.05 < long.value < 0.8
+    assert peak.value >= long.value - 1e-5
+
+
+def test_form_and_rhythm(start_standin, start_exporters, start_controller):
+    """One merge patch per node and sync with every due key, stamped in UTC whatever TZ says."""
+    standin, exporters = start_standin("--nodes", 6), start_exporters()
+    exporters.set("all", load={"disk": 0.25, "psi_io": 0.125, "load": 0.75})
+    fast = {"cpu_usage_avg_5m": "2s", "mem_usage_avg_5m": "2s"}
+    slow = {"disk_usage_avg_5m": "4s", "psi_io_usage_avg_5m": "4s", "load_usage_avg_5m": "1h"}
+    began = time.time()
+    start_controller(
+        standin,
+        exporters,
+        "--annotation-dead-band=0",
+        content=policy({**fast, **slow}, hot={"5m": 5}),
+        env={"TZ": "Asia/Kolkata", "LC_ALL": "de_DE.UTF-8"},
+    )
+    wait_until(
+        lambda: all(len(standin.patches(name=n)) >= 5 for n in node_names(6)), what="5 patches each"
+    )
+    took_s = time.time() - began
+    ages = []
+    for name in node_names(6):
+        rows = standin.patches(name=name)
+        for row in rows:
+            assert row["code"] == 200
+            assert row["content_type"] == "application/merge-patch+json"
+            assert row["target"] == f"/api/v1/nodes/{name}?fieldManager=plimsoll-controller"
+            assert re.fullmatch(rf"{AGENT}/[\d.]+", row["user_agent"])
+            entries = patched(row)
+            hot = read_annotation(entries.pop("node_hot_value"), HOT_VALUE)
+            readings = {key: read_annotation(text) for key, text in entries.items()}
+            assert {hot.at_unix} == {r.at_unix for r in readings.values()}
+            ages.append(row["at_unix"] - hot.at_unix)
+            assert 0 <= ages[-1] < 2
+            # Never half of what is due.
+            assert set(fast) <= set(readings)
+            assert set(readings) <= set(fast) | set(slow)
+        assert set(slow) <= set(patched(rows[0]))
+        # The second is the way to the node's own instant, half a period away or more.
+        gaps = gaps_s(rows)
+        assert all(0.8 < gap < 2.7 for gap in gaps), gaps
+        assert all(1.5 < gap < 2.5 for gap in gaps[2:]), gaps
+        # What is due every 4 s rides along with what is due every 2 s, and the hourly one does not.
+        with_disk = sum("disk_usage_avg_5m" in patched(row) for row in rows)
+        assert 1 < with_disk < len(rows), (with_disk, len(rows))
+        assert sum("load_usage_avg_5m" in patched(row) for row in rows) == 1
+        last = {key: reading(standin, name, key).value for key in slow}
+        assert abs(last["disk_usage_avg_5m"] - 0.25) < 0.02, last
+        assert abs(last["psi_io_usage_avg_5m"] - 0.125) < 0.02, last
+        assert abs(last["load_usage_avg_5m"] - 0.75) < 0.01, last
+    total = len(standin.patches())
+    print(f"{total} patches on 6 nodes in {took_s:.1f} s, stamped {max(ages):.2f} s before at most")
+    assert total <= 6 * (took_s / 2 + 2)
+    fields = standin.admin("objects", resource="nodes", name="node-0000")["metadata"]
+    managers = [f for f in fields["managedFields"] if f["manager"] == "plimsoll-controller"]
+    assert len(managers) == 1 and managers[0]["operation"] == "Update"
+
+
+def test_nothing_is_written_for_its_own_sake(start_standin, start_exporters, start_controller):
+    """Within the dead band a value stands for two periods; what crosses a limit does not wait."""
+    standin, exporters = start_standin("--nodes", 3), start_exporters(*FAST)
+    exporters.set(["127.1.0.1"], load={"cpu": 0.5, "mem": 0.5})
+    exporters.set(["127.1.0.2"], load={"cpu": 0.5, "mem": 0.6480})
+    exporters.trouble(["127.1.0.3"], "status")
+    controller = start_controller(
+        standin,
+        exporters,
+        content=policy(
+            {"cpu_usage_avg_5m": "3s", "mem_usage_avg_1s": "3s"},
+            predicate={"mem_usage_avg_1s": 0.65},
+        ),
+    )
+
+    def rows(name):
+        return standin.patches(name=name)
+
+    wait_until(lambda: len(rows("node-0001")) >= 2, what="two patches of the second node")
+    # Less than the dead band, but across the limit.
+    exporters.set(["127.1.0.2"], load={"mem": 0.6530})
+    wait_until(lambda: len(rows("node-0000")) >= 3, what="three patches of a still node")
+    still, crossing = gaps_s(rows("node-0000")), gaps_s(rows("node-0001"))
+    values = [read_annotation(patched(r)["mem_usage_avg_1s"]).value for r in rows("node-0001")]
+    print(f"period 3 s; still node: {still}; one that crosses its limit: {crossing}, {values}")
+    assert 4.3 < min(still) and 5.5 < still[-1] < 6.5
+    assert values[:2] == [0.648, 0.648] and values[2] == 0.653
+    assert crossing[1] < 3.5
+    assert controller.metric("plimsoll_syncs_unchanged_total") >= 1
+    # A node whose exporter gives nothing is not written at all, not even a hot value.
+    assert rows("node-0002") == []
+
+
+def test_a_long_period_is_kept(start_standin, start_exporters, start_controller):
+    """Nothing when nothing is due; an annotation that is good already is left alone."""
+    standin, exporters = start_standin(), start_exporters(*FAST)
+    fresh = {"cpu_usage_avg_5m": f"0.50000,{stamp(time.time() - 10)}"}
+    standin.add_nodes(2, annotations=fresh)
+    standin.add_nodes(2, start=2)
+    exporters.set("all", load={"cpu": 0.5})
+    start_controller(standin, exporters, content=policy({"cpu_usage_avg_5m": "10m"}))
+    wait_annotated(standin, 4)
+    wait_until(
+        lambda: all(len(exporters.scrapes(f"127.1.0.{i}")) >= 6 for i in range(1, 5)),
+        what="six scrapes of every node",
+    )
+    counts = [len(standin.patches(name=name)) for name in node_names(4)]
+    assert counts == [0, 0, 1, 1]
+
+
+def test_prefix_zone_and_selector(start_standin, start_exporters, start_controller):
+    """crane's clock and a prefix for every key, on the selected nodes alone."""
+    standin, exporters = start_standin(), start_exporters(*FAST)
+    # What stands there under crane's clock is read by it, too.
+    old = {"load.example.com/cpu_usage_max_avg_1h": f"0.99000,{stamp(time.time() + 8 * 3600 - 60)}"}
+    standin.add_nodes(2, labels={"pool": "web"}, annotations=old)
+    standin.add_nodes(2, start=2, labels={"pool": "batch"})
+    standin.add_nodes(1, start=4)
+    start_controller(
+        standin,
+        exporters,
+        "--annotation-prefix=load.example.com",
+        "--annotation-timezone=Asia/Shanghai",
+        "--node-selector=pool in (web, db)",
+        content=policy({"cpu_usage_avg_5m": "2s", "cpu_usage_max_avg_1h": "2s"}, hot={"1m": 1}),
+    )
+    wait_annotated(standin, 2, "load.example.com/cpu_usage_avg_5m")
+    keys = {f"load.example.com/{k}" for k in ("cpu_usage_avg_5m", "cpu_usage_max_avg_1h")}
+    keys.add("load.example.com/node_hot_value")
+    for row in standin.patches():
+        assert row["name"] in ("node-0000", "node-0001")
+        assert set(patched(row)) == keys
+        written = read_annotation(patched(row)["load.example.com/cpu_usage_avg_5m"])
+        assert -1 < row["at_unix"] + 8 * 3600 - written.at_unix < 2
+        peak = read_annotation(patched(row)["load.example.com/cpu_usage_max_avg_1h"])
+        assert peak.value == pytest.approx(0.99, abs=1e-5)
+    # A node comes into the selection, and goes.
+    standin.patch("/api/v1/nodes/node-0002", {"metadata": {"labels": {"pool": "db"}}})
+    standin.patch("/api/v1/nodes/node-0000", {"metadata": {"labels": {"pool": None}}})
+    wait_annotated(standin, 3, "load.example.com/cpu_usage_avg_5m")
+    scrapes = len(exporters.scrapes("127.1.0.1"))
+    wait_until(lambda: len(exporters.scrapes("127.1.0.3")) >= 4, what="scrapes of the new one")
+    assert len(exporters.scrapes("127.1.0.1")) <= scrapes + 1
+    assert exporters.scrapes("127.1.0.4") == exporters.scrapes("127.1.0.5") == []
+
+
+def test_addresses(start_standin, start_exporters, start_controller):
+    """IPv6, the order of address types, a node without an address; then a proxy's URLs."""
+    standin = start_standin()
+    exporters = start_exporters(
+        "--host", "127.0.0.1", "--host", "127.9.9.9", "--host", "::1", *FAST
+    )
+    ways = {
+        "six": [{"type": "InternalIP", "address": "::1"}],
+        "outside": [
+            {"type": "Hostname", "address": "nowhere.invalid"},
+            {"type": "ExternalIP", "address": "127.9.9.9"},
+        ],
+        "dual": [
+            {"type": "InternalIP", "address": "127.9.9.9"},
+            {"type": "InternalIP", "address": "::1"},
+        ],
+        "none": [{"type": "InternalDNS", "address": "here"}],
+    }
+    for name, addresses in ways.items():
+        standin.add_nodes(None, names=[name], addresses=addresses)
+    exporters.set(["::1"], load={"cpu": 0.25})
+    exporters.set(["127.9.9.9"], load={"cpu": 0.75})
+    controller = start_controller(standin, exporters)
+    found = wait_annotated(standin, 3)
+    values = {name: row.value for name, row in found.items()}
+    assert values == pytest.approx({"six": 0.25, "outside": 0.75, "dual": 0.75}, abs=0.02)
+    assert controller.labels("plimsoll_scrapes_total", "result")["no_address"] >= 1
+    controller.process.stop()
+
+    for name in ways:
+        exporters.set([name], load={"cpu": 0.4})
+    start_controller(
+        standin, exporters, "--target-url-template", exporters.url + "/node/{node}/metrics"
+    )
+    wait_until(
+        lambda: len(f := all_readings(standin, "cpu_usage_avg_5m")) == 4
+        and all(abs(r.value - 0.4) < 0.02 for r in f.values()),
+        what="all four by the template",
+    )
+
+
+def test_nodes_come_and_go(start_standin, start_exporters, start_controller):
+    """A deleted node is neither scraped nor written; one of its name is another node."""
+    standin, exporters = start_standin("--nodes", 3), start_exporters(*FAST)
+    exporters.set(["127.1.0.1"], load={"cpu": 0.9})
+    exporters.set(["127.7.0.1"], load={"cpu": 0.2})
+    controller = start_controller(
+        standin, exporters, content=policy({"cpu_usage_avg_5m": "2s", "cpu_usage_max_avg_1h": "2s"})
+    )
+    wait_annotated(standin, 3)
+    standin.admin("delete", {"resource": "nodes", "names": ["node-0000", "node-0001"]})
+    wait_until(lambda: controller.metric("plimsoll_nodes") == 1, what="two nodes to be forgotten")
+    scraped = [len(exporters.scrapes(f"127.1.0.{i}")) for i in (1, 2)]
+    standin.add_nodes(1, first_address="127.7.0.1")
+    standin.add_nodes(1, start=3)
+    wait_annotated(standin, 3)
+    assert abs(reading(standin, "node-0000", "cpu_usage_avg_5m").value - 0.2) < 0.02
+    assert abs(reading(standin, "node-0000", "cpu_usage_max_avg_1h").value - 0.2) < 0.02
+    assert [len(exporters.scrapes(f"127.1.0.{i}")) for i in (1, 2)] == scraped
+    assert controller.metric("plimsoll_nodes") == 3
+    # A node that moves is measured at its new place, without a word about the way there.
+    standin.patch(
+        "/api/v1/nodes/node-0002/status",
+        {"status": {"addresses": [{"type": "InternalIP", "address": "127.7.0.1"}]}},
+    )
+    wait_until(lambda: exporters.scrapes("127.7.0.1"), what="a scrape at the new place")
+    assert log_lines(controller.process, "node begins to fail") == []
+
+
+def test_hot_values(start_standin, start_exporters, start_controller):
+    """Counted from pods that are bound, before the start and after it."""
+    standin, exporters = start_standin("--nodes", 4), start_exporters(*FAST)
+    a, b, c, _ = node_names(4)
+    # Before the start: four on b, which run already by then.
+    standin.wait_job(
+        standin.add_pods(4, prefix="early-", nodes=[b], phase="Running", per_second=200)
+    )
+    start_controller(
+        standin,
+        exporters,
+        content=policy({"cpu_usage_avg_5m": "2s"}, hot={"5m": 5, "1m": 2}),
+    )
+
+    def hot_values():
+        found = {}
+        for name in node_names(4):
+            text = standin.annotations(name).get("node_hot_value")
+            found[name] = read_annotation(text, HOT_VALUE).value if text else None
+        return list(found.values())
+
+    wait_until(lambda: hot_values() == [0, 2, 0, 0], what="the early pods to count")
+    standin.wait_job(standin.add_pods(10, prefix="web-", per_second=500))
+    standin.wait_job(standin.admin("bind", {"nodes": [a], "prefix": "web-", "per_second": 200}))
+    standin.wait_job(standin.add_pods(5, prefix="more-", nodes=[c, b], per_second=200))
+    # floor(10 / 5) + floor(10 / 2); floor(6 / 5) + floor(6 / 2); floor(3 / 5) + floor(3 / 2)
+    wait_until(lambda: hot_values() == [7, 4, 1, 0], what="the bindings to count")
+    standin.admin("phase", {"phase": "Running"})
+    standin.admin("delete", {"resource": "pods", "prefix": "web-"})
+    standin.wait_job(standin.add_pods(1, prefix="last-", nodes=[c], per_second=200))
+    wait_until(lambda: hot_values()[2] == 2, what="one more")
+    assert hot_values() == [7, 4, 2, 0], "a pod that has gone was bound nevertheless"
