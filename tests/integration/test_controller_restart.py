@@ -1,0 +1,274 @@
+"""plimsoll-controller ends and begins again; and its policy changes under it."""
+
+import os
+import random
+import signal
+import subprocess
+import time
+
+import pytest
+
+from controller_kit import (
+    all_readings,
+    log_lines,
+    node_names,
+    patched,
+    policy,
+    read_annotation,
+    stamp,
+    write_policy,
+)
+from harness import HERE, SANITIZER_ENV, SANITIZER_SIGNS, wait_until
+
+BAD_POLICIES = os.path.join(os.path.dirname(HERE), "data", "bad-policies")
+FAST = ("--speed", "20")
+PEAKS = ("cpu_usage_max_avg_1h", "cpu_usage_max_avg_1d", "mem_usage_max_avg_1h")
+
+
+def bad_policies():
+    """{file: what must be said about it}"""
+    with open(os.path.join(BAD_POLICIES, "expected.tsv"), encoding="utf-8") as file:
+        return dict(line.rstrip("\n").split("\t") for line in file)
+
+
+def every_patch_keeps(standin, peaks):
+    """No patch ever wrote less than what had stood there; how many values there were."""
+    count = 0
+    for row in standin.patches():
+        for key, text in patched(row).items():
+            if key in PEAKS:
+                written = read_annotation(text).value
+                # As it was printed, and as a float has kept it.
+                assert written >= peaks[row["name"]][key] - 1e-5, (row["name"], key, text)
+                count += 1
+    return count
+
+
+def test_kill_at_any_moment(start_standin, start_exporters, start_controller):
+    """kill -9, eleven times: the peaks stay, the load by then is low."""
+    standin, exporters = start_standin(), start_exporters(*FAST)
+    rng = random.Random(5)
+    now = time.time()
+    # Some have peaks from an earlier life, others get them from the first of ours.
+    peaks = {}
+    for i, name in enumerate(node_names(12)):
+        peaks[name] = {key: 0.7 + rng.randrange(20000) / 1e5 for key in PEAKS} if i < 8 else {}
+        ages_s = {key: rng.randrange(60, 3000) for key in PEAKS}
+        texts = {k: f"{v:.5f},{stamp(now - ages_s[k])}" for k, v in peaks[name].items()}
+        standin.add_nodes(1, start=i, annotations=texts)
+    exporters.set("all", load={"cpu": 0.6, "mem": 0.6})
+    flags = (standin, exporters, "--annotation-dead-band=0")
+    rules = policy({"cpu_usage_avg_5m": "1s", **{key: "1s" for key in PEAKS}})
+    first = start_controller(*flags, content=rules)
+    wait_until(lambda: len(all_readings(standin, PEAKS[0])) == 12, what="windows of every node")
+    wait_until(
+        lambda: all(len(standin.patches(name=n)) >= 2 for n in node_names(12)), what="two patches"
+    )
+    first.process.kill()
+    for key in PEAKS:
+        for name, found in all_readings(standin, key).items():
+            assert found.value >= 0.59
+            peaks[name][key] = max(peaks[name].get(key, 0), found.value)
+    standin.admin("stats/reset", {})
+    exporters.set("all", load={"cpu": 0.05, "mem": 0.05})
+
+    lives_s = []
+    for _ in range(10):
+        controller = start_controller(*flags, content=rules)
+        began = time.monotonic()
+        life_s = rng.uniform(0, 2.5)
+        # The moment is the point here, not something to wait for.
+        time.sleep(life_s)
+        controller.process.kill()
+        lives_s.append(time.monotonic() - began)
+    during = every_patch_keeps(standin, peaks)
+
+    began_unix = time.time()
+    last = start_controller(*flags, content=rules)
+    for key in PEAKS:
+        wait_until(
+            lambda key=key: all(
+                r.at_unix > began_unix for r in all_readings(standin, key).values()
+            ),
+            what=f"{key} to be written again on every node",
+        )
+    total = every_patch_keeps(standin, peaks)
+    lowest = min(r.value for key in PEAKS for r in all_readings(standin, key).values())
+    assert all(r.value < 0.3 for r in all_readings(standin, "cpu_usage_avg_5m").values())
+    print(
+        f"10 lives of {min(lives_s):.2f} to {max(lives_s):.2f} s wrote {during} peaks, the last one "
+        f"{total - during}; the lowest is {lowest:.5f} at a load of 0.05"
+    )
+    assert during > 0 and lowest >= 0.59
+    assert last.process.stop() == 0
+
+
+def test_a_clean_end(start_standin, start_exporters, start_controller):
+    """SIGTERM and SIGINT: status 0, at once, and patches under way arrive."""
+    standin, exporters = start_standin("--nodes", 8), start_exporters(*FAST)
+    exporters.trouble(["127.1.0.8"], "hang")
+    for number in (signal.SIGTERM, signal.SIGINT):
+        controller = start_controller(
+            standin, exporters, content=policy({"cpu_usage_avg_5m": "1s"})
+        )
+        wait_until(lambda: len(all_readings(standin, "cpu_usage_avg_5m")) == 7, what="the windows")
+        slow = standin.fault("delay", verb="patch", seconds=0.7, count=-1)
+        wait_until(lambda: standin.faults()[slow]["hits"] > 0, what="a patch under way")
+        before = len(standin.patches())
+        began = time.monotonic()
+        assert controller.process.stop(number) == 0
+        took_s = time.monotonic() - began
+        print(f"signal {int(number)}: ended after {took_s:.2f} s, patches took 0.7 s")
+        assert took_s < 3
+        assert len(log_lines(controller.process, "shutting down")) == 1
+        rows = standin.patches()[before:]
+        assert rows and all(row["code"] == 200 for row in rows), "none was given up"
+        standin.clear_faults()
+        standin.admin("delete", {"resource": "nodes"})
+        standin.add_nodes(8)
+    # Patches that never end are given up.
+    controller = start_controller(standin, exporters, content=policy({"cpu_usage_avg_5m": "1s"}))
+    stuck = standin.fault("hang", verb="patch", count=-1)
+    wait_until(lambda: standin.faults()[stuck]["hits"] > 0, what="a patch under way")
+    began = time.monotonic()
+    assert controller.process.stop() == 0
+    took_s = time.monotonic() - began
+    print(f"with patches that never end: after {took_s:.2f} s")
+    assert 4 < took_s < 8
+
+
+def test_policy_is_read_again(start_standin, start_exporters, start_controller, tmp_path):
+    """A good policy brings its windows, bad ones change nothing and are told once each."""
+    standin, exporters = start_standin("--nodes", 2), start_exporters(*FAST)
+    # As the kubelet mounts a ConfigMap: file -> ..data/file, ..data -> a directory of a version.
+    version = iter(range(100))
+
+    def mount(content):
+        directory = tmp_path / f"..version-{next(version)}"
+        directory.mkdir()
+        write_policy(directory / "policy.yaml", content)
+        link = tmp_path / "..data.new"
+        link.symlink_to(directory.name)
+        os.rename(link, tmp_path / "..data")
+
+    mount(policy({"cpu_usage_avg_5m": "1s"}))
+    path = tmp_path / "policy.yaml"
+    path.symlink_to("..data/policy.yaml")
+    controller = start_controller(standin, exporters, "--annotation-dead-band=0", content=str(path))
+    process = controller.process
+    wait_until(lambda: len(all_readings(standin, "cpu_usage_avg_5m")) == 2, what="the first policy")
+    assert controller.metric("plimsoll_policy_generation") == 1
+    # The symbolic link is swapped; nobody tells the program.
+    mount(policy({"cpu_usage_avg_5m": "1s", "mem_usage_avg_5m": "1s"}))
+    began = time.monotonic()
+    wait_until(
+        lambda: len(all_readings(standin, "mem_usage_avg_5m")) == 2, what="the second policy"
+    )
+    print(f"the second policy's windows came {time.monotonic() - began:.1f} s after the swap")
+    assert controller.metric("plimsoll_policy_generation") == 2
+
+    chosen = ["01-empty.yaml", "07-tab-indent.yaml", "15-nul-byte.yaml", "16-json-cut-off.json"]
+    chosen += ["38-period-misspelt.yaml", "58-limit-negative.yaml", "70-weight-nan.yaml"]
+    expected = bad_policies()
+    for count, name in enumerate(chosen, 1):
+        with open(os.path.join(BAD_POLICIES, name), "rb") as file:
+            mount(file.read())
+        # SIGHUP instead of waiting for the next look; only one of them is left to be noticed.
+        if count > 1:
+            process.popen.send_signal(signal.SIGHUP)
+        wait_until(
+            lambda n=count: controller.metric("plimsoll_policy_errors_total") == n, what=name
+        )
+        assert controller.metric("plimsoll_policy_failed") == 1
+        assert controller.metric("plimsoll_policy_generation") == 2
+        lines = log_lines(process, "policy is not usable; the one before stays in force")
+        assert len(lines) == count
+        assert expected[name].replace('"', '\\"') in lines[-1] or expected[name] in lines[-1]
+        is_ready, text = controller.ready()
+        assert is_ready and "not usable" in text
+    # The old one goes on.
+    seen = standin.stats()["now_unix"]
+    wait_until(
+        lambda: len(standin.patches(since=seen + 0.5)) >= 4, what="patches by the old policy"
+    )
+    assert all(
+        set(patched(row)) == {"cpu_usage_avg_5m", "mem_usage_avg_5m"}
+        for row in standin.patches(since=seen)
+    )
+    # A file that is gone for a moment is no error worth a word, or one of its own.
+    mount(policy({"mem_usage_avg_5m": "1s", "load_usage_avg_5m": "1s"}, hot={"1m": 1}))
+    process.popen.send_signal(signal.SIGHUP)
+    wait_until(lambda: len(all_readings(standin, "load_usage_avg_5m")) == 2, what="the last policy")
+    assert controller.metric("plimsoll_policy_generation") == 3
+    assert controller.metric("plimsoll_policy_failed") == 0
+    assert len(log_lines(process, "policy is in force")) == 2
+    wait_until(
+        lambda: "node_hot_value" in standin.annotations("node-0000"), what="a hot value by it"
+    )
+
+
+@pytest.mark.parametrize("program", ["plimsoll-controller", "plimsoll-extender"])
+def test_bad_policies_at_start(program, binary, tmp_path):
+    """Status 2, and the line and path that expected.tsv says; not a word on stdout."""
+    expected = bad_policies()
+    files = set(os.listdir(BAD_POLICIES)) - {"expected.tsv"}
+    assert files == set(expected) and len(files) >= 40
+    # Some of them as they would be started; no cluster has to answer for that.
+    nowhere = tmp_path / "kubeconfig"
+    nowhere.write_text(
+        "{current-context: c, contexts: [{name: c, context: {cluster: c}}],"
+        " clusters: [{name: c, cluster: {server: http://127.0.0.1:1}}]}"
+    )
+    start = ["--kubeconfig", str(nowhere)]
+    for name, text in expected.items():
+        path = os.path.join(BAD_POLICIES, name)
+        for flags in (["--check-config"], start) if name.startswith("4") else (["--check-config"],):
+            result = subprocess.run(
+                [binary(program), "--policy-config-path", path, *flags],
+                capture_output=True,
+                timeout=60,
+                env={**os.environ, **SANITIZER_ENV},
+                check=False,
+            )
+            said = result.stderr.decode("utf-8", "replace")
+            assert SANITIZER_SIGNS.search(said) is None, said
+            assert result.returncode == 2, (name, flags, said)
+            assert f"{path}: {text}" in said, (name, flags, said)
+            assert result.stdout == b""
+            assert said.count("\n") <= 2, said
+    print(f"{program}: {len(expected)} bad policies")
+
+
+@pytest.mark.parametrize("program", ["plimsoll-controller", "plimsoll-extender"])
+def test_a_huge_policy_at_start(program, binary, tmp_path):
+    """2 MB of it, a directory, a device, a file that nobody may read: status 2 and a reason."""
+    huge = tmp_path / "huge.yaml"
+    huge.write_bytes(b"# plimsoll\n" * (2 * 1024 * 1024 // 11))
+    missing = tmp_path / "missing.yaml"
+    for path in (huge, missing, tmp_path, "/dev/zero"):
+        result = subprocess.run(
+            [binary(program), "--check-config", "--policy-config-path", str(path)],
+            capture_output=True,
+            timeout=60,
+            env={**os.environ, **SANITIZER_ENV},
+            check=False,
+        )
+        said = result.stderr.decode("utf-8", "replace")
+        print(said.strip())
+        assert SANITIZER_SIGNS.search(said) is None, said
+        assert result.returncode == 2 and str(path) in said and said.count("\n") <= 2, said
+
+
+def test_check_config_prints_a_policy(binary, tmp_path):
+    """What is in force, as a policy that can be read again and says the same."""
+    argv = [binary("plimsoll-controller"), "--check-config"]
+    first = subprocess.run(argv, capture_output=True, check=True).stdout.decode()
+    text = first.partition("\n# Policy\n")[2]
+    assert "cpu_usage_max_avg_1d" in text
+    path = tmp_path / "printed.yaml"
+    path.write_text(text)
+    again = subprocess.run(
+        [*argv, "--policy-config-path", str(path)], capture_output=True, check=True
+    )
+    assert again.stdout.decode().partition("\n# Policy\n")[2] == text
+    assert again.stderr == b""
