@@ -342,9 +342,9 @@ static void finish(struct node_reading *reading, const struct node_wants *wants,
                 }
         }
         if (has_roles(reading, 1u << ROLE_MEM_AVAILABLE | 1u << ROLE_MEM_TOTAL) &&
-            value[ROLE_MEM_TOTAL] > 0) {
+            value[ROLE_MEM_TOTAL] > 0 && value[ROLE_MEM_AVAILABLE] <= value[ROLE_MEM_TOTAL]) {
                 usable |= NODE_RESOURCE_BIT(METRIC_MEM);
-                reading->mem_ratio = fmax(1 - value[ROLE_MEM_AVAILABLE] / value[ROLE_MEM_TOTAL], 0);
+                reading->mem_ratio = 1 - value[ROLE_MEM_AVAILABLE] / value[ROLE_MEM_TOTAL];
         }
         for (unsigned i = 0; i < 3; i++) {
                 if (!has_roles(reading, 1u << (ROLE_PSI_CPU + i)))

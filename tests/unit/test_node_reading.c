@@ -133,6 +133,8 @@ static void test_trust(void **state) {
                 {"node_memory_MemTotal_bytes 25\n", 0, 0, 0, 0},
                 {"node_memory_MemAvailable_bytes 0\nnode_memory_MemTotal_bytes 0\n", 0, 0, 0, 0},
                 {"node_memory_MemAvailable_bytes NaN\n" MEM, 0, 0, 1, 1},
+                /* More than there is: taken for 0 % the node would draw every pod. */
+                {"node_memory_MemAvailable_bytes 9\nnode_memory_MemTotal_bytes 8\n", 0, 0, 0, 0},
                 {"node_load5 1\n", 0, 0, 0, 0}, /* over how many CPUs? */
                 {"node_load5 1\n" CPU0, BIT(CPU) | BIT(LOAD), 0, 0, 0},
                 {"node_load5 -1\n" CPU0, BIT(CPU), 0, 2, 0}, /* wanted for load and as it stands */
@@ -151,9 +153,9 @@ static void test_trust(void **state) {
                                  reading->usable, reading->malformed, reading->unusable,
                                  reading->duplicates);
         }
-        /* More used than there is cannot be; less than nothing neither. */
-        parse("node_memory_MemAvailable_bytes 9\nnode_memory_MemTotal_bytes 1\n", true);
-        assert_true(reading->mem_ratio == 0);
+        parse("node_memory_MemAvailable_bytes 8\nnode_memory_MemTotal_bytes 8\n", true);
+        assert_true(reading->usable == BIT(MEM) && reading->mem_ratio == 0);
+        /* More used than there is cannot be. */
         parse("node_load5 99\n" CPU0, true);
         assert_true(reading->load_ratio == 1);
 }
