@@ -145,8 +145,16 @@ static void begin(struct node_reading *reading) {
         };
 }
 
+/* Three thousand years; far beyond, adding an interval no longer changes the number, and a counter
+ * that is nonsense looks like one that stands still. */
+static const double COUNTER_MAX_S = 1e11;
+
 static bool is_usable(double value) {
         return number_is_finite(value) && value >= 0;
+}
+
+static bool is_counter(double value_s) {
+        return is_usable(value_s) && value_s <= COUNTER_MAX_S;
 }
 
 /* FNV-1a: names are short, and a peer that finds collisions only blurs its own node. */
@@ -201,7 +209,7 @@ static void take_cpu(struct node_reading *reading, const struct exposition_sampl
                 reading->duplicates++;
                 return;
         }
-        if (mode < 0 || !is_usable(sample->value)) {
+        if (mode < 0 || !is_counter(sample->value)) {
                 reading->unusable++;
                 scratch->broken |= 1u << ROLE_CPU;
                 return;
@@ -265,7 +273,7 @@ static void take_disk(struct node_reading *reading, const struct exposition_samp
         struct node_reading_scratch *scratch = reading->scratch;
         const struct exposition_label *device = exposition_label(sample, "device");
 
-        if (!device || !is_usable(sample->value)) {
+        if (!device || !is_counter(sample->value)) {
                 reading->unusable++;
                 scratch->broken |= 1u << ROLE_DISK;
                 return;
@@ -297,7 +305,8 @@ static void take_single(struct node_reading *reading, enum role role, double val
                 return;
         }
         scratch->seen |= 1u << role;
-        if (!is_usable(value)) {
+        bool is_time = role >= ROLE_PSI_CPU && role <= ROLE_PSI_IO;
+        if (!(is_time ? is_counter(value) : is_usable(value))) {
                 reading->unusable++;
                 scratch->broken |= 1u << role;
                 return;

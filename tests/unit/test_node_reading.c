@@ -119,6 +119,10 @@ static void test_trust(void **state) {
                  0},
                 {CPU0 "node_cpu_seconds_total{cpu=\"0\",mode=\"user\"} +Inf\n" MEM, BIT(MEM), 0, 1,
                  0},
+                /* An idle time that stands still for ever would be a node at 100 %. */
+                {CPU0 "node_cpu_seconds_total{cpu=\"1\",mode=\"idle\"} 1e300\n" MEM, BIT(MEM), 0, 1,
+                 0},
+                {"node_disk_io_time_seconds_total{device=\"a\"} 1e300\n", 0, 0, 1, 0},
                 {CPU0 "node_cpu_seconds_total{cpu=\"0\",mode=\"user\"} 1x\n" MEM, BIT(MEM), 1, 0,
                  0},
                 {CPU0 "node_cpu_seconds_total{cpu=\"x\",mode=\"user\"} 1\n", 0, 0, 1, 0},
