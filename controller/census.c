@@ -18,6 +18,7 @@ void census_init(struct census *census, struct metrics *metrics, struct health *
                 .node_watch = health_add(health, "nodes", "not listed yet"),
                 .binding_watch = health_add(health, "bindings", "not listed yet"),
                 .scrapes = health_add(health, "scrapes", "none has ended yet"),
+                .writes = health_add(health, "writes", "not begun yet"),
         };
 }
 
@@ -53,4 +54,12 @@ void census_publish(const struct census *census, const struct census_tally *tall
                             tally->nodes, tally->failed_node, tally->failed_reason);
         else
                 health_fail(census->scrapes, "no scrape has ended yet");
+
+        if (!tally->write_trouble)
+                health_pass(census->writes, "nothing is to be written");
+        else if (*tally->write_trouble)
+                health_fail(census->writes, "%s; see the RBAC rule for patching nodes",
+                            tally->write_trouble);
+        else
+                health_pass(census->writes, "no lasting failure");
 }

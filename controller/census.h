@@ -13,7 +13,7 @@
 
 struct census {
         struct metric *nodes, *stale, *windows, *oldest;
-        struct health_check *node_watch, *binding_watch, *scrapes;
+        struct health_check *node_watch, *binding_watch, *scrapes, *writes;
 };
 
 /* One count over all nodes. */
@@ -25,6 +25,7 @@ struct census_tally {
         const char *failed_node, *failed_reason; /* one that fails, borrowed; NULL: none */
         const struct reflector *node_watch, *binding_watch; /* NULL: not watched */
         size_t bound_nodes;                                 /* with recent bindings */
+        const char *write_trouble; /* "": none; NULL: nothing is to be written */
 };
 
 /** census_init() - register; @metrics and @health outlive @census */

@@ -469,6 +469,7 @@ static void take_census(const struct controller *c) {
                 .node_watch = node_set_reflector(c->nodes),
                 .binding_watch = bindings_reflector(c->bindings),
                 .bound_nodes = bindings_nodes(c->bindings),
+                .write_trouble = c->publisher ? publisher_trouble(c->publisher) : NULL,
         };
         const struct tracked *t;
         int64_t age_ms;

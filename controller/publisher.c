@@ -1,5 +1,7 @@
 #include "controller/publisher.h"
 
+#include <stdio.h>
+
 #include "base/clock.h"
 #include "base/mem.h"
 
@@ -10,6 +12,8 @@ enum {
         /* So many denials in a row are not about single nodes: a rule is missing. */
         DENIED_IN_A_ROW = 16,
         DENIED_PAUSE_MS = 5000,
+        /* So many failures in a row are worth telling; one node's may be that node's. */
+        TROUBLE_IN_A_ROW = 4,
 };
 
 struct job_list {
@@ -27,6 +31,8 @@ struct publisher {
         double patches_per_s, max_tokens, tokens;
         int64_t filled_mono_ms;
         size_t denied; /* in a row */
+        size_t failed; /* in a row, whatever the reason */
+        char trouble[ERROR_MSG_MAX];
         int64_t paused_until_mono_ms;
         struct loop_timer timer;
         struct buf patch;
@@ -91,6 +97,23 @@ void publisher_free(struct publisher *publisher) {
 
 static void pump(void *userdata);
 
+static void note_outcome(struct publisher *publisher, const struct kube_answer *answer) {
+        if (answer->outcome == KUBE_OK || answer->outcome == KUBE_NOT_FOUND)
+                publisher->failed = 0;
+        else
+                publisher->failed++;
+        publisher->trouble[0] = '\0';
+        if (publisher->failed >= TROUBLE_IN_A_ROW)
+                (void)snprintf(publisher->trouble, sizeof(publisher->trouble),
+                               "the last %zu patches failed: %s: %.*s", publisher->failed,
+                               kube_outcome_name(answer->outcome),
+                               (int)sizeof(publisher->trouble) - 64, answer->err.msg);
+}
+
+const char *publisher_trouble(const struct publisher *publisher) {
+        return publisher->trouble;
+}
+
 static void on_done(void *userdata, const struct kube_answer *answer) {
         struct publisher_job *job = userdata;
         struct publisher *publisher = job->publisher;
@@ -106,6 +129,7 @@ static void on_done(void *userdata, const struct kube_answer *answer) {
         else if (++publisher->denied >= DENIED_IN_A_ROW)
                 publisher->paused_until_mono_ms = loop_now_mono_ms(publisher->loop) +
                                                   DENIED_PAUSE_MS;
+        note_outcome(publisher, answer);
         publisher->events.on_done(publisher->events.userdata, job, answer);
         pump(publisher);
 }

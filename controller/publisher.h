@@ -54,5 +54,8 @@ void publisher_push(struct publisher *publisher, struct publisher_job *job);
 void publisher_cancel(struct publisher_job *job);
 /** publisher_drop_queue() - nobody else gets a turn; what is under way goes on */
 void publisher_drop_queue(struct publisher *publisher);
+/** publisher_trouble() - why nothing can be written at present, for /readyz; "" when it can */
+const char *publisher_trouble(const struct publisher *publisher);
+
 /** publisher_is_idle() - nothing waits, nothing is under way */
 bool publisher_is_idle(const struct publisher *publisher);
