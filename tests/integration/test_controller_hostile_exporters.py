@@ -1,0 +1,182 @@
+"""Exporters that lie, stall and flood: the other nodes do not notice, and nobody gets a wrong value."""
+
+import random
+
+import pytest
+
+from controller_kit import all_readings, log_lines, patched, policy, read_annotation
+from harness import wait_until
+
+HEALTHY = [f"127.1.0.{i}" for i in range(1, 21)]
+CPU, MEMORY = 0.3, 0.4
+TOLERANCE = 0.02
+AVAILABLE, TOTAL = "node_memory_MemAvailable_bytes", "node_memory_MemTotal_bytes"
+# Each on a node of its own.
+TROUBLES = [
+    {"kind": "hang"},
+    {"kind": "mute"},
+    {"kind": "rst"},
+    {"kind": "close"},
+    {"kind": "drip"},
+    {"kind": "drip", "bytes": 100, "seconds": 0.1},
+    {"kind": "garbage"},
+    {"kind": "garbage", "form": "line"},
+    {"kind": "garbage", "form": "braces"},
+    {"kind": "garbage", "form": "line", "mebibytes": 17},
+    {"kind": "gzip_bomb"},
+    {"kind": "headers", "kibibytes": 4096},
+    {"kind": "values", "value": "NaN"},
+    {"kind": "values", "value": "+Inf", "label": 'mode="idle"'},
+    {"kind": "values", "value": "-1", "label": 'mode="user"'},
+    {"kind": "values", "value": "1e999"},
+    {"kind": "values", "value": "1e300", "label": 'mode="idle"'},
+    {"kind": "values", "value": "seventeen"},
+    {"kind": "values", "value": "0x7fffffff"},
+    {"kind": "values", "family": AVAILABLE, "value": "NaN"},
+    {"kind": "values", "family": AVAILABLE, "value": "-1"},
+    {"kind": "values", "family": AVAILABLE, "value": "1e300"},
+    {"kind": "values", "family": TOTAL, "value": "0"},
+    {"kind": "values", "family": TOTAL, "value": "-Inf"},
+    {"kind": "duplicate"},
+    {"kind": "duplicate", "family": TOTAL},
+    {"kind": "missing"},
+    {"kind": "missing", "family": AVAILABLE},
+    {"kind": "extra", "text": 'node_cpu_seconds_total{cpu="0",mode="idle"} 1\n' * 1000},
+    {"kind": "extra", "text": 'node_cpu_seconds_total{cpu="77",mode="idle"} 1e5\n'},
+    {"kind": "extra", "text": "# TYPE x counter\nx{y=" * 10000},
+    {"kind": "status"},
+    {"kind": "status", "code": 400},
+    {"kind": "status", "code": 401},
+    {"kind": "status", "code": 404},
+    {"kind": "status", "code": 429, "retry_after": 3600},
+    {"kind": "status", "code": 204},
+    {"kind": "redirect"},
+    {"kind": "redirect", "location": "file:///etc/passwd"},
+    {"kind": "html"},
+    {"kind": "empty"},
+    {"kind": "not_http"},
+    {"kind": "stuck"},
+]
+# Pages cut at a place that moves all the time: as a length that is not met, by RST, unnoticeably.
+CUTS = [{}, {"reset": True}, {"clean": True}, {"clean": True}, {"clean": True}, {"clean": True}]
+REASONS = {
+    "ok",
+    "timeout",
+    "reset",
+    "too_large",
+    "protocol",
+    "no_metrics",
+    "unauthorized",
+    "not_found",
+    "status_4xx",
+    "status_5xx",
+    "status_other",
+}
+
+
+def addresses(net, count):
+    return [f"127.{net}.0.{i + 1}" for i in range(count)]
+
+
+def hosts(names):
+    return [part for name in names for part in ("--host", name)]
+
+
+@pytest.mark.parametrize("build", ["build", "release"])
+def test_the_others_stay_fresh(build, start_standin, start_exporters, start_controller):
+    rng = random.Random(7)
+    bad, cut = addresses(2, len(TROUBLES)), addresses(3, len(CUTS))
+    restless, flood = addresses(4, 2), addresses(5, 1)
+    # Processes of their own: what floods the controller must not slow down who is well.
+    well = start_exporters("--speed", "20", *hosts(HEALTHY))
+    same = ("--speed", "20", "--port", well.port)
+    hostile = start_exporters(*same, *hosts(bad + cut + restless))
+    flooding = start_exporters(*same, *hosts(flood))
+    for peer in (well, hostile, flooding):
+        peer.set("all", load={"cpu": CPU, "mem": MEMORY})
+    standin = start_standin()
+    everybody = HEALTHY + bad + cut + restless + flood
+    for address in everybody:
+        standin.add_nodes(None, names=[address], first_address=address)
+    controller = start_controller(
+        standin,
+        well,
+        "--annotation-dead-band=0",
+        content=policy({"cpu_usage_avg_5m": "1s", "mem_usage_avg_5m": "1s"}),
+        build=build,
+    )
+    wait_until(
+        lambda: len(all_readings(standin, "cpu_usage_avg_5m")) == len(everybody),
+        what="windows of every node",
+    )
+
+    # The bad time.
+    for address, trouble in zip(bad, TROUBLES):
+        hostile.trouble([address], **trouble)
+    flooding.trouble(flood, "garbage", form="series", mebibytes=15)
+    page_bytes = len(hostile.page(restless[0], "?collect[]=cpu&collect[]=meminfo").body)
+    began_unix = standin.stats()["now_unix"]
+    before = {address: len(well.scrapes(address)) for address in HEALTHY}
+
+    def enough():
+        for address, spec in zip(cut, CUTS):
+            hostile.trouble([address], "cut", bytes=rng.randrange(page_bytes), **spec)
+        hostile.admin("reboot", {"targets": [restless[0]]})
+        hostile.set([restless[1]], cpus=rng.choice([1, 2, 4, [0, 2, 3], [1, 3]]))
+        return all(len(well.scrapes(a)) >= before[a] + 9 for a in HEALTHY)
+
+    wait_until(enough, what="nine scrapes of each healthy node", poll_s=0.4)
+    ended_unix = standin.stats()["now_unix"]
+    scrape_gaps, patch_gaps = [], []
+    for address in HEALTHY:
+        times = [row[0] for row in well.scrapes(address)[before[address] - 1 :]]
+        scrape_gaps += [b - a for a, b in zip(times, times[1:])]
+        times = [row["at_unix"] for row in standin.patches(name=address, since=began_unix)]
+        times = [began_unix, *times, ended_unix]
+        patch_gaps += [b - a for a, b in zip(times, times[1:])]
+    reasons = controller.labels("plimsoll_scrapes_total", "result")
+    with open(f"/proc/{controller.process.pid}/status", encoding="ascii") as file:
+        peak_kib = next(int(line.split()[1]) for line in file if line.startswith("VmHWM"))
+    print(
+        f"{build}: {len(HEALTHY)} healthy nodes beside {len(everybody) - len(HEALTHY)}: scraped "
+        f"{max(scrape_gaps):.2f} s apart at most, written {max(patch_gaps):.2f} s; interval and "
+        f"period 1 s; peak RSS {peak_kib / 1024:.1f} MiB"
+    )
+    print({reason: int(count) for reason, count in sorted(reasons.items())})
+    assert max(scrape_gaps) < 2.5 and max(patch_gaps) < 4
+    assert REASONS <= set(reasons), REASONS - set(reasons)
+    if build == "release":
+        assert peak_kib < 96 * 1024
+    is_ready, text = controller.ready()
+    assert is_ready, text
+
+    # Recovery.
+    hostile.well("all")
+    flooding.well("all")
+    hostile.set([restless[1]], cpus=4)
+    well_unix = standin.stats()["now_unix"]
+    for key in ("cpu_usage_avg_5m", "mem_usage_avg_5m"):
+        wait_until(
+            lambda key=key: min(r.at_unix for r in all_readings(standin, key).values())
+            > well_unix + 1,
+            what=f"{key} of every node to be new",
+        )
+    wait_until(lambda: controller.metric("plimsoll_targets_failing") == 0, what="no failure")
+    wait_until(lambda: controller.metric("plimsoll_nodes_stale") == 0, what="no stale node")
+
+    # Whatever was written on anybody at any time was true.
+    count, worst = 0, 0.0
+    for row in standin.patches():
+        for key, text in patched(row).items():
+            off = abs(read_annotation(text).value - (CPU if key.startswith("cpu") else MEMORY))
+            assert off < TOLERANCE, (row["name"], key, text, spec_of(row["name"], bad))
+            count, worst = count + 1, max(worst, off)
+    print(f"{count} annotations, the worst is off by {worst:.5f}")
+    lines = controller.process.stderr().count("\n")
+    began_lines = len(log_lines(controller.process, "node begins to fail"))
+    print(f"{lines} lines of log, {began_lines} of them about nodes that begin to fail")
+    assert 0 < began_lines <= 40 and lines < 100
+
+
+def spec_of(address, bad):
+    return TROUBLES[bad.index(address)] if address in bad else "no fixed trouble"
