@@ -45,7 +45,7 @@ def every_patch_keeps(standin, peaks):
 
 
 def test_kill_at_any_moment(start_standin, start_exporters, start_controller):
-    """kill -9, eleven times: the peaks stay, the load by then is low."""
+    """kill -9, ten times: the peaks stay, the load by then is low."""
     standin, exporters = start_standin(), start_exporters(*FAST)
     rng = random.Random(5)
     now = time.time()
@@ -73,10 +73,10 @@ def test_kill_at_any_moment(start_standin, start_exporters, start_controller):
     exporters.set("all", load={"cpu": 0.05, "mem": 0.05})
 
     lives_s = []
-    for _ in range(10):
+    for _ in range(9):
         controller = start_controller(*flags, content=rules)
         began = time.monotonic()
-        life_s = rng.uniform(0, 2.5)
+        life_s = rng.uniform(0, 2)
         # The moment is the point here, not something to wait for.
         time.sleep(life_s)
         controller.process.kill()
@@ -96,7 +96,7 @@ def test_kill_at_any_moment(start_standin, start_exporters, start_controller):
     lowest = min(r.value for key in PEAKS for r in all_readings(standin, key).values())
     assert all(r.value < 0.3 for r in all_readings(standin, "cpu_usage_avg_5m").values())
     print(
-        f"10 lives of {min(lives_s):.2f} to {max(lives_s):.2f} s wrote {during} peaks, the last one "
+        f"9 lives of {min(lives_s):.2f} to {max(lives_s):.2f} s wrote {during} peaks, the last one "
         f"{total - during}; the lowest is {lowest:.5f} at a load of 0.05"
     )
     assert during > 0 and lowest >= 0.59
@@ -183,7 +183,7 @@ def test_policy_is_read_again(start_standin, start_exporters, start_controller, 
         assert controller.metric("plimsoll_policy_generation") == 2
         lines = log_lines(process, "policy is not usable; the one before stays in force")
         assert len(lines) == count
-        assert expected[name].replace('"', '\\"') in lines[-1] or expected[name] in lines[-1]
+        assert expected[name] in lines[-1].replace('\\"', '"')
         is_ready, text = controller.ready()
         assert is_ready and "not usable" in text
     # The old one goes on.
@@ -230,7 +230,7 @@ def test_no_start_with_a_bad_policy(program, binary, tmp_path):
             env={**os.environ, **SANITIZER_ENV},
             check=False,
         )
-        said = result.stderr.decode("utf-8", "replace")
+        said = result.stderr.decode("utf-8", "replace").replace('\\"', '"')
         assert SANITIZER_SIGNS.search(said) is None, said
         assert result.returncode == 2 and f"{path}: {text}" in said, (path, said)
         assert result.stdout == b"" and said.count("\n") == 1, said

@@ -1,0 +1,326 @@
+"""An API server in trouble: plimsoll-controller scrapes on, comes back by itself, and is patient."""
+
+import json
+import os
+import time
+
+from controller_kit import (
+    AGENT,
+    all_readings,
+    log_lines,
+    node_names,
+    policy,
+)
+from harness import wait_until
+
+FAST = ("--speed", "20")
+RULES = policy({"cpu_usage_avg_5m": "1s"}, hot={"1m": 1})
+EAGER = "--annotation-dead-band=0"
+KEY = "cpu_usage_avg_5m"
+
+
+def wait_fresh(standin, names, since_unix, timeout_s=40):
+    """Wait until each of these nodes has an annotation of after `since_unix`."""
+
+    def are_fresh():
+        found = all_readings(standin, KEY)
+        stale = [n for n in names if n not in found or found[n].at_unix <= since_unix]
+        assert not stale, f"not written again: {stale[:5]}, {len(stale)} in all"
+        return True
+
+    wait_until(are_fresh, timeout_s, "annotations of every node after the trouble")
+
+
+def longest_gap_s(exporters, count, since_unix):
+    """The longest time that any of the first `count` nodes was not scraped."""
+    worst = 0.0
+    now = time.time()
+    for i in range(count):
+        times = [at for at, _, _ in exporters.scrapes(f"127.1.0.{i + 1}") if at >= since_unix]
+        times = [since_unix, *times, now]
+        worst = max(worst, *(b - a for a, b in zip(times, times[1:])))
+    return worst
+
+
+def requests_since(standin, since_unix, **query):
+    rows = standin.admin("requests", since=since_unix, agent=AGENT, limit=50000, **query)
+    return [row for row in rows if row["at_unix"] >= since_unix]
+
+
+def test_patches_that_fail(start_standin, start_exporters, start_controller):
+    """Each node's patches fail in another way, several times; none is given up for good."""
+    ways = [
+        {"action": "status", "status": 429, "retry_after": 1},
+        {"action": "status", "status": 429, "plain": True},
+        {"action": "status", "status": 500},
+        {"action": "status", "status": 503, "retry_after": 1},
+        {"action": "status", "status": 409},
+        {"action": "status", "status": 422},
+        {"action": "reset"},
+        {"action": "close"},
+        {"action": "garbage"},
+        {"action": "empty"},
+        {"action": "huge", "mebibytes": 4},
+        {"action": "deep"},
+        {"action": "html"},
+        {"action": "truncate"},
+        {"action": "not_http"},
+    ]
+    count = len(ways) + 2
+    names = node_names(count)
+    standin, exporters = start_standin("--nodes", count), start_exporters(*FAST)
+    controller = start_controller(standin, exporters, EAGER, content=RULES)
+    wait_until(lambda: len(all_readings(standin, KEY)) == count, what="the first windows")
+    began_unix = time.time()
+    rules = [
+        standin.fault(verb="patch", name=f"^{name}$", count=3, **way)
+        for name, way in zip(names, ways)
+    ]
+    wait_until(
+        lambda: all(row["left"] == 0 for row in standin.faults().values()),
+        what="all faults to be met",
+    )
+    assert len(standin.faults()) == len(rules)
+    took_s = time.time() - began_unix
+    wait_fresh(standin, names, time.time())
+    patches = standin.patches(since=began_unix)
+    calm = [row for row in patches if row["name"] in names[-2:]]
+    gaps = [b["at_unix"] - a["at_unix"] for a, b in zip(calm[::2], calm[2::2])]
+    outcomes = controller.labels("plimsoll_patches_total", "outcome")
+    print(
+        f"{3 * len(ways)} failures of {len(ways)} kinds in {took_s:.1f} s, {len(patches)} patches "
+        f"in all, the two calm nodes at most {max(gaps):.1f} s apart; {outcomes}"
+    )
+    # A patch in each second; a failure is tried again twice at most, and then as a new one.
+    assert len(patches) < count * (time.time() - began_unix + 2) * 2
+    assert {"ok", "throttled", "conflict", "invalid"} <= set(outcomes)
+    assert longest_gap_s(exporters, count, began_unix) < 3
+    began = log_lines(controller.process, "node begins to fail")
+    assert 0 < len(began) <= len(ways) * 3
+
+
+def test_lists_that_fail(start_standin, start_exporters, start_controller):
+    """At the start: errors, cut and senseless lists, a continue token that has expired."""
+    standin, exporters = start_standin("--nodes", 230), start_exporters(*FAST)
+    standin.fault("status", verb="list", resource="nodes", status=500)
+    standin.fault("truncate", verb="list", resource="nodes", bytes=5000)
+    standin.fault("garbage", verb="list", resource="nodes")
+    expired = {"status": 410, "reason": "Expired", "path": "continue="}
+    standin.fault("status", verb="list", resource="nodes", **expired)
+    controller = start_controller(standin, exporters, content=RULES)
+    is_ready, text = controller.ready()
+    if not is_ready:
+        assert "no complete list yet" in text
+    wait_until(lambda: controller.metric("plimsoll_nodes") == 230, what="every node")
+    controller.wait_ready()
+    wait_until(lambda: len(all_readings(standin, KEY)) == 230, what="every node's windows")
+    faults = standin.faults().values()
+    assert all(row["hits"] == 1 for row in faults), faults
+    lists = requests_since(standin, 0, verb="list", resource="nodes")
+    told = log_lines(controller.process, "list and watch in trouble, trying on")
+    print(f"{len(lists)} list requests, {len(told)} lines of log about the trouble")
+    assert not is_ready and len(lists) < 40 and 1 <= len(told) <= 4
+    assert len(log_lines(controller.process, "list and watch recovered")) == 1
+
+
+def test_watches_that_end(start_standin, start_exporters, start_controller):
+    """After each kind of end what happened meanwhile is known, and what happens next is seen."""
+    standin, exporters = start_standin("--nodes", 3), start_exporters(*FAST)
+    controller = start_controller(standin, exporters, EAGER, content=RULES)
+    wait_until(lambda: len(all_readings(standin, KEY)) == 3, what="the first windows")
+    began_unix = time.time()
+    error = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 500}
+    ends = {
+        "finish": lambda: standin.admin("watches/finish", {}),
+        "cut": lambda: standin.admin("watches/cut", {}),
+        "expire": lambda: standin.admin("compact", {"watches": "expire"}),
+        "garbage": lambda: standin.admin("watches/inject", {"line": "{]\x01 no JSON"}),
+        "error": lambda: standin.admin(
+            "watches/inject", {"line": json.dumps({"type": "ERROR", "object": error})}
+        ),
+    }
+    count = 3
+    for name, end in ends.items():
+        wait_until(lambda: len(standin.watches("nodes")) == 1, what="a watch on nodes")
+        end()
+        # While nobody looks.
+        standin.admin("delete", {"resource": "nodes", "names": [f"node-{count - 1:04d}"]})
+        standin.add_nodes(1, start=count)
+        gone = f"127.1.0.{count}"
+        count += 1
+        wait_until(
+            lambda n=count: f"node-{n - 1:04d}" in all_readings(standin, KEY),
+            what=f"the new node's windows after {name}",
+        )
+        assert controller.metric("plimsoll_nodes") == 3
+        scraped = len(exporters.scrapes(gone))
+        wait_until(
+            lambda n=count: len(exporters.scrapes(f"127.1.0.{n}")) >= 2, what="two more scrapes"
+        )
+        assert len(exporters.scrapes(gone)) <= scraped + 1
+    # Bookmarks alone, and pods whose watch went through the same.
+    for _ in range(3):
+        standin.admin("bookmarks", {"now": True})
+    wait_until(lambda: len(standin.watches("pods")) == 1, what="a watch on pods")
+    standin.wait_job(standin.add_pods(3, nodes=["node-0000"], per_second=100))
+    wait_until(
+        lambda: standin.annotations("node-0000").get("node_hot_value", "").startswith("3,"),
+        what="the bindings to count",
+    )
+    took_s = time.time() - began_unix
+    rows = requests_since(standin, began_unix)
+    calls = {v: sum(row["verb"] == v for row in rows) for v in ("list", "watch", "get")}
+    restarts = controller.labels("plimsoll_watch_restarts_total", "reason")
+    print(f"5 ends of both watches in {took_s:.1f} s: {calls}; {restarts}")
+    assert calls["watch"] <= 24 and calls["list"] <= 12 and calls["get"] == 0
+    assert {"expired", "malformed", "error"} <= set(restarts)
+    assert longest_gap_s(exporters, 1, began_unix) < 3
+
+
+def test_a_frozen_and_an_absent_server(start_standin, start_exporters, start_controller):
+    """No answer for a while, then no connection: scrapes go on, and afterwards all is written."""
+    standin, exporters = start_standin("--nodes", 20), start_exporters(*FAST)
+    exporters.set("all", load={"cpu": 0.2})
+    names = node_names(20)
+    controller = start_controller(standin, exporters, EAGER, content=RULES)
+    wait_until(lambda: len(all_readings(standin, KEY)) == 20, what="the first windows")
+    for way in ("frozen", "absent"):
+        began_unix, cpu_s = time.time(), controller.process.cpu_s()
+        before = len(exporters.scrapes("127.1.0.1"))
+        if way == "frozen":
+            standin.admin("freeze", {})
+        else:
+            standin.admin("listen", {"on": False})
+        exporters.set("all", load={"cpu": 0.2 if way == "frozen" else 0.8})
+        wait_until(
+            lambda n=before: len(exporters.scrapes("127.1.0.1")) >= n + 3, what="three scrapes more"
+        )
+        if way == "absent":
+            standin.admin("delete", {"resource": "nodes", "names": names[-1:]})
+        share = (controller.process.cpu_s() - cpu_s) / (time.time() - began_unix)
+        waiting = controller.metric("plimsoll_patches_waiting")
+        ended_unix = time.time()
+        if way == "frozen":
+            standin.admin("thaw", {})
+        else:
+            standin.admin("listen", {"on": True})
+            names.pop()
+        wait_fresh(standin, names, ended_unix)
+        back_s = time.time() - ended_unix
+        gap_s = longest_gap_s(exporters, 19, began_unix)
+        print(
+            f"{way} for {ended_unix - began_unix:.1f} s: scraped {gap_s:.2f} s apart at most, "
+            f"{share:.0%} of a CPU (with sanitizers), {waiting:.0f} nodes waited for their turn, "
+            f"all written {back_s:.1f} s after"
+        )
+        assert gap_s < 3 and share < 0.5
+        rows = requests_since(standin, began_unix)
+        assert len(rows) < 20 * 2 * (time.time() - began_unix + 5)
+    wait_until(lambda: controller.metric("plimsoll_nodes") == 19, what="the deletion to be known")
+    # Nothing was lost on the way: the windows hold both loads.
+    assert 0.2 < all_readings(standin, KEY)[names[0]].value < 0.8
+
+
+def start_with_token(start_standin, start_controller, exporters, tmp_path, in_file, **auth):
+    """A stand-in that wants a token, and a controller that has one in a file."""
+    standin = start_standin("--nodes", 4, "--token", "first=plimsoll")
+    if auth:
+        standin.admin("auth", {"reset": True, "tokens": [{"user": "plimsoll", **auth}]})
+    path = tmp_path / f"token-{os.path.basename(standin.kubeconfig)}"
+    path.write_text(in_file + "\n")
+    kubeconfig = standin.edit_kubeconfig(
+        str(path) + ".kubeconfig", user={"token": None, "tokenFile": str(path)}
+    )
+    controller = start_controller(kubeconfig, exporters, EAGER, content=RULES)
+    return standin, path, controller
+
+
+def test_tokens_rotate(start_standin, start_exporters, start_controller, tmp_path):
+    """A rotated token is not felt; one that is refused is told once, and recovered from."""
+    exporters = start_exporters(*FAST)
+    standin, path, controller = start_with_token(
+        start_standin, start_controller, exporters, tmp_path, "first"
+    )
+    names = node_names(4)
+    wait_until(lambda: len(all_readings(standin, KEY)) == 4, what="the first windows")
+    path.write_text("second")
+    standin.admin("auth", {"reset": True, "tokens": [{"token": "second", "user": "plimsoll"}]})
+    began_unix = time.time()
+    wait_fresh(standin, names, began_unix + 1)
+    refused = [row for row in requests_since(standin, began_unix) if row["code"] == 401]
+    print(f"rotation: {len(refused)} requests were answered 401")
+    assert 1 <= len(refused) <= 16
+    assert controller.labels("plimsoll_patches_total", "outcome").keys() == {"ok"}
+
+    began_unix = time.time()
+    standin.admin("auth", {"reset": True, "tokens": [{"token": "third", "user": "plimsoll"}]})
+    standin.admin("watches/cut", {})
+    wait_until(lambda: controller.ready()[1].count("401") >= 1, what="readyz to tell of it")
+    wait_until(lambda: len(exporters.scrapes("127.1.0.1")) >= 9, what="scrapes, whoever is refused")
+    wrong_s = time.time() - began_unix
+    count = len(requests_since(standin, began_unix))
+    path.write_text("third")
+    ended_unix = time.time()
+    wait_fresh(standin, names, ended_unix)
+    text = controller.process.stderr()
+    print(
+        f"refused for {wrong_s:.1f} s: {count} requests; all written "
+        f"{time.time() - ended_unix:.1f} s after the right token came"
+    )
+    assert count < 4 * 4 * (wrong_s + 2)
+    assert "second" not in text.replace("seconds", "") and "third" not in text
+
+
+def test_doors_that_open_late(start_standin, start_exporters, start_controller, tmp_path):
+    """Forbidden, unauthorized and refused at the start: not ready and why; then they come in."""
+    exporters = start_exporters(*FAST)
+    reads = [
+        {"apiGroups": [""], "resources": ["nodes", "pods"], "verbs": ["list", "watch"]},
+    ]
+    writes = [{"apiGroups": [""], "resources": ["nodes"], "verbs": ["patch"]}]
+    parts = (start_standin, start_controller, exporters, tmp_path)
+    forbidden = start_with_token(*parts, "first", token="first", rules=[])
+    unpatched = start_with_token(*parts, "first", token="first", rules=reads)
+    wrong = start_with_token(*parts, "wrong")
+    absent = start_standin("--nodes", 4)
+    absent.admin("listen", {"on": False})
+    late = start_controller(absent, exporters, EAGER, content=RULES)
+
+    def said(controller, *wanted):
+        def look():
+            is_ready, text = controller.ready()
+            assert not is_ready and all(part in text for part in wanted), text
+            return True
+
+        wait_until(look, what=f"readyz to say {wanted}")
+
+    said(forbidden[2], "no complete list yet", "forbidden", "RBAC")
+    said(wrong[2], "no complete list yet", "401")
+    said(late, "no complete list yet", "onnect")
+    wait_until(lambda: unpatched[0].count(verb="patch", code=403) >= 8, what="refused patches")
+    said(unpatched[2], "[+] nodes", "[+] scrapes", "[-] writes", "forbidden", "RBAC")
+    assert all_readings(unpatched[0], KEY) == {}
+    began_unix = time.time()
+    absent.admin("listen", {"on": True})
+    wrong[1].write_text("first")
+    for standin, _, _ in (forbidden, unpatched):
+        user = {"token": "first", "user": "plimsoll", "rules": reads + writes}
+        standin.admin("auth", {"reset": True, "tokens": [user]})
+    took_s = {}
+    doors = {"absent": absent, "unpatched": unpatched[0], "wrong": wrong[0]}
+    doors["forbidden"] = forbidden[0]
+    for what, standin in doors.items():
+        wait_until(lambda s=standin: len(all_readings(s, KEY)) == 4, 60, f"windows: {what}")
+        took_s[what] = round(time.time() - began_unix, 1)
+    print(f"seconds until every node was written, once the door was open: {took_s}")
+    unpatched[2].wait_ready()
+    for what, controller in (("forbidden", forbidden[2]), ("wrong", wrong[2]), ("absent", late)):
+        controller.wait_ready()
+        told = log_lines(controller.process, "list and watch in trouble, trying on")
+        # One line for each resource: nodes and pods.
+        assert 1 <= len(told) <= 4, (what, told)
+    assert len(log_lines(unpatched[2].process, "node begins to fail")) <= 4
+    for standin, _, _ in (forbidden, wrong):
+        denied = [row for row in requests_since(standin, 0) if row["code"] in (401, 403)]
+        print(f"{len(denied)} denied requests")
+        assert len(denied) <= 12

@@ -1,0 +1,103 @@
+"""5,000 nodes: every node is written in time, evenly, within the memory and CPU that we promise.
+
+The periods are the default policy's, a ninth as long and less: 20 s, 60 s and 10 min for 3 min,
+15 min and 3 h. The release build.
+"""
+
+import time
+
+from controller_kit import all_readings, policy
+from harness import wait_until
+
+NODES = 5000
+SYNC_S = 20
+PERIODS = {
+    f"{resource}_usage_{window}": period
+    for resource in ("cpu", "mem")
+    for window, period in (("avg_5m", "20s"), ("max_avg_1h", "60s"), ("max_avg_1d", "10m"))
+}
+HOT = {"5m": 5, "1m": 2}
+INTERVAL_S = 10
+RSS_MAX_KIB = 64 * 1024
+# Above what the rhythm needs, so that it is the rhythm that is seen and not this limit.
+PATCHES_PER_S = 400
+
+
+def test_five_thousand_nodes(start_standin, start_exporters, start_controller):
+    standin, exporters = start_standin("--nodes", NODES), start_exporters()
+    # Loads that move by more than the dead band between syncs.
+    swing = {"kind": "sine", "mean": 0.5, "amplitude": 0.4, "period_s": 300}
+    exporters.set("all", load={"cpu": swing, "mem": swing})
+    began_unix = time.time()
+    controller = start_controller(
+        standin,
+        exporters,
+        f"--scrape-interval={INTERVAL_S}s",
+        f"--patch-qps={PATCHES_PER_S}",
+        content=policy(
+            PERIODS,
+            predicate={"cpu_usage_avg_5m": 0.65, "mem_usage_avg_5m": 0.65},
+            priority={name: 0.5 for name in PERIODS},
+            hot=HOT,
+        ),
+        build="release",
+    )
+    process = controller.process
+    wait_until(
+        lambda: standin.admin("patches/summary")["objects"] == NODES,
+        120,
+        "a patch of every node",
+        poll_s=0.5,
+    )
+    filled_s = time.time() - began_unix
+    # The way from there to each node's own instant takes half a sync to one and a half.
+    steady_unix = time.time() + 1.5 * SYNC_S
+    standin.wait_job(standin.add_pods(500, nodes=["node-0007", "node-4711"]))
+    wait_until(lambda: time.time() > steady_unix, 60, "the beginning to be over")
+    cpu_s, scraped = process.cpu_s(), exporters.admin("stats")["scraped"]
+    end_unix = steady_unix + SYNC_S + 1
+    wait_until(lambda: time.time() >= end_unix, 60, "a sync of every node", poll_s=0.5)
+    took_s = time.time() - steady_unix
+    cpu_share = (process.cpu_s() - cpu_s) / took_s
+    scrapes_per_s = (exporters.admin("stats")["scraped"] - scraped) / took_s
+
+    summary = standin.admin("patches/summary", since=steady_unix)
+    per_second = [
+        summary["per_second"].get(str(second), 0)
+        for second in range(int(steady_unix) + 1, int(steady_unix + took_s))
+    ]
+    mean = sum(per_second) / len(per_second)
+    whole = standin.admin("patches/summary")
+    rss_kib, peak_kib = process.rss_kib(), peak_rss_kib(process)
+    print(
+        f"{NODES} nodes: all written after {filled_s:.0f} s; then in {took_s:.0f} s "
+        f"{summary['total']} patches, {summary['total'] / took_s:.1f} a second "
+        f"({NODES / SYNC_S:.1f} would be one per node and sync), at most {max(per_second)} in a "
+        f"second; {scrapes_per_s:.0f} scrapes a second; RSS {rss_kib / 1024:.1f} MiB, peak "
+        f"{peak_kib / 1024:.1f}; {cpu_share:.1%} of a CPU"
+    )
+    assert set(whole["codes"]) == {"200"}
+    # One per node and sync at most; a second's worth of rounding at the edges.
+    assert summary["total"] <= NODES * (took_s + 1) / SYNC_S
+    assert summary["most"] <= 2
+    assert max(per_second) < 1.5 * mean + 20
+    assert peak_kib < RSS_MAX_KIB
+    assert scrapes_per_s > 0.97 * NODES / INTERVAL_S
+    # No window was lost.
+    metrics = controller.metrics()
+    assert metrics["plimsoll_windows"] == NODES * len(PERIODS)
+    assert metrics["plimsoll_nodes_stale"] == 0
+    now = time.time()
+    for key, period_s in (("cpu_usage_avg_5m", SYNC_S), ("mem_usage_max_avg_1h", 60)):
+        ages = [now - reading.at_unix for reading in all_readings(standin, key).values()]
+        print(f"{key}: {len(ages)} annotations, {max(ages):.0f} s old at most")
+        # Within the dead band a value may stand for a second period.
+        assert len(ages) == NODES and max(ages) < 2 * period_s + 5
+    assert len(all_readings(standin, "cpu_usage_max_avg_1d")) == NODES
+    is_ready, text = controller.ready()
+    assert is_ready, text
+
+
+def peak_rss_kib(process):
+    with open(f"/proc/{process.pid}/status", encoding="ascii") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("VmHWM"))
