@@ -451,6 +451,7 @@ class Server:
         self.connections = set()
         self.listeners = []
         self.places = []
+        self.kept = []  # the places' sockets while we are away
         self.accepted = 0
         self.received_bytes = 0
         self.sent_bytes = 0
@@ -460,26 +461,35 @@ class Server:
         """Serve on an address (port 0: a free one); returns the port."""
         sock = bound_socket(host, port, device)
         port = sock.getsockname()[1]
+        await self._serve(sock, tls)
+        self.places.append((host, port, tls, device))
+        return port
+
+    async def _serve(self, sock, tls):
         loop = asyncio.get_running_loop()
         self.listeners.append(
             await loop.create_server(lambda: Connection(self), sock=sock, ssl=tls, backlog=4096)
         )
-        self.places.append((host, port, tls, device))
-        return port
 
     def go_away(self):
         """Refuse connections and break those that there are, as if the program had died."""
+        if not self.listeners:
+            return
         for listener in self.listeners:
             listener.close()
         self.listeners.clear()
+        # Nobody may have the port in the meantime, not even as the near end of a connection; one
+        # that is bound and does not listen refuses as a closed one does.
+        for host, port, tls, device in self.places:
+            self.kept.append((bound_socket(host, port, device), tls))
         for conn in list(self.connections):
             conn.reset()
 
     async def come_back(self):
         """Listen again where it did before."""
-        places, self.places = self.places, []
-        for place in places if not self.listeners else ():
-            await self.listen(*place)
+        kept, self.kept = self.kept, []
+        for sock, tls in kept:
+            await self._serve(sock, tls)
 
     def dispatch(self, request):
         if self.held is not None:
@@ -511,7 +521,7 @@ class Server:
 
 
 def bound_socket(host, port, device=None):
-    """A listening socket; `device` ("lo") restricts a wildcard address to loopback traffic."""
+    """A socket to listen on; `device` ("lo") restricts a wildcard address to loopback traffic."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     sock = socket.socket(family, socket.SOCK_STREAM)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
