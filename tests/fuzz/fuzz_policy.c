@@ -28,8 +28,9 @@ static void check_promises(const struct policy *policy) {
                 require(policy->metrics[predicate->metric].period_ms > 0);
                 require(predicate->limit_ratio >= 0 && predicate->limit_ratio <= 1);
                 size_t reason_len = strlen(predicate->reason);
-                require(reason_len + 1 < sizeof(predicate->reason) &&
-                        predicate->reason[reason_len - 1] == '%'); /* not cut */
+                /* Not cut, and no format: the scheduler's event recorder takes it for one. */
+                require(reason_len > 0 && reason_len + 1 < sizeof(predicate->reason) &&
+                        !strchr(predicate->reason, '%'));
         }
         for (size_t i = 0; i < policy->priority_count; i++) {
                 const struct policy_priority *priority = &policy->priorities[i];
