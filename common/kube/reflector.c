@@ -34,12 +34,12 @@ enum {
         WATCH_PROOF_MS = 10000,  /* alive for longer than a connection may take */
         WATCH_FRUITLESS_MAX = 3, /* failed one after the other: the position itself may be bad */
 
-        /* client-go's */
+        /* client-go's, but for the maximum: there are few of us, and its 30 s would make stale
+         * what an API server that is back has to tell. */
         BACKOFF_FIRST_MS = 800,
-        BACKOFF_MAX_MS = 30000,
+        BACKOFF_MAX_MS = 10000,
         BACKOFF_FORGET_MS = 120000,
         RETRY_AFTER_MAX_MS = 60000,
-        SLOW_RETRY_MS = 30000,  /* where somebody has to change the cluster first */
         ABSENT_RETRY_MS = 5000, /* a kind that the server does not know, or not yet */
 };
 
@@ -61,6 +61,7 @@ struct reflector {
         struct kube_call *call;  /* of the page or the watch under way */
         struct loop_timer timer; /* the pause between calls; a watch's proof of life */
         struct backoff backoff;
+        bool was_unreachable; /* at the last failure */
         struct object_index held;
         char *resource_version; /* where to watch from; NULL: unknown */
         bool must_list;
@@ -151,26 +152,20 @@ static void pause_ms(struct reflector *r, int64_t ms) {
 }
 
 static void pause_after(struct reflector *r, const struct kube_answer *answer) {
-        int64_t now_mono_ms = loop_now_mono_ms(r->loop);
+        bool is_unreachable = answer->outcome == KUBE_UNAVAILABLE;
 
-        switch (answer->outcome) {
-        case KUBE_UNAUTHORIZED:
-        case KUBE_FORBIDDEN:
-                pause_ms(r, SLOW_RETRY_MS / 2 + backoff_random_below(SLOW_RETRY_MS / 2));
-                return;
-        case KUBE_NOT_FOUND:
+        if (answer->outcome == KUBE_NOT_FOUND) {
                 pause_ms(r, ABSENT_RETRY_MS / 2 + backoff_random_below(ABSENT_RETRY_MS / 2));
                 return;
-        case KUBE_OK:
-        case KUBE_CONFLICT:
-        case KUBE_GONE:
-        case KUBE_INVALID:
-        case KUBE_THROTTLED:
-        case KUBE_UNAVAILABLE:
-        case KUBE_BAD_ANSWER:
-                break;
         }
-        int64_t ms = backoff_next_ms(&r->backoff, now_mono_ms);
+        /*
+         * How long it was away is no measure for one that is back. In its first moment it forbids
+         * everything, until it has read the roles, and versions from before it have expired.
+         */
+        if (r->was_unreachable && !is_unreachable)
+                r->backoff.failures = 0;
+        r->was_unreachable = is_unreachable;
+        int64_t ms = backoff_next_ms(&r->backoff, loop_now_mono_ms(r->loop));
         if (answer->retry_after_ms > ms)
                 ms = answer->retry_after_ms < RETRY_AFTER_MAX_MS ? answer->retry_after_ms
                                                                  : RETRY_AFTER_MAX_MS;

@@ -402,8 +402,26 @@ static void test_forbidden(void **state) {
                              .expect = {"GET /api/v1/nodes?limit=100 "},
                              .response = scripted_http(
                                      403, "", "{\"message\":\"nodes is forbidden: no list\"}")});
+        scripted_add(&f.server, (struct scripted_reply){.expect = {"GET /api/v1/nodes?limit=100 "},
+                                                        .response = scripted_stream(""),
+                                                        .holds = true});
         reflect(&f, &(struct reflector_spec){0});
         assert_false(reflector_is_synced(f.reflector));
+        stop(&f);
+}
+
+/* An API server that has just started answers so, until it has read the roles. */
+static void test_forbidden_for_a_moment(void **state) {
+        struct fixture f = {.wanted_log = "+ a;=1;"};
+        int64_t start_ms = clock_mono_ms();
+
+        (void)state;
+        scripted_add(&f.server, (struct scripted_reply){.expect = {"GET /api/v1/nodes?limit=100 "},
+                                                        .response = scripted_http(403, "", "{}")});
+        list(&f, LIST("10", "", OBJECT("a", "1")));
+        hold(&f, "10");
+        reflect(&f, &(struct reflector_spec){0});
+        assert_true(clock_mono_ms() - start_ms < 10000);
         stop(&f);
 }
 
