@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <microhttpd.h>
 #include <netdb.h>
 #include <pthread.h>
@@ -64,6 +65,7 @@ struct http_server {
         size_t max_body_bytes;
         size_t bodies_max_bytes;
         int64_t idle_ms, transfer_ms;
+        int listen_fd; /* the daemon's */
         uint16_t port;
         bool needs_client_cert;
         atomic_bool is_draining;
@@ -542,6 +544,7 @@ int http_server_start(const struct http_server_options *options, struct http_ser
         server->bodies_max_bytes = options->max_body_bytes * 2 + BODIES_SPARE_BYTES;
         server->idle_ms = (int64_t)idle_s * MS_PER_S;
         server->transfer_ms = MS_PER_S * (idle_s < TRANSFER_MAX_S ? idle_s : TRANSFER_MAX_S);
+        server->listen_fd = fd;
         server->port = port_of(fd);
         server->needs_client_cert = tls.client_ca != NULL;
         pthread_condattr_t monotonic;
@@ -568,12 +571,19 @@ uint16_t http_server_port(const struct http_server *server) {
         return server->port;
 }
 
+/*
+ * MHD_quiesce_daemon() of libmicrohttpd 0.9.75 races with workers that wake up just then: both take
+ * the listening socket out of the worker's epoll set, and the second to do so aborts the program.
+ * So the socket is closed by putting another in its place, at which nothing can arrive.
+ */
 void http_server_quiesce(struct http_server *server) {
         if (atomic_exchange(&server->is_draining, true))
                 return;
-        int fd = MHD_quiesce_daemon(server->daemon);
-        if (fd >= 0)
-                close(fd);
+        int nothing = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+        if (nothing < 0)
+                return; /* http_server_stop() closes it as well */
+        (void)dup3(nothing, server->listen_fd, O_CLOEXEC);
+        close(nothing);
 }
 
 void http_server_stop(struct http_server *server, int64_t drain_ms) {

@@ -479,6 +479,29 @@ static void test_quiesce(void **state) {
         buf_done(&answer);
 }
 
+/* Workers that wake up just then must not stumble over the socket that is taken away. */
+static void test_quiesce_while_connections_close(void **state) {
+        _cleanup_(buf_done) struct buf answer = BUF_INIT(ANSWER_MAX_BYTES);
+        static const char request[] = "GET /one HTTP/1.1\r\nHost: x\r\n\r\n";
+        struct http_server_options options = defaults();
+        int fds[64];
+
+        (void)state;
+        options.threads = 16;
+        for (int round = 0; round < 60; round++) {
+                start(&options);
+                for (size_t i = 0; i < ARRAY_LEN(fds); i++) {
+                        fds[i] = dial();
+                        assert_true(say(fds[i], request, strlen(request)));
+                        assert_true(hear(fds[i], &answer));
+                }
+                for (size_t i = 0; i < ARRAY_LEN(fds); i++)
+                        close(fds[i]);
+                http_server_quiesce(server);
+                http_server_stop(server, 5000);
+        }
+}
+
 static void test_start_fails(void **state) {
         struct http_server_options options = defaults();
         struct http_server *other = (void *)1;
@@ -664,6 +687,7 @@ int main(void) {
                 cmocka_unit_test(test_stop_drains),
                 cmocka_unit_test(test_stop_does_not_wait_for_ever),
                 TEST(test_quiesce),
+                cmocka_unit_test(test_quiesce_while_connections_close),
                 TEST(test_start_fails),
                 cmocka_unit_test(test_every_address),
                 cmocka_unit_test(test_tls),
