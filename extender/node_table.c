@@ -61,7 +61,6 @@ static const char *annotation_of(const struct node *node, const char *key) {
         if (!node->annotations)
                 return NULL;
         const char *end = node->annotations + node->annotations_bytes;
-
         for (const char *at = node->annotations; at < end;) {
                 const char *value = at + strlen(at) + 1;
                 if (strcmp(at, key) == 0)
