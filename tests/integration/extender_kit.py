@@ -1,0 +1,321 @@
+"""What the tests of plimsoll-extender share: the running program, and kube-scheduler's side of it.
+
+Scheduler does what kube-scheduler's HTTPExtender does, bytes and rules, and is strict about what
+comes back: Go's casing, Content-Length, integers, no name twice, none that was not asked for.
+"""
+
+import json
+import os
+import re
+import signal
+import socket
+import time
+from datetime import datetime, timezone
+
+from harness import fetch, wait_until
+
+AGENT = "plimsoll-extender"
+CPU = "cpu_usage_avg_5m"
+MEM = "mem_usage_avg_5m"
+HOT = "node_hot_value"
+API_VERSION = "scheduler.policy.crane.io/v1alpha1"
+
+POD = {
+    "metadata": {
+        "name": "web-0",
+        "namespace": "default",
+        "uid": "6f0c4d52-1111-4222-8333-0123456789ab",
+        "resourceVersion": "8123",
+        "creationTimestamp": "2026-07-23T11:25:50Z",
+        "labels": {"app": "web", "html": "<&>"},
+        "ownerReferences": [
+            {
+                "apiVersion": "apps/v1",
+                "kind": "ReplicaSet",
+                "name": "web-7d9",
+                "uid": "11aa",
+                "controller": True,
+                "blockOwnerDeletion": True,
+            }
+        ],
+    },
+    "spec": {
+        "containers": [
+            {
+                "name": "c",
+                "image": "nginx",
+                "resources": {"requests": {"cpu": "500m"}},
+                "env": [{"name": "NodeNames", "value": '"NodeNames":["not-a-candidate"]'}],
+                "terminationMessagePath": "/dev/termination-log",
+                "terminationMessagePolicy": "File",
+                "imagePullPolicy": "Always",
+            }
+        ],
+        "restartPolicy": "Always",
+        "schedulerName": "default-scheduler",
+        "priority": 0,
+        "preemptionPolicy": "PreemptLowerPriority",
+    },
+    "status": {"phase": "Pending", "qosClass": "Burstable"},
+}
+
+
+def node_names(count, start=0):
+    return [f"node-{i:04d}" for i in range(start, start + count)]
+
+
+def stamp(offset_s=0.0):
+    """A timestamp as annotations have it, that far from now."""
+    at = datetime.fromtimestamp(time.time() + offset_s, timezone.utc)
+    return at.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def policy(limits=None, weights=None, hot=None, scoring=None, period="3m"):
+    """A policy of {metric: limit}, {metric: weight} and {timeRange: count}."""
+    limits = {CPU: 0.65} if limits is None else limits
+    weights = {CPU: 1} if weights is None else weights
+    names = dict.fromkeys([*limits, *weights])
+    spec = {
+        "syncPolicy": [{"name": name, "period": period} for name in names],
+        "predicate": [{"name": n, "maxLimitPecent": v} for n, v in limits.items()],
+        "priority": [{"name": n, "weight": v} for n, v in weights.items()],
+        "hotValue": [{"timeRange": n, "count": v} for n, v in (hot or {}).items()],
+    }
+    if scoring:
+        spec["extender"] = {"scoring": scoring}
+    return {"apiVersion": API_VERSION, "kind": "DynamicSchedulerPolicy", "spec": spec}
+
+
+def write_policy(path, content):
+    """Put a policy (or bytes) there in one step, as an editor does."""
+    data = content if isinstance(content, bytes) else json.dumps(content).encode()
+    with open(f"{path}.new", "wb") as file:
+        file.write(data)
+    os.rename(f"{path}.new", path)
+    return str(path)
+
+
+def annotate(standin, node, usage=None, at=None, **more):
+    """Write readings as the controller does; `usage` is the CPU's, `at` a timestamp."""
+    values = {key: f"{value},{at or stamp()}" for key, value in more.items()}
+    if usage is not None:
+        values[CPU] = f"{usage:.5f},{at or stamp()}"
+    answer = standin.patch(f"/api/v1/nodes/{node}", {"metadata": {"annotations": values}})
+    assert answer.status == 200, answer.text
+
+
+def go_json(value):
+    """JSON as Go's encoder writes it."""
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text.encode()
+
+
+class Extender:
+    """plimsoll-extender as it runs, and what it says of itself."""
+
+    def __init__(self, run, binary, standin, *flags, build="build", name=None, scheme="http"):
+        kubeconfig = getattr(standin, "kubeconfig", standin)
+        argv = [binary(AGENT, build), f"--kubeconfig={kubeconfig}", "--port=0", *flags]
+        self.process = run(argv, name or AGENT)
+        self.port = self.process.wait_port(r"msg=serving .*\bport=(\d+)")
+        self.url = f"{scheme}://127.0.0.1:{self.port}"
+
+    def page(self, path):
+        return fetch(f"{self.url}{path}")
+
+    def metrics(self):
+        """{series: value}"""
+        answer = self.page("/metrics")
+        assert answer.status == 200
+        rows = (line.rpartition(" ") for line in answer.text.splitlines() if line[:1] != "#")
+        return {series: float(value) for series, _, value in rows}
+
+    def metric(self, name, **labels):
+        """The sum over the series of a metric that have these labels; there must be one."""
+        wanted = [f'{key}="{value}"' for key, value in labels.items()]
+        found = [
+            value
+            for series, value in self.metrics().items()
+            if series.partition("{")[0] == name and all(part in series for part in wanted)
+        ]
+        assert found, f"no metric {name} {labels}"
+        return sum(found)
+
+    def ready(self):
+        """(is it ready, what it says about that)"""
+        answer = self.page("/readyz?verbose")
+        assert answer.status in (200, 503), answer.status
+        return answer.status == 200, answer.text
+
+    def wait_ready(self, says="", timeout_s=30):
+        """Ready, and the verbose page matches this regular expression."""
+
+        def check():
+            ready, text = self.ready()
+            assert ready and re.search(says, text), text
+            return True
+
+        wait_until(check, timeout_s, f"the extender to be ready and to say {says!r}")
+
+    def wait_live(self):
+        """Ready, and bindings are counted, if the policy asks for them."""
+        self.wait_ready(r"bindings: (counted from our own watch|not needed)")
+
+    def reload(self):
+        os.kill(self.process.pid, signal.SIGHUP)
+
+    def scheduler(self, **more):
+        return Scheduler(self.port, **more)
+
+    def log_lines(self, message):
+        quoted = f'msg="{message}"' if " " in message else f"msg={message}"
+        return [line for line in self.process.stderr().splitlines() if quoted in line]
+
+
+class Reply:
+    """An HTTP reply, read byte by byte."""
+
+    def __init__(self, status, head, headers, body):
+        self.status, self.head, self.headers, self.body = status, head, headers, body
+
+    def json(self):
+        return json.loads(self.body)
+
+
+class Connection:
+    """A plain socket that speaks HTTP/1.1 as Go's client does, one exchange after the other."""
+
+    def __init__(self, port, timeout_s=30, context=None):
+        self.port = port
+        self.sock = socket.create_connection(("127.0.0.1", port), timeout_s)
+        self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if context:
+            self.sock = context.wrap_socket(self.sock, server_hostname="localhost")
+        self.pending = b""
+
+    def head(self, path, body_bytes, method="POST"):
+        return (
+            f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\n"
+            f"User-Agent: Go-http-client/1.1\r\nContent-Length: {body_bytes}\r\n"
+            "Content-Type: application/json\r\nAccept-Encoding: gzip\r\n\r\n"
+        ).encode()
+
+    def send(self, data):
+        self.sock.sendall(data)
+
+    def _more(self):
+        data = self.sock.recv(1 << 20)
+        if not data:
+            raise ConnectionError(f"closed after {self.pending[:200]!r}")
+        self.pending += data
+
+    def receive(self):
+        """The next reply; its length must be announced."""
+        while b"\r\n\r\n" not in self.pending:
+            self._more()
+        head, _, self.pending = self.pending.partition(b"\r\n\r\n")
+        first, *lines = head.decode("ascii").split("\r\n")
+        match = re.fullmatch(r"HTTP/1\.1 ([1-5]\d\d) .*", first)
+        assert match, first
+        headers = {}
+        for line in lines:
+            name, _, value = line.partition(":")
+            assert name.lower() not in headers, f"header twice: {line}"
+            headers[name.lower()] = value.strip()
+        assert "transfer-encoding" not in headers, head
+        length = int(headers["content-length"])
+        while len(self.pending) < length:
+            self._more()
+        body, self.pending = self.pending[:length], self.pending[length:]
+        return Reply(int(match.group(1)), head, headers, body)
+
+    def call(self, path, body, method="POST"):
+        self.send(self.head(path, len(body), method) + body)
+        return self.receive()
+
+    def is_closed(self, timeout_s=10):
+        """Wait for the other side's end."""
+        self.sock.settimeout(timeout_s)
+        try:
+            return self.sock.recv(1) == b""
+        except ConnectionResetError:
+            return True
+
+    def close(self):
+        self.sock.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+FILTER_KEYS = ["Nodes", "NodeNames", "FailedNodes", "FailedAndUnresolvableNodes", "Error"]
+
+
+class Scheduler:
+    """kube-scheduler's HTTPExtender: one connection, and its rules for what comes back."""
+
+    def __init__(self, port, prefix="/v1", **more):
+        self.connection = Connection(port, **more)
+        self.prefix = prefix
+
+    def call(self, verb, nodes, pod=None, cache_capable=True):
+        """`nodes`: names, or Node objects when not cache_capable."""
+        args = {"Pod": pod or POD, "Nodes": None, "NodeNames": None}
+        if cache_capable:
+            args["NodeNames"] = nodes
+        else:
+            args["Nodes"] = {"metadata": {}, "items": nodes}
+        reply = self.connection.call(f"{self.prefix}/{verb}", go_json(args))
+        assert reply.status == 200, f"{verb}: {reply.head}"
+        assert reply.headers.get("content-type") == "application/json"
+        assert "close" not in reply.headers.get("connection", ""), reply.head
+        return reply.json()
+
+    def filter(self, nodes, pod=None, cache_capable=True):
+        """(names that pass in their order, {rejected name: reason})"""
+        reply = self.call("filter", nodes, pod, cache_capable)
+        assert list(reply) == FILTER_KEYS, reply
+        assert reply["Error"] == ""
+        names = nodes if cache_capable else [node["metadata"]["name"] for node in nodes]
+        if cache_capable:
+            assert reply["Nodes"] is None
+            passing = reply["NodeNames"]
+        else:
+            assert reply["NodeNames"] is None and list(reply["Nodes"]) == ["metadata", "items"]
+            by_name = {node["metadata"]["name"]: node for node in nodes}
+            passing = [node["metadata"]["name"] for node in reply["Nodes"]["items"]]
+            for node in reply["Nodes"]["items"]:
+                assert node == by_name[node["metadata"]["name"]]
+        # Evicting pods does not lower a measured window: never the map that invites preemption.
+        assert reply["FailedNodes"] == {}
+        rejected = reply["FailedAndUnresolvableNodes"]
+        assert all(isinstance(reason, str) and reason for reason in rejected.values())
+        asked = list(dict.fromkeys(names))
+        assert passing == [name for name in asked if name in set(passing)], "order, or doubles"
+        assert sorted([*passing, *rejected]) == sorted(asked), "nodes got lost or doubled"
+        return passing, rejected
+
+    def prioritize(self, nodes, pod=None, cache_capable=True):
+        """{name: score}, as the reply has it: with compact scores not every node is there."""
+        names = nodes if cache_capable else [node["metadata"]["name"] for node in nodes]
+        scores = {}
+        for row in self.call("prioritize", nodes, pod, cache_capable):
+            assert list(row) == ["Host", "Score"], row
+            assert type(row["Score"]) is int and 0 <= row["Score"] <= 10, row
+            assert row["Host"] in names and row["Host"] not in scores, row
+            scores[row["Host"]] = row["Score"]
+        return scores
+
+    def close(self):
+        self.connection.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
