@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 #include "base/number.h"
-#include "policy/nearest.h"
+#include "base/nearest.h"
 
 enum { QUOTED_MAX = 60, WHERE_MAX = 32 }; /* how much of a document's text a message repeats */
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "policy/nearest.h"
+#include "base/nearest.h"
 
 static int expect_word(struct policy_reader *reader, const struct tree_node *node,
                        const char *word) {

@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/nearest.h"
 #include "base/number.h"
 
 enum {
@@ -225,43 +226,21 @@ static const struct option_row *find_row(const struct option_row *rows, size_t c
         return NULL;
 }
 
-/* Levenshtein's distance: how many letters to add, drop or change. */
-static size_t edit_distance(const char *a, size_t a_len, const char *b) {
-        size_t row[NAME_MAX_BYTES + 1], b_len = strlen(b);
-
-        for (size_t j = 0; j <= b_len; j++)
-                row[j] = j;
-        for (size_t i = 1; i <= a_len; i++) {
-                size_t diagonal = row[0];
-                row[0] = i;
-                for (size_t j = 1; j <= b_len; j++) {
-                        size_t change = diagonal + (a[i - 1] != b[j - 1]);
-                        diagonal = row[j];
-                        row[j] = size_min(change, size_min(row[j], row[j - 1]) + 1);
-                }
-        }
-        return row[b_len];
-}
-
 static int refuse_unknown(const struct option_row *rows, size_t count, const char *flag,
                           struct error *err) {
-        const char *name = flag + strspn(flag, "-");
-        size_t len = strcspn(name, "="), nearest_distance = size_max(2, len / 3) + 1;
-        const char *nearest = NULL;
+        size_t len = size_min(strcspn(flag, "="), NAME_MAX_BYTES);
+        _cleanup_(freep) char *written = xmemdup0(flag, len);
+        struct nearest nearest = NEAREST_TO(written + strspn(written, "-"));
 
-        for (size_t i = 0; len <= NAME_MAX_BYTES && i < count + 2; i++) {
-                const char *candidate = i < count ? rows[i].name : i == count ? "help" : "version";
-                size_t distance = candidate ? edit_distance(name, len, candidate) : SIZE_MAX;
-                if (distance < nearest_distance) {
-                        nearest = candidate;
-                        nearest_distance = distance;
-                }
-        }
-        int flag_len = (int)size_min(strcspn(flag, "="), 128);
-        if (nearest)
-                return error_set(err, EINVAL, "unknown flag %.*s; did you mean --%s?", flag_len,
-                                 flag, nearest);
-        return error_set(err, EINVAL, "unknown flag %.*s; --help lists all", flag_len, flag);
+        for (size_t i = 0; i < count; i++)
+                if (rows[i].name)
+                        nearest_offer(&nearest, rows[i].name);
+        nearest_offer(&nearest, "help");
+        nearest_offer(&nearest, "version");
+        if (nearest.candidate)
+                return error_set(err, EINVAL, "unknown flag %s; did you mean --%s?", written,
+                                 nearest.candidate);
+        return error_set(err, EINVAL, "unknown flag %s; --help lists all", written);
 }
 
 /* One "--name" at argv[*at]; leaves *at on the last argument that it has used. */

@@ -200,6 +200,9 @@ static int spawn(const struct exec_plugin *plugin, int output_fd, pid_t *ret_pid
         int r = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
         if (r == 0)
                 r = posix_spawn_file_actions_adddup2(&actions, output_fd, STDOUT_FILENO);
+        /* Ours are closed by themselves; curl's wake-up descriptors are not. */
+        if (r == 0)
+                r = posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
         /* The daemon blocks signals and ignores SIGPIPE; a plugin expects neither. */
         (void)posix_spawnattr_setsigmask(&attributes, &none);
         (void)posix_spawnattr_setsigdefault(&attributes, &all);

@@ -2,7 +2,7 @@
 #include "cmocka_wrap.h"
 
 #include "base/attributes.h"
-#include "policy/nearest.h"
+#include "base/nearest.h"
 
 static void test_nearest(void **state) {
         static const char *const fields[] = {"name", "period", "maxLimitPecent", "priority",

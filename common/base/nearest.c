@@ -1,4 +1,4 @@
-#include "policy/nearest.h"
+#include "base/nearest.h"
 
 #include <stdbool.h>
 #include <string.h>
