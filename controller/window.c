@@ -309,23 +309,26 @@ bool window_store_last_ms(const struct window_store *store, int64_t *ret_mono_ms
 
 /* Another plan. */
 
-/* The ring to fill @ring from: the same window, else the next longer, else the next shorter. */
+/* Whether @other is a better source than @best for windows of @window_ms: the shortest of those
+ * that are long enough, else the longest. */
+static bool is_closer(const struct window_ring *other, const struct window_ring *best,
+                      int64_t window_ms) {
+        bool is_long = other->window_ms >= window_ms, was_long = best->window_ms >= window_ms;
+
+        if (is_long != was_long)
+                return is_long;
+        return is_long ? other->window_ms < best->window_ms : other->window_ms > best->window_ms;
+}
+
+/* The ring to fill @ring from, NULL when there is none. */
 static const struct window_ring *closest_ring(const struct window_plan *plan,
                                               const struct window_ring *ring) {
         const struct window_ring *best = NULL;
 
         for (size_t i = 0; i < plan->ring_count; i++) {
                 const struct window_ring *other = &plan->rings[i];
-                if (other->kind != ring->kind || !(other->channels & ring->channels))
-                        continue;
-                if (!best)
-                        best = other;
-                else if (other->window_ms >= ring->window_ms)
-                        best = best->window_ms < ring->window_ms ||
-                                               other->window_ms < best->window_ms
-                                       ? other
-                                       : best;
-                else if (other->window_ms > best->window_ms)
+                bool is_candidate = other->kind == ring->kind && other->channels & ring->channels;
+                if (is_candidate && (!best || is_closer(other, best, ring->window_ms)))
                         best = other;
         }
         return best;
