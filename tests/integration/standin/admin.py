@@ -77,6 +77,7 @@ class Journal:
         # A request that was given up while frozen has not been routed yet.
         route = request.info or route_of(request)
         agent = request.headers.get("user-agent", "")
+        user = route.user.name if route.user else ""
         code = request.status
         key = (route.verb, route.plural, route.subresource, code, agent)
         self.counts[key] = self.counts.get(key, 0) + 1
@@ -94,6 +95,7 @@ class Journal:
             request.sent_bytes,
             time.time() - request.at_unix,
             abandoned,
+            user,
         )
         self.requests.append(row)
         if route.verb == "patch":
@@ -108,6 +110,7 @@ class Journal:
                     media,
                     request.target,
                     request.body,
+                    user,
                 )
             )
 
@@ -126,6 +129,7 @@ _REQUEST_FIELDS = (
     "response_bytes",
     "duration_s",
     "abandoned",
+    "user",
 )
 
 
@@ -229,7 +233,8 @@ class Admin:
     def get_patches(self, request):
         since, name = float(request.param("since", "0")), request.param("name")
         rows = []
-        for at, plural, target_name, code, agent, media, target, body in self.journal.patches:
+        for row in self.journal.patches:
+            at, plural, target_name, code, agent, media, target, body, user = row
             if at < since or name not in (None, target_name):
                 continue
             try:
@@ -243,6 +248,7 @@ class Admin:
                     "name": target_name,
                     "code": code,
                     "user_agent": agent,
+                    "user": user,
                     "content_type": media,
                     "target": target,
                     "bytes": len(body),

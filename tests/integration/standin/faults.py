@@ -8,6 +8,7 @@ spent; -1 = until cleared):
     name        regular expression on the object's name
     path        regular expression searched in the request target
     user_agent  regular expression searched in the User-Agent
+    user        name of the user whose token or certificate it is
     count       default 1
     skip        let this many matching requests pass first
 
@@ -59,6 +60,7 @@ _KEYS = {
     "name",
     "path",
     "user_agent",
+    "user",
     "count",
     "skip",
     "action",
@@ -98,6 +100,8 @@ class Fault:
         if self.left == 0 or spec.get("verb", "*") not in ("*", route.verb):
             return False
         if "resource" in spec and spec["resource"] != route.plural:
+            return False
+        if "user" in spec and spec["user"] != (route.user.name if route.user else ""):
             return False
         seen = {
             "name": route.name,

@@ -82,6 +82,7 @@ class StandIn:
         for text in options.token:
             token, _, user = text.partition("=")
             authenticator.set_token(token, user or "test")
+        self.authenticator = authenticator
         self.api = Api(self.store, authenticator, options)
         self.faults = Faults()
         self.journal = Journal()
@@ -101,6 +102,7 @@ class StandIn:
 
     def handle(self, request):
         request.info = route_of(request)
+        request.info.user = self.authenticator.known_user_of(request)
         fault = self.faults.take(request, request.info)
         if fault is None:
             self.api.handle(request)
