@@ -206,15 +206,28 @@ static void set_well(struct lease *lease) {
 static void on_answer(void *userdata, const struct kube_answer *answer);
 static void on_round(void *userdata);
 
-static void end_round(struct lease *lease) {
-        const struct lease_timing *timing = &lease->candidate.timing;
-        int64_t pause_ms = timing->retry_ms;
+/*
+ * The leader keeps its beat. A standby looks more often than that, since a change counts from when
+ * it was seen, and once more at the instant at which the record has run out. When the server is in
+ * trouble all look less often and apart from each other.
+ */
+static int64_t next_round_mono_ms(const struct lease *lease) {
+        int64_t retry_ms = lease->candidate.timing.retry_ms;
+        int64_t now_mono_ms = loop_now_mono_ms(lease->loop);
 
-        /* Candidates that started together come apart; the holder keeps its beat. */
-        if (!lease_is_leading(lease))
-                pause_ms += backoff_random_below(timing->retry_ms * 6 / 5 + 1);
-        loop_timer_arm(lease->loop, &lease->round, lease->round_mono_ms + pause_ms, on_round,
-                       lease);
+        if (lease_is_leading(lease))
+                return lease->round_mono_ms + retry_ms;
+        if (lease->trouble[0])
+                return now_mono_ms + retry_ms + backoff_random_below(retry_ms * 6 / 5 + 1);
+        int64_t next_mono_ms = now_mono_ms + retry_ms / 2 + backoff_random_below(retry_ms / 4 + 1);
+        int64_t out_mono_ms = lease_candidate_runs_out_mono_ms(&lease->candidate);
+        if (out_mono_ms > now_mono_ms && out_mono_ms < next_mono_ms)
+                return out_mono_ms + backoff_random_below(retry_ms / 20 + 1);
+        return next_mono_ms;
+}
+
+static void end_round(struct lease *lease) {
+        loop_timer_arm(lease->loop, &lease->round, next_round_mono_ms(lease), on_round, lease);
 }
 
 static void send(struct lease *lease, enum lease_action action, const char *body) {
@@ -263,7 +276,7 @@ static void on_round(void *userdata) {
         struct lease *lease = userdata;
 
         lease->round_mono_ms = loop_now_mono_ms(lease->loop);
-        act(lease, lease_candidate_begin(&lease->candidate));
+        act(lease, lease_candidate_begin(&lease->candidate, lease->round_mono_ms));
 }
 
 static void on_good_answer(struct lease *lease, const struct kube_answer *answer,
@@ -383,15 +396,22 @@ void lease_release(struct lease *lease, lease_released_fn *on_done, void *userda
         if (lease->call && lease->action != LEASE_READ)
                 lease_candidate_failed(&lease->candidate);
         kube_cancel(TAKE_PTR(lease->call));
+        enum lease_action first = lease_candidate_begin(&lease->candidate,
+                                                        loop_now_mono_ms(lease->loop));
         lease_candidate_resign(&lease->candidate);
         tell(lease);
         if (!lease_candidate_is_holder(&lease->candidate))
                 loop_timer_arm(lease->loop, &lease->round, loop_now_mono_ms(lease->loop),
                                finish_release, lease);
-        else if (lease_candidate_begin(&lease->candidate) == LEASE_UPDATE)
+        else if (first == LEASE_UPDATE)
                 put_release(lease);
         else
                 get_release(lease);
+}
+
+struct metric *lease_leader_gauge(struct metrics *metrics) {
+        return metrics_gauge(metrics, "plimsoll_leader",
+                             "1 on the replica that writes, 0 on a standby.", NULL);
 }
 
 struct lease *lease_new(struct loop *loop, struct kube_api *api, struct metrics *metrics,
@@ -409,8 +429,7 @@ struct lease *lease_new(struct loop *loop, struct kube_api *api, struct metrics 
         lease->collection_path = xasprintf("/apis/coordination.k8s.io/v1/namespaces/%s/leases",
                                            name_space);
         lease->path = xasprintf("%s/%s", lease->collection_path, name);
-        lease->leader_gauge = metrics_gauge(metrics, "plimsoll_leader",
-                                            "1 on the replica that writes, 0 on a standby.", NULL);
+        lease->leader_gauge = lease_leader_gauge(metrics);
         lease->transitions = metrics_counter(metrics, "plimsoll_lease_transitions_total",
                                              "Times that this replica began to lead or ceased to.",
                                              NULL);

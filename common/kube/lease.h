@@ -62,6 +62,9 @@ const char *lease_leader(const struct lease *lease);
 /** lease_trouble() - "" or why the Lease cannot be read or written, for /readyz?verbose */
 const char *lease_trouble(const struct lease *lease);
 
+/** lease_leader_gauge() - plimsoll_leader, for programs that write without an election */
+struct metric *lease_leader_gauge(struct metrics *metrics);
+
 typedef void lease_released_fn(void *userdata);
 
 /**

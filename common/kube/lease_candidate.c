@@ -45,19 +45,26 @@ void lease_candidate_resign(struct lease_candidate *candidate) {
         candidate->leads_until_mono_ms = INT64_MIN;
 }
 
-enum lease_action lease_candidate_begin(struct lease_candidate *candidate) {
+int64_t lease_candidate_runs_out_mono_ms(const struct lease_candidate *candidate) {
+        if (!candidate->has_seen)
+                return INT64_MIN;
+        return candidate->changed_mono_ms + candidate->seen.duration_s * MS_PER_S;
+}
+
+enum lease_action lease_candidate_begin(struct lease_candidate *candidate, int64_t now_mono_ms) {
         candidate->has_read = false;
-        if (candidate->is_current && lease_candidate_is_holder(candidate))
+        if (candidate->is_current && lease_candidate_leads(candidate, now_mono_ms))
                 return LEASE_UPDATE;
         return LEASE_READ;
 }
 
-/* Somebody else's record, as long as we have not seen it stand still for its duration. */
+/* A record, as long as we have not seen it stand still for its duration. */
 static bool is_taken(const struct lease_candidate *candidate, int64_t now_mono_ms) {
         const struct lease_record *seen = &candidate->seen;
 
-        return candidate->has_seen && seen->holder[0] && !lease_candidate_is_holder(candidate) &&
-               now_mono_ms - candidate->changed_mono_ms < seen->duration_s * MS_PER_S;
+        return candidate->has_seen && seen->holder[0] &&
+               !lease_candidate_leads(candidate, now_mono_ms) &&
+               now_mono_ms < lease_candidate_runs_out_mono_ms(candidate);
 }
 
 enum lease_action lease_candidate_read(struct lease_candidate *candidate,

@@ -73,14 +73,18 @@ struct lease_candidate {
 void lease_candidate_init(struct lease_candidate *candidate, const struct lease_timing *timing,
                           const char *identity);
 
-/** lease_candidate_begin() - a round begins, retry_ms after the last: READ, or the holder's UPDATE
+/** lease_candidate_begin() - a round begins, retry_ms after the last: READ, or the leader's UPDATE
  */
-enum lease_action lease_candidate_begin(struct lease_candidate *candidate);
+enum lease_action lease_candidate_begin(struct lease_candidate *candidate, int64_t now_mono_ms);
 
 /**
  * lease_candidate_read() - the answer to READ
  * @record: NULL: there is no Lease
- * Return: CREATE or UPDATE when the Lease is ours or free, else REST
+ *
+ * Who has ceased to lead has no claim on a Lease that still names it: that has to run out like
+ * everybody else's. Otherwise one whose writes arrive while their answers do not would keep the
+ * Lease for ever without leading.
+ * Return: CREATE or UPDATE when the Lease is free, or we lead, else REST
  */
 enum lease_action lease_candidate_read(struct lease_candidate *candidate,
                                        const struct lease_record *record, int64_t now_mono_ms);
@@ -109,5 +113,8 @@ void lease_candidate_resign(struct lease_candidate *candidate);
 
 /** lease_candidate_leads() - may it write now? */
 bool lease_candidate_leads(const struct lease_candidate *candidate, int64_t now_mono_ms);
+/** lease_candidate_runs_out_mono_ms() - when the record that was seen last ceases to count unless
+ * it changes; in the past when none was seen */
+int64_t lease_candidate_runs_out_mono_ms(const struct lease_candidate *candidate);
 /** lease_candidate_is_holder() - the record that was seen last names us, whether it still counts */
 bool lease_candidate_is_holder(const struct lease_candidate *candidate);

@@ -54,7 +54,7 @@ static void test_first_of_all(void **state) {
         struct lease_record record;
 
         (void)state;
-        assert_int_equal(lease_candidate_begin(&me), LEASE_READ);
+        assert_int_equal(lease_candidate_begin(&me, 0), LEASE_READ);
         assert_int_equal(lease_candidate_read(&me, NULL, 1000), LEASE_CREATE);
         lease_candidate_propose(&me, NOON_UNIX_MS * MS_PER_S + 7, &record);
         assert_string_equal(record.holder, "me");
@@ -70,7 +70,7 @@ static void test_first_of_all(void **state) {
 
         /* A renewal reads nothing, and keeps what the term began with. */
         struct lease_record renewal;
-        assert_int_equal(lease_candidate_begin(&me), LEASE_UPDATE);
+        assert_int_equal(lease_candidate_begin(&me, 0), LEASE_UPDATE);
         lease_candidate_propose(&me, NOON_UNIX_MS * MS_PER_S + 2007, &renewal);
         assert_string_equal(renewal.acquire_time, record.acquire_time);
         assert_string_equal(renewal.renew_time, "2026-07-23T12:00:02.007000Z");
@@ -85,10 +85,10 @@ static void test_somebody_else_holds_it(void **state) {
         struct lease_record record;
 
         (void)state;
-        (void)lease_candidate_begin(&me);
+        (void)lease_candidate_begin(&me, 0);
         /* Its times may be anything: what counts is that we see it for the first time. */
         assert_int_equal(lease_candidate_read(&me, &theirs, 1000), LEASE_REST);
-        assert_int_equal(lease_candidate_begin(&me), LEASE_READ);
+        assert_int_equal(lease_candidate_begin(&me, 0), LEASE_READ);
         assert_int_equal(lease_candidate_read(&me, &theirs, 15999), LEASE_REST);
         theirs = record_of("other", 15, 3, "t1");
         assert_int_equal(lease_candidate_read(&me, &theirs, 15999), LEASE_REST);
@@ -101,7 +101,7 @@ static void test_somebody_else_holds_it(void **state) {
         /* Another was quicker. */
         assert_int_equal(lease_candidate_refused(&me), LEASE_REST);
         assert_false(lease_candidate_leads(&me, 31000));
-        assert_int_equal(lease_candidate_begin(&me), LEASE_READ);
+        assert_int_equal(lease_candidate_begin(&me, 0), LEASE_READ);
         theirs = record_of("third", 15, 4, "t2");
         assert_int_equal(lease_candidate_read(&me, &theirs, 33000), LEASE_REST);
 }
@@ -116,13 +116,13 @@ static void test_free_again(void **state) {
                 {{.holder = "other", .duration_s = 0}, LEASE_UPDATE},       /* counts for no time */
                 {{.holder = "other", .duration_s = 1}, LEASE_REST},         /* a short one counts */
                 {{.holder = "other", .duration_s = INT32_MAX}, LEASE_REST}, /* 68 years */
-                {{.holder = "me", .duration_s = 15}, LEASE_UPDATE}, /* our write, its answer lost */
+                {{.holder = "me", .duration_s = 15}, LEASE_REST}, /* our write, its answer lost */
         };
 
         (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct lease_candidate me = candidate_of("me");
-                (void)lease_candidate_begin(&me);
+                (void)lease_candidate_begin(&me, 0);
                 assert_int_equal(lease_candidate_read(&me, &rows[i].record, 1000), rows[i].action);
                 assert_false(lease_candidate_leads(&me, 1000));
         }
@@ -132,7 +132,7 @@ static struct lease_candidate leader_at(int64_t now_mono_ms) {
         struct lease_candidate me = candidate_of("me");
         struct lease_record record;
 
-        (void)lease_candidate_begin(&me);
+        (void)lease_candidate_begin(&me, 0);
         (void)lease_candidate_read(&me, NULL, now_mono_ms);
         lease_candidate_propose(&me, NOON_UNIX_MS * MS_PER_S, &record);
         lease_candidate_written(&me, &record, now_mono_ms, now_mono_ms);
@@ -145,7 +145,7 @@ static void test_leader_finds_another(void **state) {
         struct lease_record theirs = record_of("other", 15, 1, "t0");
 
         (void)state;
-        assert_int_equal(lease_candidate_begin(&me), LEASE_UPDATE);
+        assert_int_equal(lease_candidate_begin(&me, 0), LEASE_UPDATE);
         assert_int_equal(lease_candidate_refused(&me), LEASE_READ);
         assert_int_equal(lease_candidate_read(&me, &theirs, 3000), LEASE_REST);
         assert_false(lease_candidate_leads(&me, 3000));
@@ -157,15 +157,33 @@ static void test_leader_whose_answer_was_lost(void **state) {
         struct lease_record applied;
 
         (void)state;
-        assert_int_equal(lease_candidate_begin(&me), LEASE_UPDATE);
+        assert_int_equal(lease_candidate_begin(&me, 0), LEASE_UPDATE);
         lease_candidate_propose(&me, NOON_UNIX_MS * MS_PER_S + 2000, &applied);
         lease_candidate_failed(&me);
         /* What is not known to be renewed isn't: the term is the old one. */
         assert_true(lease_candidate_leads(&me, 10999));
         assert_false(lease_candidate_leads(&me, 11000));
-        assert_int_equal(lease_candidate_begin(&me), LEASE_READ);
+        assert_int_equal(lease_candidate_begin(&me, 0), LEASE_READ);
         assert_int_equal(lease_candidate_read(&me, &applied, 5000), LEASE_UPDATE);
         assert_true(lease_candidate_leads(&me, 10999));
+}
+
+/* Its writes arrive, the answers do not: it may not keep the Lease that it doesn't lead by. */
+static void test_leader_who_never_hears(void **state) {
+        struct lease_candidate me = leader_at(1000);
+        struct lease_record applied;
+
+        (void)state;
+        lease_candidate_propose(&me, NOON_UNIX_MS * MS_PER_S + 2000, &applied);
+        lease_candidate_failed(&me);
+        assert_int_equal(lease_candidate_begin(&me, 10999), LEASE_READ);
+        assert_int_equal(lease_candidate_read(&me, &applied, 10999), LEASE_UPDATE);
+        assert_int_equal(lease_candidate_begin(&me, 11000), LEASE_READ);
+        assert_int_equal(lease_candidate_read(&me, &applied, 11000), LEASE_REST);
+        assert_int_equal(lease_candidate_read(&me, &applied, 25998), LEASE_REST);
+        assert_int_equal(lease_candidate_read(&me, &applied, 25999), LEASE_UPDATE);
+        lease_candidate_propose(&me, NOON_UNIX_MS * MS_PER_S + 30000, &applied);
+        assert_int_equal(applied.transitions, 0); /* nobody else has led */
 }
 
 static void test_lease_deleted(void **state) {
@@ -176,14 +194,14 @@ static void test_lease_deleted(void **state) {
 
         (void)state;
         /* The leader makes it anew and goes on leading. */
-        assert_int_equal(lease_candidate_begin(&me), LEASE_UPDATE);
+        assert_int_equal(lease_candidate_begin(&me, 0), LEASE_UPDATE);
         assert_int_equal(lease_candidate_refused(&me), LEASE_READ);
         assert_int_equal(lease_candidate_read(&me, NULL, 3000), LEASE_CREATE);
         assert_true(lease_candidate_leads(&me, 3000));
         lease_candidate_propose(&me, NOON_UNIX_MS * MS_PER_S, &record);
         assert_int_equal(record.transitions, 0);
         /* A standby leaves it the time to hear of that. */
-        (void)lease_candidate_begin(&standby);
+        (void)lease_candidate_begin(&standby, 0);
         (void)lease_candidate_read(&standby, &theirs, 1000);
         assert_int_equal(lease_candidate_read(&standby, NULL, 2000), LEASE_REST);
         assert_int_equal(lease_candidate_read(&standby, NULL, 15999), LEASE_REST);
@@ -203,7 +221,7 @@ static void test_release(void **state) {
         assert_false(lease_candidate_leads(&me, 1000));
 
         struct lease_candidate standby = candidate_of("standby");
-        (void)lease_candidate_begin(&standby);
+        (void)lease_candidate_begin(&standby, 0);
         assert_int_equal(lease_candidate_read(&standby, &record, 1001), LEASE_UPDATE);
 }
 
@@ -214,8 +232,9 @@ static void test_odd_records(void **state) {
 
         (void)state;
         /* Without an acquireTime there is one again; the counter stops where the API's does. */
-        (void)lease_candidate_begin(&me);
-        assert_int_equal(lease_candidate_read(&me, &record, 0), LEASE_UPDATE);
+        (void)lease_candidate_begin(&me, 0);
+        assert_int_equal(lease_candidate_read(&me, &record, 0), LEASE_REST);
+        assert_int_equal(lease_candidate_read(&me, &record, 15000), LEASE_UPDATE);
         lease_candidate_propose(&me, NOON_UNIX_MS * MS_PER_S, &record);
         assert_int_equal(record.transitions, INT32_MAX);
         assert_string_equal(record.acquire_time, "2026-07-23T12:00:00.000000Z");
@@ -227,7 +246,7 @@ static void test_odd_records(void **state) {
         memset(long_name, 'x', sizeof(long_name) - 1);
         long_name[sizeof(long_name) - 1] = '\0';
         me = candidate_of(long_name);
-        (void)lease_candidate_begin(&me);
+        (void)lease_candidate_begin(&me, 0);
         (void)lease_candidate_read(&me, NULL, 0);
         lease_candidate_propose(&me, 0, &record);
         lease_candidate_written(&me, &record, 0, 0);
@@ -401,7 +420,7 @@ static void sim_tick(struct sim *sim, size_t index) {
         }
         if (!c->is_waiting && now_ms >= c->next_round_local_ms) {
                 c->round_local_ms = now_ms;
-                sim_act(sim, c, lease_candidate_begin(&c->lease));
+                sim_act(sim, c, lease_candidate_begin(&c->lease, now_ms));
         }
 }
 
@@ -504,6 +523,7 @@ int main(void) {
                 cmocka_unit_test(test_free_again),
                 cmocka_unit_test(test_leader_finds_another),
                 cmocka_unit_test(test_leader_whose_answer_was_lost),
+                cmocka_unit_test(test_leader_who_never_hears),
                 cmocka_unit_test(test_lease_deleted),
                 cmocka_unit_test(test_release),
                 cmocka_unit_test(test_odd_records),
