@@ -48,6 +48,7 @@ struct tracked {
         uint32_t usable;     /* number of metrics, at the last reading */
         uint32_t outcomes;   /* scrapes that came to an end, well or not */
         bool is_patch_failing;
+        int64_t turn_unix_ms; /* of the last sync, whether it was ours to write or not; 0: none */
         int64_t patch_not_before_mono_ms; /* after a failure */
 };
 
@@ -62,7 +63,7 @@ struct controller {
         struct source *source;
         struct bindings *bindings;
         struct publisher *publisher; /* NULL: nothing is written */
-        bool is_leader;
+        struct leader *leader;
 
         struct loop_timer tick, print, deadline;
         unsigned ticks;
@@ -78,8 +79,8 @@ struct controller {
 };
 
 /* Whoever leads writes; everybody scrapes. */
-static bool is_writer(const struct controller *c) {
-        return c->publisher && c->is_leader && !c->is_stopping;
+bool controller_is_writer(const struct controller *c) {
+        return c->publisher && !c->is_stopping && leader_may_write(c->leader);
 }
 
 static int64_t now_mono(const struct controller *c) {
@@ -131,7 +132,8 @@ static void on_sync(void *userdata) {
                 return;
         }
         loop_timer_arm(c->parts.loop, &t->sync, now_mono(c) + next - now_unix(c), on_sync, t);
-        if (is_writer(c) && c->once == ONCE_NOT)
+        t->turn_unix_ms = now_unix(c);
+        if (controller_is_writer(c) && c->once == ONCE_NOT)
                 publisher_push(c->publisher, &t->job);
 }
 
@@ -148,7 +150,7 @@ static bool on_patch_turn(void *userdata, struct publisher_job *job, struct buf 
         struct pending pending = {.at_unix_ms = now_unix(c), .generation = c->generation};
         int64_t age_ms;
 
-        if (!is_writer(c))
+        if (!controller_is_writer(c))
                 return false;
         collect_values(t, &pending.values);
         if (c->once == ONCE_NOT) {
@@ -211,6 +213,51 @@ static void on_patch_done(void *userdata, struct publisher_job *job,
         wait_ms += spread_phase_ms(t->node->name, RETRY_SALT, wait_ms);
         t->patch_not_before_mono_ms = now_mono(c) + wait_ms;
         loop_timer_arm(c->parts.loop, &t->sync, t->patch_not_before_mono_ms, on_sync, t);
+}
+
+/* Leading */
+
+/* What the one before us did not come to: turns that had a reason to write and weren't. Whatever
+ * it did write has been seen on the nodes. All other nodes wait for their turns as ever. */
+static void on_started_leading(void *userdata) {
+        struct controller *c = userdata;
+        struct tracked *t;
+
+        if (c->parts.on_writer)
+                c->parts.on_writer(c->parts.userdata, true);
+        TRACKED_FOREACH(t, c) {
+                struct plan_values values;
+                if (t->turn_unix_ms == 0)
+                        continue;
+                collect_values(t, &values);
+                struct plan_choice missed = plan_choose(&c->rules->plan, t->track.record, &values,
+                                                        t->turn_unix_ms);
+                if (!plan_choice_is_empty(&missed))
+                        publisher_push(c->publisher, &t->job);
+        }
+}
+
+/* Nothing is sent from here on. What was under way may have arrived: the watch will tell. */
+static void on_stopped_leading(void *userdata) {
+        struct controller *c = userdata;
+        struct tracked *t;
+
+        if (c->parts.on_writer)
+                c->parts.on_writer(c->parts.userdata, false);
+        TRACKED_FOREACH(t, c) {
+                if (t->job.state != PUBLISHER_IDLE)
+                        publisher_cancel(&t->job);
+                free(TAKE_PTR(t->pending));
+                if (t->is_patch_failing)
+                        outage_log_gone(&c->patch_outages);
+                t->is_patch_failing = false;
+        }
+}
+
+static int64_t patch_give_up_mono_ms(void *userdata) {
+        const struct controller *c = userdata;
+
+        return leader_give_up_mono_ms(c->leader);
 }
 
 /* Printing */
@@ -351,7 +398,8 @@ static void on_reading(void *userdata, struct node *node, const struct source_re
         node_track_reading(&t->track, c->rules, reading, now_mono(c));
         collect_values(t, &values);
         t->usable = (uint32_t)__builtin_popcountll(values.usable);
-        if (is_writer(c) && c->once == ONCE_NOT && now_mono(c) >= t->patch_not_before_mono_ms &&
+        if (controller_is_writer(c) && c->once == ONCE_NOT &&
+            now_mono(c) >= t->patch_not_before_mono_ms &&
             plan_is_overdue(&c->rules->plan, t->track.record, &values, now_unix(c)))
                 publisher_push(c->publisher, &t->job);
         count_outcome(t);
@@ -494,6 +542,7 @@ static void on_tick(void *userdata) {
         struct controller *c = userdata;
 
         take_census(c);
+        leader_show(c->leader);
         outage_log_tick(&c->patch_outages, now_mono(c));
         if (++c->ticks % PRUNE_TICKS == 0)
                 bindings_prune(c->bindings, now_unix(c));
@@ -538,7 +587,6 @@ int controller_new(const struct controller_parts *parts, const struct controller
         c->options = *options;
         c->rules = rules_new(policy, &options->rules);
         c->generation = 1;
-        c->is_leader = true;
         c->once = options->is_once ? ONCE_SCRAPING : ONCE_NOT;
         c->node_width = strlen("NODE");
         c->patch_outages.what = "patch";
@@ -565,8 +613,14 @@ int controller_new(const struct controller_parts *parts, const struct controller
                                              &(struct publisher_events){
                                                      .on_turn = on_patch_turn,
                                                      .on_done = on_patch_done,
+                                                     .give_up_mono_ms = patch_give_up_mono_ms,
                                                      .userdata = c,
                                              });
+        c->leader = leader_new(parts->loop, parts->api, parts->metrics, parts->health,
+                               &options->leader, c->publisher,
+                               &(struct lease_events){.on_started_leading = on_started_leading,
+                                                      .on_stopped_leading = on_stopped_leading,
+                                                      .userdata = c});
         if (options->is_once)
                 loop_timer_arm(parts->loop, &c->deadline,
                                now_mono(c) + ONCE_SYNC_MS + 2 * options->exporter.interval_ms +
@@ -586,7 +640,14 @@ int controller_new(const struct controller_parts *parts, const struct controller
 static void on_shutdown_deadline(void *userdata) {
         struct controller *c = userdata;
 
-        log_warn(MSG("patches under way are given up"));
+        if (c->publisher && !publisher_is_idle(c->publisher))
+                log_warn(MSG("patches under way are given up"));
+        loop_stop(c->parts.loop);
+}
+
+static void on_resigned(void *userdata) {
+        struct controller *c = userdata;
+
         loop_stop(c->parts.loop);
 }
 
@@ -594,7 +655,7 @@ static void on_drain(void *userdata) {
         struct controller *c = userdata;
 
         if (!c->publisher || publisher_is_idle(c->publisher)) {
-                loop_stop(c->parts.loop);
+                leader_resign(c->leader, on_resigned, c);
                 return;
         }
         loop_timer_arm(c->parts.loop, &c->tick, now_mono(c) + 10, on_drain, c);
@@ -623,6 +684,7 @@ void controller_free(struct controller *c) {
         if (!c)
                 return;
         source_free(c->source);
+        leader_free(c->leader);
         publisher_free(c->publisher);
         if (c->nodes) {
                 TRACKED_FOREACH(t, c) {

@@ -13,6 +13,7 @@
 
 #include "base/attributes.h"
 #include "codec/metrics.h"
+#include "controller/leader.h"
 #include "controller/node_exporter.h"
 #include "controller/node_set.h"
 #include "controller/node_track.h"
@@ -29,8 +30,9 @@ struct controller_options {
         struct node_exporter_options exporter;
         double patches_per_s;
         size_t patches_in_flight;
-        bool is_dry_run; /* print instead of writing */
-        bool is_once;    /* two scrapes of every node, write or print, end */
+        struct leader_options leader; /* no election with a dry run or --once */
+        bool is_dry_run;              /* print instead of writing */
+        bool is_once;                 /* two scrapes of every node, write or print, end */
         enum report_format output;
 };
 
@@ -38,6 +40,9 @@ struct controller;
 
 /* What it works with; borrowed. */
 struct controller_parts {
+        /* This replica begins or ceases to write, after controller_new(); may be NULL. */
+        void (*on_writer)(void *userdata, bool is_writer);
+        void *userdata;
         struct loop *loop;
         struct http_client *scrape_client; /* NODE_EXPORTER_IN_FLIGHT at a time */
         struct kube_api *api;              /* NULL: no cluster, only with targets and a dry run */
@@ -59,7 +64,14 @@ DEFINE_FREEP(struct controller, controller_free);
 /** controller_set_policy() - another policy from now on; windows and records of metrics that both
  * have are kept. @policy is owned by the controller */
 void controller_set_policy(struct controller *controller, struct policy *policy);
-/** controller_shut_down() - nothing new begins; patches under way are waited for, 5 s at most */
+/** controller_is_writer() - does this replica write now? */
+bool controller_is_writer(const struct controller *controller);
+/**
+ * controller_shut_down() - nothing new begins; patches under way are waited for, 5 s at most
+ *
+ * The lease is given away when the last of them has been answered. One that was given up may still
+ * arrive: then the lease runs out by itself, which leaves it the time to.
+ */
 void controller_shut_down(struct controller *controller);
 /** controller_exit_code() - 0; 1 when --once met a target that failed or a patch that was refused
  */

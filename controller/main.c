@@ -93,6 +93,13 @@ static void on_policy(void *userdata, struct policy *policy) {
         controller_set_policy(state->controller, policy);
 }
 
+/* Who writes on the nodes also keeps the policy object's status. */
+static void on_writer(void *userdata, bool is_writer) {
+        struct daemon_state *state = userdata;
+
+        policy_source_set_writer(state->policy_source, is_writer);
+}
+
 /* From a loaded policy to the end of the work; @policy is the controller's from here on. */
 static int work(const struct settings *settings, struct daemon_state *state,
                 struct kube_config *config, struct policy *policy, struct error *err) {
@@ -117,20 +124,27 @@ static int work(const struct settings *settings, struct daemon_state *state,
         _cleanup_(controller_freep) struct controller *controller = NULL;
         struct http_server *server = NULL;
 
+        struct controller_options options = settings->controller;
+        if (config && !options.leader.name_space)
+                options.leader.name_space = kube_config_is_in_cluster(config)
+                                                    ? kube_config_namespace(config)
+                                                    : "kube-system";
         const struct controller_parts parts = {
+                .on_writer = on_writer,
+                .userdata = state,
                 .loop = state->loop,
                 .scrape_client = scrape_client,
                 .api = api,
                 .metrics = state->metrics,
                 .health = state->health,
         };
-        if (controller_new(&parts, &settings->controller, policy, &controller, err) < 0)
+        if (controller_new(&parts, &options, policy, &controller, err) < 0)
                 return PROGRAM_EXIT_CONFIG;
         state->controller = controller;
         state->policy_source = policy_source;
         if (api)
                 policy_source_watch_object(policy_source, api);
-        policy_source_set_writer(policy_source, !settings->controller.is_dry_run);
+        policy_source_set_writer(policy_source, controller_is_writer(controller));
         if (settings->has_server && serve(settings, state, &server, err) < 0) {
                 (void)error_wrap(err, "--bind-address, --health-port");
                 return PROGRAM_EXIT_RUNTIME;

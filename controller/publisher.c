@@ -134,6 +134,12 @@ static void on_done(void *userdata, const struct kube_answer *answer) {
         pump(publisher);
 }
 
+static int64_t give_up_mono_ms(const struct publisher *publisher) {
+        const struct publisher_events *events = &publisher->events;
+
+        return events->give_up_mono_ms ? events->give_up_mono_ms(events->userdata) : 0;
+}
+
 static void send(struct publisher *publisher, struct publisher_job *job) {
         _cleanup_(freep) char *name = kube_escape(job->node);
         _cleanup_(freep) char *path = xasprintf("/api/v1/nodes/%s?fieldManager=" KUBE_FIELD_MANAGER,
@@ -153,6 +159,7 @@ static void send(struct publisher *publisher, struct publisher_job *job) {
                                        .timeout_ms = PATCH_TIMEOUT_MS,
                                        .max_body_bytes = PATCH_ANSWER_MAX_BYTES,
                                        .max_retries = PATCH_RETRIES,
+                                       .give_up_mono_ms = give_up_mono_ms(publisher),
                                        .on_done = on_done,
                                        .userdata = job,
                                });

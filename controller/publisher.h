@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/attributes.h"
 #include "base/buf.h"
@@ -31,6 +32,8 @@ struct publisher_events {
         /* The API server's answer; the job is idle and may be pushed again. */
         void (*on_done)(void *userdata, struct publisher_job *job,
                         const struct kube_answer *answer);
+        /* When a patch that begins now is given up, on the monotonic clock; 0, or NULL: never. */
+        int64_t (*give_up_mono_ms)(void *userdata);
         void *userdata;
 };
 

@@ -16,6 +16,11 @@ static struct {
         double patch_qps;
         int64_t concurrent_syncs;
 
+        bool leader_elect;
+        int64_t lease_duration_ms, renew_deadline_ms, retry_period_ms;
+        const char *lease_name, *lease_namespace;
+        int lease_lock;
+
         const char *node_address_types;
         int scheme;
         int64_t port;
@@ -34,6 +39,7 @@ static struct {
 } raw;
 
 static const char *const schemes[] = {"http", "https", NULL};
+static const char *const locks[] = {"leases", NULL};
 static const char *const outputs[] = {"table", "json", NULL};
 
 /* clang-format off */
@@ -52,6 +58,22 @@ static const struct option_row rows[] = {
          .help = "At most so many patches a second."},
         {.name = "concurrent-syncs", .type = OPTION_INT, .value = &raw.concurrent_syncs, .fallback = "16", .metavar = "N", .min = 1, .max = 128,
          .help = "At most so many patches at a time."},
+
+        {.help = "Leader election"},
+        {.name = "leader-elect", .type = OPTION_BOOL, .value = &raw.leader_elect, .fallback = "true",
+         .help = "Of all replicas, those started by hand included, only the one that holds the Lease writes; the others scrape and are ready to take over. Without it two controllers would write over each other. --dry-run and --once take no lease."},
+        {.name = "leader-elect-lease-duration", .type = OPTION_DURATION_MS, .value = &raw.lease_duration_ms, .fallback = "15s", .metavar = "DURATION", .min = 1000, .max = 3600000,
+         .help = "When the leader has not been heard of for so long, another takes over."},
+        {.name = "leader-elect-renew-deadline", .type = OPTION_DURATION_MS, .value = &raw.renew_deadline_ms, .fallback = "10s", .metavar = "DURATION", .min = 100, .max = 3600000,
+         .help = "When the leader could not renew for so long, it writes no more."},
+        {.name = "leader-elect-retry-period", .type = OPTION_DURATION_MS, .value = &raw.retry_period_ms, .fallback = "2s", .metavar = "DURATION", .min = 50, .max = 3600000,
+         .help = "Between renewals, and between attempts to become the leader."},
+        {.name = "leader-elect-resource-lock", .type = OPTION_ENUM, .value = &raw.lease_lock, .fallback = "leases", .choices = locks,
+         .help = "Kubernetes has no other any more."},
+        {.name = "leader-elect-resource-name", .type = OPTION_STRING, .value = &raw.lease_name, .fallback = "plimsoll-controller", .metavar = "NAME",
+         .help = "Of the Lease. Controllers that write other annotations (--annotation-prefix) or other nodes need another."},
+        {.name = "leader-elect-resource-namespace", .type = OPTION_STRING, .value = &raw.lease_namespace, .metavar = "NAMESPACE",
+         .help = "Of the Lease. Default: the pod's own; outside of a pod kube-system, where the manifests install."},
 
         {.help = "Scraping"},
         {.name = "node-address-types", .type = OPTION_STRING, .value = &raw.node_address_types, .fallback = "InternalIP,ExternalIP,Hostname", .metavar = "LIST",
@@ -93,7 +115,7 @@ static const struct option_row rows[] = {
         {.name = "target", .type = OPTION_LIST, .value = &raw.targets, .metavar = "NAME=URL",
          .help = "With --dry-run: scrape this page instead of the cluster's nodes; no cluster is needed. Repeatable."},
         {.name = "once", .type = OPTION_BOOL, .value = &raw.once,
-         .help = "Scrape every node twice, one interval apart, write (or print) once, end. The exit status is 1 when a node could not be scraped or written."},
+         .help = "Scrape every node twice, one interval apart, write (or print) once, end. Takes no lease: not for beside a running controller. The exit status is 1 when a node could not be scraped or written."},
         {.name = "output", .type = OPTION_ENUM, .value = &raw.output, .fallback = "table", .choices = outputs,
          .help = "Of --dry-run: table, or json, one object per node and line."},
         PROGRAM_CHECK_ROW(raw.shared),
@@ -107,6 +129,12 @@ static const struct option_row rows[] = {
 };
 /* clang-format on */
 
+static struct lease_timing lease_timing(void) {
+        return (struct lease_timing){.duration_ms = raw.lease_duration_ms,
+                                     .renew_deadline_ms = raw.renew_deadline_ms,
+                                     .retry_ms = raw.retry_period_ms};
+}
+
 /* What one row alone cannot know. */
 static int check_together(struct error *err) {
         if (raw.scrape_timeout_ms > raw.scrape_interval_ms)
@@ -115,6 +143,14 @@ static int check_together(struct error *err) {
                 return error_set(err, EINVAL,
                                  "--target needs --dry-run: nodes that are written come from the "
                                  "API server");
+        const struct lease_timing timing = lease_timing();
+        int r = lease_timing_check(&timing, err);
+        if (r < 0)
+                return error_wrap(err,
+                                  "--leader-elect-lease-duration, --leader-elect-renew-deadline, "
+                                  "--leader-elect-retry-period");
+        if (!raw.lease_name[0] || strchr(raw.lease_name, '/'))
+                return error_set(err, EINVAL, "--leader-elect-resource-name: not a name");
         if (!raw.cert_file != !raw.key_file)
                 return error_set(err, EINVAL,
                                  "--node-exporter-cert-file and --node-exporter-key-file need each "
@@ -190,6 +226,10 @@ int settings_parse(int argc, char **argv, enum options_outcome *ret_outcome, str
         controller->target_count = raw.targets.count;
         controller->patches_per_s = raw.patch_qps;
         controller->patches_in_flight = (size_t)raw.concurrent_syncs;
+        controller->leader.is_elected = raw.leader_elect && !raw.once;
+        controller->leader.name = raw.lease_name;
+        controller->leader.name_space = raw.lease_namespace;
+        controller->leader.timing = lease_timing();
         controller->is_dry_run = raw.dry_run;
         controller->is_once = raw.once;
         controller->output = (enum report_format)raw.output;

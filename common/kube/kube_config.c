@@ -28,7 +28,7 @@ static const char default_service_account_directory[] =
 struct kube_config {
         struct kubeconfig source;
         struct secret_file ca, cert, key, token;
-        bool may_send_secrets;
+        bool may_send_secrets, is_in_cluster;
 
         /* Of the exec plugin. */
         struct exec_credential exec;
@@ -56,6 +56,10 @@ const char *kube_config_server(const struct kube_config *config) {
 
 const char *kube_config_namespace(const struct kube_config *config) {
         return config->source.name_space ? config->source.name_space : "default";
+}
+
+bool kube_config_is_in_cluster(const struct kube_config *config) {
+        return config->is_in_cluster;
 }
 
 static const char *after_scheme(const char *server) {
@@ -137,7 +141,7 @@ static int load_in_cluster(const char *directory, struct kubeconfig *ret, struct
 }
 
 static int load_source(const struct kube_config_options *options, struct kubeconfig *ret,
-                       struct error *err) {
+                       bool *ret_is_in_cluster, struct error *err) {
         const char *directory = options->service_account_directory;
         const char *from_environment = getenv("KUBECONFIG");
         const char *home = getenv("HOME");
@@ -148,6 +152,7 @@ static int load_source(const struct kube_config_options *options, struct kubecon
         int r = load_in_cluster(directory ? directory : default_service_account_directory, ret,
                                 &in_cluster);
         if (r != -ENOENT) {
+                *ret_is_in_cluster = r == 0;
                 if (r < 0 && err)
                         *err = in_cluster;
                 return r;
@@ -183,7 +188,7 @@ int kube_config_load(const struct kube_config_options *options, struct kube_conf
         _cleanup_(kube_config_freep) struct kube_config *config = xcalloc(1, sizeof(*config));
         struct kubeconfig *source = &config->source;
 
-        int r = load_source(options, source, err);
+        int r = load_source(options, source, &config->is_in_cluster, err);
         if (r < 0)
                 return r;
         if (options->master && *options->master) {

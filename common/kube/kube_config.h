@@ -34,6 +34,9 @@ const char *kube_config_server(const struct kube_config *config);
 /** kube_config_namespace() - of the context or service account; "default" when unset */
 const char *kube_config_namespace(const struct kube_config *config);
 
+/** kube_config_is_in_cluster() - it came from the pod's service account */
+bool kube_config_is_in_cluster(const struct kube_config *config);
+
 /* What a request carries now; borrowed from the config until the next call on it. */
 struct kube_credentials {
         const char *bearer;     /* NULL: none */
