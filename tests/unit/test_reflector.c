@@ -600,13 +600,21 @@ static void test_bindings(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_pages_then_events), cmocka_unit_test(test_expired_event),
-                cmocka_unit_test(test_expired_status),    cmocka_unit_test(test_expired_continue),
-                cmocka_unit_test(test_cut_line),          cmocka_unit_test(test_malformed_events),
-                cmocka_unit_test(test_endless_line),      cmocka_unit_test(test_no_list),
-                cmocka_unit_test(test_large_page),        cmocka_unit_test(test_closing_at_once),
-                cmocka_unit_test(test_forbidden),         cmocka_unit_test(test_unusable_objects),
-                cmocka_unit_test(test_initial_selector),  cmocka_unit_test(test_free_under_way),
+                cmocka_unit_test(test_pages_then_events),
+                cmocka_unit_test(test_expired_event),
+                cmocka_unit_test(test_expired_status),
+                cmocka_unit_test(test_expired_continue),
+                cmocka_unit_test(test_cut_line),
+                cmocka_unit_test(test_malformed_events),
+                cmocka_unit_test(test_endless_line),
+                cmocka_unit_test(test_no_list),
+                cmocka_unit_test(test_large_page),
+                cmocka_unit_test(test_closing_at_once),
+                cmocka_unit_test(test_forbidden),
+                cmocka_unit_test(test_forbidden_for_a_moment),
+                cmocka_unit_test(test_unusable_objects),
+                cmocka_unit_test(test_initial_selector),
+                cmocka_unit_test(test_free_under_way),
                 cmocka_unit_test(test_bindings),
         };
 
