@@ -68,8 +68,8 @@ def test_the_bytes_of_a_reply(extender):
         assert reply.status == 200
         assert reply.body == (
             b'{"Nodes":null,"NodeNames":["node-0001","node-0000"],"FailedNodes":{},'
-            b'"FailedAndUnresolvableNodes":{"node-0002":"cpu_usage_avg_5m above 65%",'
-            b'"node-0003":"cpu_usage_avg_5m above 65%"},"Error":""}'
+            b'"FailedAndUnresolvableNodes":{"node-0002":"cpu_usage_avg_5m above 0.65",'
+            b'"node-0003":"cpu_usage_avg_5m above 0.65"},"Error":""}'
         )
         args["NodeNames"] = [HALF, IDLE]
         reply = connection.call("/v1/prioritize", go_json(args))
@@ -490,7 +490,7 @@ def test_reasons_are_constant(start_standin, start_extender):
     with extender.scheduler() as scheduler:
         passing, rejected = scheduler.filter(names)
     assert len(passing) > 10 and len(rejected) > 10
-    assert set(rejected.values()) == {"cpu_usage_avg_5m above 65%", "mem_usage_avg_5m above 80%"}
+    assert set(rejected.values()) == {"cpu_usage_avg_5m above 0.65", "mem_usage_avg_5m above 0.8"}
 
 
 def test_everything_passes_while_the_api_server_is_down(start_standin, start_extender):
