@@ -1,0 +1,11 @@
+"""A real Kubernetes cluster of one machine, for tests.
+
+certificates.py   keys and certificates, by openssl
+api.py            a client of the API server, for tests
+control_plane.py  etcd, kube-apiserver, kube-controller-manager, kube-scheduler as processes
+nodes.py          nodes without kubelets: objects, exporters behind them, kwok to run their pods
+workloads.py      pods and Deployments, where they went, what was said about them
+plimsoll.py       our two programs as a cluster runs them: service accounts, RBAC of deploy/, tokens
+
+All of it expects to run inside ../sandbox: it binds fixed ports on loopback addresses.
+"""

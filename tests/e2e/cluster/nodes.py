@@ -1,0 +1,98 @@
+"""Nodes without kubelets: objects whose InternalIP is the loopback address of a synthetic exporter.
+
+kwok plays the kubelet for them: it keeps them Ready, and pods that are bound to them run. A node
+with kwok=False is an object and nothing else; pods that are bound to it stay Pending.
+"""
+
+from addresses import address_of
+from tools import build
+
+FIRST_ADDRESS = "127.1.0.1"
+KWOK_PORT = 10247
+MANAGED = "kwok.x-k8s.io/node"
+POD_KEYS = ("cpu", "memory", "pods")
+
+
+def node_object(name, address, cpu="8", memory="32Gi", pods="110", labels=None, kwok=True):
+    amounts = dict(zip(POD_KEYS, (cpu, memory, pods)))
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {
+            "name": name,
+            "labels": {"kubernetes.io/hostname": name, **(labels or {})},
+            "annotations": {MANAGED: "fake"} if kwok else {},
+        },
+        "status": {
+            "capacity": amounts,
+            "allocatable": amounts,
+            "conditions": [
+                {"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "e2e"}
+            ],
+            "addresses": [
+                {"type": "InternalIP", "address": address},
+                {"type": "Hostname", "address": name},
+            ],
+        },
+    }
+
+
+def start_kwok(plane):
+    """Play kubelet for every node that asks for it (MANAGED), and run the pods on them at once."""
+    stages = build.shared("kwok", "kustomize/stage/*/fast/*.yaml")
+    process = plane.run(
+        "kwok",
+        f"--kubeconfig={plane.kubeconfig}",
+        "--manage-all-nodes=false",
+        f"--manage-nodes-with-annotation-selector={MANAGED}=fake",
+        f"--server-address={plane.address}:{KWOK_PORT}",
+        f"--node-ip={plane.address}",
+        f"--node-port={KWOK_PORT}",
+        *[f"--config={stage}" for stage in stages],
+    )
+    return process
+
+
+class Fleet:
+    """The nodes of one test; their loads are scripted through `exporters` (harness.Exporters)."""
+
+    def __init__(self, plane, exporters, prefix="node"):
+        self.plane = plane
+        self.exporters = exporters
+        self.prefix = prefix
+        self.addresses = {}
+
+    def add(self, count, load=None, name=None, address=None, **more):
+        """Create nodes; returns their names. `load` is {"cpu": 0.3, "mem": 0.2} or a part of it."""
+        names = []
+        for _ in range(count):
+            index = len(self.addresses)
+            node = f"{name or self.prefix}-{index:04}"
+            self.addresses[node] = address or address_of(FIRST_ADDRESS, index)
+            self.plane.api.create("/api/v1/nodes", node_object(node, self.addresses[node], **more))
+            names.append(node)
+        if load:
+            self.set_load(names, **load)
+        return names
+
+    def set_load(self, names, **load):
+        self.exporters.set([self.addresses[name] for name in names], load=load)
+
+    def annotations(self, name):
+        return self.plane.api.get(f"/api/v1/nodes/{name}")["metadata"].get("annotations", {})
+
+    def all_annotations(self):
+        """{node: annotations} of every node."""
+        return {
+            item["metadata"]["name"]: item["metadata"].get("annotations", {})
+            for item in self.plane.api.items("/api/v1/nodes")
+        }
+
+    def annotate(self, name, annotations):
+        """Write annotations by hand; None removes one."""
+        self.plane.api.patch(f"/api/v1/nodes/{name}", {"metadata": {"annotations": annotations}})
+
+    def remove(self, names=None):
+        for name in names or list(self.addresses):
+            self.plane.api.delete(f"/api/v1/nodes/{name}")
+            del self.addresses[name]

@@ -1,0 +1,198 @@
+"""Our two programs as a cluster runs them: with ServiceAccounts, tokens and the RBAC of deploy/."""
+
+import os
+import pathlib
+import subprocess
+
+import yaml
+from harness import fetch, parse_page, wait_until
+
+TOP = pathlib.Path(__file__).resolve().parents[3]
+NAMESPACE = "kube-system"
+ACCOUNTS = ("plimsoll-controller", "plimsoll-extender")
+# As the README has it for kube-scheduler.
+HTTP_TIMEOUT = "200ms"
+
+
+def fast_policy(hot_value=True, limit=0.65, period="2s", window="5s"):
+    """A policy for people who cannot wait five minutes: the same shape, windows of seconds."""
+    cpu, mem = f"cpu_usage_avg_{window}", f"mem_usage_avg_{window}"
+    spec = {
+        "syncPolicy": [{"name": cpu, "period": period}, {"name": mem, "period": period}],
+        "predicate": [
+            {"name": cpu, "maxLimitPecent": limit},
+            {"name": mem, "maxLimitPecent": limit},
+        ],
+        "priority": [{"name": cpu, "weight": 0.5}, {"name": mem, "weight": 0.5}],
+    }
+    if hot_value:
+        spec["hotValue"] = [{"timeRange": "5m", "count": 5}, {"timeRange": "1m", "count": 2}]
+    return {
+        "apiVersion": "scheduler.policy.crane.io/v1alpha1",
+        "kind": "DynamicSchedulerPolicy",
+        "metadata": {"name": "default"},
+        "spec": spec,
+    }
+
+
+class Plimsoll:
+    """Starts the programs of one test; `run(argv, name)` and `binary(name)` are its fixtures."""
+
+    def __init__(self, plane, directory, run, binary):
+        self.plane = plane
+        self.directory = directory
+        self.run = run
+        self.binary = binary
+        self.count = 0
+
+    def path(self, name):
+        return os.path.join(self.directory, name)
+
+    @staticmethod
+    def install(plane, overlay="."):
+        """`kubectl apply -k deploy/`, but for the pods: the tests run the programs as processes."""
+        manifests = plane.kubectl("kustomize", str(TOP / "deploy" / overlay))
+        objects = list(yaml.safe_load_all(manifests))
+        for item in objects:
+            if item["kind"] == "Deployment":
+                item["spec"]["replicas"] = 0
+        plane.kubectl("apply", "-f", "-", stdin=yaml.safe_dump_all(objects))
+
+    def write_policy(self, policy, name="policy.yaml"):
+        """Put a policy (a path, text or object) where the programs read it; returns the path."""
+        if isinstance(policy, pathlib.Path):
+            policy = policy.read_text(encoding="utf-8")
+        elif not isinstance(policy, str):
+            policy = yaml.safe_dump(policy, sort_keys=False)
+        path = self.path(name)
+        # Renamed into place, so that nobody reads a half of it.
+        with open(path + ".new", "w", encoding="utf-8") as file:
+            file.write(policy)
+        os.replace(path + ".new", path)
+        return path
+
+    def write_token(self, account, bound_to=None):
+        """A token of a ServiceAccount, in a file of its name; returns the path.
+
+        `bound_to` is the name of a Secret of kube-system: when that is deleted, the token is
+        refused, which is how a test makes one expire.
+        """
+        argv = ["create", "token", account, f"--namespace={NAMESPACE}"]
+        if bound_to:
+            argv += ["--bound-object-kind=Secret", f"--bound-object-name={bound_to}"]
+        path = self.path(f"{account}.token")
+        token = self.plane.kubectl(*argv)
+        with open(path + ".new", "w", encoding="utf-8") as file:
+            file.write(token)
+        os.chmod(path + ".new", 0o600)
+        os.replace(path + ".new", path)
+        return path
+
+    def kubeconfig(self, account):
+        token_file = self.path(f"{account}.token")
+        if not os.path.exists(token_file):
+            self.write_token(account)
+        name = f"{account}-{os.path.basename(self.directory)}"
+        return self.plane.write_kubeconfig(name, token_file=token_file)
+
+    def _start(self, account, *flags):
+        self.count += 1
+        return self.run(
+            [self.binary(account), f"--kubeconfig={self.kubeconfig(account)}", *flags],
+            f"{account}-{self.count}",
+        )
+
+    def controller(self, policy_path, exporters, *flags, interval="1s"):
+        """Start the controller and wait for its port."""
+        process = self._start(
+            "plimsoll-controller",
+            f"--policy-config-path={policy_path}",
+            f"--node-exporter-port={exporters.port}",
+            f"--scrape-interval={interval}",
+            f"--scrape-timeout={interval}",
+            "--bind-address=127.0.0.1",
+            "--health-port=0",
+            *flags,
+        )
+        process.url = f"http://127.0.0.1:{process.wait_port()}"
+        return process
+
+    def extender(self, policy_path, *flags, port=0, scheme="http"):
+        """Start the extender and wait until it is ready."""
+        process = self._start(
+            "plimsoll-extender", f"--policy-config-path={policy_path}", f"--port={port}", *flags
+        )
+        process.url = f"{scheme}://127.0.0.1:{process.wait_port()}"
+        if scheme == "http":
+            wait_ready(process)
+        return process
+
+    def explain(self, policy_path, nodes_json):
+        """What `kubectl get nodes -o json | plimsoll-extender explain` prints."""
+        done = subprocess.run(
+            [self.binary("plimsoll-extender"), "explain", f"--policy-config-path={policy_path}"],
+            input=nodes_json, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    @staticmethod
+    def scheduler_entry(extender, **more):
+        """What kube-scheduler's configuration says about an extender."""
+        return {
+            "urlPrefix": f"{extender.url}/v1",
+            "filterVerb": "filter",
+            "prioritizeVerb": "prioritize",
+            "weight": 3,
+            "nodeCacheCapable": True,
+            "ignorable": True,
+            "httpTimeout": HTTP_TIMEOUT,
+            **more,
+        }
+
+
+def wait_ready(process, timeout_s=60):
+    def ready():
+        try:
+            return fetch(f"{process.url}/readyz").status == 200
+        except OSError:
+            return False
+
+    wait_until(ready, timeout_s, f"{process.name} to be ready, see {process.err_path}")
+
+
+def ask(extender, verb, pod, names, timeout_s=30):
+    """Ask an extender as kube-scheduler does; the decoded answer."""
+    body = {"Pod": pod, "Nodes": None, "NodeNames": list(names)}
+    answer = fetch(f"{extender.url}/v1/{verb}", "POST", body, timeout_s=timeout_s)
+    assert answer.status == 200, f"{verb}: {answer.status} {answer.text}"
+    return answer.json()
+
+
+def metrics(process):
+    """{series: value} of a program's own metrics."""
+    series, _, _ = parse_page(fetch(f"{process.url}/metrics").text)
+    return {name: values[-1] for name, values in series.items()}
+
+
+def total(process, family, **labels):
+    """The sum of a family's series that have these labels."""
+    found = 0.0
+    for name, value in metrics(process).items():
+        base, _, rest = name.partition("{")
+        if base == family and all(f'{key}="{text}"' in rest for key, text in labels.items()):
+            found += value
+    return found
+
+
+def refused(plane, account, after=0):
+    """Requests of an account that were answered 401 or 403: [(code, verb, path)].
+
+    `after` skips so many audit events: an API server that has just started refuses everybody until
+    it has read the roles.
+    """
+    return [
+        (event["responseStatus"]["code"], event["verb"], event["requestURI"].partition("?")[0])
+        for event in plane.audit(account)[after:]
+        if event.get("responseStatus", {}).get("code") in (401, 403)
+    ]

@@ -1,0 +1,226 @@
+"""Fixtures of the tests with a real cluster.
+
+plane              the control plane that the tests share, with kwok, and with deploy/ applied
+start_plane()      one of the test's own, for tests that kill it
+log_dir            where this test's logs go; below $PLIMSOLL_LOG_DIR if that is set
+run, binary        start a program (harness.Process), find a program of ours
+exporters          synthetic node_exporters (harness.Exporters)
+fleet              nodes of this test (cluster.nodes.Fleet), removed after it
+namespace          a namespace of this test (cluster.workloads.Namespace), removed after it
+plimsoll           our programs with their ServiceAccounts (cluster.plimsoll.Plimsoll)
+scheduler(..)      start a kube-scheduler that ends with the test
+figure(text)       what the test measured; printed at the end of the run
+
+When a test fails, what the cluster holds is written into its log_dir, and the report names the
+folder with the output of every process.
+"""
+
+import os
+import pathlib
+import re
+import signal
+import sys
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "integration")]
+
+from cluster.control_plane import ControlPlane, object_name  # noqa: E402
+from cluster.nodes import Fleet, start_kwok  # noqa: E402
+from cluster.plimsoll import Plimsoll  # noqa: E402
+from cluster.workloads import Namespace  # noqa: E402
+from harness import Exporters, Process  # noqa: E402
+
+FIGURES = pytest.StashKey[list]()
+LOGS = pytest.StashKey[str]()
+
+
+def pytest_configure(config):
+    config.stash[FIGURES] = []
+    with open("/proc/net/dev", encoding="ascii") as file:
+        devices = {line.split(":")[0].strip() for line in file if ":" in line}
+    if devices != {"lo"}:
+        raise pytest.UsageError(
+            "these tests bind fixed ports and start programs that must not be left behind: run "
+            "them as tests/e2e/sandbox /usr/bin/python3 -m pytest tests/e2e, or make e2e"
+        )
+
+    # As the first process of its namespace it would ignore SIGTERM.
+    def terminate(*_):
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, terminate)
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    if config.stash[FIGURES]:
+        terminalreporter.section("figures")
+        for text in config.stash[FIGURES]:
+            terminalreporter.write_line(text)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = (yield).get_result()
+    if not report.failed:
+        return
+    directory = item.stash.get(LOGS, None)
+    text = f"logs of the shared cluster and of every test: {item.session.stash.get(LOGS, None)}"
+    if directory:
+        text += f"\nlogs of this test: {directory}"
+    plane = item.funcargs.get("plane")
+    if plane and directory and call.when == "call":
+        plane.dump(directory)
+    report.sections.append(("where to look", text))
+
+
+def safe_name(request):
+    return re.sub(r"[^\w.-]+", "_", request.node.name)
+
+
+@pytest.fixture(scope="session")
+def log_root(request, tmp_path_factory):
+    root = os.environ.get("PLIMSOLL_LOG_DIR") or str(tmp_path_factory.mktemp("e2e"))
+    os.makedirs(root, exist_ok=True)
+    request.session.stash[LOGS] = root
+    return root
+
+
+@pytest.fixture
+def log_dir(request, log_root):
+    path = os.path.join(log_root, safe_name(request))
+    os.makedirs(path, exist_ok=True)
+    request.node.stash[LOGS] = path
+    return path
+
+
+@pytest.fixture
+def figure(request):
+    def add(text):
+        request.config.stash[FIGURES].append(f"{request.node.name}: {text}")
+        request.node.user_properties.append(("figure", text))
+
+    return add
+
+
+@pytest.fixture(scope="session")
+def binary():
+    """Finds a program of ours; the build directories come from the environment."""
+
+    def find(name, build="build"):
+        variable = f"PLIMSOLL_{build.upper()}_DIR"
+        root = os.environ.get(variable)
+        assert root, f"set {variable} to a build directory (make e2e does)"
+        path = os.path.join(root, name.removeprefix("plimsoll-"), name)
+        assert os.access(path, os.X_OK), f"no program {path}"
+        return path
+
+    return find
+
+
+@pytest.fixture
+def run(log_dir):
+    """Start a program; it must live until it is told to end, and then end with status 0."""
+    started = []
+
+    def start(argv, name, env=None, clean_exit=True):
+        process = Process(argv, name, log_dir, env)
+        started.append((process, clean_exit))
+        return process
+
+    yield start
+    problems = []
+    for process, clean_exit in reversed(started):
+        try:
+            process.assert_clean()
+            was_running = process.is_running()
+            code = process.stop()
+            process.assert_clean()
+            if was_running and clean_exit:
+                assert code == 0, f"{process.name}: status {code}\n{process.text()[-4000:]}"
+        except AssertionError as error:
+            problems.append(str(error))
+    assert not problems, "\n".join(problems)
+
+
+def new_plane(directory, number):
+    plane = ControlPlane(directory, f"127.100.{number}.1")
+    try:
+        start_kwok(plane)
+        Plimsoll.install(plane)
+    except BaseException:
+        plane.stop()
+        raise
+    return plane
+
+
+@pytest.fixture(scope="session")
+def shared_plane(log_root):
+    plane = new_plane(os.path.join(log_root, "cluster"), 0)
+    yield plane
+    plane.stop()
+
+
+@pytest.fixture
+def plane(shared_plane):
+    yield shared_plane
+    assert not shared_plane.died()
+
+
+@pytest.fixture
+def start_plane(log_dir):
+    planes = []
+
+    def start():
+        number = len(planes) + 1
+        planes.append(new_plane(os.path.join(log_dir, f"cluster-{number}"), number))
+        return planes[-1]
+
+    yield start
+    problems = [line for plane in planes for line in plane.died()]
+    for plane in planes:
+        plane.stop()
+    assert not problems, "\n".join(problems)
+
+
+@pytest.fixture
+def exporters(log_dir):
+    peer = Exporters(log_dir)
+    yield peer
+    peer.stop()
+
+
+@pytest.fixture
+def fleet(plane, exporters):
+    nodes = Fleet(plane, exporters)
+    yield nodes
+    nodes.remove()
+
+
+@pytest.fixture
+def namespace(request, plane, fleet):
+    # After the nodes, so that it goes before them.
+    name = object_name(f"{request.node.name}-{os.urandom(2).hex()}")
+    space = Namespace(plane, name)
+    yield space
+    space.remove()
+
+
+@pytest.fixture
+def plimsoll(plane, log_dir, run, binary):
+    return Plimsoll(plane, log_dir, run, binary)
+
+
+@pytest.fixture
+def scheduler(plane):
+    started = []
+
+    def start(*args, **more):
+        started.append(plane.start_scheduler(*args, **more))
+        return started[-1]
+
+    yield start
+    for process in started:
+        if process.is_running():
+            process.kill()
