@@ -1,0 +1,153 @@
+"""Where pods go, and where not, because of load."""
+
+import re
+import time
+
+import pytest
+from cluster.plimsoll import fast_policy, total
+from cluster.workloads import per_node, pod_object
+from harness import wait_until
+
+HOT = {"cpu": 0.9, "mem": 0.3}
+CALM = {"cpu": 0.2, "mem": 0.3}
+CPU = "cpu_usage_avg_5s"
+
+
+@pytest.fixture
+def stack(plimsoll, exporters, scheduler):
+    """Both programs and a scheduler; call it when the nodes are there."""
+
+    def start(**more):
+        policy = plimsoll.write_policy(fast_policy(**more))
+        controller = plimsoll.controller(policy, exporters)
+        extender = plimsoll.extender(policy)
+        scheduler(extenders=[plimsoll.scheduler_entry(extender)])
+        return controller, extender
+
+    return start
+
+
+def wait_cpu(fleet, names, is_wanted, what):
+    """Wait until the CPU annotation of every one of the nodes is as wanted."""
+
+    def look():
+        found = fleet.all_annotations()
+        for name in names:
+            text = found[name].get(CPU, "")
+            assert text and is_wanted(float(text.split(",")[0])), f"{name}: {CPU}={text!r}"
+        return True
+
+    wait_until(look, what=what, poll_s=0.1)
+
+
+def wait_unschedulable(namespace, pod):
+    def look():
+        condition = namespace.condition(pod)
+        return condition if condition.get("reason") == "Unschedulable" else None
+
+    return wait_until(look, what=f"{pod} to be unschedulable", poll_s=0.1)
+
+
+def test_hot_nodes_get_no_pod(fleet, namespace, stack, figure):
+    hot, calm = fleet.add(2, load=HOT), fleet.add(3, load=CALM)
+    stack()
+    wait_cpu(fleet, hot, lambda ratio: ratio > 0.85, "the hot nodes to show")
+    wait_cpu(fleet, calm, lambda ratio: ratio < 0.25, "the calm nodes to show")
+
+    namespace.create_pods("web", 20)
+    places = namespace.wait_bound(20)
+    assert set(places.values()) == set(calm)
+    namespace.create_daemon_set("agent", pod_object("agent-0"))
+    daemons = namespace.wait_bound(5, app="agent")
+    assert set(daemons.values()) == set(hot + calm)
+    counts = per_node(places, calm)
+    figure(f"20 pods on 3 calm nodes {counts}, none on 2 hot ones; DaemonSet pods on all 5")
+
+
+def test_all_hot_waits_with_one_reason(fleet, namespace, stack, figure):
+    names = fleet.add(3, load=HOT)
+    stack()
+    wait_cpu(fleet, names, lambda ratio: ratio > 0.85, "the hot nodes to show")
+
+    namespace.create_pod("patient-0")
+    condition = wait_unschedulable(namespace, "patient-0")
+    message = condition["message"]
+    # One reason, counted, and nothing about preemption having been useful.
+    assert re.match(rf"0/3 nodes are available: 3 {CPU} above 0\.65\. ", message), message
+    wait_until(lambda: namespace.events("FailedScheduling"), what="a FailedScheduling event")
+    # The event goes through a format: no sign of ours may mean anything there.
+    assert namespace.events("FailedScheduling")[0]["message"] == message
+    figure(f"all nodes hot: {message!r}")
+
+    fleet.set_load(names, **CALM)
+    fallen = time.monotonic()
+    wait_cpu(fleet, names[:1], lambda ratio: ratio <= 0.65, "the load to have fallen")
+    published = time.monotonic()
+    namespace.wait_bound(1)
+    bound = time.monotonic()
+    figure(
+        f"bound {bound - published:.1f} s after the first node's annotation was below the limit, "
+        f"{bound - fallen:.1f} s after the load fell (window of 5 s, period of 2 s)"
+    )
+    # kube-scheduler's own backoff of a pod is up to 10 s.
+    assert bound - published < 15
+
+
+def test_node_without_data_gets_pods(fleet, namespace, exporters, stack, figure):
+    hot = fleet.add(2, load=HOT)
+    (silent,) = fleet.add(1)
+    exporters.trouble([fleet.addresses[silent]], "rst")
+    controller, extender = stack()
+    wait_cpu(fleet, hot, lambda ratio: ratio > 0.85, "the hot nodes to show")
+
+    namespace.create_pods("web", 10)
+    places = namespace.wait_bound(10)
+    assert set(places.values()) == {silent}
+    assert CPU not in fleet.annotations(silent)
+    assert total(controller, "plimsoll_targets_failing") == 1
+    assert total(extender, "plimsoll_extender_verdicts_total") > 0
+    figure("10 pods, all on the one node without data")
+
+
+def test_load_evicts_nobody(plane, fleet, namespace, scheduler, plimsoll, exporters, figure):
+    """A pod of high priority while every node is hot: preemption would kill and not help."""
+    names = fleet.add(3, load=CALM)
+    policy = plimsoll.write_policy(fast_policy())
+    plimsoll.controller(policy, exporters)
+    extender = plimsoll.extender(policy)
+    scheduler(extenders=[plimsoll.scheduler_entry(extender)])
+    wait_cpu(fleet, names, lambda ratio: ratio < 0.25, "the nodes to show")
+    namespace.create_pods("low", 12)
+    before = namespace.wait_bound(12)
+    uids = {pod["metadata"]["uid"] for pod in namespace.pods("low")}
+
+    fleet.set_load(names, **HOT)
+    wait_cpu(fleet, names, lambda ratio: ratio > 0.65, "the nodes to be hot")
+    plane.api.create(
+        "/apis/scheduling.k8s.io/v1/priorityclasses",
+        {"metadata": {"name": namespace.name}, "value": 1000000},
+    )
+    try:
+        namespace.create_pod("urgent-0", priorityClassName=namespace.name)
+        condition = wait_unschedulable(namespace, "urgent-0")
+
+        def attempts():
+            found = namespace.events("FailedScheduling")
+            # kube-scheduler counts repetitions in the series of one event.
+            return sum((e.get("series") or {}).get("count", 1) for e in found)
+
+        filtered = total(extender, "plimsoll_extender_requests_total", verb="filter")
+        wait_until(
+            lambda: total(extender, "plimsoll_extender_requests_total", verb="filter")
+            >= filtered + 3,
+            60,
+            "three more attempts to place the pod",
+        )
+    finally:
+        plane.api.delete(f"/apis/scheduling.k8s.io/v1/priorityclasses/{namespace.name}")
+    assert {pod["metadata"]["uid"] for pod in namespace.pods("low")} == uids
+    assert not namespace.events("Preempted")
+    assert "nominatedNodeName" not in namespace.pod("urgent-0")["status"]
+    assert attempts() >= 1
+    message = condition["message"]
+    figure(f"{len(before)} pods of low priority stayed; the urgent one waits: {message!r}")
