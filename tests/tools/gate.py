@@ -2,6 +2,7 @@
 
     gate.py check                 format, lint, builds, unit tests, sanitizers, fuzz corpora, clang-tidy
     gate.py check integration     and the integration tests against the built programs
+    gate.py e2e                   tests with a real cluster, in a sandbox; see tests/e2e/README.md
 
 Each step's output goes to build-gate/<step>.log; of a failed step the end is shown. A step that
 runs tests counts each of them, any other step counts as one. Steps that need a failed build are
@@ -103,7 +104,7 @@ class Gate:
             count=lambda: read_meson(results),
         )  # fmt: skip
 
-    def pytest(self, name, paths, build, extra_env=None, arguments=()):
+    def pytest(self, name, paths, build, extra_env=None, arguments=(), within=()):
         if build in self.broken_builds:
             print(f"  {name:<28} FAILED: its build did")
             self.failed += 1
@@ -112,13 +113,15 @@ class Gate:
         results.unlink(missing_ok=True)
         self.step(
             name,
-            ["/usr/bin/python3", "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider",
+            [*within, "/usr/bin/python3", "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider",
              f"--junitxml={results}", *arguments, *paths],
             env=SANITIZER_ENV
             | {"PLIMSOLL_BUILD_DIR": str(OUT / build), "PYTHONDONTWRITEBYTECODE": "1"}
             | (extra_env or {}),
             count=lambda: read_junit(results),
         )  # fmt: skip
+        for figure in read_figures(results):
+            print(f"    {figure}", flush=True)
 
     def finish(self):
         for reason in self.skip_reasons:
@@ -157,6 +160,16 @@ def read_junit(path):
     return passed, failed, skips
 
 
+def read_figures(path):
+    """What tests measured: the properties named "figure" of each."""
+    if not path.exists():
+        return
+    for case in xml.etree.ElementTree.parse(path).getroot().iter("testcase"):
+        for item in case.iter("property"):
+            if item.get("name") == "figure":
+                yield f"{case.get('name')}: {item.get('value')}"
+
+
 def check(gate):
     gate.step("format", ["tests/tools/format"])
     gate.step("lint", ["/usr/bin/python3", "tests/tools/lint.py"])
@@ -188,8 +201,21 @@ def integration(gate):
     )
 
 
+def e2e(gate):
+    gate.build("asan")
+    logs = OUT / "e2e-logs"
+    shutil.rmtree(logs, ignore_errors=True)
+    gate.pytest(
+        "e2e",
+        ["tests/e2e"],
+        "asan",
+        {"PLIMSOLL_LOG_DIR": str(logs)},
+        within=["tests/e2e/sandbox"],
+    )
+
+
 def main():
-    groups = {"check": check, "integration": integration}
+    groups = {"check": check, "integration": integration, "e2e": e2e}
     names = sys.argv[1:]
     if not names or any(name not in groups for name in names):
         print(__doc__)
