@@ -1,6 +1,7 @@
 #include "controller/controller.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -544,8 +545,12 @@ static void on_tick(void *userdata) {
         take_census(c);
         leader_show(c->leader);
         outage_log_tick(&c->patch_outages, now_mono(c));
-        if (++c->ticks % PRUNE_TICKS == 0)
+        if (++c->ticks % PRUNE_TICKS == 0) {
                 bindings_prune(c->bindings, now_unix(c));
+                /* What decoding a watch event leaves lies in holes between what stays; at 5,000
+                 * nodes a seventh of the heap. glibc gives whole pages of it back when asked. */
+                (void)malloc_trim(0);
+        }
         once_look(c);
         loop_timer_arm(c->parts.loop, &c->tick, now_mono(c) + TICK_MS, on_tick, c);
 }
