@@ -164,6 +164,8 @@ def start_controller(run, binary, log_dir):
             f"--scrape-interval={SCRAPE_S}s",
             "--bind-address=127.0.0.1",
             "--health-port=0",
+            # One of its kind, and after a kill the next shall not wait for a lease to run out.
+            "--leader-elect=false",
             *flags,
         ]
         started.append(argv)
