@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "controller/cleanup.h"
 #include "controller/controller.h"
 #include "controller/settings.h"
 #include "net/daemon.h"
@@ -93,6 +94,15 @@ static void on_policy(void *userdata, struct policy *policy) {
         controller_set_policy(state->controller, policy);
 }
 
+/* Controllers outside of the cluster are in one election with those that the manifests install. */
+static const char *lease_namespace(const struct controller_options *options,
+                                   const struct kube_config *config) {
+        if (options->leader.name_space)
+                return options->leader.name_space;
+        return config && kube_config_is_in_cluster(config) ? kube_config_namespace(config)
+                                                           : "kube-system";
+}
+
 /* Who writes on the nodes also keeps the policy object's status. */
 static void on_writer(void *userdata, bool is_writer) {
         struct daemon_state *state = userdata;
@@ -125,10 +135,7 @@ static int work(const struct settings *settings, struct daemon_state *state,
         struct http_server *server = NULL;
 
         struct controller_options options = settings->controller;
-        if (config && !options.leader.name_space)
-                options.leader.name_space = kube_config_is_in_cluster(config)
-                                                    ? kube_config_namespace(config)
-                                                    : "kube-system";
+        options.leader.name_space = lease_namespace(&options, config);
         const struct controller_parts parts = {
                 .on_writer = on_writer,
                 .userdata = state,
@@ -188,6 +195,48 @@ static int run(const struct settings *settings, struct error *err) {
         return work(settings, &state, config, policy, err);
 }
 
+static void on_cleanup_signal(void *userdata, int signal_number) {
+        if (signal_number != SIGHUP)
+                loop_stop(userdata);
+}
+
+static int run_cleanup(const struct settings *settings, struct error *err) {
+        _cleanup_(kube_config_freep) struct kube_config *config = NULL;
+        _cleanup_(policy_freep) struct policy *policy = NULL;
+
+        if (program_policy(&settings->shared, &policy, err) < 0)
+                return PROGRAM_EXIT_CONFIG;
+        if (kube_config_load(&settings->shared.kube, &config, err) < 0)
+                return PROGRAM_EXIT_CONFIG;
+        _cleanup_(loop_freep) struct loop *loop = loop_new();
+        _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
+        _cleanup_(http_client_freep) struct http_client *client = http_client_new(
+                loop, &(struct http_client_options){.expected_hosts = 1,
+                                                    .user_agent = PROGRAM "/" PLIMSOLL_VERSION});
+        _cleanup_(kube_api_freep) struct kube_api *api = kube_api_new(loop, client, config,
+                                                                      metrics);
+        const struct controller_options *options = &settings->controller;
+        _cleanup_(cleanup_freep) struct cleanup *cleanup = cleanup_new(
+                loop, api, metrics,
+                &(struct cleanup_options){
+                        .prefix = options->rules.style.prefix,
+                        .node_selector = options->node_selector,
+                        .policy_object = settings->shared.policy_path ? NULL
+                                                                      : POLICY_OBJECT_PATH
+                                                 "/" POLICY_OBJECT_NAME,
+                        .lease_name = options->leader.name,
+                        .lease_namespace = lease_namespace(options, config),
+                        .patches_per_s = options->patches_per_s,
+                        .patches_in_flight = options->patches_in_flight,
+                        .is_dry_run = options->is_dry_run,
+                },
+                TAKE_PTR(policy));
+        _cleanup_(daemon_signals_freep) _unused_ struct daemon_signals *signals =
+                daemon_signals_new(loop, on_cleanup_signal, loop);
+        loop_run(loop);
+        return cleanup_exit_code(cleanup);
+}
+
 static int check_config(const struct settings *settings, struct error *err) {
         _cleanup_(policy_freep) struct policy *policy = NULL;
 
@@ -225,7 +274,7 @@ int main(int argc, char **argv) {
         if (settings.shared.is_check_config) {
                 code = check_config(&settings, &err);
         } else {
-                code = run(&settings, &err);
+                code = settings.is_cleanup ? run_cleanup(&settings, &err) : run(&settings, &err);
                 if (err.code < 0)
                         log_error(MSG("cannot start"), ERR(&err));
         }

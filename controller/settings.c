@@ -31,7 +31,7 @@ static struct {
         const char *username, *password_file, *bearer_token_file;
 
         struct option_list targets;
-        bool dry_run, once;
+        bool dry_run, once, cleanup;
         int output;
 
         const char *bind_address;
@@ -61,7 +61,7 @@ static const struct option_row rows[] = {
 
         {.help = "Leader election"},
         {.name = "leader-elect", .type = OPTION_BOOL, .value = &raw.leader_elect, .fallback = "true",
-         .help = "Of all replicas, those started by hand included, only the one that holds the Lease writes; the others scrape and are ready to take over. Without it two controllers would write over each other. --dry-run and --once take no lease."},
+         .help = "Of all replicas, those started by hand included, only the one that holds the Lease writes; the others scrape and are ready to take over. Without it two controllers would write over each other. --dry-run, --once and --cleanup take no lease."},
         {.name = "leader-elect-lease-duration", .type = OPTION_DURATION_MS, .value = &raw.lease_duration_ms, .fallback = "15s", .metavar = "DURATION", .min = 1000, .max = 3600000,
          .help = "When the leader has not been heard of for so long, another takes over."},
         {.name = "leader-elect-renew-deadline", .type = OPTION_DURATION_MS, .value = &raw.renew_deadline_ms, .fallback = "10s", .metavar = "DURATION", .min = 100, .max = 3600000,
@@ -120,11 +120,15 @@ static const struct option_row rows[] = {
          .help = "Of --dry-run: table, or json, one object per node and line."},
         PROGRAM_CHECK_ROW(raw.shared),
 
+        {.help = "Leaving"},
+        {.name = "cleanup", .type = OPTION_BOOL, .value = &raw.cleanup,
+         .help = "Take our annotations off every node and end: all that we wrote, under whatever policy, and all that has the name of a metric of the policy, crane's included. Stop the controllers first, they would write again. With --dry-run: print them. The exit status is 1 when a node could not be cleaned; it can be repeated."},
+
         {.help = "Being watched"},
         {.name = "bind-address", .type = OPTION_STRING, .value = &raw.bind_address, .metavar = "ADDRESS",
          .help = "For /healthz /livez /readyz /metrics. Default: every address."},
         {.name = "health-port", .type = OPTION_INT, .value = &raw.health_port, .fallback = "8090", .metavar = "PORT", .min = 0, .max = 65535,
-         .help = "0: any free one, see the log. Not served with --once or --target."},
+         .help = "0: any free one, see the log. Not served with --once, --cleanup or --target."},
         PROGRAM_LOG_ROWS(raw.shared),
 };
 /* clang-format on */
@@ -151,6 +155,9 @@ static int check_together(struct error *err) {
                                   "--leader-elect-retry-period");
         if (!raw.lease_name[0] || strchr(raw.lease_name, '/'))
                 return error_set(err, EINVAL, "--leader-elect-resource-name: not a name");
+        if (raw.cleanup && (raw.once || raw.targets.count > 0))
+                return error_set(err, EINVAL,
+                                 "--cleanup and --once or --target exclude each other");
         if (!raw.cert_file != !raw.key_file)
                 return error_set(err, EINVAL,
                                  "--node-exporter-cert-file and --node-exporter-key-file need each "
@@ -235,7 +242,8 @@ int settings_parse(int argc, char **argv, enum options_outcome *ret_outcome, str
         controller->output = (enum report_format)raw.output;
         settings.shared = raw.shared;
         settings.needs_cluster = raw.targets.count == 0;
-        settings.has_server = !raw.once && raw.targets.count == 0;
+        settings.is_cleanup = raw.cleanup;
+        settings.has_server = !raw.once && !raw.cleanup && raw.targets.count == 0;
         settings.bind_address = raw.bind_address;
         settings.health_port = (uint16_t)raw.health_port;
         controller->rules.style.zone = settings.annotations.zone;

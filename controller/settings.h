@@ -17,6 +17,7 @@ struct settings {
         struct program_options shared;
         struct program_annotations annotations; /* controller.rules.style borrows them */
         bool needs_cluster;                     /* false: a dry run of targets given by hand */
+        bool is_cleanup;                        /* take annotations off, nothing else */
         bool has_server;                        /* health and metrics are served */
         const char *bind_address;               /* NULL: every address */
         uint16_t health_port;

@@ -1,0 +1,53 @@
+#include "controller/own_keys.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "codec/json.h"
+#include "kube/kube_api.h"
+#include "policy/annotation.h"
+#include "policy/metric_name.h"
+
+static bool is_owned(const json_t *node, const char *key) {
+        const json_t *entries = json_at(node, "metadata", "managedFields", NULL);
+        _cleanup_(freep) char *field = xasprintf("f:%s", key);
+
+        for (size_t i = 0; i < json_array_size(entries); i++) {
+                const json_t *entry = json_array_get(entries, i);
+                const char *manager = json_string_at(entry, "manager", NULL);
+                if (manager && strcmp(manager, KUBE_FIELD_MANAGER) == 0 &&
+                    json_at(entry, "fieldsV1", "f:metadata", "f:annotations", field, NULL))
+                        return true;
+        }
+        return false;
+}
+
+static bool is_named_so(const char *key, const json_t *value, const struct policy *policy,
+                        const char *prefix) {
+        size_t prefix_len = strlen(prefix);
+        struct metric_query query;
+        struct annotation annotation;
+
+        if (strncmp(key, prefix, prefix_len) != 0)
+                return false;
+        const char *name = key + prefix_len;
+        return strcmp(name, ANNOTATION_HOT_VALUE) == 0 || policy_metric_index(policy, name) >= 0 ||
+               (metric_query_parse(name, &query) && json_is_string(value) &&
+                annotation_parse(json_string_value(value), json_string_length(value), NULL,
+                                 &annotation, NULL) == 0);
+}
+
+json_t *own_keys_find(const json_t *node, const struct policy *policy, const char *prefix) {
+        json_t *annotations = json_at(node, "metadata", "annotations", NULL);
+        json_t *nulls = json_object();
+        const char *key;
+        json_t *value;
+
+        if (!nulls)
+                mem_exhausted();
+        json_object_foreach (annotations, key, value)
+                if ((is_named_so(key, value, policy, prefix) || is_owned(node, key)) &&
+                    json_object_set_new(nulls, key, json_null()) < 0)
+                        mem_exhausted();
+        return nulls;
+}

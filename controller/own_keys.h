@@ -1,0 +1,21 @@
+/*
+ * Which of a node's annotations are ours, or would be: what --cleanup takes off. Pure.
+ *
+ * - Those that the API server says our field manager owns, whatever they are called: all that we
+ *   have written under any policy and nobody has written since.
+ * - With the prefix in front: node_hot_value, the metrics of the policy, and whatever has the name
+ *   of a metric and the value of a reading: written under a policy of before, or by crane.
+ */
+#pragma once
+
+#include <jansson.h>
+
+#include "policy/policy.h"
+
+/**
+ * own_keys_find() - the merge patch's inner object {"cpu_usage_avg_5m":null, ...}
+ * @node:   a Node or its metadata alone; may hold anything
+ * @prefix: "" or "load.example.com/"
+ * Return: owned by the caller, in the order of the annotations; empty when there are none
+ */
+json_t *own_keys_find(const json_t *node, const struct policy *policy, const char *prefix);

@@ -1,0 +1,179 @@
+"""plimsoll-controller --cleanup: after it, nodes are as they were before we came."""
+
+import os
+import re
+import subprocess
+
+import pytest
+
+from harness import SANITIZER_ENV, wait_until
+
+POLICY = """
+apiVersion: scheduler.policy.crane.io/v1alpha1
+kind: DynamicSchedulerPolicy
+spec:
+  syncPolicy:
+  - {name: cpu_usage_avg_5m, period: 1s}
+  - {name: %s, period: 1s}
+  hotValue:
+  - {timeRange: 5m, count: 2}
+"""
+FOREIGN = {
+    "node.alpha.kubernetes.io/ttl": "0",
+    "example.com/cpu_usage_avg_5m": "0.5,2026-07-23T11:25:54Z",
+    "cpu_usage": "high",
+}
+
+
+@pytest.fixture
+def cleanup(binary):
+    """Run it to the end: status, stdout, stderr."""
+
+    def run_cleanup(standin, *arguments):
+        done = subprocess.run(
+            [
+                binary("plimsoll-controller"),
+                "--cleanup",
+                f"--kubeconfig={standin.kubeconfig}",
+                *arguments,
+            ],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            env={**os.environ, **SANITIZER_ENV},
+            check=False,
+        )
+        assert "Sanitizer" not in done.stderr, done.stderr
+        return done.returncode, done.stdout, done.stderr
+
+    return run_cleanup
+
+
+@pytest.fixture
+def controller(run, binary, exporters, tmp_path):
+    def start(standin, metric, *arguments):
+        policy = tmp_path / f"{metric}.yaml"
+        policy.write_text(POLICY % metric)
+        return run(
+            [
+                binary("plimsoll-controller"),
+                f"--kubeconfig={standin.kubeconfig}",
+                f"--policy-config-path={policy}",
+                f"--node-exporter-port={exporters.port}",
+                "--scrape-interval=1s",
+                "--bind-address=127.0.0.1",
+                "--health-port=0",
+                "--leader-elect-lease-duration=2s",
+                "--leader-elect-renew-deadline=1s",
+                "--leader-elect-retry-period=200ms",
+                *arguments,
+            ],
+            f"controller-{metric}",
+        )
+
+    return start
+
+
+def nodes(standin):
+    return [node["metadata"]["name"] for node in standin.get("/api/v1/nodes")["items"]]
+
+
+def managers(standin, node):
+    fields = standin.get(f"/api/v1/nodes/{node}")["metadata"].get("managedFields", [])
+    return {entry["manager"] for entry in fields}
+
+
+@pytest.mark.parametrize("prefix", ["", "load.example.com/"])
+def test_as_before(controller, cleanup, start_standin, prefix):
+    standin = start_standin()
+    standin.add_nodes(3, annotations=FOREIGN)
+    names = nodes(standin)
+    before = {name: standin.annotations(name) for name in names}
+    shaped = [f"--annotation-prefix={prefix}"] if prefix else []
+    # Two policies one after the other: of the first, nothing is known any more but what stands there.
+    for metric in ("psi_cpu_usage_p90_1h", "mem_usage_avg_5m"):
+        process = controller(standin, metric, *shaped)
+        wait_until(
+            lambda m=metric: all(prefix + m in standin.annotations(name) for name in names),
+            what=metric,
+        )
+        assert process.stop() == 0
+    written = {name: set(standin.annotations(name)) - set(before[name]) for name in names}
+    assert all(
+        written[name]
+        == {
+            f"{prefix}cpu_usage_avg_5m",
+            f"{prefix}mem_usage_avg_5m",
+            f"{prefix}psi_cpu_usage_p90_1h",
+            f"{prefix}node_hot_value",
+        }
+        for name in names
+    )
+    patched = len(standin.patches())
+
+    status, out, err = cleanup(standin, "--dry-run")
+    assert status == 0, err
+    assert {line.split()[0]: set(line.split()[1].split(",")) for line in out.splitlines()} == written
+    assert len(standin.patches()) == patched
+
+    status, out, err = cleanup(standin)
+    assert status == 0 and out == "", err
+    assert re.search(r'"every node is clean" nodes=3 cleaned=3 had_none=0', err)
+    assert {name: standin.annotations(name) for name in names} == before
+    assert all("plimsoll-controller" not in managers(standin, name) for name in names)
+    assert len(standin.patches()) == patched + 3
+
+    status, _, err = cleanup(standin)  # again: nothing to do
+    assert status == 0 and "cleaned=0 had_none=3" in err
+    assert len(standin.patches()) == patched + 3
+
+
+def test_what_crane_left(cleanup, start_standin):
+    standin = start_standin()
+    crane = {"cpu_usage_max_avg_1d": "0.2,2021-07-23T11:25:54Z", "node_hot_value": "1,nonsense"}
+    standin.add_nodes(2, annotations={**FOREIGN, **crane})
+    written = {name: standin.annotations(name) for name in nodes(standin)}
+    status, _, err = cleanup(standin)
+    assert status == 0, err
+    for name, annotations in written.items():
+        assert standin.annotations(name) == {
+            key: text for key, text in annotations.items() if key not in crane
+        }
+
+
+def test_rate_and_progress(cleanup, start_standin):
+    standin = start_standin()
+    standin.add_nodes(30, annotations={"node_hot_value": "0,2026-07-23T11:25:54Z"})
+    status, _, err = cleanup(standin, "--patch-qps=10", "--concurrent-syncs=2")
+    assert status == 0, err
+    times = [patch["at_unix"] for patch in standin.patches()]
+    assert len(times) == 30 and times[-1] - times[0] > 2.5
+    assert re.search(r'"cleaning up" nodes=30 cleaned=[1-9]', err)
+
+
+def test_trouble(cleanup, controller, start_standin):
+    standin = start_standin("--nodes", 2)
+    process = controller(standin, "mem_usage_avg_5m")
+    wait_until(
+        lambda: all("node_hot_value" in standin.annotations(name) for name in nodes(standin)),
+        what="annotations",
+    )
+    status, _, err = cleanup(standin, "--dry-run")
+    assert status == 0 and "it will write again" in err
+    process.stop()
+    standin.fault("status", verb="patch", status=403, name="node-0000")
+    status, _, err = cleanup(standin)
+    assert status == 1 and re.search(r"what=cleanup node=node-0000 reason=forbidden", err)
+    assert "cleaned=1 failed=1" in err and "it will write again" not in err
+    assert "node_hot_value" not in standin.annotations("node-0001")
+    # A node that goes in the meantime is clean; a server that stumbles is asked again.
+    standin.fault("status", verb="patch", status=503, retry_after=0)
+    status, _, err = cleanup(standin)
+    assert status == 0, err
+    assert "node_hot_value" not in standin.annotations("node-0000")
+
+
+@pytest.mark.parametrize("other", ["--once", "--target=a=http://127.0.0.1/"])
+def test_usage(cleanup, start_standin, other):
+    status, _, err = cleanup(start_standin(), "--dry-run", other)
+    assert status == 2 and "--cleanup" in err
