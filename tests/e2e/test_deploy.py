@@ -1,0 +1,315 @@
+"""deploy/ against the real API server: it applies as it stands, its pods keep to the restricted
+standard, its accounts may no more than they must, and the guard on Nodes holds."""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+
+import pytest
+import yaml
+from cluster.api import Api
+from conftest import new_plane
+from harness import wait_until
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+DEPLOY = TOP / "deploy"
+KUSTOMIZATIONS = (".", "extender-tls", "extender-mtls", "second-scheduler", "cleanup")
+MERGE_PATCH = "application/merge-patch+json"
+STRATEGIC_PATCH = "application/strategic-merge-patch+json"
+
+
+@pytest.fixture(scope="module")
+def deployed_plane(log_root):
+    """A cluster of this file's own: the shared one has no replicas, lest other tests count them."""
+    plane = new_plane(os.path.join(log_root, "cluster-deploy"), 50)
+    try:
+        plane.kubectl("apply", "-k", str(DEPLOY))
+        yield plane
+    finally:
+        plane.stop()
+
+
+@pytest.fixture
+def deployed(deployed_plane):
+    yield deployed_plane
+    assert not deployed_plane.died()
+
+
+def kustomize(deployed, name):
+    return list(yaml.safe_load_all(deployed.kubectl("kustomize", str(DEPLOY / name))))
+
+
+def pod_templates(deployed, name):
+    return [
+        o["spec"]["template"]
+        for o in kustomize(deployed, name)
+        if o["kind"] in ("Deployment", "Job")
+    ]
+
+
+@pytest.fixture
+def controller_api(deployed):
+    """A client with the controller's token."""
+    argv = ("create", "token", "plimsoll-controller", "--namespace=kube-system")
+    api = Api(deployed.url, deployed.authority.cert, token=deployed.kubectl(*argv).strip())
+    yield api
+    api.close()
+
+
+# -- the manifests ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", KUSTOMIZATIONS)
+def test_the_api_server_takes_it(deployed, name):
+    done = deployed.kubectl("apply", "-k", str(DEPLOY / name), "--dry-run=server", check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == "", "warnings"
+
+
+def test_what_stands_there_is_what_was_applied(deployed):
+    """Nothing is defaulted or normalised into something else, so GitOps tools stay quiet."""
+    done = deployed.kubectl("diff", "-k", str(DEPLOY), check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("name", KUSTOMIZATIONS)
+def test_pods_keep_to_the_restricted_standard(deployed, name):
+    namespace = "restricted-" + re.sub(r"\W", "base", name)
+    level = {"pod-security.kubernetes.io/enforce": "restricted"}
+    deployed.api.create("/api/v1/namespaces", {"metadata": {"name": namespace, "labels": level}})
+    templates = pod_templates(deployed, name)
+    assert len(templates) == (1 if name == "cleanup" else 2)
+    for template in templates:
+        account = {"metadata": {"name": template["spec"]["serviceAccountName"]}}
+        deployed.api.create(f"/api/v1/namespaces/{namespace}/serviceaccounts", account)
+        pod = {**template, "metadata": {**template["metadata"], "name": "a-pod"}}
+        deployed.api.create(f"/api/v1/namespaces/{namespace}/pods?dryRun=All", pod)
+
+
+def test_replicas_are_created(deployed):
+    def made():
+        found = [
+            pod["metadata"]["labels"]["app.kubernetes.io/name"]
+            for pod in deployed.api.items("/api/v1/namespaces/kube-system/pods")
+        ]
+        assert sorted(found) == 2 * ["plimsoll-controller"] + 2 * ["plimsoll-extender"]
+        return True
+
+    wait_until(made, what="two pods of each Deployment")
+
+
+def test_flags_are_ones_that_the_programs_have(deployed, binary):
+    for name in KUSTOMIZATIONS[:-1]:
+        for template in pod_templates(deployed, name):
+            for container in template["spec"]["containers"]:
+                program = container["image"].split(":")[0]
+                if not program.startswith("plimsoll-"):
+                    continue
+                env = {
+                    e["name"]: e.get(
+                        "value", "127.0.0.1" if e["name"] == "POD_IP" else "kube-system"
+                    )
+                    for e in container.get("env", [])
+                }
+                args = [re.sub(r"\$\((\w+)\)", lambda m: env[m[1]], a) for a in container["args"]]
+                # Files of the Secret are not here.
+                env = {k: v for k, v in env.items() if not k.endswith("_FILE")}
+                done = subprocess.run(
+                    [binary(program), "--check-config", *args],
+                    env={**os.environ, **env}, capture_output=True, text=True, check=False,
+                )  # fmt: skip
+                assert done.returncode == 0, f"{program} {args}: {done.stderr}"
+
+
+# -- what the accounts may -------------------------------------------------------------------------
+
+VERBS = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
+OBJECTS = {
+    "nodes": ("", "nodes", "", ""),
+    "nodes/status": ("", "nodes", "status", ""),
+    "nodes/proxy": ("", "nodes", "proxy", ""),
+    "pods": ("", "pods", "", ""),
+    "pods/binding": ("", "pods", "binding", ""),
+    "pods/eviction": ("", "pods", "eviction", ""),
+    "pods/exec": ("", "pods", "exec", ""),
+    "secrets": ("", "secrets", "", ""),
+    "configmaps": ("", "configmaps", "", ""),
+    "events": ("", "events", "", ""),
+    "namespaces": ("", "namespaces", "", ""),
+    "serviceaccounts/token": ("", "serviceaccounts", "token", ""),
+    "leases of their own": ("coordination.k8s.io", "leases", "", "plimsoll-controller"),
+    "leases of others": ("coordination.k8s.io", "leases", "", "kube-scheduler"),
+    "policies": ("scheduler.policy.crane.io", "dynamicschedulerpolicies", "", ""),
+    "policies/status": ("scheduler.policy.crane.io", "dynamicschedulerpolicies", "status", ""),
+    "clusterroles": ("rbac.authorization.k8s.io", "clusterroles", "", ""),
+}
+MAY = {
+    "plimsoll-controller": {
+        "nodes": {"list", "watch", "patch"},
+        "pods": {"list", "watch"},
+        # RBAC does not know the name of what is created; get and update go by it.
+        "leases of their own": {"get", "create", "update"},
+        "leases of others": {"create"},
+        "policies": {"get", "list", "watch"},
+        "policies/status": {"patch"},
+    },
+    "plimsoll-extender": {
+        "nodes": {"list", "watch"},
+        "pods": {"list", "watch"},
+        "policies": {"get", "list", "watch"},
+    },
+}
+
+
+@pytest.mark.parametrize("account", MAY)
+def test_accounts_may_no_more_than_they_must(deployed, figure, account):
+    found = {}
+    for label, (group, resource, subresource, name) in OBJECTS.items():
+        for verb in VERBS:
+            review = deployed.api.create(
+                "/apis/authorization.k8s.io/v1/subjectaccessreviews",
+                {
+                    "spec": {
+                        "user": f"system:serviceaccount:kube-system:{account}",
+                        "groups": ["system:serviceaccounts", "system:authenticated"],
+                        "resourceAttributes": {
+                            "namespace": "kube-system",
+                            "group": group,
+                            "resource": resource,
+                            "subresource": subresource,
+                            "name": name,
+                            "verb": verb,
+                        },
+                    }
+                },
+            )
+            if review["status"]["allowed"]:
+                found.setdefault(label, set()).add(verb)
+    for label, verbs in found.items():
+        figure(f"{label}: {', '.join(v for v in VERBS if v in verbs)}")
+    assert found == MAY[account]
+
+
+# -- what the controller may write on a Node -------------------------------------------------------
+
+READING = "0.34210,2026-07-23T11:25:54Z"
+FOREIGN = "kubeadm.alpha.kubernetes.io/cri-socket"
+
+
+@pytest.fixture
+def guarded_node(deployed):
+    body = {
+        "metadata": {
+            "name": "guarded",
+            "labels": {"zone": "a"},
+            "annotations": {
+                FOREIGN: "unix:///run/containerd.sock",
+                "owner": "alice",
+                "cpu_usage_avg_5m": READING,
+                "mem_usage_avg_5m": "rubbish",
+                "gpu": "0.5,2026-07-23T11:25:54.123Z",
+            },
+        }
+    }
+    node = deployed.api.create("/api/v1/nodes", body)
+    yield node
+    deployed.api.delete("/api/v1/nodes/guarded")
+
+
+def annotate(**annotations):
+    return {"metadata": {"annotations": annotations}}
+
+
+ALLOWED = {
+    "what the controller writes": annotate(
+        cpu_usage_avg_5m="0.1,2026-07-23T11:28:54Z", node_hot_value="2,2026-07-23T11:25:54Z"
+    ),
+    "over rubbish": annotate(mem_usage_avg_5m=READING),
+    "a ready-made metric": annotate(gpu=READING, **{"psi.cpu-10": "1e-5,2026-07-23T11:25:54Z"}),
+    "cleaning up": annotate(cpu_usage_avg_5m=None, mem_usage_avg_5m=None, gpu=None),
+    "nothing": annotate(absent=None),
+}
+REFUSED = {
+    "a taint": ({"spec": {"taints": [{"key": "x", "effect": "NoExecute"}]}}, "may not change spec"),
+    "cordon": ({"spec": {"unschedulable": True}}, "may not change spec"),
+    "a label": ({"metadata": {"labels": {"zone": "b"}}}, "may not change metadata.labels"),
+    "one label less": ({"metadata": {"labels": None}}, "may not change metadata.labels"),
+    "a finalizer": (
+        {"metadata": {"finalizers": ["example.com/stay"]}},
+        "may not change metadata.finalizers",
+    ),
+    "an owner": (
+        {
+            "metadata": {
+                "ownerReferences": [{"apiVersion": "v1", "kind": "Node", "name": "x", "uid": "0-0"}]
+            }
+        },
+        "may not change metadata.ownerReferences",
+    ),
+    "a foreign annotation": (annotate(**{FOREIGN: "tcp://evil"}), f"annotation {FOREIGN}"),
+    "a reading under a foreign key": (
+        annotate(**{"example.com/cpu_usage_avg_5m": READING}),
+        "annotation example.com/cpu_usage_avg_5m",
+    ),
+    "a foreign annotation less": (annotate(**{FOREIGN: None}), f"annotation {FOREIGN}"),
+    "all annotations": ({"metadata": {"annotations": None}}, "may not touch the annotation"),
+    "a user's bare note": (annotate(owner=READING), "annotation owner"),
+    "a user's bare note less": (annotate(owner=None), "annotation owner"),
+    "no reading": (annotate(cpu_usage_avg_5m="#!/bin/sh"), "annotation cpu_usage_avg_5m"),
+    "one foreign among ours": (
+        annotate(node_hot_value="2,2026-07-23T11:25:54Z", note="hello"),
+        "annotation note",
+    ),
+}
+
+
+def test_guard_lets_readings_through_and_nothing_else(
+    deployed, controller_api, guarded_node, figure
+):
+    api = controller_api
+    path = "/api/v1/nodes/guarded"
+
+    def in_force():
+        status, text = api.request("PATCH", f"{path}?dryRun=All", REFUSED["a taint"][0],
+                                   "application/merge-patch+json")  # fmt: skip
+        assert status == 422, f"{status}: {text}"
+        return True
+
+    wait_until(in_force, what="the ValidatingAdmissionPolicy to be in force")
+    for what, (body, message) in REFUSED.items():
+        for kind in (MERGE_PATCH, STRATEGIC_PATCH):
+            status, text = api.request("PATCH", path, body, kind)
+            said = json.loads(text)
+            assert status == 422 and said["reason"] == "Invalid", f"{what}: {status}: {text}"
+            assert message in said["message"], f"{what}: {said['message']}"
+    same = deployed.api.get(path)
+    assert same["spec"] == guarded_node["spec"]
+    for part in ("labels", "finalizers", "ownerReferences"):
+        assert same["metadata"].get(part) == guarded_node["metadata"].get(part)
+    for key, value in guarded_node["metadata"]["annotations"].items():
+        assert same["metadata"]["annotations"][key] == value
+    for what, body in ALLOWED.items():
+        status, text = api.request("PATCH", path, body, MERGE_PATCH)
+        assert status == 200, f"{what}: {status}: {text}"
+    left = deployed.api.get(path)["metadata"]["annotations"]
+    assert left[FOREIGN] and left["owner"] == "alice" and "cpu_usage_avg_5m" not in left
+    # Others are not its business.
+    deployed.api.patch(path, REFUSED["a taint"][0])
+    figure(f"{len(REFUSED)} kinds of changes refused, {len(ALLOWED)} let through")
+
+
+def test_guard_has_no_type_errors(deployed):
+    """The API server checks the expressions against the schema of Node, and says so in the status."""
+
+    def checked():
+        policy = json.loads(
+            deployed.kubectl(
+                "get", "validatingadmissionpolicy", "plimsoll-controller-nodes", "-ojson"
+            )
+        )
+        return policy.get("status", {}).get("typeChecking") is not None and [policy["status"]]
+
+    (status,) = wait_until(checked, what="the type check")
+    assert not status["typeChecking"].get("expressionWarnings")

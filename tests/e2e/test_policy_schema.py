@@ -1,0 +1,236 @@
+"""The CRD of the policy against the real API server: it refuses what the programs refuse, with a
+message that names the field, and takes what they take."""
+
+import json
+import os
+import pathlib
+import random
+import re
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+
+from cluster.plimsoll import fast_policy
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+BAD = TOP / "tests" / "data" / "bad-policies"
+POLICIES = "/apis/scheduler.policy.crane.io/v1alpha1/dynamicschedulerpolicies"
+
+
+def test_default_policy_applies(plane):
+    plane.kubectl("apply", "-f", str(TOP / "policy" / "policy.yaml"))
+    lines = plane.kubectl("get", "dsp").splitlines()
+    assert re.split(r"\s{2,}", lines[0]) == ["NAME", "IN FORCE", "METRICS", "MESSAGE", "AGE"]
+    assert lines[1].split()[0] == "default"
+    said = plane.kubectl("explain", "dsp.spec.predicate.maxLimitPecent")
+    assert "ratio" in said
+    plane.kubectl("delete", "dsp", "default")
+
+
+# Refused by kubectl or the API server for what they are, before any field is looked at.
+NO_OBJECTS = re.compile(
+    r"error (parsing|converting)|no objects passed|Object 'Kind' is missing|apiVersion not set|"
+    r"kind not set|invalid object to validate|no matches for kind|json: |cannot (restore|unmarshal)|yaml: |name may not be empty"
+)
+# Taken, because the file is odd and the object that kubectl makes of it is not: anchors and merge
+# keys are resolved, tags and a second document are read, octals and underscores become numbers,
+# of two equal keys the later is taken.
+ONLY_ODD_AS_FILES = {
+    "06-two-documents.yaml",
+    "10-duplicate-key.yaml",
+    "12-merge-key.yaml",
+    "13-tag.yaml",
+    "72-weight-octal.yaml",
+    "73-weight-with-underscore.yaml",
+    "62-limit-hexadecimal.yaml",
+}
+
+
+# Refused for another field than the programs complain of first.
+ELSEWHERE = {
+    "11-anchor-and-alias.yaml": "spec.priority[1]",  # resolved, it names a metric twice
+    "14-latin1.yaml": "metadata.name",
+    "49-predicate-period-zero.yaml": "spec.syncPolicy[0].period",  # a number, in an object
+}
+
+
+def paths_that_name(field):
+    """spec.priority[1].weight, and those that the API server may rather name."""
+    yield field
+    while "." in field or "[" in field:
+        field = re.sub(r"(\.[^.\[]*|\[\d+\])$", "", field)
+        if field in ("spec", ""):
+            return
+        yield field
+
+
+def test_bad_policies_are_refused_by_field(plane, figure):
+    expected = dict(
+        line.split("\t") for line in (BAD / "expected.tsv").read_text("utf-8").splitlines()
+    )
+
+    def apply(name):
+        path = str(BAD / name)
+        return name, plane.kubectl("apply", "--dry-run=server", "-f", path, check=False)
+
+    with ThreadPoolExecutor(2) as pool:
+        answers = list(pool.map(apply, expected))
+    problems, by_field, no_objects, taken = [], [], [], []
+    for name, done in answers:
+        field = re.match(r"line \d+: ((spec|metadata)[^:]*): ", expected[name])
+        if done.returncode == 0:
+            taken.append(name)
+        elif name in ELSEWHERE and f"{ELSEWHERE[name]}: " in done.stderr:
+            by_field.append(name)
+        elif field and any(path in done.stderr for path in paths_that_name(field[1])):
+            by_field.append(name)
+        elif NO_OBJECTS.search(done.stderr):
+            no_objects.append(name)
+        else:
+            problems.append(f"{name}: {expected[name]!r} but: {done.stderr}")
+    assert not problems, "\n".join(problems)
+    assert set(taken) == ONLY_ODD_AS_FILES
+    assert len(by_field) >= 15
+    figure(
+        f"of {len(expected)} bad policies the API server refuses {len(by_field)} by the field's "
+        f"name, {len(no_objects)} are no objects of ours at all, {len(taken)} are odd only as files"
+    )
+
+
+NAMES = [
+    "cpu_usage_avg_5m",
+    "mem_usage_avg_5m",
+    "cpu_usage_max_avg_1h",
+    "gpu",
+    "a.b-c",
+    "load_usage_p99_1d",
+]
+ODD_NAMES = ["", "-a", "a_", "a b", "x/y", "ä", "a" * 63, "a" * 64]
+DURATIONS = [
+    "3m",
+    "90s",
+    "1h30m",
+    "500ms",
+    "1.5h",
+    "1h0m0s",
+    ".5s",
+    "1.s",
+    "0",
+    "0s",
+    "1us",
+    "5µs",
+    "+3m",
+]
+ODD_DURATIONS = [
+    "",
+    "3",
+    "3 m",
+    "1d",
+    "-1s",
+    "9999999h",
+    "m",
+    "1h-3m",
+    "0x1s",
+    "1e3s",
+    "3m ",
+    "00",
+    "999us",
+]
+LIMITS = [0.65, 0, 1, 65, 100, 1e-9, 0.5, 1.0]
+ODD_LIMITS = [-0.1, 100.1, 650, -0.0, 1e300]
+WEIGHTS = [0.2, 1, 0, 3, 1e300, 0.5]
+ODD_WEIGHTS = [-1, -0.0, 1.7e308, 1.6e308]
+COUNTS = [1, 2, 5, 9223372036854775807]
+ODD_COUNTS = [0, -1, -9223372036854775808]
+
+
+class Sample:
+    """Random policies: mostly usual, with an odd part here and there."""
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+
+    def pick(self, usual, odd, rarely=0.04):
+        return self.random.choice(odd if self.random.random() < rarely else usual)
+
+    def some_names(self, names):
+        found = self.random.sample(names, self.random.randint(0, len(names)))
+        if found and self.random.random() < 0.04:
+            found.append(found[0])
+        if self.random.random() < 0.04:
+            found.append(self.random.choice(NAMES + ODD_NAMES))
+        return found
+
+    def predicate(self, name):
+        spelling = self.pick(["maxLimitPecent"], ["maxLimitPercent"], 0.3)
+        entry = {"name": name, spelling: self.pick(LIMITS, ODD_LIMITS)}
+        if self.random.random() < 0.02:
+            entry = {"name": name}
+        if self.random.random() < 0.02:
+            entry.update(maxLimitPecent=0.5, maxLimitPercent=0.5)
+        return entry
+
+    def policy(self):
+        known = self.some_names(NAMES)
+        spec = {
+            "syncPolicy": [
+                {"name": name, "period": self.pick(DURATIONS, ODD_DURATIONS)} for name in known
+            ]
+        }
+        if self.random.random() < 0.02:
+            spec["syncPolicy"] += [
+                {"name": f"m{i}", "period": "3m"} for i in range(self.random.randint(60, 66))
+            ]
+        if self.random.random() < 0.8:
+            spec["predicate"] = [self.predicate(name) for name in self.some_names(known)]
+        if self.random.random() < 0.8:
+            spec["priority"] = [
+                {"name": name, "weight": self.pick(WEIGHTS, ODD_WEIGHTS)}
+                for name in self.some_names(known)
+            ]
+        if self.random.random() < 0.5:
+            spec["hotValue"] = [
+                {
+                    "timeRange": self.pick(["5m", "1m", "90s"], DURATIONS + ODD_DURATIONS),
+                    "count": self.pick(COUNTS, ODD_COUNTS),
+                }
+                for _ in range(self.pick([0, 1, 2, 16], [17]))
+            ]
+        if self.random.random() < 0.3:
+            spec["extender"] = self.pick([{"scoring": "spread"}, {"scoring": "absolute"}, {}],
+                                         [{"scoring": "other"}])  # fmt: skip
+        return {**fast_policy(), "spec": spec}
+
+
+def test_api_server_and_programs_agree(plane, binary, log_dir, figure):
+    """Whatever the one takes the other takes, over random policies."""
+    sample, counts = Sample(1), {True: 0, False: 0}
+
+    def ask_both(item):
+        number, policy = item
+        status, text = plane.api.request("POST", f"{POLICIES}?dryRun=All", policy)
+        path = os.path.join(log_dir, f"policy-{number % 2}-{os.getpid()}-{number}.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(policy, file)
+        done = subprocess.run(
+            [binary("plimsoll-extender"), "--check-config", f"--policy-config-path={path}"],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        os.unlink(path)
+        assert status in (201, 422), text
+        assert done.returncode in (0, 2), done.stderr
+        return policy, status == 201, done.returncode == 0, text, done.stderr
+
+    problems = []
+    with ThreadPoolExecutor(2) as pool:
+        policies = enumerate(sample.policy() for _ in range(2000))
+        for policy, by_server, by_program, text, said in pool.map(ask_both, policies):
+            counts[by_server] += 1
+            if by_server != by_program:
+                problems.append(f"{json.dumps(policy['spec'])}\n  {text[:600]}\n  {said}")
+    figure(
+        f"random policies on which API server and --check-config agree: "
+        f"{sum(counts.values()) - len(problems)} of {sum(counts.values())} "
+        f"({counts[True]} taken, {counts[False]} refused)"
+    )
+    assert not problems, "\n".join(problems[:20])
+    assert counts[True] > 400 and counts[False] > 400, "the sample is lopsided"
