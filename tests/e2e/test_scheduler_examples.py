@@ -1,0 +1,230 @@
+"""The examples for kube-scheduler, in a real kube-scheduler: what stands in deploy/ is what runs.
+
+Only addresses and paths of the examples are replaced, by those of this machine.
+"""
+
+import os
+import pathlib
+import re
+import ssl
+import subprocess
+import urllib.request
+
+import pytest
+import yaml
+from cluster.plimsoll import fast_policy, metrics, wait_ready
+from harness import parse_page, wait_until
+from tools import build
+
+DEPLOY = pathlib.Path(__file__).resolve().parents[2] / "deploy"
+EXAMPLES = sorted((DEPLOY / "scheduler").glob("config-*.yaml"))
+SECURE_PORT = 26390
+FILTER_CALLS = 'plimsoll_extender_requests_total{verb="filter",code="200"}'
+
+# As kubeadm 1.36 writes it, but for what is of no concern here.
+STATIC_POD = """
+apiVersion: v1
+kind: Pod
+metadata:
+  labels: {component: kube-scheduler, tier: control-plane}
+  name: kube-scheduler
+  namespace: kube-system
+spec:
+  containers:
+  - command:
+    - kube-scheduler
+    - --authentication-kubeconfig=/etc/kubernetes/scheduler.conf
+    - --authorization-kubeconfig=/etc/kubernetes/scheduler.conf
+    - --bind-address=127.0.0.1
+    - --kubeconfig=/etc/kubernetes/scheduler.conf
+    - --leader-elect=true
+    image: registry.k8s.io/kube-scheduler:v1.36.3
+    name: kube-scheduler
+    resources: {requests: {cpu: 100m}}
+    volumeMounts:
+    - {mountPath: /etc/kubernetes/scheduler.conf, name: kubeconfig, readOnly: true}
+  hostNetwork: true
+  priorityClassName: system-node-critical
+  volumes:
+  - hostPath: {path: /etc/kubernetes/scheduler.conf, type: FileOrCreate}
+    name: kubeconfig
+"""
+
+
+@pytest.fixture
+def nodes(fleet):
+    return fleet.add(3)
+
+
+@pytest.fixture
+def kube_scheduler(plane):
+    """Start a kube-scheduler with a configuration file and wait until it schedules."""
+    started = []
+
+    def start(config, kubeconfig):
+        started.append(
+            plane.run(
+                "kube-scheduler",
+                f"--config={config}",
+                f"--bind-address={plane.address}",
+                f"--secure-port={SECURE_PORT}",
+                f"--cert-dir={plane.path('pki')}",
+                f"--authentication-kubeconfig={kubeconfig}",
+                f"--authorization-kubeconfig={kubeconfig}",
+                "-v=4",
+                name=f"kube-scheduler-{os.urandom(2).hex()}",
+            )
+        )
+        return started[-1]
+
+    yield start
+    for process in started:
+        assert process.is_running(), process.text()[-4000:]
+        process.kill()
+
+
+def readme_block(name):
+    text = (DEPLOY / "README.md").read_text("utf-8")
+    return re.search(rf"<!-- run: {name} -->\n+```\n(.*?)```", text, re.S)[1]
+
+
+def localized(path, target, url, kubeconfig=None, keys=None):
+    """An example with this machine's addresses and paths in it."""
+    text = path.read_text("utf-8")
+    text, count = re.subn(r"(urlPrefix: )https?://[^/]*", rf"\1{url}", text)
+    assert count == 1
+    if kubeconfig:
+        text = text.replace("/etc/kubernetes/scheduler.conf", kubeconfig)
+    if keys:
+        text = text.replace("/etc/kubernetes/plimsoll/", f"{keys}/")
+    with open(target, "w", encoding="utf-8") as file:
+        file.write(text)
+    return target
+
+
+@pytest.mark.parametrize(
+    "path", [*EXAMPLES, DEPLOY / "second-scheduler" / "config.yaml"], ids=lambda path: path.stem
+)
+def test_an_extender_can_never_stop_the_scheduler(path):
+    """Ignorable, a timeout well under a second, and names instead of nodes, wherever we show it."""
+    (extender,) = yaml.safe_load(path.read_text("utf-8"))["extenders"]
+    assert extender["ignorable"] is True
+    assert extender["httpTimeout"] == "200ms"
+    assert extender["nodeCacheCapable"] is True
+    if extender["urlPrefix"].startswith("https"):
+        assert extender["tlsConfig"]["caFile"] and extender["tlsConfig"]["serverName"]
+    # The reasons stand beside them.
+    text = path.read_text("utf-8")
+    for key in ("ignorable", "httpTimeout", "nodeCacheCapable", "weight"):
+        assert re.search(rf"^ *#.*\n *{key}:", text, re.M), f"{key} without a reason"
+
+
+def test_static_pod_patch(plane, tmp_path):
+    """kubeadm merges the patch as kubectl does; the result has our lines and loses none."""
+    (patch,) = (DEPLOY / "scheduler" / "kubeadm-patches").iterdir()
+    assert patch.name == "kube-scheduler0+strategic.yaml", "kubeadm goes by the file's name"
+    pod = tmp_path / "kube-scheduler.yaml"
+    pod.write_text(STATIC_POD)
+    merged = yaml.safe_load(
+        plane.kubectl("patch", "--local", "-f", str(pod), "--patch-file", str(patch), "-oyaml")
+    )
+    (before,) = yaml.safe_load(STATIC_POD)["spec"]["containers"]
+    (after,) = merged["spec"]["containers"]
+    config = "/etc/kubernetes/plimsoll/scheduler.yaml"
+    assert set(after["command"]) - set(before["command"]) == {f"--config={config}"}
+    assert set(before["command"]) <= set(after["command"])
+    assert after["image"] == before["image"] and after["resources"] == before["resources"]
+    mounts = {mount["name"]: mount["mountPath"] for mount in after["volumeMounts"]}
+    assert mounts == {
+        "kubeconfig": "/etc/kubernetes/scheduler.conf",
+        "plimsoll": os.path.dirname(config),
+    }
+    assert {volume["name"] for volume in merged["spec"]["volumes"]} == set(mounts)
+
+
+def expect_placed_by_us(namespace, ask_count, scheduler=None):
+    """A pod gets a node, and the extender was asked for it."""
+    before = ask_count()
+    namespace.create_pod("web-0", **({"scheduler": scheduler} if scheduler else {}))
+    namespace.wait_bound(1)
+    wait_until(lambda: ask_count() > before, what="the extender to have been asked")
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_kube_scheduler_asks_us(plane, plimsoll, nodes, namespace, kube_scheduler, path, tmp_path):
+    """The extender with the certificates of the README, kube-scheduler with the example."""
+    policy = plimsoll.write_policy(fast_policy())
+    scheme, flags, context = "http", [], None
+    if path.stem != "config-http":
+        plane.kubectl("-n", "kube-system", "delete", "secret", "plimsoll-extender-tls",
+                         "--ignore-not-found")  # fmt: skip
+        subprocess.run(
+            ["bash", "-euc", readme_block("certificates")],
+            cwd=tmp_path, check=True, capture_output=True,
+            env={
+                **os.environ,
+                "KUBECONFIG": plane.kubeconfig,
+                "PATH": f"{os.path.dirname(build.program('kubectl'))}:{os.environ['PATH']}",
+            },
+        )  # fmt: skip
+        scheme = "https"
+        flags = [
+            f"--tls-cert-file={tmp_path}/tls.crt",
+            f"--tls-private-key-file={tmp_path}/tls.key",
+        ]
+        context = ssl.create_default_context(cafile=tmp_path / "ca.crt")
+        context.check_hostname = False
+    if path.stem == "config-mtls":
+        flags += [f"--client-ca-file={tmp_path}/ca.crt"]
+        context.load_cert_chain(tmp_path / "scheduler.crt", tmp_path / "scheduler.key")
+    extender = plimsoll.extender(policy, *flags, scheme=scheme)
+
+    def ask_count():
+        with urllib.request.urlopen(f"{extender.url}/metrics", context=context) as page:
+            series, _, _ = parse_page(page.read().decode())
+            return series[FILTER_CALLS][-1]
+
+    kubeconfig = plane.component_kubeconfig("kube-scheduler")
+    config = localized(path, tmp_path / "config.yaml", extender.url, kubeconfig, tmp_path)
+    kube_scheduler(config, kubeconfig)
+    expect_placed_by_us(namespace, ask_count)
+
+
+def test_second_scheduler(plane, plimsoll, nodes, namespace, kube_scheduler, tmp_path, figure):
+    """Scheduler and sidecar with the account, the RBAC and the ConfigMap of the overlay."""
+    objects = list(yaml.safe_load_all(plane.kubectl("kustomize", str(DEPLOY / "second-scheduler"))))
+    (config,) = (o for o in objects if o["kind"] == "ConfigMap")
+    (deployment,) = (
+        o for o in objects
+        if o["kind"] == "Deployment" and o["metadata"]["name"] == "plimsoll-scheduler"
+    )  # fmt: skip
+    volume = deployment["spec"]["template"]["spec"]["volumes"][0]
+    assert volume["configMap"]["name"] == config["metadata"]["name"]
+    plimsoll.install(plane, "second-scheduler")
+
+    account = "plimsoll-scheduler"
+    kubeconfig = plimsoll.kubeconfig(account)
+    extender = plimsoll.run(
+        [plimsoll.binary("plimsoll-extender"), f"--kubeconfig={kubeconfig}", "--port=0"],
+        "sidecar",
+    )
+    extender.url = f"http://127.0.0.1:{extender.wait_port()}"
+    wait_ready(extender)
+    example = tmp_path / "example.yaml"
+    example.write_text(config["data"]["config.yaml"])
+    path = localized(example, tmp_path / "config.yaml", extender.url)
+    # In a pod it finds the API server by its ServiceAccount; here it has to be told.
+    with open(path, "a", encoding="utf-8") as file:
+        file.write(f"clientConnection: {{kubeconfig: {kubeconfig}}}\n")
+    process = kube_scheduler(path, kubeconfig)
+
+    def ask_count():
+        return metrics(extender)[FILTER_CALLS]
+
+    expect_placed_by_us(namespace, ask_count, scheduler="plimsoll-scheduler")
+    lease = plane.api.get(
+        "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/plimsoll-scheduler"
+    )
+    assert lease["spec"]["holderIdentity"]
+    assert not re.search(r"is forbidden|cannot (list|get|watch)", process.text()), process.text()
+    figure("a pod was placed by the second scheduler; it was refused nothing")
