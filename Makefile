@@ -31,6 +31,7 @@ test:
 e2e:
 	@tests/tools/install-packages build check e2e
 	@tests/e2e/tools/build.py
+	@tests/e2e/tools/images.py
 	@/usr/bin/python3 tests/tools/gate.py e2e
 
 check:

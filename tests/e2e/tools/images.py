@@ -1,0 +1,112 @@
+#!/usr/bin/python3
+"""Builds the two images of deploy/Dockerfile, without a registry and without a daemon.
+
+mmdebstrap makes the base from Debian's packages, buildah builds in a chroot; the results are in a
+storage of their own in $XDG_CACHE_HOME/plimsoll-e2e/images (else ~/.cache/..), where podman() finds
+them. A machine that cannot do this (not root, programs missing, no network) is told so in one
+line, which test_image.py repeats when it is skipped for it. A Dockerfile that does not build is an
+error.
+"""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1])]
+
+from tools import build  # noqa: E402
+
+HOME = build.cache() / "images"
+TOP = build.HERE.parents[2]
+PROGRAMS = ("mmdebstrap", "buildah", "podman", "runc")
+BASE = "localhost/plimsoll-e2e-base:bookworm"
+BASE_DAYS = 7
+UNABLE = HOME / "unable"
+# runc, because crun refuses hybrid cgroups; the limits are ones that a container may have.
+CONTAINERS_CONF = """
+[engine]
+runtime = "runc"
+cgroup_manager = "cgroupfs"
+events_logger = "file"
+[containers]
+default_ulimits = ["nofile=20000:20000", "nproc=20000:20000"]
+"""
+
+
+class Unable(Exception):
+    """This machine cannot build or run images, and why."""
+
+
+def image(program):
+    return f"localhost/{program}:e2e"
+
+
+def run(program, *argv, **options):
+    """buildah or podman on our storage."""
+    storage = [f"--root={HOME}/storage", f"--runroot={HOME}/run", "--storage-driver=overlay"]
+    env = {**os.environ, "CONTAINERS_CONF": str(HOME / "containers.conf")}
+    return subprocess.run(
+        [program, *storage, *argv], env=env, check=False,
+        **{"capture_output": True, "text": True, **options},
+    )  # fmt: skip
+
+
+def podman(*argv, **options):
+    return run("podman", *argv, **options)
+
+
+def last_words(done):
+    return (done.stderr.strip().splitlines() or [f"status {done.returncode}"])[-1]
+
+
+def make_base():
+    known = podman("image", "inspect", "--format={{.Created.Unix}}", BASE)
+    if known.returncode == 0 and time.time() - int(known.stdout) < BASE_DAYS * 86400:
+        return
+    print("making a Debian base by mmdebstrap", flush=True)
+    tar = HOME / "base.tar"
+    tar.unlink(missing_ok=True)
+    done = subprocess.run(
+        ["mmdebstrap", "--quiet", "--variant=minbase", "bookworm", str(tar)],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if done.returncode != 0:
+        raise Unable(f"mmdebstrap: {last_words(done)}")
+    done = podman("import", "--quiet", str(tar), BASE)
+    tar.unlink()
+    if done.returncode != 0:
+        raise Unable(f"podman import: {last_words(done)}")
+
+
+def build_images():
+    if os.geteuid() != 0:
+        raise Unable("building images needs root")
+    missing = [program for program in PROGRAMS if not shutil.which(program)]
+    if missing:
+        raise Unable(f"these programs are missing: {' '.join(missing)}")
+    (HOME / "containers.conf").write_text(CONTAINERS_CONF)
+    make_base()
+    for program in ("plimsoll-controller", "plimsoll-extender"):
+        print(f"building the image of {program}", flush=True)
+        done = run(
+            "buildah", "bud", "--isolation=chroot", "--network=host", "--layers",
+            f"--build-arg=BASE={BASE}", f"--file={TOP}/deploy/Dockerfile",
+            f"--target={program.removeprefix('plimsoll-')}", f"--tag={image(program)}", str(TOP),
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, capture_output=False,
+        )  # fmt: skip
+        if done.returncode != 0:
+            sys.exit(f"images.py: {done.stdout[-4000:]}")
+    podman("image", "prune", "--force", "--filter=until=24h")
+
+
+if __name__ == "__main__":
+    HOME.mkdir(parents=True, exist_ok=True)
+    UNABLE.unlink(missing_ok=True)
+    try:
+        build_images()
+    except Unable as reason:
+        UNABLE.write_text(str(reason))
+        print(f"no images are built and none will be tested: {reason}")
