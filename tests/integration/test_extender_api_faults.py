@@ -1,0 +1,279 @@
+"""The extender while its API server misbehaves: every request is answered, and no verdict is wrong."""
+
+import threading
+
+import pytest
+
+from extender_kit import (
+    AGENT,
+    CPU,
+    HOT,
+    Extender,
+    annotate,
+    node_names,
+    policy,
+    stamp,
+    write_policy,
+)
+from harness import wait_until
+
+NODES = node_names(6)
+BUSY = NODES[0]
+
+
+class Hammer(threading.Thread):
+    """A scheduler that keeps asking; `rejected` is what the last answer rejected."""
+
+    def __init__(self, extender):
+        super().__init__()
+        self.extender, self.is_over = extender, threading.Event()
+        self.count, self.problem, self.rejected, self.scores = 0, None, None, None
+
+    def run(self):
+        try:
+            with self.extender.scheduler() as scheduler:
+                while not self.is_over.wait(0.002):
+                    self.rejected = set(scheduler.filter(NODES)[1])
+                    # Only nodes that somebody made busy are ever rejected.
+                    assert self.rejected <= self.allowed(), self.rejected
+                    self.scores = scheduler.prioritize(NODES)
+                    self.count += 1
+        except Exception as error:  # a thread's end must not go unnoticed, whatever it is
+            self.problem = f"{type(error).__name__}: {error}"
+
+    def allowed(self):
+        return {BUSY, *NODES[4:]}
+
+    def wait_rejected(self, *names, timeout_s=60):
+        def check():
+            assert self.problem is None, self.problem
+            return self.rejected == set(names)
+
+        wait_until(check, timeout_s, f"{names} to be rejected, last {self.rejected}")
+
+    def goes_on(self, count=20):
+        """Wait until so many more calls have been answered."""
+        target = self.count + count
+        wait_until(lambda: self.problem or self.count >= target, what="more answers")
+        assert self.problem is None, self.problem
+
+
+@pytest.fixture
+def start(start_standin, run, binary, tmp_path):
+    """(stand-in, extender, hammer) with one busy node; the hammer is checked at the end."""
+    hammers = []
+
+    def call(*standin_flags, kubeconfig=None, **more):
+        standin = start_standin("--nodes", len(NODES), *standin_flags)
+        # By the admin port, where no token is asked for.
+        for name in NODES:
+            usage = 0.9 if name == BUSY else 0.2
+            metadata = {"name": name, "annotations": {CPU: f"{usage},{stamp()}"}}
+            standin.admin("objects", {"resource": "nodes", "object": {"metadata": metadata}})
+        path = write_policy(tmp_path / "policy.yaml", policy(hot={"5m": 1}, **more))
+        config = kubeconfig(standin) if kubeconfig else standin
+        extender = Extender(run, binary, config, f"--policy-config-path={path}")
+        hammer = Hammer(extender)
+        hammers.append(hammer)
+        hammer.start()
+        return standin, extender, hammer
+
+    yield call
+    for hammer in hammers:
+        hammer.is_over.set()
+        hammer.join()
+        assert hammer.problem is None, hammer.problem
+        assert hammer.count > 20
+        print(f"{hammer.count} calls, every one answered")
+
+
+def catches_up(standin, hammer):
+    """A change of a node and one of a policy's reading arrive."""
+    annotate(standin, NODES[4], 0.8)
+    hammer.wait_rejected(BUSY, NODES[4])
+    annotate(standin, NODES[4], 0.2)
+    hammer.wait_rejected(BUSY)
+
+
+@pytest.mark.parametrize("how", ["cut", "reset", "finish"])
+def test_watches_end(start, how):
+    standin, extender, hammer = start()
+    extender.wait_live()
+    hammer.wait_rejected(BUSY)
+    for _ in range(3):
+        before = standin.count(verb="watch", resource="nodes", user_agent=AGENT)
+        if how == "finish":
+            standin.admin("watches/finish", {})
+        else:
+            standin.admin("watches/cut", {"reset": how == "reset"})
+        wait_until(
+            lambda: standin.count(verb="watch", resource="nodes", user_agent=AGENT) > before,
+            what="another watch",
+        )
+        catches_up(standin, hammer)
+    hammer.goes_on()
+
+
+@pytest.mark.parametrize("mode", ["cut", "expire"])
+def test_compaction_with_deletions_meanwhile(start, mode):
+    standin, extender, hammer = start()
+    extender.wait_live()
+    hammer.wait_rejected(BUSY)
+    # No watch comes back before the busy node is gone and another is busy.
+    standin.fault("status", verb="watch", resource="nodes", status=503, count=-1)
+    standin.admin("watches/cut", {"resource": "nodes"})
+    wait_until(
+        lambda: standin.count(verb="watch", resource="nodes", code=503) > 0, what="a refused watch"
+    )
+    standin.admin("delete", {"resource": "nodes", "names": [BUSY]})
+    annotate(standin, NODES[5], 0.95)
+    standin.admin("compact", {"watches": mode})
+    hammer.goes_on()
+    standin.clear_faults()
+    hammer.wait_rejected(NODES[5])
+    wait_until(
+        lambda: extender.metric("plimsoll_extender_table_nodes") == len(NODES) - 1,
+        what="the deleted node to leave the table",
+    )
+
+
+def test_api_server_down_for_a_while(start):
+    standin, extender, hammer = start()
+    extender.wait_live()
+    hammer.wait_rejected(BUSY)
+    standin.admin("listen", {"on": False})
+    wait_until(lambda: "watch is not open" in extender.ready()[1], what="the trouble to be told")
+    ready, text = extender.ready()
+    assert ready, text  # readings expire by themselves, and a table is better than none
+    hammer.goes_on(50)
+    assert hammer.rejected == {BUSY}
+    standin.admin("delete", {"resource": "nodes", "names": [BUSY]})
+    standin.admin("objects", {"resource": "nodes", "object": {"metadata": {"name": BUSY}}})
+    standin.admin("listen", {"on": True})
+    hammer.wait_rejected()
+    extender.wait_live()
+
+
+@pytest.mark.parametrize("action", ["garbage", "deep", "html", "empty", "not_http", "truncate"])
+def test_lists_of_garbage_at_start(start_standin, run, binary, action):
+    standin = start_standin("--nodes", len(NODES))
+    annotate(standin, BUSY, 0.9)
+    standin.fault(action, verb="list", resource="nodes", count=2)
+    extender = Extender(run, binary, standin)
+    with extender.scheduler() as scheduler:
+        passing, rejected = scheduler.filter(NODES)
+        assert passing == NODES or list(rejected) == [BUSY]
+        wait_until(lambda: list(scheduler.filter(NODES)[1]) == [BUSY], 60, what="the rejection")
+
+
+def test_tokens_rotate(start, tmp_path):
+    token_path = tmp_path / "token"
+    token_path.write_text("first")
+
+    def kubeconfig(standin):
+        user = {"token": None, "tokenFile": str(token_path)}
+        return standin.edit_kubeconfig(tmp_path / "kubeconfig", user=user)
+
+    standin, _, hammer = start("--token", "first", kubeconfig=kubeconfig)
+    hammer.wait_rejected(BUSY)
+    hammer.goes_on()
+    standin.admin("auth", {"reset": True, "tokens": [{"token": "second", "user": "rotated"}]})
+    standin.admin("watches/cut", {})
+    wait_until(lambda: standin.count(code=401, user_agent=AGENT) > 0, what="a refusal")
+    hammer.goes_on()
+    token_path.write_text("second")
+    metadata = {"name": NODES[4], "annotations": {CPU: f"0.9,{stamp()}"}}
+    standin.admin("objects", {"resource": "nodes", "object": {"metadata": metadata}})
+    hammer.wait_rejected(BUSY, NODES[4])
+
+
+def test_pods_forbidden(start):
+    standin, extender, hammer = start()
+    extender.wait_live()
+    hammer.wait_rejected(BUSY)
+    standin.fault("status", resource="pods", status=403, count=-1)
+    standin.admin("watches/cut", {"resource": "pods"})
+    wait_until(lambda: "list and watch on pods" in extender.ready()[1], what="the advice")
+    ready, text = extender.ready()
+    assert ready and "403" in text, text
+    catches_up(standin, hammer)
+    # The annotation stands in: it is younger than the loss of the watch.
+    wait_until(lambda: NODES[1] in (hammer.scores or {}), what="a score")
+    before = hammer.scores[NODES[1]]
+
+    def annotated():
+        annotate(standin, NODES[1], **{HOT: 3})  # again and again, as the controller does
+        return hammer.scores.get(NODES[1], 0) == before - 3
+
+    wait_until(annotated, what="the annotation's hot value", poll_s=0.3)
+    standin.clear_faults()
+    extender.wait_live()
+    wait_until(lambda: hammer.scores.get(NODES[1], 0) == before, what="our own count again")
+
+
+def test_nodes_forbidden(start):
+    standin, extender, hammer = start()
+    extender.wait_live()
+    hammer.wait_rejected(BUSY)
+    standin.fault("status", resource="nodes", status=403, count=-1)
+    standin.admin("watches/cut", {})
+    wait_until(lambda: "403" in extender.ready()[1], what="the reason")
+    hammer.goes_on()
+    standin.clear_faults()
+    catches_up(standin, hammer)
+    restarts = extender.metric("plimsoll_watch_restarts_total", resource="nodes")
+    assert restarts >= 1
+    assert extender.metric("plimsoll_api_requests_total", code="403") >= 1
+
+
+def test_no_bookmarks(start):
+    standin, extender, hammer = start("--bookmark-interval", "0.05")
+    extender.wait_live()
+    hammer.wait_rejected(BUSY)
+    standin.admin("bookmarks", {"on": False})
+    catches_up(standin, hammer)
+    standin.admin("compact", {"watches": "expire"})
+    catches_up(standin, hammer)
+
+
+GARBAGE_LINES = {
+    "no JSON": ["garbage"],
+    "half a line": ['{"type":"MODIFIED","object":'],
+    "NUL": ["\\u0000\x00"],
+    "brackets": ["[" * 100000],
+    "no object": ['{"type":"ADDED"}', '{"type":"DELETED","object":null}', "{}", "null", "[]"],
+    "no name": ['{"type":"DELETED","object":{"metadata":{}}}'],
+    "no type": ['{"object":{"metadata":{"name":"node-0001"}}}'],
+    "future type": ['{"type":"RENAMED","object":{"metadata":{"name":"node-0000"}}}'],
+    "megabytes": ['{"type":"MODIFIED","object":"%s"}' % ("x" * (8 << 20))],
+    "error": ['{"type":"ERROR","object":{"kind":"Status","code":500,"message":"oh"}}'],
+    "odd error": ['{"type":"ERROR","object":7}'],
+}
+
+
+@pytest.mark.parametrize("kind", GARBAGE_LINES)
+def test_garbage_in_watches(start, kind):
+    standin, extender, hammer = start()
+    extender.wait_live()
+    hammer.wait_rejected(BUSY)
+    for _ in range(2):
+        sent = standin.admin("watches/inject", {"lines": GARBAGE_LINES[kind], "resource": "nodes"})
+        assert sent["watches"] >= 1
+        catches_up(standin, hammer)
+        wait_until(lambda: standin.watches("nodes"), what="a watch")
+
+
+def test_what_is_missing_is_named(start_standin, run, binary):
+    standin = start_standin("--nodes", 2)
+    standin.fault("status", verb="list", resource="nodes", status=403, count=-1)
+    extender = Extender(run, binary, standin)
+    wait_until(lambda: "403" in extender.ready()[1], what="the reason")
+    ready, text = extender.ready()
+    assert not ready
+    for part in ("[-] nodes: ", "list and watch on nodes", "--kubeconfig", "[+] policy: "):
+        assert part in text, text
+    assert extender.page("/healthz").status == extender.page("/livez").status == 200
+    assert extender.page("/readyz").status == 503
+    standin.clear_faults()
+    extender.wait_live()
+    assert "[+] nodes: 2 nodes" in extender.ready()[1]

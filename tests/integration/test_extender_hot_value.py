@@ -1,0 +1,271 @@
+"""Hot values: what a node was given lately takes points off it, at once and for a while."""
+
+import random
+import time
+
+import pytest
+
+from extender_kit import CPU, HOT, Extender, annotate, node_names, policy, stamp, write_policy
+from harness import wait_until
+from reference_policy import Generator, Policy, score10, spread10
+
+NODES = node_names(3)
+A, B, C = NODES
+
+
+@pytest.fixture
+def cluster(start_standin):
+    """Three idle nodes: 100 points each."""
+    standin = start_standin("--nodes", len(NODES))
+    for name in NODES:
+        annotate(standin, name, 0)
+    return standin
+
+
+@pytest.fixture
+def start(run, binary, tmp_path):
+    def call(standin, *flags, hot=None, name=None):
+        hot = {"5m": 1} if hot is None else hot
+        path = write_policy(tmp_path / "policy.yaml", policy(hot=hot))
+        flags = (f"--policy-config-path={path}", "--compact-scores=false", *flags)
+        extender = Extender(run, binary, standin, *flags, name=name)
+        extender.wait_live()
+        return extender
+
+    return call
+
+
+def wait_scores(scheduler, wanted, timeout_s=20, what="the scores"):
+    """Wait for {node: score}; the seconds that it took."""
+    began = time.monotonic()
+
+    def check():
+        scores = scheduler.prioritize(NODES)
+        assert scores == wanted, scores
+        return True
+
+    wait_until(check, timeout_s, what, poll_s=0.002)
+    return time.monotonic() - began
+
+
+def test_the_second_pod_of_a_burst_sees_the_first(cluster, start):
+    extender = start(cluster)
+    slowest_s = 0.0
+    with extender.scheduler() as scheduler:
+        wait_scores(scheduler, {A: 10, B: 10, C: 10})
+        for i in range(1, 6):
+            cluster.add_pods(1, prefix=f"burst-{i}-", nodes=[A])
+            took_s = wait_scores(scheduler, {A: 10 - i, B: 10, C: 10})
+            slowest_s = max(slowest_s, took_s)
+        cluster.add_pods(3, prefix="other-", nodes=[B])
+        wait_scores(scheduler, {A: 5, B: 7, C: 10})
+    print(f"a binding takes points off within {slowest_s * 1e3:.0f} ms, seen by the client")
+    assert slowest_s < 1
+    assert extender.metric("plimsoll_bindings_total") == 8
+
+
+def test_it_decays_with_time(cluster, start):
+    extender = start(cluster, hot={"3s": 1, "8s": 2})
+    with extender.scheduler() as scheduler:
+        wait_scores(scheduler, {A: 10, B: 10, C: 10})
+        cluster.add_pods(4, nodes=[A])
+        bound_unix = time.time()
+        wait_scores(scheduler, {A: 4, B: 10, C: 10})
+        wait_scores(scheduler, {A: 8, B: 10, C: 10}, what="three seconds to pass")
+        # Conditions are in whole seconds, cut off.
+        assert 2 <= time.time() - bound_unix < 4.5
+        wait_scores(scheduler, {A: 10, B: 10, C: 10}, what="eight seconds to pass")
+        assert 7 <= time.time() - bound_unix < 9.5
+
+
+def test_our_own_count_is_newer_than_the_annotation(cluster, start):
+    annotate(cluster, A, **{HOT: 4})
+    annotate(cluster, B, **{HOT: 4}, at=stamp(-100))
+    extender = start(cluster)
+    with extender.scheduler() as scheduler:
+        wait_scores(scheduler, {A: 10, B: 10, C: 10})
+        cluster.add_pods(1, nodes=[B])
+        wait_scores(scheduler, {A: 10, B: 9, C: 10})
+
+
+def test_the_annotation_counts_without_a_watch_of_pods(cluster, start, run, binary, tmp_path):
+    """Also when it has a fraction, and for five minutes."""
+    cluster.fault("status", resource="pods", status=403, count=-1)
+    annotate(cluster, A, **{HOT: 2})
+    annotate(cluster, B, **{HOT: 1.5}, at=stamp(-290))
+    annotate(cluster, C, **{HOT: 3}, at=stamp(-301))
+    path = write_policy(tmp_path / "policy.yaml", policy(hot={"5m": 1}))
+    flags = (f"--policy-config-path={path}", "--compact-scores=false")
+    extender = Extender(run, binary, cluster, *flags)
+    extender.wait_ready("node_hot_value annotations are used")
+    with extender.scheduler() as scheduler:
+        wait_scores(scheduler, {A: 8, B: 9, C: 10})  # 85 points round up
+        cluster.clear_faults()
+        wait_scores(scheduler, {A: 10, B: 10, C: 10}, 60, what="the watch of pods")
+
+
+def test_without_hot_value_in_the_policy_the_annotation_counts(cluster, start):
+    annotate(cluster, A, **{HOT: 2})
+    extender = start(cluster, hot={})
+    with extender.scheduler() as scheduler:
+        wait_scores(scheduler, {A: 8, B: 10, C: 10})
+        cluster.add_pods(4, nodes=[B])
+        annotate(cluster, C, **{HOT: 1})
+        wait_scores(scheduler, {A: 8, B: 10, C: 9})
+    assert cluster.count(verb="list", resource="pods") == 0
+
+
+def test_a_restart_recovers_recent_bindings(cluster, start):
+    cluster.add_pods(3, prefix="pending-", nodes=[A])
+    cluster.add_pods(2, prefix="running-", nodes=[B], phase="Running")
+    cluster.add_pods(2, prefix="done-", nodes=[C], phase="Succeeded")
+    first = start(cluster, name="first")
+    with first.scheduler() as scheduler:
+        wait_scores(scheduler, {A: 7, B: 8, C: 10})
+        cluster.add_pods(1, prefix="more-", nodes=[C])
+        wait_scores(scheduler, {A: 7, B: 8, C: 9})
+    first.process.kill()
+    second = start(cluster, name="second")
+    with second.scheduler() as scheduler:
+        wait_scores(scheduler, {A: 7, B: 8, C: 9})
+        # A relist counts nothing twice.
+        cluster.admin("compact", {"watches": "expire"})
+        cluster.add_pods(1, prefix="last-", nodes=[A])
+        wait_scores(scheduler, {A: 6, B: 8, C: 9}, 60)
+
+
+def test_what_does_not_count(cluster, start):
+    extender = start(cluster)
+
+    def put_pod(name, node, **metadata):
+        condition = {"type": "PodScheduled", "status": "True"}
+        condition["lastTransitionTime"] = metadata.pop("bound", stamp())
+        pod = {
+            "metadata": {"name": name, "namespace": "default", **metadata},
+            "spec": {"nodeName": node, "containers": [{"name": "c", "image": "i"}]},
+            "status": {"phase": "Pending", "conditions": [condition]},
+        }
+        cluster.admin("objects", {"resource": "pods", "object": pod})
+
+    put_pod("static", A, annotations={"kubernetes.io/config.mirror": "0123"})
+    put_pod("long-ago", A, bound=stamp(-400))
+    put_pod("recent", B, bound=stamp(-100))
+    put_pod("ahead", B, bound=stamp(100))  # another clock: counts as now
+    cluster.add_pods(3, prefix="unbound-")
+    with extender.scheduler() as scheduler:
+        wait_scores(scheduler, {A: 10, B: 8, C: 10})
+        # Changes of a pod that was counted, and its end, count nothing.
+        put_pod("recent", B, bound=stamp(-100), labels={"a": "b"})
+        cluster.admin("phase", {"phase": "Running"})
+        cluster.admin("delete", {"resource": "pods", "prefix": ""})
+        cluster.add_pods(1, prefix="mark-", nodes=[C])
+        wait_scores(scheduler, {A: 10, B: 8, C: 9})
+
+
+def test_bindings_to_nodes_not_seen_yet_are_kept(cluster, start):
+    extender = start(cluster)
+    cluster.add_pods(3, nodes=["late"])
+    cluster.add_nodes(1, names=["late"], annotations={CPU: f"0,{stamp()}"})
+    with extender.scheduler() as scheduler:
+        wait_until(lambda: scheduler.prioritize(["late"]) == {"late": 7}, what="the late node")
+
+
+# -- what annotations may look like ---------------------------------------------------------------
+
+
+def test_percent(cluster, start):
+    """As crane-scheduler-plus writes them. The hot value is no percentage."""
+    annotate(cluster, A, **{CPU: "34.2"})
+    annotate(cluster, B, **{CPU: "65.00001", HOT: 1})
+    annotate(cluster, C, **{CPU: "65"})
+    extender = start(cluster, "--annotation-unit=percent", hot={})
+    with extender.scheduler() as scheduler:
+        wait_scores(scheduler, {A: 7, B: 2, C: 4})  # 65, 24 and 35 points
+        assert list(scheduler.filter(NODES)[1]) == [B]
+
+
+@pytest.mark.parametrize("prefix", ["load.example.com", "load.example.com/"])
+def test_prefix(cluster, start, prefix):
+    annotate(cluster, A, **{f"load.example.com/{CPU}": 0.9, f"other.example.com/{CPU}": 0})
+    annotate(cluster, B, **{f"load.example.com/{CPU}": 0.3, f"load.example.com/{HOT}": 1})
+    extender = start(cluster, f"--annotation-prefix={prefix}", hot={})
+    with extender.scheduler() as scheduler:
+        wait_scores(scheduler, {A: 1, B: 6, C: 0})  # the bare annotations are not ours
+        assert list(scheduler.filter(NODES)[1]) == [A]
+
+
+def test_timezone(cluster, start):
+    """Crane stamps the local time of Asia/Shanghai with a literal Z."""
+    hours = 3600
+    annotate(cluster, A, 0.9, at=stamp(8 * hours))
+    annotate(cluster, B, 0.3, at=stamp(8 * hours - 400))
+    annotate(cluster, C, 0.3)  # eight hours ago, to such a reader
+    extender = start(cluster, "--annotation-timezone=Asia/Shanghai")
+    with extender.scheduler() as scheduler:
+        wait_scores(scheduler, {A: 1, B: 7, C: 0})
+        assert list(scheduler.filter(NODES)[1]) == [A]
+        # To one that reads UTC the others are ahead, which counts, with a warning.
+    other = start(cluster, name="utc")
+    with other.scheduler() as scheduler:
+        wait_scores(scheduler, {A: 1, B: 7, C: 7})
+    wait_until(
+        lambda: other.metric("plimsoll_extender_skewed_readings") == 2, what="skewed readings"
+    )
+    other.process.wait_log("stamped in the future")
+
+
+# -- against the reference ------------------------------------------------------------------------
+
+
+def settled(spec, annotations, now_ms):
+    """Whether nothing expires within the time that the comparison may take."""
+    rules = Policy(spec)
+    answers = {
+        (rules.rejected_by(annotations, at), rules.score100(annotations, at))
+        for at in range(now_ms - 5000, now_ms + 90000, 1000)
+    }
+    return len(answers) == 1
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_replies_agree_with_the_reference(start_standin, run, binary, tmp_path, seed):
+    """Random policies and annotations, through a real server and its watch."""
+    generator, rng = Generator(1000 + seed), random.Random(seed)
+    document = generator.document()
+    spec = document["spec"]
+    rules, now_ms = Policy(spec), int(time.time() * 1000)
+    nodes = {}
+    while len(nodes) < 60:
+        annotations = generator.annotations(rules, now_ms)
+        if settled(spec, annotations, now_ms):
+            nodes[f"n{len(nodes)}"] = annotations
+    if seed % 2:
+        # Nothing is bound here: where bindings are counted the annotation says nothing.
+        nodes = {n: {k: v for k, v in a.items() if k != HOT} for n, a in nodes.items()}
+    standin = start_standin()
+    if seed % 2 == 0:
+        standin.fault("status", resource="pods", status=403, count=-1)
+    for name, annotations in nodes.items():
+        metadata = {"name": name, "annotations": annotations}
+        standin.admin("objects", {"resource": "nodes", "object": {"metadata": metadata}})
+    path = write_policy(tmp_path / "policy.yaml", document)
+    flags = (f"--policy-config-path={path}", "--compact-scores=false")
+    extender = Extender(run, binary, standin, *flags)
+    extender.wait_ready(f"nodes: {len(nodes)} nodes")
+    compared = rejected_count = 0
+    with extender.scheduler() as scheduler:
+        for _ in range(40):
+            asked = rng.sample([*nodes, "x", "y"], rng.randint(1, len(nodes)))
+            asked += rng.choices(asked, k=rng.randint(0, 3))
+            passing, rejected = scheduler.filter(asked)
+            distinct = list(dict.fromkeys(asked))
+            by = {n: rules.rejected_by(nodes.get(n, {}), now_ms) for n in distinct}
+            assert passing == [n for n in distinct if not by[n]]
+            for name, reason in rejected.items():
+                assert reason.startswith(f"{by[name]} above "), (reason, nodes[name])
+            points = [rules.score100(nodes[n], now_ms) if n in nodes else 0 for n in distinct]
+            scores = spread10(points) if rules.scoring == "spread" else map(score10, points)
+            assert scheduler.prioritize(asked) == dict(zip(distinct, scores))
+            compared, rejected_count = compared + len(distinct), rejected_count + len(rejected)
+    assert time.time() * 1000 < now_ms + 80000, "too slow to compare"
+    print(f"{compared} verdicts and scores agree, {rejected_count} rejections")
