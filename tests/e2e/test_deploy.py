@@ -101,7 +101,7 @@ def test_replicas_are_created(deployed):
 
 
 def test_flags_are_ones_that_the_programs_have(deployed, binary):
-    for name in KUSTOMIZATIONS[:-1]:
+    for name in KUSTOMIZATIONS:
         for template in pod_templates(deployed, name):
             for container in template["spec"]["containers"]:
                 program = container["image"].split(":")[0]

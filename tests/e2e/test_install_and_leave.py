@@ -1,0 +1,136 @@
+"""Installing and leaving with the commands of deploy/README.md, as they stand there.
+
+kwok lets the pods of our Deployments and of the Job "run" at once; what they would do is done by
+processes with the same accounts.
+"""
+
+import os
+import pathlib
+import re
+import subprocess
+
+import pytest
+from cluster.control_plane import ControlPlane
+from cluster.nodes import Fleet, start_kwok
+from cluster.plimsoll import Plimsoll, fast_policy, refused
+from harness import wait_until
+from tools import build
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+# Of Kubernetes itself, and never at rest.
+RESTLESS = re.compile(r"^(event|pod|lease\S*/kube-node-lease|podmetrics|nodemetrics)")
+
+
+@pytest.fixture
+def bare(log_dir):
+    """A cluster that has never heard of us, with a scheduler."""
+    plane = ControlPlane(os.path.join(log_dir, "cluster"), "127.100.60.1")
+    try:
+        start_kwok(plane)
+        plane.start_scheduler()
+        yield plane
+        assert not plane.died()
+    finally:
+        plane.stop()
+
+
+def readme_block(name):
+    text = (TOP / "deploy" / "README.md").read_text("utf-8")
+    return re.search(rf"<!-- run: {name} -->\n+```\n(.*?)```", text, re.S)[1]
+
+
+def follow(plane, commands):
+    """Run commands of the README, at the top of the tree as it says; what they print."""
+    done = subprocess.run(
+        ["bash", "-euxc", commands], cwd=TOP, capture_output=True, text=True, check=False,
+        env={
+            **os.environ,
+            "KUBECONFIG": plane.kubeconfig,
+            "KUBECACHEDIR": plane.path("kubectl-cache"),
+            "PATH": f"{os.path.dirname(build.program('kubectl'))}:{os.environ['PATH']}",
+        },
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def objects(plane):
+    """Every object of the cluster that somebody made, as kind/namespace/name."""
+    kinds = plane.kubectl("api-resources", "--verbs=list", "--output=name").split()
+    found = set()
+    for kind in kinds:
+        lines = plane.kubectl(
+            "get", kind, "--all-namespaces", "--ignore-not-found", "--no-headers",
+            "--output=custom-columns=NS:.metadata.namespace,NAME:.metadata.name",
+        ).splitlines()  # fmt: skip
+        found.update(f"{kind}/{'/'.join(line.split())}" for line in lines)
+    return {name for name in found if not RESTLESS.match(name)}
+
+
+def nodes_as_they_are(plane):
+    """What of the nodes is not the kubelet's reporting."""
+    return {
+        node["metadata"]["name"]: {
+            "spec": node["spec"],
+            **{
+                part: node["metadata"].get(part)
+                for part in ("labels", "annotations", "finalizers", "ownerReferences")
+            },
+            "managers": {
+                entry["manager"]
+                for entry in node["metadata"].get("managedFields", [])
+                if "plimsoll" in entry["manager"]
+            },
+        }
+        for node in plane.api.items("/api/v1/nodes")
+    }
+
+
+def test_the_cluster_is_as_before(bare, exporters, log_dir, run, binary, figure):
+    fleet = Fleet(bare, exporters)
+    names = fleet.add(5, load={"cpu": 0.4})
+    wait_until(lambda: bare.api.get(f"/api/v1/nodes/{names[-1]}"), what="nodes")
+    before, nodes_before = objects(bare), nodes_as_they_are(bare)
+
+    said = follow(bare, readme_block("installing"))
+    assert "default" in said.splitlines()[-1], said
+    added = objects(bare) - before
+
+    # The policy of the README wants minutes; this one, applied over it, seconds.
+    plimsoll = Plimsoll(bare, log_dir, run, binary)
+    bare.kubectl("apply", "-f", plimsoll.write_policy(fast_policy()))
+    kubeconfig = f"--kubeconfig={plimsoll.kubeconfig('plimsoll-controller')}"
+    controller = run(
+        [
+            binary("plimsoll-controller"), kubeconfig, "--bind-address=127.0.0.1",
+            "--health-port=0", f"--node-exporter-port={exporters.port}", "--scrape-interval=1s",
+            "--scrape-timeout=1s", "--leader-elect-resource-namespace=kube-system",
+        ],
+        "controller",
+    )  # fmt: skip
+    wait_until(
+        lambda: all("cpu_usage_avg_5s" in fleet.annotations(name) for name in names),
+        60, "annotations on every node",
+    )  # fmt: skip
+    assert "True" in bare.kubectl("get", "dsp"), "in force"
+    assert nodes_as_they_are(bare) != nodes_before
+
+    leaving = readme_block("leaving")
+    first, rest = leaving.split("kubectl -n kube-system wait", 1)
+    controller.stop()
+    follow(bare, first)
+    cleaner = subprocess.run(
+        [binary("plimsoll-controller"), kubeconfig, "--cleanup"],
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert cleaner.returncode == 0, cleaner.stderr
+    assert not refused(bare, "plimsoll-controller")
+    follow(bare, "kubectl -n kube-system wait" + rest)
+
+    def as_before():
+        assert objects(bare) == before
+        assert nodes_as_they_are(bare) == nodes_before
+        return True
+
+    wait_until(as_before, 60, "the cluster to be as before", poll_s=0.5)
+    figure(f"{len(added)} objects and the annotations of {len(names)} nodes came and went")
