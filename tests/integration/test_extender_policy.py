@@ -1,0 +1,105 @@
+"""The extender's policy file while it runs: what is bad changes nothing, and is said once."""
+
+import os
+
+import pytest
+
+from extender_kit import CPU, Extender, annotate, node_names, policy, write_policy
+from harness import wait_until
+
+NODES = node_names(2)
+IDLE, HALF = NODES
+TOLERANT, STRICT = policy(limits={CPU: 0.65}), policy(limits={CPU: 0.4})
+
+
+@pytest.fixture
+def path(tmp_path):
+    return write_policy(tmp_path / "policy.yaml", TOLERANT)
+
+
+@pytest.fixture
+def extender(start_standin, run, binary, path):
+    standin = start_standin("--nodes", len(NODES))
+    annotate(standin, IDLE, 0.1)
+    annotate(standin, HALF, 0.5)
+    extender = Extender(run, binary, standin, f"--policy-config-path={path}")
+    extender.wait_live()
+    return extender
+
+
+def errors(extender):
+    return [line for line in extender.process.stderr().splitlines() if "level=error" in line]
+
+
+def wait_rejected(scheduler, *names):
+    wait_until(lambda: set(scheduler.filter(NODES)[1]) == set(names), what=f"{names} rejected")
+
+
+def test_bad_policies_change_nothing_and_are_said_once(extender, path):
+    with extender.scheduler() as scheduler:
+        write_policy(path, STRICT)
+        wait_rejected(scheduler, HALF)
+        assert extender.metric("plimsoll_policy_generation") == 2
+        bad = [
+            b"",
+            os.urandom(1000),
+            policy(limits={CPU: -1}),
+            {**STRICT, "kind": "Deployment"},
+        ]
+        for i, content in enumerate(bad, 1):
+            write_policy(path, content)
+            wait_until(
+                lambda: extender.metric("plimsoll_policy_errors_total") == i, what="the error"
+            )
+            assert extender.metric("plimsoll_policy_failed") == 1
+            assert set(scheduler.filter(NODES)[1]) == {HALF}
+            assert extender.ready()[0]
+            assert len(errors(extender)) == i, errors(extender)
+            assert str(path) in errors(extender)[-1]
+        # A file that is gone may be on its way back; a signal asks for it now.
+        os.unlink(path)
+        extender.reload()
+        wait_until(
+            lambda: extender.metric("plimsoll_policy_errors_total") == len(bad) + 1,
+            what="the missing file",
+        )
+        assert set(scheduler.filter(NODES)[1]) == {HALF}
+        write_policy(path, TOLERANT)
+        wait_rejected(scheduler)
+        assert extender.metric("plimsoll_policy_generation") == 3
+        assert extender.metric("plimsoll_policy_failed") == 0
+        assert len(errors(extender)) == len(bad) + 1
+
+
+def test_as_a_config_map_is_mounted(start_standin, run, binary, tmp_path):
+    """..data is a symbolic link to a directory; kubelet swaps it by rename."""
+    for version, content in (("1", TOLERANT), ("2", STRICT)):
+        (tmp_path / version).mkdir()
+        write_policy(tmp_path / version / "policy.yaml", content)
+    data, path = tmp_path / "..data", tmp_path / "policy.yaml"
+    data.symlink_to("1")
+    path.symlink_to("..data/policy.yaml")
+    standin = start_standin("--nodes", len(NODES))
+    annotate(standin, HALF, 0.5)
+    extender = Extender(run, binary, standin, f"--policy-config-path={path}")
+    extender.wait_live()
+    with extender.scheduler() as scheduler:
+        assert scheduler.filter(NODES)[1] == {}
+        for version, rejected in (("2", [HALF]), ("1", []), ("2", [HALF])):
+            (tmp_path / "..new").symlink_to(version)
+            os.rename(tmp_path / "..new", data)
+            wait_rejected(scheduler, *rejected)
+
+
+def test_sighup(extender, path):
+    with extender.scheduler() as scheduler:
+        write_policy(path, STRICT)
+        extender.reload()
+        wait_rejected(scheduler, HALF)
+        write_policy(path, b"spec: 7")
+        for _ in range(20):
+            extender.reload()
+        wait_until(lambda: extender.metric("plimsoll_policy_failed") == 1, what="the error")
+        assert set(scheduler.filter(NODES)[1]) == {HALF}
+        write_policy(path, TOLERANT)
+        wait_rejected(scheduler)
