@@ -218,17 +218,20 @@ static void on_patch_done(void *userdata, struct publisher_job *job,
 
 /* Leading */
 
-/* What the one before us did not come to: turns that had a reason to write and weren't. Whatever
- * it did write has been seen on the nodes. All other nodes wait for their turns as ever. */
+/* What the one before us did not come to: turns since it was last heard of that had a reason to
+ * write and weren't. Whatever it did write has been seen on the nodes. All other nodes wait for
+ * their turns as ever; earlier turns of ours say nothing, its own need not have been the same. */
 static void on_started_leading(void *userdata) {
         struct controller *c = userdata;
+        const struct lease_timing *timing = &c->options.leader.timing;
+        int64_t since_unix_ms = now_unix(c) - timing->duration_ms - timing->retry_ms;
         struct tracked *t;
 
         if (c->parts.on_writer)
                 c->parts.on_writer(c->parts.userdata, true);
         TRACKED_FOREACH(t, c) {
                 struct plan_values values;
-                if (t->turn_unix_ms == 0)
+                if (t->turn_unix_ms < since_unix_ms)
                         continue;
                 collect_values(t, &values);
                 struct plan_choice missed = plan_choose(&c->rules->plan, t->track.record, &values,
