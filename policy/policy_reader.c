@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/number.h"
 #include "base/nearest.h"
+#include "base/number.h"
 
 enum { QUOTED_MAX = 60, WHERE_MAX = 32 }; /* how much of a document's text a message repeats */
 

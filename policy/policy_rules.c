@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/number.h"
 #include "base/nearest.h"
+#include "base/number.h"
 
 static int expect_word(struct policy_reader *reader, const struct tree_node *node,
                        const char *word) {
