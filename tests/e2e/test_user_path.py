@@ -88,7 +88,13 @@ def test_user_path(plane, plimsoll, run, exporters, fleet, namespace, scheduler,
     for account in ACCOUNTS:
         assert not refused(plane, account)
         asked = plane.audit(account)[asked_before[account] :]
-        bad = [e for e in asked if e.get("responseStatus", {}).get("code", 200) >= 400]
+        bad = [
+            e
+            for e in asked
+            if e.get("responseStatus", {}).get("code", 200) >= 400
+            # The first of all leaders looks for a Lease that is not there yet.
+            and (e["verb"], e["objectRef"]["resource"]) != ("get", "leases")
+        ]
         assert not bad, bad
         verbs = collections.Counter(f"{e['verb']} {e['objectRef']['resource']}" for e in asked)
         figure(f"{account} asked for " + ", ".join(f"{n} {v}" for v, n in sorted(verbs.items())))
