@@ -17,9 +17,9 @@ enum {
         POOL_MAX_CANDIDATES = 1 << 16,
 };
 
-enum verb { VERB_FILTER, VERB_PRIORITIZE, VERB_COUNT };
+enum verb { VERB_FILTER, VERB_PRIORITIZE, VERB_PREEMPT, VERB_COUNT };
 
-static const char *const verb_names[] = {"filter", "prioritize"};
+static const char *const verb_names[] = {"filter", "prioritize", "preempt"};
 
 /* Everything that one request needs; lives until its reply has been sent. */
 struct job {
@@ -210,6 +210,31 @@ static bool prioritize(struct handlers *handlers, struct job *job, int64_t now_u
                                 handlers->options.is_compact);
 }
 
+/*
+ * The scheduler chooses victims by its own filters alone. On a node that is both full and hot it
+ * would evict pods, and the node be rejected for its load all the same: then the next node's.
+ */
+static bool preempt(struct job *job, int64_t now_unix_ms) {
+        judge_filter(&job->judge, job->snapshot, &job->request, now_unix_ms);
+        return reply_preempt(&job->reply, &job->judge, &job->request);
+}
+
+static bool act(struct handlers *handlers, enum verb verb, struct job *job) {
+        int64_t now_unix_ms = clock_wall_unix_ms();
+
+        switch (verb) {
+        case VERB_FILTER:
+                return filter(handlers, job, now_unix_ms);
+        case VERB_PRIORITIZE:
+                return prioritize(handlers, job, now_unix_ms);
+        case VERB_PREEMPT:
+                return preempt(job, now_unix_ms);
+        case VERB_COUNT:
+                break;
+        }
+        return false;
+}
+
 static void answer_verb(struct handlers *handlers, enum verb verb, struct http_exchange *exchange) {
         int64_t begin_ns = clock_mono_ns();
         struct verb_metrics *metrics = &handlers->verbs[verb];
@@ -218,7 +243,8 @@ static void answer_verb(struct handlers *handlers, enum verb verb, struct http_e
 
         exchange->release = job_give_back;
         exchange->release_userdata = job;
-        int r = request_parse(&job->request, exchange->body, exchange->body_bytes, &err);
+        int r = (verb == VERB_PREEMPT ? request_parse_preemption : request_parse)(
+                &job->request, exchange->body, exchange->body_bytes, &err);
         if (r < 0) {
                 exchange->status = r == -E2BIG ? 413 : 400;
                 metric_inc(r == -E2BIG ? metrics->too_large : metrics->refused);
@@ -226,10 +252,7 @@ static void answer_verb(struct handlers *handlers, enum verb verb, struct http_e
                 return;
         }
         log_recovery(handlers);
-        int64_t now_unix_ms = clock_wall_unix_ms();
-        bool ok = verb == VERB_FILTER ? filter(handlers, job, now_unix_ms)
-                                      : prioritize(handlers, job, now_unix_ms);
-        if (!ok) {
+        if (!act(handlers, verb, job)) {
                 metric_inc(metrics->failed); /* past the ceiling; stays 500 without a body */
                 return;
         }
@@ -237,7 +260,7 @@ static void answer_verb(struct handlers *handlers, enum verb verb, struct http_e
                 metric_add(handlers->unknown, job->judge.unknown_count);
         if (job->judge.duplicate_count > 0)
                 metric_add(handlers->duplicates, job->judge.duplicate_count);
-        if (!job->request.is_contiguous)
+        if (verb != VERB_PREEMPT && !job->request.is_contiguous)
                 metric_inc(handlers->strict);
         exchange->status = 200;
         exchange->reply_content_type = "application/json";

@@ -1,6 +1,7 @@
 /*
- * What the extender answers over HTTP: POST .../filter and .../prioritize under any prefix, and the
- * pages of net/daemon.h. Runs on the server's worker threads; reads the node table by snapshots.
+ * What the extender answers over HTTP: POST .../filter, .../prioritize and .../preempt under any
+ * prefix, and the pages of net/daemon.h. Runs on the server's worker threads; reads the node table
+ * by snapshots.
  *
  * Our own trouble never rejects a node: what the table does not know passes. A request that cannot
  * be read is answered with a status other than 200 and no body, which the scheduler treats as a

@@ -131,6 +131,14 @@ bool reply_filter(struct reply *reply, const struct judge *judge,
         return finish(reply);
 }
 
+bool reply_preempt(struct reply *reply, const struct judge *judge, const struct request *request) {
+        begin(reply);
+        put(reply, "{\"NodeNameToMetaVictims\":{");
+        put_passing(reply, judge, request);
+        put(reply, "}}");
+        return finish(reply);
+}
+
 static char *append_score(char *at, int score) {
         if (score >= 10) {
                 *at++ = '1';

@@ -42,6 +42,15 @@ _must_check_ bool reply_filter(struct reply *reply, const struct judge *judge,
                                const struct node_snapshot *snapshot, const struct request *request);
 
 /**
+ * reply_preempt() - an ExtenderPreemptionResult: the candidates that pass, with their victims
+ *
+ * Whoever is left out is vetoed.
+ * @judge: after judge_filter() with the same @request, of request_parse_preemption()
+ */
+_must_check_ bool reply_preempt(struct reply *reply, const struct judge *judge,
+                                const struct request *request);
+
+/**
  * reply_prioritize() - a HostPriorityList, a bare array
  *
  * @judge:      after judge_score()

@@ -4,6 +4,7 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "codec/json.h"
 #include "extender/skim.h"
@@ -387,4 +388,84 @@ int request_parse(struct request *request, const char *text, size_t len, struct 
                 return error_set(err, E2BIG, "%zu bytes in an unusual form, at most %d are read",
                                  len, REQUEST_STRICT_MAX_BYTES);
         return request_parse_strict(request, text, len, err);
+}
+
+/* `{"Pods":[{"UID":".."}],"NumPDBViolations":0}` of either form; new. */
+static json_t *meta_victims(const json_t *victims, bool are_whole, struct error *err) {
+        json_auto_t *pods = json_array();
+        const json_t *pod;
+        size_t i;
+
+        if (!pods)
+                mem_exhausted();
+        if (!json_is_object(victims))
+                goto odd;
+        json_array_foreach (json_object_get(victims, "Pods"), i, pod) {
+                const json_t *uid = are_whole ? json_at(pod, "metadata", "uid", NULL)
+                                              : json_object_get(pod, "UID");
+                if (!json_is_string(uid))
+                        goto odd;
+                json_t *named = json_pack("{s:O}", "UID", uid);
+                if (json_array_append_new(pods, named) < 0)
+                        mem_exhausted();
+        }
+        json_t *result = json_pack("{s:O, s:I}", "Pods", pods, "NumPDBViolations",
+                                   json_int_at(0, victims, "NumPDBViolations", NULL));
+        if (!result)
+                mem_exhausted();
+        return result;
+odd:
+        (void)error_set(err, EINVAL, "expected victims as objects with Pods");
+        return NULL;
+}
+
+static int add_candidate(struct request *request, const char *name, const json_t *victims,
+                         bool are_whole, struct error *err) {
+        json_auto_t *echo = meta_victims(victims, are_whole, err);
+        size_t len = strlen(name);
+
+        if (!echo)
+                return -EINVAL;
+        _cleanup_(freep) char *value = json_dumps(echo, JSON_COMPACT);
+        _cleanup_(buf_done) struct buf text = BUF_INIT(SIZE_MAX >> 1);
+        if (!value)
+                mem_exhausted();
+        (void)buf_json_string(&text, name, len);
+        (void)buf_printf(&text, ":%s", value);
+        size_t bytes = text.len;
+        struct request_text key = {keep(request, xmemdup0(name, len)), len};
+        if (!add_node(request, key, keep(request, buf_take(&text)), bytes))
+                return error_set(err, E2BIG, "more than %d nodes", REQUEST_MAX_NODES);
+        return 0;
+}
+
+int request_parse_preemption(struct request *request, const char *text, size_t len,
+                             struct error *err) {
+        json_auto_t *root = NULL;
+        const char *name;
+        json_t *victims;
+
+        request_reset(request);
+        if (len > REQUEST_STRICT_MAX_BYTES)
+                return error_set(err, E2BIG, "%zu bytes of victims, at most %d are read", len,
+                                 REQUEST_STRICT_MAX_BYTES);
+        int r = json_parse(text, len, &root, err);
+        if (r < 0)
+                return r;
+        const json_t *by_node = top_field(root, "NodeNameToMetaVictims");
+        bool are_whole = !json_is_object(by_node);
+        if (are_whole)
+                by_node = top_field(root, "NodeNameToVictims");
+        if (!json_is_object(by_node))
+                return error_set(err, EINVAL, "expected an ExtenderPreemptionArgs object");
+        request->has_names = true;
+        strict_pod(request, top_field(root, "Pod"));
+        json_object_foreach ((json_t *)(uintptr_t)by_node, name, victims) {
+                r = add_candidate(request, name, victims, are_whole, err);
+                if (r < 0) {
+                        request_reset(request);
+                        return r;
+                }
+        }
+        return 0;
 }

@@ -76,3 +76,14 @@ _must_check_ bool request_skim(struct request *request, const char *text, size_t
 /** request_parse_strict() - by jansson; @request borrows nothing */
 _must_check_ int request_parse_strict(struct request *request, const char *text, size_t len,
                                       struct error *err);
+
+/**
+ * request_parse_preemption() - read an ExtenderPreemptionArgs document: a pod, and the nodes that
+ * may be freed for it with their victims, as UIDs (nodeCacheCapable: true) or whole pods
+ *
+ * The candidates' json is an entry of the reply: the quoted name, a colon and the victims by UID.
+ * @request borrows nothing.
+ * Return: as request_parse()
+ */
+_must_check_ int request_parse_preemption(struct request *request, const char *text, size_t len,
+                                          struct error *err);

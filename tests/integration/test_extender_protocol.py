@@ -99,7 +99,7 @@ def test_errors_have_no_body_and_keep_the_connection(extender):
             ("/v1/filter", b"{", "POST", 400),
             ("/v1/prioritize", b"[]", "POST", 400),
             ("/v1/bind", good, "POST", 404),
-            ("/v1/preempt", good, "POST", 404),
+            ("/v1/preempt", good, "POST", 400),
             ("/v1/filters", good, "POST", 404),
             ("/", b"", "POST", 404),
             ("/v1/filter", b"", "GET", 405),

@@ -1,6 +1,8 @@
 /* Replies to the byte, for requests by name and by Node object. */
 #include "cmocka_wrap.h"
 
+#include <errno.h>
+
 #include "base/clock.h"
 #include "base/mem.h"
 #include "codec/json.h"
@@ -92,6 +94,16 @@ static const char *filter(struct fixture *fixture, const char *request) {
         return joined(fixture);
 }
 
+static const char *preempt(struct fixture *fixture, const char *request) {
+        struct error err = ERROR_NULL;
+
+        if (request_parse_preemption(&fixture->request, request, strlen(request), &err) < 0)
+                fail_msg("%s: %s", request, err.msg);
+        judge_filter(&fixture->judge, fixture->snapshot, &fixture->request, NOW);
+        assert_true(reply_preempt(&fixture->reply, &fixture->judge, &fixture->request));
+        return joined(fixture);
+}
+
 static const char *prioritize(struct fixture *fixture, const char *request, bool is_compact) {
         assert_int_equal(request_parse(&fixture->request, request, strlen(request), NULL), 0);
         judge_score(&fixture->judge, fixture->snapshot, &fixture->request, NOW);
@@ -153,6 +165,58 @@ static void test_filter(void **state) {
         (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++)
                 assert_string_equal(filter(fixture, rows[i].request), rows[i].reply);
+        fixture_free(fixture);
+}
+
+/* A request of UIDs, and the reply. */
+#define META(entries) "{\"NodeNameToMetaVictims\":{" entries "}}"
+#define VICTIMS(node, uid) "\"" node "\":{\"Pods\":[{\"UID\":\"" uid "\"}],\"NumPDBViolations\":0}"
+
+static void test_preempt(void **state) {
+        static const struct {
+                const char *request, *reply;
+        } rows[] = {
+                {META(VICTIMS("idle", "1") "," VICTIMS("busy", "2") "," VICTIMS("half", "3")),
+                 META(VICTIMS("idle", "1") "," VICTIMS("half", "3"))},
+                {META("\"idle\":{\"Pods\":[{\"UID\":\"1\"},{\"UID\":\"2\"}],\"NumPDBViolations\":"
+                      "2}"),
+                 META("\"idle\":{\"Pods\":[{\"UID\":\"1\"},{\"UID\":\"2\"}],\"NumPDBViolations\":"
+                      "2}")},
+                /* whole pods come back as UIDs */
+                {"{\"NodeNameToMetaVictims\":null,\"NodeNameToVictims\":{\"half\":{\"Pods\":["
+                 "{\"metadata\":{\"name\":\"p\",\"uid\":\"4\"}}],\"NumPDBViolations\":0}}}",
+                 META(VICTIMS("half", "4"))},
+                /* nobody to evict: never null, which the scheduler would dereference */
+                {META("\"half\":{\"Pods\":null}"),
+                 META("\"half\":{\"Pods\":[],\"NumPDBViolations\":0}")},
+                /* only what is known to be hot is vetoed, and not for pods of a DaemonSet */
+                {META(VICTIMS("x", "5") "," VICTIMS("full", "6") "," VICTIMS("stale", "7")),
+                 META(VICTIMS("x", "5") "," VICTIMS("stale", "7"))},
+                {"{" DAEMONSET "\"NodeNameToMetaVictims\":{" VICTIMS("busy", "8") "}}",
+                 META(VICTIMS("busy", "8"))},
+                {META(VICTIMS("odd\\\"name", "9")), META("")},
+                {META(VICTIMS("y\\\"", "\\\"")), META(VICTIMS("y\\\"", "\\\""))},
+                {META(""), META("")},
+        };
+        static const char *const odd[] = {
+                "",
+                "[]",
+                "{}",
+                "{\"NodeNames\":[\"idle\"]}",
+                "{\"NodeNameToMetaVictims\":[]}",
+                META("\"idle\":null"),
+                META("\"idle\":{\"Pods\":[null]}"),
+                META("\"idle\":{\"Pods\":[{\"UID\":3}]}"),
+        };
+        struct fixture *fixture = fixture_new("");
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+                assert_string_equal(preempt(fixture, rows[i].request), rows[i].reply);
+        for (size_t i = 0; i < ARRAY_LEN(odd); i++)
+                assert_int_equal(request_parse_preemption(&fixture->request, odd[i], strlen(odd[i]),
+                                                          &(struct error){0}),
+                                 -EINVAL);
         fixture_free(fixture);
 }
 
@@ -253,9 +317,9 @@ static void test_pieces(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_filter), cmocka_unit_test(test_prioritize),
-                cmocka_unit_test(test_spread), cmocka_unit_test(test_empty_table),
-                cmocka_unit_test(test_pieces),
+                cmocka_unit_test(test_filter),      cmocka_unit_test(test_preempt),
+                cmocka_unit_test(test_prioritize),  cmocka_unit_test(test_spread),
+                cmocka_unit_test(test_empty_table), cmocka_unit_test(test_pieces),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
