@@ -201,7 +201,7 @@ def fleet(plane, exporters):
 @pytest.fixture
 def namespace(request, plane, fleet):
     # After the nodes, so that it goes before them.
-    name = object_name(f"{request.node.name}-{os.urandom(2).hex()}")
+    name = f"{object_name(request.node.name)}-{os.urandom(2).hex()}"
     space = Namespace(plane, name)
     yield space
     space.remove()

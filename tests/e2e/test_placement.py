@@ -27,6 +27,15 @@ def stack(plimsoll, exporters, scheduler):
     return start
 
 
+@pytest.fixture
+def priority_class(plane, namespace):
+    """The name of a class far above that of ordinary pods."""
+    classes = "/apis/scheduling.k8s.io/v1/priorityclasses"
+    plane.api.create(classes, {"metadata": {"name": namespace.name}, "value": 1000000})
+    yield namespace.name
+    plane.api.delete(f"{classes}/{namespace.name}")
+
+
 def wait_cpu(fleet, names, is_wanted, what):
     """Wait until the CPU annotation of every one of the nodes is as wanted."""
 
@@ -109,45 +118,76 @@ def test_node_without_data_gets_pods(fleet, namespace, exporters, stack, figure)
     figure("10 pods, all on the one node without data")
 
 
-def test_load_evicts_nobody(plane, fleet, namespace, scheduler, plimsoll, exporters, figure):
+def asked(extender, verb):
+    return total(extender, "plimsoll_extender_requests_total", verb=verb)
+
+
+def uids(pods):
+    return {pod["metadata"]["uid"] for pod in pods}
+
+
+def test_load_evicts_nobody(fleet, namespace, stack, priority_class, figure):
     """A pod of high priority while every node is hot: preemption would kill and not help."""
     names = fleet.add(3, load=CALM)
-    policy = plimsoll.write_policy(fast_policy())
-    plimsoll.controller(policy, exporters)
-    extender = plimsoll.extender(policy)
-    scheduler(extenders=[plimsoll.scheduler_entry(extender)])
+    _, extender = stack()
     wait_cpu(fleet, names, lambda ratio: ratio < 0.25, "the nodes to show")
     namespace.create_pods("low", 12)
-    before = namespace.wait_bound(12)
-    uids = {pod["metadata"]["uid"] for pod in namespace.pods("low")}
-
+    namespace.wait_bound(12)
+    before = uids(namespace.pods("low"))
     fleet.set_load(names, **HOT)
     wait_cpu(fleet, names, lambda ratio: ratio > 0.65, "the nodes to be hot")
-    plane.api.create(
-        "/apis/scheduling.k8s.io/v1/priorityclasses",
-        {"metadata": {"name": namespace.name}, "value": 1000000},
-    )
-    try:
-        namespace.create_pod("urgent-0", priorityClassName=namespace.name)
-        condition = wait_unschedulable(namespace, "urgent-0")
 
-        def attempts():
-            found = namespace.events("FailedScheduling")
-            # kube-scheduler counts repetitions in the series of one event.
-            return sum((e.get("series") or {}).get("count", 1) for e in found)
-
-        filtered = total(extender, "plimsoll_extender_requests_total", verb="filter")
-        wait_until(
-            lambda: total(extender, "plimsoll_extender_requests_total", verb="filter")
-            >= filtered + 3,
-            60,
-            "three more attempts to place the pod",
-        )
-    finally:
-        plane.api.delete(f"/apis/scheduling.k8s.io/v1/priorityclasses/{namespace.name}")
-    assert {pod["metadata"]["uid"] for pod in namespace.pods("low")} == uids
+    namespace.create_pod("urgent-0", priorityClassName=priority_class)
+    condition = wait_unschedulable(namespace, "urgent-0")
+    attempts = asked(extender, "filter") + 3
+    wait_until(lambda: asked(extender, "filter") >= attempts, 60, "three more attempts")
+    assert uids(namespace.pods("low")) == before
     assert not namespace.events("Preempted")
     assert "nominatedNodeName" not in namespace.pod("urgent-0")["status"]
-    assert attempts() >= 1
-    message = condition["message"]
-    figure(f"{len(before)} pods of low priority stayed; the urgent one waits: {message!r}")
+    figure(
+        f"{len(before)} pods of low priority stayed; the urgent one waits: {condition['message']!r}"
+    )
+
+
+def test_load_evicts_nobody_from_full_nodes(fleet, namespace, stack, priority_class, figure):
+    """The same where evicting would make room, for kube-scheduler's own filters know no load.
+
+    Without the extender's preempt verb it evicts a pod from each node in turn, and then finds the
+    node rejected.
+    """
+    names = fleet.add(3, load=CALM, cpu="2100m")
+    _, extender = stack()
+    wait_cpu(fleet, names, lambda ratio: ratio < 0.25, "the nodes to show")
+    namespace.create_pods("low", 6, cpu="1")
+    places = namespace.wait_bound(6)
+    namespace.create_pod("small-0", cpu="50m")
+    namespace.wait_bound(1, app="small")
+    before = uids(namespace.pods("low"))
+    fleet.set_load(names, **HOT)
+    wait_cpu(fleet, names, lambda ratio: ratio > 0.65, "the nodes to be hot")
+
+    namespace.create_pod("urgent-0", priorityClassName=priority_class, cpu="1")
+    condition = wait_unschedulable(namespace, "urgent-0")
+    wait_until(lambda: asked(extender, "preempt") >= 1, 60, "an attempt to preempt")
+    assert uids(namespace.pods("low")) == before
+    assert not namespace.events("Preempted")
+    figure(
+        f"{len(before)} pods stayed on full, hot nodes; the urgent one waits: {condition['message']!r}"
+    )
+
+    # Where the load allows it, preemption is as useful as ever. The pod waits for room, as far as
+    # kube-scheduler knows, so that it looks again when a pod ends somewhere, or after 5 minutes.
+    calm = names[1]
+    fleet.set_load([calm], **CALM)
+    wait_cpu(fleet, [calm], lambda ratio: ratio < 0.65, "the load to have fallen")
+    namespace.delete_pod("small-0")
+    wait_until(
+        lambda: namespace.pod("urgent-0")["spec"].get("nodeName") == calm,
+        60,
+        f"the urgent pod on {calm}",
+        poll_s=0.1,
+    )
+    left = {pod["metadata"]["name"] for pod in namespace.pods("low")}
+    (victim,) = set(places) - left
+    assert places[victim] == calm
+    figure("once a node was calm, one pod was evicted, from there")

@@ -319,4 +319,4 @@ class ControlPlane:
 
 def object_name(text):
     """Any text as part of the name of a Kubernetes object."""
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:40].rstrip("-")
+    return re.sub(r"[^a-z0-9]+", "-", text.lower())[:40].strip("-")

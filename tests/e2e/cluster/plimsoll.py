@@ -143,6 +143,7 @@ class Plimsoll:
             "urlPrefix": f"{extender.url}/v1",
             "filterVerb": "filter",
             "prioritizeVerb": "prioritize",
+            "preemptVerb": "preempt",
             "weight": 3,
             "nodeCacheCapable": True,
             "ignorable": True,

@@ -93,6 +93,9 @@ class Namespace:
         query = {"labelSelector": f"app={app}"} if app else {}
         return self.plane.api.items(f"{self.root}/pods", **query)
 
+    def delete_pod(self, name):
+        self.plane.api.delete(f"{self.root}/pods/{name}")
+
     def delete_pods(self):
         self.plane.api.delete(f"{self.root}/pods", {"gracePeriodSeconds": 0})
         wait_until(lambda: not self.pods(), what=f"the pods of {self.name} to be gone")
