@@ -95,24 +95,34 @@ class Plimsoll:
         name = f"{account}-{os.path.basename(self.directory)}"
         return self.plane.write_kubeconfig(name, token_file=token_file)
 
-    def _start(self, account, *flags):
+    def _start(self, account, *flags, kubeconfig=None):
         self.count += 1
         return self.run(
-            [self.binary(account), f"--kubeconfig={self.kubeconfig(account)}", *flags],
+            [
+                self.binary(account),
+                f"--kubeconfig={kubeconfig or self.kubeconfig(account)}",
+                *flags,
+            ],
             f"{account}-{self.count}",
         )
 
-    def controller(self, policy_path, exporters, *flags, interval="1s"):
-        """Start the controller and wait for its port."""
+    @staticmethod
+    def _policy(path):
+        """Without a file the programs follow the cluster's object."""
+        return [f"--policy-config-path={path}"] if path else []
+
+    def controller(self, policy_path, exporters, *flags, interval="1s", kubeconfig=None):
+        """Start the controller and wait for its port; `exporters` None: targets are in `flags`."""
         process = self._start(
             "plimsoll-controller",
-            f"--policy-config-path={policy_path}",
-            f"--node-exporter-port={exporters.port}",
+            *self._policy(policy_path),
+            *([f"--node-exporter-port={exporters.port}"] if exporters else []),
             f"--scrape-interval={interval}",
             f"--scrape-timeout={interval}",
             "--bind-address=127.0.0.1",
             "--health-port=0",
             *flags,
+            kubeconfig=kubeconfig,
         )
         process.url = f"http://127.0.0.1:{process.wait_port()}"
         return process
@@ -120,17 +130,22 @@ class Plimsoll:
     def extender(self, policy_path, *flags, port=0, scheme="http"):
         """Start the extender and wait until it is ready."""
         process = self._start(
-            "plimsoll-extender", f"--policy-config-path={policy_path}", f"--port={port}", *flags
+            "plimsoll-extender", *self._policy(policy_path), f"--port={port}", *flags
         )
         process.url = f"{scheme}://127.0.0.1:{process.wait_port()}"
         if scheme == "http":
             wait_ready(process)
         return process
 
-    def explain(self, policy_path, nodes_json):
+    def explain(self, policy_path, nodes_json, *flags):
         """What `kubectl get nodes -o json | plimsoll-extender explain` prints."""
         done = subprocess.run(
-            [self.binary("plimsoll-extender"), "explain", f"--policy-config-path={policy_path}"],
+            [
+                self.binary("plimsoll-extender"),
+                "explain",
+                f"--policy-config-path={policy_path}",
+                *flags,
+            ],
             input=nodes_json, capture_output=True, text=True, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
