@@ -98,10 +98,23 @@ static void on_nodes_synced(void *userdata, size_t count) {
         touched(feed);
 }
 
+/* Returns whether our own count of bindings is what counts: everything was listed, and the watch
+ * is open. */
+static bool settle_live(struct feed *feed) {
+        const struct reflector *reflector = binding_watch_reflector(feed->bindings);
+        bool is_live = reflector_is_synced(reflector) && reflector_trouble(reflector)[0] == '\0';
+
+        node_table_set_live(feed->options.table, is_live, now_unix_ms(feed));
+        return is_live;
+}
+
 static void on_binding(void *userdata, const char *node, int64_t at_unix_ms) {
         struct feed *feed = userdata;
 
         node_table_bind(feed->options.table, node, at_unix_ms, now_unix_ms(feed));
+        /* A burst may come before the next look. While the watch is being made there is none. */
+        if (feed->bindings)
+                settle_live(feed);
         touched(feed);
 }
 
@@ -122,21 +135,15 @@ static void watch_bindings(struct feed *feed) {
 /* Without a watch the extender goes on: readings expire by themselves, and the controller's
  * annotation stands in for our own count. So trouble is told, but does not make us unready. */
 static void look_at_bindings(struct feed *feed) {
-        const struct reflector *reflector;
-
         if (!feed->bindings || node_table_policy(feed->options.table)->hot_value_count == 0)
                 return;
-        reflector = binding_watch_reflector(feed->bindings);
-        const char *trouble = reflector_trouble(reflector);
-        bool is_live = reflector_is_synced(reflector) && trouble[0] == '\0';
-        node_table_set_live(feed->options.table, is_live, now_unix_ms(feed));
-        if (is_live)
+        if (settle_live(feed))
                 health_pass(feed->bindings_check, "counted from our own watch of pods");
         else
                 health_pass(feed->bindings_check,
                             "node_hot_value annotations are used, our own watch of pods is not "
                             "open (the service account needs list and watch on pods): %s",
-                            trouble);
+                            reflector_trouble(binding_watch_reflector(feed->bindings)));
 }
 
 static void look_at_nodes(struct feed *feed) {
