@@ -4,10 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <microhttpd.h>
-#include <netdb.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -17,13 +15,13 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/number.h"
+#include "net/listen.h"
 #include "net/server_tls.h"
 
 enum {
         DEFAULT_CONNECTIONS = 512,
         DEFAULT_IDLE_S = 120, /* above the 90 s after which Go's client drops idle connections */
         TRANSFER_MAX_S = 30,
-        LISTEN_BACKLOG = 511,
         BODY_PADDING = 64,
         BODY_FIRST_BYTES = 256 * 1024, /* of an announced length, until so much has arrived */
         BODIES_RETAINED_BYTES = 64 * 1024 * 1024,
@@ -418,65 +416,6 @@ static void *watch(void *userdata) {
 
 /* Start and stop */
 
-static int listen_on(const struct addrinfo *address) {
-        int one = 1, zero = 0;
-
-        int fd = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-        if (fd < 0)
-                return -errno;
-        (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-        if (address->ai_family == AF_INET6)
-                (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof(zero));
-        if (bind(fd, address->ai_addr, address->ai_addrlen) < 0 || listen(fd, LISTEN_BACKLOG) < 0) {
-                int code = errno;
-                close(fd);
-                return -code;
-        }
-        return fd;
-}
-
-static int open_socket(const struct http_server_options *options, struct error *err) {
-        const char *names[] = {options->bind_address, NULL};
-        char port[8];
-        int fd = -EADDRNOTAVAIL;
-
-        if (!options->bind_address) {
-                names[0] = "::"; /* takes IPv4 too */
-                names[1] = "0.0.0.0";
-        }
-        (void)snprintf(port, sizeof(port), "%u", options->port);
-        for (size_t i = 0; i < ARRAY_LEN(names) && names[i] && fd < 0; i++) {
-                struct addrinfo hints = {.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV,
-                                         .ai_socktype = SOCK_STREAM};
-                struct addrinfo *address = NULL;
-                int r = getaddrinfo(names[i], port, &hints, &address);
-                if (r != 0)
-                        return error_set(err, EINVAL, "listen on %s: not an IP address", names[i]);
-                fd = listen_on(address);
-                freeaddrinfo(address);
-                if (fd < 0 && fd != -EAFNOSUPPORT && fd != -EADDRNOTAVAIL)
-                        break; /* IPv6 is there: the trouble is another */
-        }
-        if (fd < 0)
-                return error_set(err, fd, "listen on %s port %u: %s",
-                                 options->bind_address ? options->bind_address : "every address",
-                                 options->port, strerror(-fd));
-        return fd;
-}
-
-static uint16_t port_of(int fd) {
-        union {
-                struct sockaddr any;
-                struct sockaddr_in v4;
-                struct sockaddr_in6 v6;
-        } name = {0};
-        socklen_t len = sizeof(name);
-
-        if (getsockname(fd, &name.any, &len) < 0)
-                return 0;
-        return ntohs(name.any.sa_family == AF_INET6 ? name.v6.sin6_port : name.v4.sin_port);
-}
-
 static struct MHD_Daemon *start_daemon(struct http_server *server,
                                        const struct http_server_options *options,
                                        const struct server_tls *tls, int fd) {
@@ -532,7 +471,7 @@ int http_server_start(const struct http_server_options *options, struct http_ser
                 if (r < 0)
                         return r;
         }
-        int fd = open_socket(options, err);
+        int fd = listen_open(options->bind_address, options->port, err);
         if (fd < 0)
                 return fd;
 
@@ -545,7 +484,7 @@ int http_server_start(const struct http_server_options *options, struct http_ser
         server->idle_ms = (int64_t)idle_s * MS_PER_S;
         server->transfer_ms = MS_PER_S * (idle_s < TRANSFER_MAX_S ? idle_s : TRANSFER_MAX_S);
         server->listen_fd = fd;
-        server->port = port_of(fd);
+        server->port = listen_port(fd);
         server->needs_client_cert = tls.client_ca != NULL;
         pthread_condattr_t monotonic;
         (void)pthread_condattr_init(&monotonic);

@@ -1,0 +1,70 @@
+#include "net/listen.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { LISTEN_BACKLOG = 511 };
+
+static int listen_on(const struct addrinfo *address) {
+        int one = 1, zero = 0;
+
+        int fd = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        if (fd < 0)
+                return -errno;
+        (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+        if (address->ai_family == AF_INET6)
+                (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof(zero));
+        if (bind(fd, address->ai_addr, address->ai_addrlen) < 0 || listen(fd, LISTEN_BACKLOG) < 0) {
+                int code = errno;
+                close(fd);
+                return -code;
+        }
+        return fd;
+}
+
+int listen_open(const char *bind_address, uint16_t port, struct error *err) {
+        const char *names[] = {bind_address, NULL};
+        char service[8];
+        int fd = -EADDRNOTAVAIL;
+
+        if (!bind_address) {
+                names[0] = "::"; /* takes IPv4 too */
+                names[1] = "0.0.0.0";
+        }
+        (void)snprintf(service, sizeof(service), "%u", port);
+        for (size_t i = 0; i < ARRAY_LEN(names) && names[i] && fd < 0; i++) {
+                struct addrinfo hints = {.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV,
+                                         .ai_socktype = SOCK_STREAM};
+                struct addrinfo *address = NULL;
+                int r = getaddrinfo(names[i], service, &hints, &address);
+                if (r != 0)
+                        return error_set(err, EINVAL, "listen on %s: not an IP address", names[i]);
+                fd = listen_on(address);
+                freeaddrinfo(address);
+                if (fd < 0 && fd != -EAFNOSUPPORT && fd != -EADDRNOTAVAIL)
+                        break; /* IPv6 is there: the trouble is another */
+        }
+        if (fd < 0)
+                return error_set(err, fd, "listen on %s port %u: %s",
+                                 bind_address ? bind_address : "every address", port,
+                                 strerror(-fd));
+        return fd;
+}
+
+uint16_t listen_port(int fd) {
+        union {
+                struct sockaddr any;
+                struct sockaddr_in v4;
+                struct sockaddr_in6 v6;
+        } name = {0};
+        socklen_t len = sizeof(name);
+
+        if (getsockname(fd, &name.any, &len) < 0)
+                return 0;
+        return ntohs(name.any.sa_family == AF_INET6 ? name.v6.sin6_port : name.v4.sin_port);
+}

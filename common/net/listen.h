@@ -1,0 +1,17 @@
+/* A TCP socket that listens: on one address, or on all of them, IPv4 and IPv6. */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "base/error.h"
+
+/**
+ * listen_open() - bind and listen, close-on-exec and non-blocking
+ * @bind_address: "127.0.0.1", "::", ...; NULL: every address, v4 and v6 where there is v6
+ * @port:         0: any free one, see listen_port()
+ * Return: the descriptor; negative errno with the address and port in @err
+ */
+_must_check_ int listen_open(const char *bind_address, uint16_t port, struct error *err);
+/** listen_port() - the port that it is bound to; 0 when it is not a socket of TCP */
+uint16_t listen_port(int fd);
