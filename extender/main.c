@@ -30,7 +30,8 @@ enum {
 
 static struct {
         struct program_options shared;
-        const char *bind_address, *cert_file, *key_file, *client_ca_file;
+        const char *bind_address;
+        struct http_server_tls tls;
         int64_t port, threads;
         int unit;
         bool is_compact;
@@ -70,17 +71,17 @@ static const struct option_row rows[] = {
                  "several schedulers ask."},
         {.name = "tls-cert-file",
          .type = OPTION_STRING,
-         .value = &settings.cert_file,
+         .value = &settings.tls.cert_file,
          .metavar = "FILE",
          .help = "Certificate to serve with, in PEM; without it, plain HTTP."},
         {.name = "tls-private-key-file",
          .type = OPTION_STRING,
-         .value = &settings.key_file,
+         .value = &settings.tls.key_file,
          .metavar = "FILE",
          .help = "Its private key, in PEM."},
         {.name = "client-ca-file",
          .type = OPTION_STRING,
-         .value = &settings.client_ca_file,
+         .value = &settings.tls.client_ca_file,
          .metavar = "FILE",
          .help = "Only answer clients with a certificate that one of these CAs signed."},
         {.name = "compact-scores",
@@ -167,9 +168,7 @@ static int listen_for_schedulers(struct extender *extender, struct error *err) {
                 .port = (uint16_t)settings.port,
                 .threads = (unsigned)settings.threads,
                 .max_body_bytes = REQUEST_MAX_BYTES,
-                .cert_file = settings.cert_file,
-                .key_file = settings.key_file,
-                .client_ca_file = settings.client_ca_file,
+                .tls = settings.tls,
                 .handler = handlers_answer,
                 .userdata = extender->handlers,
         };

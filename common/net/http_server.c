@@ -3,6 +3,8 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <gnutls/abstract.h>
+#include <gnutls/gnutls.h>
 #include <microhttpd.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -46,6 +48,8 @@ enum phase {
 struct connection {
         struct http_server *server;
         struct connection *prev, *next; /* in server->connections, under the lock */
+        struct server_tls *tls;         /* what its handshake uses; NULL: plain HTTP */
+        uint64_t trust_generation;
         int fd;
         _Atomic int64_t due_mono_ms; /* past it the watchdog shuts the socket down */
         enum phase phase;
@@ -66,11 +70,13 @@ struct http_server {
         int listen_fd; /* the daemon's */
         uint16_t port;
         bool needs_client_cert;
+        _Atomic uint64_t trust_generation; /* counts the client CAs that were in force */
         atomic_bool is_draining;
         atomic_size_t bodies_bytes; /* in use and idle */
 
         pthread_mutex_t lock;
         pthread_cond_t changed; /* requests_under_way fell to 0, or must_end was set */
+        struct server_tls *tls; /* for new connections; NULL: plain HTTP */
         struct connection *connections;
         struct body *idle_bodies;
         size_t idle_bodies_bytes;
@@ -145,6 +151,13 @@ static const char *header_value(struct MHD_Connection *mhd, const char *name) {
         return value ? value : "";
 }
 
+static bool must_close(const struct connection *connection) {
+        const struct http_server *server = connection->server;
+
+        return atomic_load(&server->is_draining) ||
+               atomic_load(&server->trust_generation) != connection->trust_generation;
+}
+
 static enum MHD_Result reply(struct connection *connection, struct MHD_Connection *mhd) {
         struct http_exchange *exchange = &connection->exchange;
         struct MHD_Response *response = NULL;
@@ -170,7 +183,7 @@ static enum MHD_Result reply(struct connection *connection, struct MHD_Connectio
         if (exchange->reply_content_type)
                 (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE,
                                               exchange->reply_content_type);
-        if (atomic_load(&connection->server->is_draining))
+        if (must_close(connection))
                 (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
         connection->phase = PHASE_REPLYING;
         atomic_store(&connection->due_mono_ms, clock_mono_ms() + connection->server->transfer_ms);
@@ -355,17 +368,18 @@ static void *on_opened(struct http_server *server, struct MHD_Connection *mhd) {
         connection->server = server;
         connection->fd = info ? info->connect_fd : -1;
         wait_for_request(connection);
-        if (server->needs_client_cert) {
-                info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_GNUTLS_SESSION);
-                if (info && info->tls_session)
-                        server_tls_insist(info->tls_session);
-        }
         pthread_mutex_lock(&server->lock);
+        connection->tls = server->tls ? server_tls_ref(server->tls) : NULL;
+        connection->trust_generation = atomic_load(&server->trust_generation);
         connection->next = server->connections;
         if (connection->next)
                 connection->next->prev = connection;
         server->connections = connection;
         pthread_mutex_unlock(&server->lock);
+
+        info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+        if (connection->tls && info && info->tls_session)
+                server_tls_attach(connection->tls, info->tls_session);
         return connection;
 }
 
@@ -380,6 +394,7 @@ static void on_closed(struct http_server *server, struct connection *connection)
                 connection->next->prev = connection->prev;
         pthread_mutex_unlock(&server->lock);
         release(connection);
+        server_tls_unref(connection->tls);
         free(connection);
 }
 
@@ -416,9 +431,20 @@ static void *watch(void *userdata) {
 
 /* Start and stop */
 
+/* libmicrohttpd wants a source of certificates. It is not asked: sessions have credentials of their
+ * own, and one that had not would fail. Without MHD_USE_TLS it is ignored. */
+static int refuse_handshake(gnutls_session_t session,
+                            const struct gnutls_cert_retr_st *cert_request,
+                            gnutls_pcert_st **ret_certs, unsigned *ret_count,
+                            gnutls_ocsp_data_st **ret_ocsp, unsigned *ret_ocsp_count,
+                            gnutls_privkey_t *ret_key, unsigned *ret_flags) {
+        (void)session, (void)cert_request, (void)ret_certs, (void)ret_count, (void)ret_ocsp,
+                (void)ret_ocsp_count, (void)ret_key, (void)ret_flags;
+        return -1;
+}
+
 static struct MHD_Daemon *start_daemon(struct http_server *server,
-                                       const struct http_server_options *options,
-                                       const struct server_tls *tls, int fd) {
+                                       const struct http_server_options *options, int fd) {
         unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC;
         struct MHD_OptionItem items[8];
         size_t count = 0;
@@ -426,16 +452,11 @@ static struct MHD_Daemon *start_daemon(struct http_server *server,
         if (options->threads > 1)
                 items[count++] = (struct MHD_OptionItem){MHD_OPTION_THREAD_POOL_SIZE,
                                                          (intptr_t)options->threads, NULL};
-        if (tls->cert) {
-                flags |= MHD_USE_TLS;
-                items[count++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_CERT, 0, tls->cert};
-                items[count++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_KEY, 0, tls->key};
+        if (server->tls) {
                 static char versions[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2";
+                flags |= MHD_USE_TLS;
                 items[count++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_PRIORITIES, 0, versions};
         }
-        if (tls->client_ca)
-                items[count++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_TRUST, 0,
-                                                         tls->client_ca};
         items[count] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
 
         unsigned connections = options->max_connections > 0 ? options->max_connections
@@ -446,7 +467,8 @@ static struct MHD_Daemon *start_daemon(struct http_server *server,
                 (unsigned)(server->idle_ms / MS_PER_S), MHD_OPTION_STRICT_FOR_CLIENT, 1,
                 MHD_OPTION_NOTIFY_COMPLETED, on_completed, server, MHD_OPTION_NOTIFY_CONNECTION,
                 on_connection, server, MHD_OPTION_URI_LOG_CALLBACK, on_request_line, server,
-                MHD_OPTION_ARRAY, items, MHD_OPTION_END);
+                MHD_OPTION_HTTPS_CERT_CALLBACK2, refuse_handshake, MHD_OPTION_ARRAY, items,
+                MHD_OPTION_END);
 }
 
 static void destroy(struct http_server *server) {
@@ -455,6 +477,7 @@ static void destroy(struct http_server *server) {
                 server->idle_bodies = body->next;
                 body_free(server, body);
         }
+        server_tls_unref(server->tls);
         pthread_cond_destroy(&server->changed);
         pthread_mutex_destroy(&server->lock);
         free(server);
@@ -462,12 +485,11 @@ static void destroy(struct http_server *server) {
 
 int http_server_start(const struct http_server_options *options, struct http_server **ret,
                       struct error *err) {
-        _cleanup_(server_tls_done) struct server_tls tls = {0};
+        _cleanup_(server_tls_unrefp) struct server_tls *tls = NULL;
 
         assert(options->handler && options->threads >= 1 && options->threads <= 64);
-        if (options->cert_file || options->key_file || options->client_ca_file) {
-                int r = server_tls_load(options->cert_file, options->key_file,
-                                        options->client_ca_file, &tls, err);
+        if (options->tls.cert_file || options->tls.key_file || options->tls.client_ca_file) {
+                int r = server_tls_load(&options->tls, &tls, err);
                 if (r < 0)
                         return r;
         }
@@ -485,7 +507,8 @@ int http_server_start(const struct http_server_options *options, struct http_ser
         server->transfer_ms = MS_PER_S * (idle_s < TRANSFER_MAX_S ? idle_s : TRANSFER_MAX_S);
         server->listen_fd = fd;
         server->port = listen_port(fd);
-        server->needs_client_cert = tls.client_ca != NULL;
+        server->needs_client_cert = tls && server_tls_has_client_ca(tls);
+        server->tls = TAKE_PTR(tls);
         pthread_condattr_t monotonic;
         (void)pthread_condattr_init(&monotonic);
         (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -493,7 +516,7 @@ int http_server_start(const struct http_server_options *options, struct http_ser
         (void)pthread_condattr_destroy(&monotonic);
         (void)pthread_mutex_init(&server->lock, NULL);
 
-        server->daemon = start_daemon(server, options, &tls, fd);
+        server->daemon = start_daemon(server, options, fd);
         if (!server->daemon) {
                 close(fd);
                 destroy(server);
@@ -508,6 +531,36 @@ int http_server_start(const struct http_server_options *options, struct http_ser
 
 uint16_t http_server_port(const struct http_server *server) {
         return server->port;
+}
+
+int http_server_set_tls(struct http_server *server, const struct http_server_tls *files,
+                        struct error *err) {
+        _cleanup_(server_tls_unrefp) struct server_tls *tls = NULL;
+
+        assert(server->tls && !files->client_ca_file == !server->needs_client_cert);
+        int r = server_tls_load(files, &tls, err);
+        if (r < 0)
+                return r;
+        pthread_mutex_lock(&server->lock);
+        r = server_tls_succeeds(tls, server->tls, clock_wall_unix_ms(), err);
+        if (r == 0) {
+                struct server_tls *old = server->tls;
+                if (!server_tls_has_same_trust(tls, old))
+                        atomic_fetch_add(&server->trust_generation, 1);
+                server->tls = TAKE_PTR(tls);
+                tls = old;
+        }
+        pthread_mutex_unlock(&server->lock);
+        return r;
+}
+
+void http_server_certificate_validity(struct http_server *server, int64_t *ret_begins_unix_ms,
+                                      int64_t *ret_ends_unix_ms) {
+        *ret_begins_unix_ms = *ret_ends_unix_ms = 0;
+        pthread_mutex_lock(&server->lock);
+        if (server->tls)
+                server_tls_validity(server->tls, ret_begins_unix_ms, ret_ends_unix_ms);
+        pthread_mutex_unlock(&server->lock);
 }
 
 /*

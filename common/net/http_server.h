@@ -10,6 +10,8 @@
  * next request, up to 64 MiB in all, because fresh pages cost more than the parsing of them. A peer
  * that sends or takes a byte a second is ended: a request has 30 s (or the idle timeout, if that is
  * shorter) to arrive from its first line on, and its reply as long to leave.
+ *
+ * TLS is 1.2 or 1.3, by ALPN http/1.1 alone.
  */
 #pragma once
 
@@ -49,6 +51,12 @@ const char *http_query(const struct http_exchange *exchange, const char *name);
 
 typedef void http_handler_fn(void *userdata, struct http_exchange *exchange);
 
+/* PEM files. All NULL: plain HTTP; client_ca_file alone may be. */
+struct http_server_tls {
+        const char *cert_file, *key_file;
+        const char *client_ca_file; /* the peer must show a certificate of it */
+};
+
 struct http_server_options {
         const char *bind_address; /* "127.0.0.1", "::", ...; NULL: every address, v4 and v6 */
         uint16_t port;            /* 0: any free one, see http_server_port() */
@@ -56,8 +64,7 @@ struct http_server_options {
         size_t max_body_bytes;
         unsigned max_connections; /* 0: 512 */
         unsigned idle_timeout_s;  /* 0: 120 */
-        /* TLS, all paths or none; with client_ca_file the peer must show a certificate of it. */
-        const char *cert_file, *key_file, *client_ca_file;
+        struct http_server_tls tls;
         http_handler_fn *handler;
         void *userdata;
 };
@@ -69,6 +76,23 @@ struct http_server_options {
 _must_check_ int http_server_start(const struct http_server_options *options,
                                    struct http_server **ret, struct error *err);
 uint16_t http_server_port(const struct http_server *server);
+
+/**
+ * http_server_set_tls() - serve new connections with what is in these files now
+ *
+ * All three take the place of the old ones at once, and no connection is broken: those that are
+ * open go on with what they began with, except that with another client CA they are told to close
+ * after their next reply, for their peer may not be welcome any more. A certificate that has
+ * expired, or is not valid yet, is not taken, unless it is the one in force. Any thread; only for a
+ * server that was started with TLS, and with a client CA exactly when it was started with one.
+ * Return: 0; negative errno, with the old ones in force
+ */
+_must_check_ int http_server_set_tls(struct http_server *server,
+                                     const struct http_server_tls *files, struct error *err);
+/** http_server_certificate_validity() - of the certificate in force; 0 and 0 without TLS */
+void http_server_certificate_validity(struct http_server *server, int64_t *ret_begins_unix_ms,
+                                      int64_t *ret_ends_unix_ms);
+
 /** http_server_quiesce() - close the listening socket; open connections go on */
 void http_server_quiesce(struct http_server *server);
 /** http_server_stop() - wait at most @drain_ms for answers under way, then end; frees @server. A

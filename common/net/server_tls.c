@@ -4,13 +4,26 @@
 #include <fcntl.h>
 #include <gnutls/gnutls.h>
 #include <gnutls/x509.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/timestamp.h"
+#include "net/http_server.h"
 
 enum { PEM_MAX_BYTES = 1024 * 1024 };
+
+struct server_tls {
+        atomic_size_t references;
+        gnutls_certificate_credentials_t credentials;
+        char *cert_file;        /* for messages */
+        char *cert, *client_ca; /* PEM texts; client_ca NULL: clients need no certificate */
+        int64_t begins_unix_ms, ends_unix_ms;
+};
 
 static int read_pem(const char *path, char **ret_text, struct error *err) {
         struct buf text = BUF_INIT(PEM_MAX_BYTES);
@@ -20,7 +33,7 @@ static int read_pem(const char *path, char **ret_text, struct error *err) {
         int fd = open(path, O_RDONLY | O_CLOEXEC);
         if (fd < 0)
                 return error_set(err, errno, "%s: %s", path, strerror(errno));
-        while ((got = read(fd, piece, sizeof(piece))) > 0)
+        while (!text.overflow && (got = read(fd, piece, sizeof(piece))) > 0)
                 (void)buf_append(&text, piece, (size_t)got);
         int code = errno;
         close(fd);
@@ -38,69 +51,144 @@ static gnutls_datum_t datum(char *text) {
         return (gnutls_datum_t){.data = (unsigned char *)text, .size = (unsigned)strlen(text)};
 }
 
-/* libmicrohttpd would only say that it cannot start. */
-static int try_out(const struct server_tls *tls, const char *cert_file, const char *key_file,
-                   const char *client_ca_file, struct error *err) {
-        gnutls_certificate_credentials_t credentials = NULL;
-        gnutls_datum_t cert = datum(tls->cert), key = datum(tls->key);
-        int r = gnutls_certificate_allocate_credentials(&credentials);
+static int set_pair(struct server_tls *tls, const struct http_server_tls *files,
+                    struct error *err) {
+        char *key_text = NULL;
 
+        int r = read_pem(files->cert_file, &tls->cert, err);
+        if (r == 0)
+                r = read_pem(files->key_file, &key_text, err);
         if (r < 0)
-                return error_set(err, ENOMEM, "TLS: %s", gnutls_strerror(r));
-        r = gnutls_certificate_set_x509_key_mem2(credentials, &cert, &key, GNUTLS_X509_FMT_PEM,
-                                                 NULL, 0);
-        if (r < 0) {
-                r = error_set(err, EINVAL, "certificate %s with key %s: %s", cert_file, key_file,
-                              gnutls_strerror(r));
-        } else if (tls->client_ca) {
-                gnutls_datum_t ca = datum(tls->client_ca);
-                int count = gnutls_certificate_set_x509_trust_mem(credentials, &ca,
-                                                                  GNUTLS_X509_FMT_PEM);
-                if (count <= 0)
-                        r = error_set(err, EINVAL, "client CA %s: %s", client_ca_file,
-                                      count < 0 ? gnutls_strerror(count)
-                                                : "no certificate in the file");
-        }
-        gnutls_certificate_free_credentials(credentials);
-        return r < 0 ? r : 0;
-}
-
-int server_tls_load(const char *cert_file, const char *key_file, const char *client_ca_file,
-                    struct server_tls *ret, struct error *err) {
-        struct server_tls tls = {0};
-
-        if (!cert_file || !key_file)
-                return error_set(err, EINVAL, "TLS needs both a certificate and a key");
-        int r = read_pem(cert_file, &tls.cert, err);
-        if (r == 0)
-                r = read_pem(key_file, &tls.key, err);
-        if (r == 0 && client_ca_file)
-                r = read_pem(client_ca_file, &tls.client_ca, err);
-        if (r == 0)
-                r = try_out(&tls, cert_file, key_file, client_ca_file, err);
-        if (r < 0) {
-                server_tls_done(&tls);
                 return r;
-        }
-        *ret = tls;
+        gnutls_datum_t cert = datum(tls->cert), key = datum(key_text);
+        r = gnutls_certificate_set_x509_key_mem2(tls->credentials, &cert, &key, GNUTLS_X509_FMT_PEM,
+                                                 NULL, 0);
+        explicit_bzero(key_text, strlen(key_text));
+        free(key_text);
+        if (r < 0)
+                return error_set(err, EINVAL, "certificate %s with key %s: %s", files->cert_file,
+                                 files->key_file, gnutls_strerror(r));
         return 0;
 }
 
-void server_tls_done(struct server_tls *tls) {
-        free(tls->cert);
-        if (tls->key)
-                explicit_bzero(tls->key, strlen(tls->key));
-        free(tls->key);
-        free(tls->client_ca);
-        *tls = (struct server_tls){0};
+static int read_validity(struct server_tls *tls, struct error *err) {
+        gnutls_x509_crt_t *chain = NULL;
+        unsigned count = 0;
+
+        int r = gnutls_certificate_get_x509_crt(tls->credentials, 0, &chain, &count);
+        if (r < 0)
+                return error_set(err, EINVAL, "certificate %s: %s", tls->cert_file,
+                                 gnutls_strerror(r));
+        if (count > 0) {
+                tls->begins_unix_ms = gnutls_x509_crt_get_activation_time(chain[0]) * MS_PER_S;
+                tls->ends_unix_ms = gnutls_x509_crt_get_expiration_time(chain[0]) * MS_PER_S;
+        }
+        for (unsigned i = 0; i < count; i++)
+                gnutls_x509_crt_deinit(chain[i]);
+        gnutls_free(chain);
+        return 0;
 }
 
-void server_tls_insist(void *session) {
+static int set_client_ca(struct server_tls *tls, const char *path, struct error *err) {
+        int r = read_pem(path, &tls->client_ca, err);
+        if (r < 0)
+                return r;
+        gnutls_datum_t ca = datum(tls->client_ca);
+        r = gnutls_certificate_set_x509_trust_mem(tls->credentials, &ca, GNUTLS_X509_FMT_PEM);
+        if (r <= 0)
+                return error_set(err, EINVAL, "client CA %s: %s", path,
+                                 r < 0 ? gnutls_strerror(r) : "no certificate in the file");
+        return 0;
+}
+
+int server_tls_load(const struct http_server_tls *files, struct server_tls **ret,
+                    struct error *err) {
+        if (!files->cert_file || !files->key_file)
+                return error_set(err, EINVAL, "TLS needs both a certificate and a key");
+
+        _cleanup_(server_tls_unrefp) struct server_tls *tls = xcalloc(1, sizeof(*tls));
+        atomic_init(&tls->references, 1);
+        tls->cert_file = xstrdup(files->cert_file);
+        if (gnutls_certificate_allocate_credentials(&tls->credentials) < 0)
+                mem_exhausted();
+        int r = set_pair(tls, files, err);
+        if (r == 0)
+                r = read_validity(tls, err);
+        if (r == 0 && files->client_ca_file)
+                r = set_client_ca(tls, files->client_ca_file, err);
+        if (r < 0)
+                return r;
+        *ret = TAKE_PTR(tls);
+        return 0;
+}
+
+struct server_tls *server_tls_ref(struct server_tls *tls) {
+        atomic_fetch_add(&tls->references, 1);
+        return tls;
+}
+
+void server_tls_unref(struct server_tls *tls) {
+        if (!tls || atomic_fetch_sub(&tls->references, 1) > 1)
+                return;
+        gnutls_certificate_free_credentials(tls->credentials);
+        free(tls->cert_file);
+        free(tls->cert);
+        free(tls->client_ca);
+        free(tls);
+}
+
+void server_tls_validity(const struct server_tls *tls, int64_t *ret_begins_unix_ms,
+                         int64_t *ret_ends_unix_ms) {
+        *ret_begins_unix_ms = tls->begins_unix_ms;
+        *ret_ends_unix_ms = tls->ends_unix_ms;
+}
+
+bool server_tls_has_client_ca(const struct server_tls *tls) {
+        return tls->client_ca != NULL;
+}
+
+bool server_tls_has_same_trust(const struct server_tls *a, const struct server_tls *b) {
+        if (!a->client_ca || !b->client_ca)
+                return a->client_ca == b->client_ca;
+        return strcmp(a->client_ca, b->client_ca) == 0;
+}
+
+int server_tls_succeeds(const struct server_tls *tls, const struct server_tls *old,
+                        int64_t now_unix_ms, struct error *err) {
+        char at[TIMESTAMP_MAX];
+
+        if (strcmp(tls->cert, old->cert) == 0)
+                return 0;
+        if (now_unix_ms < tls->begins_unix_ms) {
+                timestamp_format_s(tls->begins_unix_ms, at, sizeof(at));
+                return error_set(err, EKEYEXPIRED, "certificate %s: not valid before %s",
+                                 tls->cert_file, at);
+        }
+        if (now_unix_ms > tls->ends_unix_ms) {
+                timestamp_format_s(tls->ends_unix_ms, at, sizeof(at));
+                return error_set(err, EKEYEXPIRED, "certificate %s: expired on %s", tls->cert_file,
+                                 at);
+        }
+        return 0;
+}
+
+void server_tls_attach(struct server_tls *tls, void *session) {
         /* As Go does: the certificate must be meant for clients, or say nothing about its use. */
         static char purpose[] = GNUTLS_KP_TLS_WWW_CLIENT;
         static gnutls_typed_vdata_st wanted[] = {
                 {.type = GNUTLS_DT_KEY_PURPOSE_OID, .data = (unsigned char *)purpose, .size = 0}};
+        static unsigned char name[] = "http/1.1";
+        /* Twice: GnuTLS 3.7 writes over a list from its first on, and libmicrohttpd has put
+         * http/1.0 into the second place. */
+        const gnutls_datum_t protocols[] = {{name, sizeof(name) - 1}, {name, sizeof(name) - 1}};
 
+        /* Failing for want of memory, it leaves a handshake that cannot succeed. */
+        (void)gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, tls->credentials);
+        /* RFC 7301, 3.2: whoever offers protocols, but not ours, is refused. */
+        (void)gnutls_alpn_set_protocols(session, protocols, ARRAY_LEN(protocols),
+                                        GNUTLS_ALPN_MANDATORY);
+        if (!tls->client_ca)
+                return;
         gnutls_certificate_server_set_request(session, GNUTLS_CERT_REQUIRE);
         gnutls_session_set_verify_cert2(session, wanted, 1, 0);
 }

@@ -1,32 +1,58 @@
 /*
- * The server's side of TLS, private to http_server.c. libmicrohttpd speaks TLS through GnuTLS; it
- * asks for a client's certificate when it is given a CA, but neither insists on nor verifies one:
- * that is done here.
+ * The server's side of TLS, private to http_server.c. libmicrohttpd speaks TLS through GnuTLS, and
+ * takes one certificate for its life; here every connection is given the credentials that are in
+ * force when it begins: certificate, key and client CA as one immutable, reference-counted whole,
+ * which lives until the last connection that began with it has ended. So all of it can be replaced
+ * while connections are open and handshakes under way.
+ *
+ * libmicrohttpd neither insists on nor verifies a client's certificate: that is done here, too.
  */
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/attributes.h"
 #include "base/error.h"
 
-/* PEM texts, owned. */
-struct server_tls {
-        char *cert, *key;
-        char *client_ca; /* NULL: clients need no certificate */
-};
+struct http_server_tls;
+struct server_tls;
 
 /**
- * server_tls_load() - read the files and try them out
- * @client_ca_file: may be NULL
+ * server_tls_load() - read the files, and see whether they belong together
+ *
+ * A certificate outside of its validity is loaded; see server_tls_succeeds().
  * Return: 0; negative errno with the file's name in @err
  */
-_must_check_ int server_tls_load(const char *cert_file, const char *key_file,
-                                 const char *client_ca_file, struct server_tls *ret,
+_must_check_ int server_tls_load(const struct http_server_tls *files, struct server_tls **ret,
                                  struct error *err);
-void server_tls_done(struct server_tls *tls);
+struct server_tls *server_tls_ref(struct server_tls *tls);
+/** server_tls_unref() - on any thread; NULL is fine */
+void server_tls_unref(struct server_tls *tls);
+DEFINE_FREEP(struct server_tls, server_tls_unref);
 
-/** server_tls_insist() - make the handshake of @session fail without a certificate of the CA */
-void server_tls_insist(void *session);
+/** server_tls_validity() - of the server's own certificate, without those of its issuers */
+void server_tls_validity(const struct server_tls *tls, int64_t *ret_begins_unix_ms,
+                         int64_t *ret_ends_unix_ms);
+bool server_tls_has_client_ca(const struct server_tls *tls);
+/** server_tls_has_same_trust() - both let in the same clients */
+bool server_tls_has_same_trust(const struct server_tls *a, const struct server_tls *b);
+
+/**
+ * server_tls_succeeds() - whether @tls may take the place of @old
+ *
+ * Not with another certificate that clients would refuse now, being past or before its validity.
+ * Return: 0; -EKEYEXPIRED
+ */
+_must_check_ int server_tls_succeeds(const struct server_tls *tls, const struct server_tls *old,
+                                     int64_t now_unix_ms, struct error *err);
+
+/**
+ * server_tls_attach() - have the handshake of @session use @tls
+ *
+ * With a client CA it fails without a certificate of it. Before the handshake; the caller holds a
+ * reference until @session has ended.
+ */
+void server_tls_attach(struct server_tls *tls, void *session);
 /** server_tls_is_verified() - the handshake of @session did verify the client's certificate */
 bool server_tls_is_verified(void *session);

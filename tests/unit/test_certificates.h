@@ -34,12 +34,14 @@ static inline void certificate_write(const char *path, const gnutls_datum_t *pem
 }
 
 /**
- * certificate_make() - @issuer NULL: a CA; @purpose: an OID such as GNUTLS_KP_TLS_WWW_SERVER
+ * certificate_make_for() - @issuer NULL: a CA; @purpose: an OID such as GNUTLS_KP_TLS_WWW_SERVER
  * @name: common name, DNS name, and stem of the files' names
+ * @begins_s, @ends_s: when it is valid, from now
  */
-static inline void certificate_make(struct test_certificate *certificate, const char *directory,
-                                    const char *name, const char *purpose,
-                                    const struct test_certificate *issuer) {
+static inline void certificate_make_for(struct test_certificate *certificate, const char *directory,
+                                        const char *name, const char *purpose,
+                                        const struct test_certificate *issuer, time_t begins_s,
+                                        time_t ends_s) {
         static unsigned char serial = 1;
         gnutls_x509_crt_t crt = NULL;
         gnutls_datum_t pem = {0};
@@ -53,8 +55,8 @@ static inline void certificate_make(struct test_certificate *certificate, const 
         certificate_must(gnutls_x509_crt_set_version(crt, 3));
         certificate_must(gnutls_x509_crt_set_serial(crt, &serial, 1));
         serial++;
-        certificate_must(gnutls_x509_crt_set_activation_time(crt, time(NULL) - 3600));
-        certificate_must(gnutls_x509_crt_set_expiration_time(crt, time(NULL) + 3600));
+        certificate_must(gnutls_x509_crt_set_activation_time(crt, time(NULL) + begins_s));
+        certificate_must(gnutls_x509_crt_set_expiration_time(crt, time(NULL) + ends_s));
         certificate_must(gnutls_x509_crt_set_key(crt, certificate->key));
         certificate_must(gnutls_x509_crt_set_dn_by_oid(crt, GNUTLS_OID_X520_COMMON_NAME, 0, name,
                                                        (unsigned)strlen(name)));
@@ -80,6 +82,13 @@ static inline void certificate_make(struct test_certificate *certificate, const 
         certificate_must(gnutls_x509_privkey_export2(certificate->key, GNUTLS_X509_FMT_PEM, &pem));
         certificate_write(certificate->key_file, &pem);
         gnutls_free(pem.data);
+}
+
+/** certificate_make() - one that is valid */
+static inline void certificate_make(struct test_certificate *certificate, const char *directory,
+                                    const char *name, const char *purpose,
+                                    const struct test_certificate *issuer) {
+        certificate_make_for(certificate, directory, name, purpose, issuer, -3600, 3600);
 }
 
 static inline void certificate_done(struct test_certificate *certificate) {

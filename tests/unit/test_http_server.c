@@ -1,4 +1,4 @@
-/* The HTTP server, over raw sockets where the peer is odd and over our client where it is TLS. */
+/* The HTTP server, over raw sockets. */
 #include "cmocka_wrap.h"
 
 #include <arpa/inet.h>
@@ -6,13 +6,15 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "net/http_client.h"
+#include "base/mem.h"
 #include "net/http_server.h"
-#include "test_certificates.h"
 
 enum { MAX_BODY_BYTES = 1000000, ANSWER_MAX_BYTES = 4 << 20 };
 
@@ -514,12 +516,12 @@ static void test_start_fails(void **state) {
         options.bind_address = "localhost.example";
         assert_int_equal(http_server_start(&options, &other, &err), -EINVAL);
         options.bind_address = "127.0.0.1";
-        options.cert_file = "/nonexistent/tls.crt";
+        options.tls.cert_file = "/nonexistent/tls.crt";
         assert_int_equal(http_server_start(&options, &other, &err), -EINVAL); /* no key */
-        options.key_file = "/nonexistent/tls.key";
+        options.tls.key_file = "/nonexistent/tls.key";
         assert_int_equal(http_server_start(&options, &other, &err), -ENOENT);
         assert_non_null(strstr(err.msg, "/nonexistent/tls.crt"));
-        options.cert_file = options.key_file = "/dev/null";
+        options.tls.cert_file = options.tls.key_file = "/dev/null";
         assert_int_equal(http_server_start(&options, &other, &err), -EINVAL);
         assert_non_null(strstr(err.msg, "/dev/null"));
         assert_ptr_equal(other, (void *)1);
@@ -539,135 +541,6 @@ static void test_every_address(void **state) {
         assert_string_equal(body_of(&answer), "GET /any (none)");
         (void)tear_down(state);
         buf_done(&answer);
-}
-
-/* TLS, with our client as the peer */
-
-static struct loop *loop;
-static struct http_response last;
-
-static void on_done(void *userdata, const struct http_response *response) {
-        (void)userdata;
-        last = *response;
-        last.body = NULL;
-        loop_stop(loop);
-}
-
-static void fetch(const struct http_tls *tls) {
-        _cleanup_(http_client_freep) struct http_client *client = http_client_new(
-                loop, &(struct http_client_options){0});
-        char url[64];
-
-        (void)snprintf(url, sizeof(url), "https://127.0.0.1:%u/tls", http_server_port(server));
-        (void)http_start(client, &(struct http_request){.method = "GET",
-                                                        .url = url,
-                                                        .timeout_ms = 20000,
-                                                        .max_body_bytes = 1000,
-                                                        .tls = tls,
-                                                        .on_done = on_done});
-        loop_run(loop);
-}
-
-static char *read_text(const char *path) {
-        char text[8192];
-        FILE *file = fopen(path, "re");
-
-        assert_non_null(file);
-        size_t len = fread(text, 1, sizeof(text), file);
-        (void)fclose(file);
-        return xmemdup0(text, len);
-}
-
-static void test_tls(void **state) {
-        char directory[] = "/tmp/plimsoll-tls-XXXXXX";
-        struct test_certificate ca = {0}, other_ca = {0}, serving = {0}, client = {0},
-                                foreign = {0}, misused = {0};
-        struct http_server_options options = defaults();
-
-        (void)state;
-        assert_non_null(mkdtemp(directory));
-        certificate_make(&ca, directory, "ca", NULL, NULL);
-        certificate_make(&other_ca, directory, "other-ca", NULL, NULL);
-        certificate_make(&serving, directory, "extender.test", GNUTLS_KP_TLS_WWW_SERVER, &ca);
-        certificate_make(&client, directory, "client", GNUTLS_KP_TLS_WWW_CLIENT, &ca);
-        certificate_make(&foreign, directory, "foreign", GNUTLS_KP_TLS_WWW_CLIENT, &other_ca);
-        certificate_make(&misused, directory, "misused", GNUTLS_KP_TLS_WWW_SERVER, &ca);
-        _cleanup_(freep) char *ca_pem = read_text(ca.cert_file);
-        _cleanup_(freep) char *cert_pem = read_text(client.cert_file);
-        _cleanup_(freep) char *key_pem = read_text(client.key_file);
-        loop = loop_new();
-        options.cert_file = serving.cert_file;
-        options.key_file = serving.key_file;
-
-        const struct {
-                struct http_tls tls;
-                enum http_failure plain, mutual; /* without and with a client CA */
-        } rows[] = {
-                {{.ca_file = ca.cert_file, .server_name = "extender.test"}, HTTP_OK, HTTP_TLS},
-                {{.ca_pem = ca_pem, .server_name = "extender.test"}, HTTP_OK, HTTP_TLS},
-                {{.is_insecure = true}, HTTP_OK, HTTP_TLS},
-                {{.ca_pem = ca_pem}, HTTP_TLS, HTTP_TLS}, /* not the certificate's name */
-                {{.ca_pem = ca_pem, .server_name = "other.test"}, HTTP_TLS, HTTP_TLS},
-                {{.server_name = "extender.test"}, HTTP_TLS, HTTP_TLS}, /* the system's CAs */
-                {{.ca_file = other_ca.cert_file, .server_name = "extender.test"},
-                 HTTP_TLS,
-                 HTTP_TLS},
-                {{.ca_file = "/nonexistent", .server_name = "extender.test"}, HTTP_TLS, HTTP_TLS},
-                {{.ca_pem = ca_pem,
-                  .cert_pem = cert_pem,
-                  .key_pem = key_pem,
-                  .server_name = "extender.test"},
-                 HTTP_OK,
-                 HTTP_OK},
-                {{.ca_file = ca.cert_file,
-                  .cert_file = client.cert_file,
-                  .key_file = client.key_file,
-                  .server_name = "extender.test"},
-                 HTTP_OK,
-                 HTTP_OK},
-                {{.ca_pem = ca_pem,
-                  .cert_file = foreign.cert_file,
-                  .key_file = foreign.key_file,
-                  .server_name = "extender.test"},
-                 HTTP_OK,
-                 HTTP_TLS},
-                {{.ca_pem = ca_pem,
-                  .cert_file = misused.cert_file,
-                  .key_file = misused.key_file,
-                  .server_name = "extender.test"},
-                 HTTP_OK,
-                 HTTP_TLS},
-        };
-        for (int is_mutual = 0; is_mutual < 2; is_mutual++) {
-                options.client_ca_file = is_mutual ? ca.cert_file : NULL;
-                start(&options);
-                for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                        size_t before = atomic_load(&handled);
-                        fetch(&rows[i].tls);
-                        enum http_failure expected = is_mutual ? rows[i].mutual : rows[i].plain;
-                        /* A server that refuses a client closes without saying why. */
-                        if (expected == HTTP_TLS && is_mutual && last.failure == HTTP_RESET)
-                                last.failure = HTTP_TLS;
-                        if (last.failure != expected)
-                                fail_msg("row %zu, mutual %d: %s, %s", i, is_mutual,
-                                         http_failure_name(last.failure), last.err.msg);
-                        assert_int_equal(atomic_load(&handled) - before, expected == HTTP_OK);
-                        assert_int_equal(last.status, expected == HTTP_OK ? 200 : 0);
-                }
-                (void)tear_down(state);
-        }
-
-        /* A key that is not the certificate's. */
-        struct error err = ERROR_NULL;
-        options.key_file = client.key_file;
-        assert_int_equal(http_server_start(&options, &server, &err), -EINVAL);
-        assert_non_null(strstr(err.msg, client.key_file));
-
-        loop_free(loop);
-        struct test_certificate *all[] = {&ca, &other_ca, &serving, &client, &foreign, &misused};
-        for (size_t i = 0; i < ARRAY_LEN(all); i++)
-                certificate_done(all[i]);
-        assert_return_code(rmdir(directory), errno);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -690,7 +563,6 @@ int main(void) {
                 cmocka_unit_test(test_quiesce_while_connections_close),
                 TEST(test_start_fails),
                 cmocka_unit_test(test_every_address),
-                cmocka_unit_test(test_tls),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
