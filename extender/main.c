@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "codec/metrics.h"
 #include "extender/annotation_unit.h"
+#include "extender/certificates.h"
 #include "extender/explain.h"
 #include "extender/feed.h"
 #include "extender/handlers.h"
@@ -73,7 +74,12 @@ static const struct option_row rows[] = {
          .type = OPTION_STRING,
          .value = &settings.tls.cert_file,
          .metavar = "FILE",
-         .help = "Certificate to serve with, in PEM; without it, plain HTTP."},
+         .help = "Certificate to serve with, and those of its issuers, in PEM; without it, plain "
+                 "HTTP. "
+                 "This file and the next two are read again when one of them changes, also behind "
+                 "a "
+                 "symbolic link as in a Secret volume, and on SIGHUP; what is not usable, or has "
+                 "expired, leaves the old ones in force."},
         {.name = "tls-private-key-file",
          .type = OPTION_STRING,
          .value = &settings.tls.key_file,
@@ -112,6 +118,7 @@ struct extender {
         struct feed *feed;
         struct handlers *handlers;
         struct http_server *server;
+        struct certificates *certificates; /* NULL: plain HTTP */
 };
 
 static void on_policy(void *userdata, struct policy *policy) {
@@ -125,6 +132,8 @@ static void on_signal(void *userdata, int signal_number) {
 
         if (signal_number == SIGHUP) {
                 policy_source_reload(extender->policy_source);
+                if (extender->certificates)
+                        certificates_reload(extender->certificates);
                 return;
         }
         log_info(MSG("shutting down"), INT("signal", signal_number));
@@ -172,7 +181,17 @@ static int listen_for_schedulers(struct extender *extender, struct error *err) {
                 .handler = handlers_answer,
                 .userdata = extender->handlers,
         };
-        return http_server_start(&server_options, &extender->server, err);
+        int r = http_server_start(&server_options, &extender->server, err);
+        if (r < 0 || !settings.tls.cert_file)
+                return r;
+        extender->certificates = certificates_new(&(struct certificates_options){
+                .loop = extender->loop,
+                .metrics = extender->metrics,
+                .health = extender->health,
+                .server = extender->server,
+                .files = settings.tls,
+        });
+        return 0;
 }
 
 static void connect_to_api_server(struct extender *extender) {
@@ -199,6 +218,7 @@ static void feed_table(struct extender *extender) {
 
 /* In the order of need: whoever uses something goes before it. */
 static void extender_done(struct extender *extender) {
+        certificates_free(extender->certificates);
         if (extender->server)
                 http_server_stop(extender->server, DRAIN_MS);
         handlers_free(extender->handlers);

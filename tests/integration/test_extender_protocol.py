@@ -3,8 +3,6 @@
 import json
 import random
 import signal
-import ssl
-import subprocess
 import threading
 import time
 
@@ -24,7 +22,6 @@ from extender_kit import (
     write_policy,
 )
 from harness import fetch, wait_until
-from standin import certs
 
 NODES = node_names(5)
 IDLE, HALF, BUSY, FULL, BARE = NODES
@@ -506,73 +503,6 @@ def test_everything_passes_while_the_api_server_is_down(start_standin, start_ext
         standin.admin("listen", {"on": True})
         extender.wait_ready()
         wait_until(lambda: BUSY in scheduler.filter(NODES)[1], what="the first rejection")
-
-
-# -- TLS --------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def tls_dir(tmp_path_factory):
-    directory = tmp_path_factory.mktemp("tls")
-    certs.make(str(directory / "ours"), user="kube-scheduler")
-    certs.make(str(directory / "theirs"), user="kube-scheduler")
-    return directory
-
-
-def client_context(tls_dir, certificate=None):
-    context = ssl.create_default_context(cafile=str(tls_dir / "ours" / "ca.crt"))
-    if certificate:
-        directory = tls_dir / certificate
-        context.load_cert_chain(str(directory / "client.crt"), str(directory / "client.key"))
-    return context
-
-
-def test_https(cluster, start_extender, tls_dir):
-    extender = start_extender(
-        cluster,
-        f"--tls-cert-file={tls_dir}/ours/server.crt",
-        f"--tls-private-key-file={tls_dir}/ours/server.key",
-    )
-    context = client_context(tls_dir)
-    with extender.scheduler(context=context) as scheduler:
-        assert scheduler.connection.sock.version() in ("TLSv1.2", "TLSv1.3")
-        wait_until(lambda: BUSY in scheduler.filter(NODES)[1], what="the first rejection")
-        for _ in range(20):
-            scheduler.prioritize(NODES)
-    old = client_context(tls_dir)
-    old.maximum_version = ssl.TLSVersion.TLSv1_2
-    with extender.scheduler(context=old) as scheduler:
-        scheduler.filter(NODES)
-    # plain HTTP on the TLS port gets no answer
-    with pytest.raises(ConnectionError), Connection(extender.port) as connection:
-        connection.call("/filter", b"{}")
-    with extender.scheduler(context=context) as scheduler:
-        scheduler.filter(NODES)
-
-
-def test_mutual_tls(cluster, start_extender, tls_dir):
-    extender = start_extender(
-        cluster,
-        f"--tls-cert-file={tls_dir}/ours/server.crt",
-        f"--tls-private-key-file={tls_dir}/ours/server.key",
-        f"--client-ca-file={tls_dir}/ours/ca.crt",
-    )
-    with extender.scheduler(context=client_context(tls_dir, "ours")) as scheduler:
-        wait_until(lambda: BUSY in scheduler.filter(NODES)[1], what="the first rejection")
-    for certificate in (None, "theirs"):
-        context = client_context(tls_dir, certificate)
-        # TLS 1.3 tells the client only when it reads.
-        with pytest.raises((ssl.SSLError, ConnectionError)):
-            with extender.scheduler(context=context) as scheduler:
-                scheduler.filter(NODES)
-    # what curl says of the same, with the server's name verified
-    argv = ["curl", "-sS", "--noproxy", "*", "--cacert", f"{tls_dir}/ours/ca.crt"]
-    argv += ["--cert", f"{tls_dir}/ours/client.crt", "--key", f"{tls_dir}/ours/client.key"]
-    argv += ["-d", '{"NodeNames":["a"]}', f"https://localhost:{extender.port}/filter"]
-    argv += ["--resolve", f"localhost:{extender.port}:127.0.0.1"]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=30, check=False)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["NodeNames"] == ["a"]
 
 
 # -- the end ----------------------------------------------------------------------------------

@@ -1,0 +1,351 @@
+"""The extender over TLS: who is let in, and certificates that change while it answers."""
+
+import http.client
+import json
+import os
+import pathlib
+import shutil
+import ssl
+import subprocess
+import threading
+import time
+
+import pytest
+
+from extender_kit import (
+    Connection,
+    Extender,
+    annotate,
+    go_json,
+    node_names,
+    policy,
+    write_policy,
+)
+from harness import wait_until
+from tls_kit import Authority, Volume
+
+NODES = node_names(3)
+BUSY = NODES[2]
+REFUSED = (ssl.SSLError, ConnectionError)
+BODY = go_json({"Pod": {"metadata": {"name": "p"}}, "Nodes": None, "NodeNames": NODES})
+
+
+@pytest.fixture(scope="module")
+def ours(tmp_path_factory):
+    return Authority(str(tmp_path_factory.mktemp("ours")), "ours")
+
+
+@pytest.fixture(scope="module")
+def theirs(tmp_path_factory):
+    return Authority(str(tmp_path_factory.mktemp("theirs")), "theirs")
+
+
+class TlsExtender(Extender):
+    """An extender that serves from a volume; its pages are fetched as a client that it trusts."""
+
+    def __init__(self, run, binary, standin, volume, *flags, context):
+        self.context = context
+        self.volume = volume
+        super().__init__(run, binary, standin, *volume.flags(), *flags, scheme="https")
+
+    def page(self, path):
+        connection = http.client.HTTPSConnection(
+            "127.0.0.1", self.port, timeout=30, context=self.context
+        )
+        try:
+            connection.request("GET", path)
+            reply = connection.getresponse()
+            return Page(reply.status, reply.read().decode())
+        finally:
+            connection.close()
+
+    def serial(self):
+        """The number of the certificate that a new connection is shown."""
+        with Connection(self.port, context=self.context) as connection:
+            return connection.sock.getpeercert()["serialNumber"]
+
+    def wait_serial(self, pair):
+        """Wait until that pair is served; how long it took."""
+        began = time.monotonic()
+        wanted = serial_of(pair)
+        wait_until(lambda: self.serial() == wanted, what=f"certificate {wanted} to be served")
+        return time.monotonic() - began
+
+
+class Page:
+    def __init__(self, status, text):
+        self.status, self.text = status, text
+
+
+def serial_of(pair):
+    found = ssl._ssl._test_decode_cert(pair[0])  # pylint: disable=protected-access
+    return found["serialNumber"]
+
+
+def expiry_of(pair):
+    found = ssl._ssl._test_decode_cert(pair[0])  # pylint: disable=protected-access
+    return ssl.cert_time_to_seconds(found["notAfter"])
+
+
+def trusting(authority, pair=None):
+    """What a client needs: whom it trusts, and its own certificate."""
+    context = ssl.create_default_context(cafile=authority.cert)
+    if pair:
+        context.load_cert_chain(*pair)
+    return context
+
+
+@pytest.fixture
+def cluster(start_standin):
+    standin = start_standin("--nodes", len(NODES))
+    for name, usage in zip(NODES, (0.1, 0.5, 0.7)):
+        annotate(standin, name, usage)
+    return standin
+
+
+@pytest.fixture
+def start_extender(run, binary, cluster, tmp_path):
+    path = write_policy(tmp_path / "policy.yaml", policy())
+
+    def start(volume, context):
+        extender = TlsExtender(
+            run, binary, cluster, volume, f"--policy-config-path={path}", context=context
+        )
+        extender.wait_live()
+        return extender
+
+    return start
+
+
+def ask(extender, context):
+    """One filter call on a connection of its own."""
+    with extender.scheduler(context=context) as scheduler:
+        return scheduler.filter(NODES)
+
+
+def refuses(extender, context):
+    """TLS 1.3 tells the client only when it reads."""
+    with pytest.raises(REFUSED):
+        ask(extender, context)
+    return True
+
+
+# -- who is let in ----------------------------------------------------------------------------
+
+
+def test_https(start_extender, ours, theirs, tmp_path):
+    extender = start_extender(Volume(tmp_path / "secret", ours.server()), trusting(ours))
+    with extender.scheduler(context=trusting(ours)) as scheduler:
+        assert scheduler.connection.sock.version() == "TLSv1.3"
+        assert BUSY in scheduler.filter(NODES)[1]
+        for _ in range(20):
+            scheduler.prioritize(NODES)
+    old = trusting(ours)
+    old.maximum_version = ssl.TLSVersion.TLSv1_2
+    ask(extender, old)
+    go = trusting(ours)
+    go.set_alpn_protocols(["h2", "http/1.1"])
+    with extender.scheduler(context=go) as scheduler:
+        assert scheduler.connection.sock.selected_alpn_protocol() == "http/1.1"
+        scheduler.filter(NODES)
+    older = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    older.load_verify_locations(ours.cert)
+    older.set_ciphers("ALL:@SECLEVEL=0")
+    older.minimum_version = ssl.TLSVersion.MINIMUM_SUPPORTED
+    with pytest.warns(DeprecationWarning):
+        older.maximum_version = ssl.TLSVersion.TLSv1_1
+    assert refuses(extender, older)
+    with pytest.raises(ssl.SSLCertVerificationError):
+        ask(extender, trusting(theirs))
+    # Plain HTTP on the TLS port gets no answer.
+    with pytest.raises(ConnectionError), Connection(extender.port) as connection:
+        connection.call("/filter", b"{}")
+    ask(extender, trusting(ours))
+
+
+def test_mutual_tls(start_extender, ours, theirs, tmp_path):
+    client = ours.client()
+    volume = Volume(tmp_path / "secret", ours.server(), ours.cert)
+    extender = start_extender(volume, trusting(ours, client))
+    with extender.scheduler(context=trusting(ours, client)) as scheduler:
+        assert BUSY in scheduler.filter(NODES)[1]
+    assert refuses(extender, trusting(ours))
+    assert refuses(extender, trusting(ours, theirs.client()))
+    assert refuses(extender, trusting(ours, ours.server()))  # not meant for clients
+    assert refuses(extender, trusting(ours, ours.client(days=-1)))
+    # What curl says of the same, with the server's name verified.
+    argv = ["curl", "-sS", "--noproxy", "*", "--cacert", ours.cert]
+    argv += ["--cert", client[0], "--key", client[1], "-d", '{"NodeNames":["a"]}']
+    argv += ["--resolve", f"localhost:{extender.port}:127.0.0.1"]
+    argv += [f"https://localhost:{extender.port}/filter"]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["NodeNames"] == ["a"]
+
+
+# -- what changes -----------------------------------------------------------------------------
+
+
+class Hammer:
+    """A client that asks without a pause, until the `with` block ends; any failure is kept."""
+
+    def __init__(self, extender, context, is_staying):
+        self.extender, self.context, self.is_staying = extender, context, is_staying
+        self.answers, self.slowest_s, self.failure = 0, 0.0, None
+        self.is_over = threading.Event()
+        self.thread = threading.Thread(target=self._run, daemon=True)
+
+    def _run(self):
+        try:
+            while not self.is_over.is_set():
+                with self.extender.scheduler(context=self.context) as scheduler:
+                    self._ask(scheduler)
+                    while self.is_staying and not self.is_over.is_set():
+                        self._ask(scheduler)
+        except Exception as problem:  # pylint: disable=broad-except
+            self.failure = problem
+
+    def _ask(self, scheduler):
+        began = time.monotonic()
+        _, rejected = scheduler.filter(NODES)
+        assert BUSY in rejected
+        self.slowest_s = max(self.slowest_s, time.monotonic() - began)
+        self.answers += 1
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, kind, *_):
+        self.is_over.set()
+        self.thread.join()
+        if kind is None:
+            assert self.failure is None, repr(self.failure)
+
+
+def test_rotation_under_load(start_extender, ours, tmp_path):
+    """Four clients, two of which stay connected: no request fails, no connection is broken."""
+    client = ours.client()
+    first, second, third, fourth = (ours.server() for _ in range(4))
+    volume = Volume(tmp_path / "secret", first, ours.cert)
+    context = trusting(ours, client)
+    extender = start_extender(volume, context)
+    assert extender.metric("plimsoll_tls_certificate_expiry_timestamp_seconds") == expiry_of(first)
+    hammers = [Hammer(extender, context, i < 2) for i in range(4)]
+    took = []
+    with hammers[0], hammers[1], hammers[2], hammers[3]:
+        for pair in (second, third):
+            volume.write(pair, ours.cert)
+            took.append(extender.wait_serial(pair))
+        # One that cannot be used in between, and then one told of by a signal.
+        volume.write((fourth[0], third[1]), ours.cert)
+        extender.wait_ready(r"certificate: expires \S+; what came after it is not usable: .*match")
+        assert extender.serial() == serial_of(third)
+        volume.write(fourth, ours.cert)
+        extender.reload()
+        took.append(extender.wait_serial(fourth))
+        counted = [hammer.answers for hammer in hammers]
+        wait_until(
+            lambda: all(h.answers > n + 10 for h, n in zip(hammers, counted)),
+            what="ten more answers for each",
+        )
+    assert extender.metric("plimsoll_tls_reload_errors_total") >= 1
+    assert extender.metric("plimsoll_tls_certificate_expiry_timestamp_seconds") == expiry_of(fourth)
+    extender.wait_ready(r"certificate: expires \S+, /")
+    assert len(extender.log_lines("certificates are not usable; those before stay in force")) == 1
+    print(
+        f"{sum(h.answers for h in hammers)} answers, the slowest "
+        f"{max(h.slowest_s for h in hammers) * 1e3:.0f} ms; rotations seen after "
+        + ", ".join(f"{s:.1f} s" for s in took)
+    )
+
+
+def test_files_written_one_by_one(start_extender, ours, tmp_path):
+    """Without a volume: the certificate is there before its key, and both in pieces."""
+    first, second = ours.server(), ours.server()
+    directory = tmp_path / "files"
+    volume = Volume(tmp_path / "secret", first)
+    os.makedirs(directory)
+    paths = [directory / name for name in ("tls.crt", "tls.key")]
+    for path, source in zip(paths, first):
+        shutil.copyfile(source, path)
+    volume.flags = lambda: [
+        f"--tls-cert-file={paths[0]}",
+        f"--tls-private-key-file={paths[1]}",
+    ]
+    extender = start_extender(volume, trusting(ours))
+    for path, source in zip(paths, second):
+        content = pathlib.Path(source).read_bytes()
+        path.write_bytes(content[:100])
+        extender.reload()
+        wait_until(lambda: "not usable" in extender.ready()[1], what="the half file to be seen")
+        assert extender.serial() == serial_of(first)
+        path.write_bytes(content)
+    extender.wait_serial(second)
+    os.remove(paths[0])
+    extender.reload()
+    extender.wait_ready(r"certificate: .* not usable: .*tls\.crt: No such file")
+    assert extender.serial() == serial_of(second)
+
+
+def test_expired_certificate(start_extender, ours, tmp_path):
+    """It does not take the place of one that is good, but is better than none."""
+    good, expired = ours.server(), ours.server(days=-1)
+    volume = Volume(tmp_path / "secret", good)
+    extender = start_extender(volume, trusting(ours))
+    volume.write(expired)
+    extender.wait_ready(r"certificate: expires .* not usable: .*tls\.crt: expired on 20")
+    assert extender.serial() == serial_of(good)
+    assert extender.metric("plimsoll_tls_certificate_expiry_timestamp_seconds") == expiry_of(good)
+    extender.process.stop()
+
+    careless = trusting(ours)
+    careless.check_hostname = False
+    careless.verify_mode = ssl.CERT_NONE
+    extender = start_extender(volume, careless)
+    extender.wait_ready("certificate: NOT VALID NOW, expires ")
+    assert len(extender.log_lines("the certificate is not valid now; clients will refuse it")) == 1
+    with pytest.raises(ssl.SSLCertVerificationError):
+        ask(extender, trusting(ours))
+    volume.write(good)
+    extender.context = trusting(ours)
+    wait_until(lambda: is_served(extender, trusting(ours)), what="the good one to be served")
+    extender.wait_ready(r"certificate: expires \S+, /")
+
+
+def is_served(extender, context):
+    try:
+        return ask(extender, context)
+    except REFUSED:
+        return None
+
+
+def is_last(connection):
+    """One more answer, which says that it is the last."""
+    reply = connection.call("/filter", BODY)
+    assert (reply.status, reply.headers.get("connection")) == (200, "close")
+    return connection.is_closed()
+
+
+def test_client_ca_rotation(start_extender, ours, theirs, tmp_path):
+    """As one does it: both CAs, then the new one alone. Open connections are asked to come again."""
+    pair = ours.server()
+    old, new = trusting(ours, ours.client()), trusting(ours, theirs.client())
+    volume = Volume(tmp_path / "secret", pair, ours.cert)
+    extender = start_extender(volume, old)
+    assert refuses(extender, new)
+    with Connection(extender.port, context=old) as connection:
+        assert "connection" not in connection.call("/filter", BODY).headers
+        volume.write(pair, [ours.cert, theirs.cert])
+        wait_until(lambda: is_served(extender, new), what="the new client to be let in")
+        ask(extender, old)
+        assert is_last(connection)
+
+    extender.context = new
+    with Connection(extender.port, context=old) as connection:
+        assert "connection" not in connection.call("/filter", BODY).headers
+        volume.write(pair, theirs.cert)
+        wait_until(lambda: not is_served(extender, old), what="the old client to be refused")
+        assert is_last(connection)
+    ask(extender, new)
+    assert refuses(extender, trusting(ours))
