@@ -2,7 +2,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <gnutls/abstract.h>
 #include <gnutls/gnutls.h>
 #include <microhttpd.h>
@@ -67,7 +66,6 @@ struct http_server {
         size_t max_body_bytes;
         size_t bodies_max_bytes;
         int64_t idle_ms, transfer_ms;
-        int listen_fd; /* the daemon's */
         uint16_t port;
         bool needs_client_cert;
         _Atomic uint64_t trust_generation; /* counts the client CAs that were in force */
@@ -445,7 +443,12 @@ static int refuse_handshake(gnutls_session_t session,
 
 static struct MHD_Daemon *start_daemon(struct http_server *server,
                                        const struct http_server_options *options, int fd) {
-        unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC;
+        /*
+         * poll, not epoll: with 200 connections libmicrohttpd 0.9.75 sometimes leaves a worker
+         * asleep beside requests that have arrived, and stopping to listen races with a worker that
+         * wakes up and then aborts the program. At our ceiling of connections poll costs no more.
+         */
+        unsigned flags = MHD_USE_POLL_INTERNAL_THREAD | MHD_USE_ITC;
         struct MHD_OptionItem items[8];
         size_t count = 0;
 
@@ -505,7 +508,6 @@ int http_server_start(const struct http_server_options *options, struct http_ser
         server->bodies_max_bytes = options->max_body_bytes * 2 + BODIES_SPARE_BYTES;
         server->idle_ms = (int64_t)idle_s * MS_PER_S;
         server->transfer_ms = MS_PER_S * (idle_s < TRANSFER_MAX_S ? idle_s : TRANSFER_MAX_S);
-        server->listen_fd = fd;
         server->port = listen_port(fd);
         server->needs_client_cert = tls && server_tls_has_client_ca(tls);
         server->tls = TAKE_PTR(tls);
@@ -563,19 +565,15 @@ void http_server_certificate_validity(struct http_server *server, int64_t *ret_b
         pthread_mutex_unlock(&server->lock);
 }
 
-/*
- * MHD_quiesce_daemon() of libmicrohttpd 0.9.75 races with workers that wake up just then: both take
- * the listening socket out of the worker's epoll set, and the second to do so aborts the program.
- * So the socket is closed by putting another in its place, at which nothing can arrive.
- */
 void http_server_quiesce(struct http_server *server) {
         if (atomic_exchange(&server->is_draining, true))
                 return;
-        int nothing = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-        if (nothing < 0)
-                return; /* http_server_stop() closes it as well */
-        (void)dup3(nothing, server->listen_fd, O_CLOEXEC);
-        close(nothing);
+        int fd = MHD_quiesce_daemon(server->daemon);
+        if (fd < 0)
+                return;
+        /* A worker's poll() still holds the socket: shut down, it refuses from now on. */
+        (void)shutdown(fd, SHUT_RDWR);
+        close(fd);
 }
 
 void http_server_stop(struct http_server *server, int64_t drain_ms) {

@@ -113,7 +113,9 @@ def test_as_before(controller, cleanup, start_standin, prefix):
 
     status, out, err = cleanup(standin, "--dry-run")
     assert status == 0, err
-    assert {line.split()[0]: set(line.split()[1].split(",")) for line in out.splitlines()} == written
+    assert {
+        line.split()[0]: set(line.split()[1].split(",")) for line in out.splitlines()
+    } == written
     assert len(standin.patches()) == patched
 
     status, out, err = cleanup(standin)

@@ -32,9 +32,7 @@ LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
 
 @pytest.fixture
 def standin(start_standin):
-    return start_standin(
-        "--nodes", len(NODES), *(f"--token=token-{user}={user}" for user in USERS)
-    )
+    return start_standin("--nodes", len(NODES), *(f"--token=token-{user}={user}" for user in USERS))
 
 
 @pytest.fixture
@@ -204,7 +202,9 @@ TROUBLES = {
     "renewals are refused": [{"action": "status", "status": 500, "resource": "leases"}],
     "renewals are not answered": [{"action": "hang", "resource": "leases"}],
     # Applied, but it never hears of it.
-    "answers are lost": [{"action": "truncate", "bytes": 0, "resource": "leases", "verb": "update"}],
+    "answers are lost": [
+        {"action": "truncate", "bytes": 0, "resource": "leases", "verb": "update"}
+    ],
     "cut off": [{"action": "hang"}],
 }
 
@@ -243,9 +243,7 @@ def test_lease_that_may_not_be_had(controller, standin):
     rules = [
         {"apiGroups": [""], "resources": ["nodes", "pods"], "verbs": ["*"]},
     ]
-    standin.admin(
-        "auth", {"tokens": [{"token": "token-alpha", "user": "alpha", "rules": rules}]}
-    )
+    standin.admin("auth", {"tokens": [{"token": "token-alpha", "user": "alpha", "rules": rules}]})
     process = controller("alpha")
     process.wait_log(r"the lease cannot be had.*reason=forbidden")
     wait_until(lambda: "4 of 4 nodes are measured" in ready(process), what="scrapes")
