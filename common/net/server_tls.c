@@ -51,42 +51,55 @@ static gnutls_datum_t datum(char *text) {
         return (gnutls_datum_t){.data = (unsigned char *)text, .size = (unsigned)strlen(text)};
 }
 
-static int set_pair(struct server_tls *tls, const struct http_server_tls *files,
-                    struct error *err) {
-        char *key_text = NULL;
+static int read_key(const char *path, gnutls_x509_privkey_t key, struct error *err) {
+        char *text = NULL;
 
-        int r = read_pem(files->cert_file, &tls->cert, err);
-        if (r == 0)
-                r = read_pem(files->key_file, &key_text, err);
+        int r = read_pem(path, &text, err);
         if (r < 0)
                 return r;
-        gnutls_datum_t cert = datum(tls->cert), key = datum(key_text);
-        r = gnutls_certificate_set_x509_key_mem2(tls->credentials, &cert, &key, GNUTLS_X509_FMT_PEM,
-                                                 NULL, 0);
-        explicit_bzero(key_text, strlen(key_text));
-        free(key_text);
-        if (r < 0)
-                return error_set(err, EINVAL, "certificate %s with key %s: %s", files->cert_file,
-                                 files->key_file, gnutls_strerror(r));
-        return 0;
+        gnutls_datum_t pem = datum(text);
+        r = gnutls_x509_privkey_import2(key, &pem, GNUTLS_X509_FMT_PEM, NULL, 0);
+        explicit_bzero(text, strlen(text));
+        free(text);
+        return r < 0 ? error_set(err, EINVAL, "key %s: %s", path, gnutls_strerror(r)) : 0;
 }
 
-static int read_validity(struct server_tls *tls, struct error *err) {
+/* Step by step: gnutls_certificate_set_x509_key_mem2() of GnuTLS 3.7 leaks what it had read when a
+ * file is incomplete. */
+static int set_pair(struct server_tls *tls, const struct http_server_tls *files,
+                    struct error *err) {
+        gnutls_x509_privkey_t key = NULL;
         gnutls_x509_crt_t *chain = NULL;
         unsigned count = 0;
 
-        int r = gnutls_certificate_get_x509_crt(tls->credentials, 0, &chain, &count);
+        if (gnutls_x509_privkey_init(&key) < 0)
+                mem_exhausted();
+        int r = read_pem(files->cert_file, &tls->cert, err);
+        if (r == 0)
+                r = read_key(files->key_file, key, err);
         if (r < 0)
-                return error_set(err, EINVAL, "certificate %s: %s", tls->cert_file,
-                                 gnutls_strerror(r));
-        if (count > 0) {
-                tls->begins_unix_ms = gnutls_x509_crt_get_activation_time(chain[0]) * MS_PER_S;
-                tls->ends_unix_ms = gnutls_x509_crt_get_expiration_time(chain[0]) * MS_PER_S;
+                goto end;
+
+        gnutls_datum_t cert = datum(tls->cert);
+        r = gnutls_x509_crt_list_import2(&chain, &count, &cert, GNUTLS_X509_FMT_PEM,
+                                         GNUTLS_X509_CRT_LIST_SORT);
+        if (r < 0 || count == 0) {
+                r = error_set(err, EINVAL, "certificate %s: %s", files->cert_file,
+                              r < 0 ? gnutls_strerror(r) : "no certificate in the file");
+                goto end;
         }
+        tls->begins_unix_ms = gnutls_x509_crt_get_activation_time(chain[0]) * MS_PER_S;
+        tls->ends_unix_ms = gnutls_x509_crt_get_expiration_time(chain[0]) * MS_PER_S;
+        r = gnutls_certificate_set_x509_key(tls->credentials, chain, (int)count, key);
+        r = r < 0 ? error_set(err, EINVAL, "certificate %s with key %s: %s", files->cert_file,
+                              files->key_file, gnutls_strerror(r))
+                  : 0;
+end:
         for (unsigned i = 0; i < count; i++)
                 gnutls_x509_crt_deinit(chain[i]);
         gnutls_free(chain);
-        return 0;
+        gnutls_x509_privkey_deinit(key);
+        return r;
 }
 
 static int set_client_ca(struct server_tls *tls, const char *path, struct error *err) {
@@ -112,8 +125,6 @@ int server_tls_load(const struct http_server_tls *files, struct server_tls **ret
         if (gnutls_certificate_allocate_credentials(&tls->credentials) < 0)
                 mem_exhausted();
         int r = set_pair(tls, files, err);
-        if (r == 0)
-                r = read_validity(tls, err);
         if (r == 0 && files->client_ca_file)
                 r = set_client_ca(tls, files->client_ca_file, err);
         if (r < 0)

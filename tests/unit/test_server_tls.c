@@ -211,6 +211,16 @@ static enum answer ask_once(const struct peer_options *options, char *ret_server
         return answer;
 }
 
+static char *read_text(const char *path) {
+        char text[8192];
+        FILE *file = fopen(path, "re");
+
+        assert_non_null(file);
+        size_t len = fread(text, 1, sizeof(text), file);
+        (void)fclose(file);
+        return xmemdup0(text, len);
+}
+
 static void expect_server(const char *name) {
         char shown[64] = "";
 
@@ -300,7 +310,18 @@ static void test_new_pair(void **state) {
         peer_close(&open);
 }
 
+/* The first so many bytes of a file, as a reader may find it. */
+static const char *half_of(const char *path, char *half_path, size_t half_path_bytes) {
+        _cleanup_(freep) char *text = read_text(path);
+        const gnutls_datum_t half = {(unsigned char *)text, 150};
+
+        (void)snprintf(half_path, half_path_bytes, "%s.half", path);
+        certificate_write(half_path, &half);
+        return half_path;
+}
+
 static void test_bad_pair(void **state) {
+        char half_cert[200], half_key[200];
         const struct {
                 struct http_server_tls files;
                 int code;
@@ -312,8 +333,14 @@ static void test_bad_pair(void **state) {
                 {{b.cert_file, "/nonexistent/tls.key", NULL}, -ENOENT, "/nonexistent/tls.key"},
                 {{"/dev/null", b.key_file, NULL}, -EINVAL, "/dev/null"}, /* being written */
                 {{b.cert_file, "/dev/null", NULL}, -EINVAL, "/dev/null"},
+                {{half_of(b.cert_file, half_cert, sizeof(half_cert)), b.key_file, NULL},
+                 -EINVAL,
+                 b.cert_file},
+                {{b.cert_file, half_of(b.key_file, half_key, sizeof(half_key)), NULL},
+                 -EINVAL,
+                 b.key_file},
                 {{"/dev/zero", b.key_file, NULL}, -EFBIG, "/dev/zero"},
-                {{b.key_file, b.cert_file, NULL}, -EINVAL, b.key_file}, /* mixed up */
+                {{b.key_file, b.cert_file, NULL}, -EINVAL, b.cert_file}, /* mixed up */
                 {{expired.cert_file, expired.key_file, NULL}, -EKEYEXPIRED, "expired on 20"},
                 {{early.cert_file, early.key_file, NULL}, -EKEYEXPIRED, "not valid before 20"},
         };
@@ -328,6 +355,8 @@ static void test_bad_pair(void **state) {
         }
         replace(&b);
         expect_server("b");
+        assert_return_code(unlink(half_cert), errno);
+        assert_return_code(unlink(half_key), errno);
 }
 
 /* Served all the same: whoever does not verify is better off. It may be taken up again, too. */
@@ -472,16 +501,6 @@ static void fetch(const struct http_tls *tls) {
                                                       .tls = tls,
                                                       .on_done = on_done});
         loop_run(loop);
-}
-
-static char *read_text(const char *path) {
-        char text[8192];
-        FILE *file = fopen(path, "re");
-
-        assert_non_null(file);
-        size_t len = fread(text, 1, sizeof(text), file);
-        (void)fclose(file);
-        return xmemdup0(text, len);
 }
 
 static void test_clients(void **state) {
