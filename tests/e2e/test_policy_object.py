@@ -1,0 +1,222 @@
+"""The policy as an object of the cluster, with the CRD of deploy/: kubectl apply, and it is in force."""
+
+import copy
+import re
+import time
+
+import pytest
+import yaml
+from cluster.plimsoll import TOP, ask, metrics
+from cluster.workloads import pod_object
+from harness import fetch, wait_until
+
+POLICY_FILE = TOP / "policy" / "policy.yaml"
+CRD_FILE = TOP / "deploy" / "base" / "crd.yaml"
+PATH = "/apis/scheduler.policy.crane.io/v1alpha1/dynamicschedulerpolicies"
+POLICY = yaml.safe_load(POLICY_FILE.read_text(encoding="utf-8"))
+LOADS = (0.2, 0.6)
+
+# What is put where, and what the API server must name in its refusal.
+BAD = {
+    "limit": (("predicate", 0, "maxLimitPecent"), 101, "spec.predicate[0].maxLimitPecent"),
+    "limit of a word": (("predicate", 1, "maxLimitPecent"), "half", "maxLimitPecent"),
+    "period": (("syncPolicy", 2, "period"), "3 minutes", "spec.syncPolicy[2].period"),
+    "unknown name": (("predicate", 0, "name"), "cpu_usage_avg_6m", "spec.predicate"),
+    "duplicate": (("syncPolicy", 1, "name"), "cpu_usage_avg_5m", "spec.syncPolicy[1]"),
+    "weight": (("priority", 5, "weight"), -1, "spec.priority[5].weight"),
+    "count": (("hotValue", 0, "count"), 0, "spec.hotValue[0].count"),
+    "time range": (("hotValue", 1, "timeRange"), "0", "spec.hotValue[1].timeRange"),
+}
+
+
+@pytest.fixture
+def plane(start_plane):
+    """The policy is the whole cluster's, and so is its definition."""
+    return start_plane()
+
+
+@pytest.fixture
+def programs(fleet, plimsoll, exporters):
+    """Both, with the policy of the cluster, and a calm and a busy node."""
+    for load in LOADS:
+        fleet.add(1, load={"cpu": load, "mem": 0.1})
+    controller = plimsoll.controller(None, exporters)
+    extender = plimsoll.extender(None)
+    for process in (controller, extender):
+        wait_until(lambda p=process: "built-in policy" in ready(p), what="the built-in policy")
+    return controller, extender
+
+
+def ready(process):
+    return fetch(f"{process.url}/readyz?verbose").text
+
+
+def changed(*path, to):
+    """The default policy but for one field of its spec."""
+    policy = copy.deepcopy(POLICY)
+    place = policy["spec"]
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = to
+    return policy
+
+
+def with_limit(limit):
+    return changed("predicate", 0, "maxLimitPecent", to=limit)
+
+
+def apply(plane, policy, check=True):
+    return plane.kubectl("apply", "-f", "-", stdin=yaml.safe_dump(policy), check=check)
+
+
+def condition(plane):
+    """The condition InForce, if it speaks of the object as it is now, and the object's generation."""
+    policy = plane.api.get(f"{PATH}/default")
+    generation = policy["metadata"]["generation"]
+    status = policy.get("status", {})
+    if status.get("observedGeneration") != generation:
+        return {}, generation
+    return next(c for c in status["conditions"] if c["type"] == "InForce"), generation
+
+
+def wait_condition(plane, status):
+    """Wait for the condition of the object's newest generation."""
+
+    def look():
+        found, _ = condition(plane)
+        return found if found.get("status") == status else None
+
+    return wait_until(look, what=f"InForce to be {status} of the newest generation")
+
+
+def table(plane):
+    """`kubectl get dsp` as {column: text}; columns are as wide as they are."""
+    header, row = plane.kubectl("get", "dsp").splitlines()
+    starts = [match.start() for match in re.finditer(r"\S+( \S+)*", header)]
+    spans = zip(starts, [*starts[1:], None])
+    return {header[a:b].strip(): row[a:b].strip() for a, b in spans}
+
+
+def passing(extender, fleet):
+    names = list(fleet.addresses)
+    return [names.index(n) for n in ask(extender, "filter", pod_object("p-0"), names)["NodeNames"]]
+
+
+def generation(process):
+    return metrics(process)["plimsoll_policy_generation"]
+
+
+def test_policy_object(plane, fleet, programs, figure):
+    controller, extender = programs
+    wait_until(
+        lambda: all("mem_usage_max_avg_1d" in fleet.annotations(name) for name in fleet.addresses),
+        what="annotations",
+    )
+    applied = time.monotonic()
+    plane.kubectl("apply", "-f", str(POLICY_FILE))
+    assert wait_condition(plane, "True")["reason"] == "Loaded"
+    first_s = time.monotonic() - applied
+    shown = table(plane)
+    assert shown["NAME"] == "default" and shown["IN FORCE"] == "True" and shown["METRICS"] == "6"
+    plane.kubectl("wait", "--for=condition=InForce", "dsp/default", "--timeout=10s")
+    wait_until(lambda: passing(extender, fleet) == [0, 1], what="both nodes to pass")
+
+    # One number, and the busy node passes no more, for the whole of the cluster.
+    applied = time.monotonic()
+    apply(plane, with_limit(0.5))
+    wait_until(lambda: passing(extender, fleet) == [0], what="the limit of 0.5", poll_s=0.002)
+    verdict_s = time.monotonic() - applied
+    wait_condition(plane, "True")
+    told_s = time.monotonic() - applied
+    # Without the time that kubectl takes.
+    patched = time.monotonic()
+    plane.api.patch(f"{PATH}/default", {"spec": with_limit(0.55)["spec"]})
+    wait_condition(plane, "True")
+    alone_s = time.monotonic() - patched
+    figure(
+        f"InForce {first_s:.2f} s after kubectl apply began; a change: verdicts {verdict_s:.2f} s, "
+        f"status {told_s:.2f} s after; status {alone_s * 1e3:.0f} ms after a bare patch"
+    )
+    assert max(first_s, verdict_s, told_s) < 2
+
+    # Refused at the door: the object stays as it was, and nobody is told anything.
+    before = generation(controller), generation(extender)
+    for name, (path, value, field) in BAD.items():
+        done = apply(plane, changed(*path, to=value), check=False)
+        assert done.returncode != 0 and field in done.stderr, f"{name}: {done.stdout}{done.stderr}"
+    other = {**POLICY, "metadata": {"name": "other"}}
+    done = apply(plane, other, check=False)
+    assert done.returncode != 0 and "metadata.name" in done.stderr, done.stderr
+    assert (generation(controller), generation(extender)) == before
+    assert wait_condition(plane, "True")
+    figure(f"{len(BAD) + 1} bad policies refused by the API server, each naming the field")
+
+    # Deleted, the last one stays.
+    plane.kubectl("delete", "dsp", "default")
+    for process in programs:
+        wait_until(lambda p=process: "was deleted" in ready(p), what=f"{process.name} to say so")
+    assert passing(extender, fleet) == [0]
+    assert (generation(controller), generation(extender)) == before
+    # And back again.
+    apply(plane, with_limit(0.65))
+    wait_until(lambda: passing(extender, fleet) == [0, 1], what="the new object")
+    assert wait_condition(plane, "True")
+    figure("deleted: the last good one stays in force and /readyz?verbose says so")
+
+
+def relaxed_crd(has_status):
+    """A definition as others have it: any spec goes."""
+    crd = yaml.safe_load(CRD_FILE.read_text(encoding="utf-8"))
+    version = crd["spec"]["versions"][0]
+    version["schema"]["openAPIV3Schema"] = {
+        "type": "object",
+        "x-kubernetes-preserve-unknown-fields": True,
+    }
+    if not has_status:
+        version["subresources"] = {}
+    return crd
+
+
+def test_older_crd(plane, fleet, programs, figure):
+    """A definition without validation: the programs refuse what the API server let through."""
+    controller, extender = programs
+    apply(plane, relaxed_crd(has_status=True))
+    apply(plane, with_limit(0.5))
+    wait_until(lambda: passing(extender, fleet) == [0], what="the limit of 0.5")
+    assert wait_condition(plane, "True")
+    before = generation(controller), generation(extender)
+
+    messages = []
+    for name, (path, value, field) in BAD.items():
+        applied = time.monotonic()
+        apply(plane, changed(*path, to=value))
+        refused = wait_condition(plane, "False")
+        assert refused["reason"] == "Refused", refused
+        leaf = field.removeprefix("spec.")
+        assert leaf in refused["message"], f"{name}: {refused['message']}"
+        messages.append((time.monotonic() - applied, refused["message"]))
+        wait_until(lambda: metrics(extender)["plimsoll_policy_failed"] == 1, what="the refusal")
+        assert passing(extender, fleet) == [0], "the old one is in force"
+    assert (generation(controller), generation(extender)) == before
+    shown = table(plane)
+    assert shown["IN FORCE"] == "False"
+    assert shown["MESSAGE"] == messages[-1][1]
+    figure(
+        f"{len(messages)} bad policies past an older CRD: refused by both programs, status after "
+        f"{max(took for took, _ in messages):.2f} s at most, e.g. {messages[0][1]!r}"
+    )
+
+    # A definition that does not even have a status: nobody can be told, and all else works.
+    apply(plane, relaxed_crd(has_status=False))
+    apply(plane, with_limit(0.65))
+    wait_until(lambda: passing(extender, fleet) == [0, 1], what="the limit of 0.65")
+    apply(plane, with_limit(-1))
+    wait_until(lambda: metrics(controller)["plimsoll_policy_failed"] == 1, what="the refusal")
+    assert passing(extender, fleet) == [0, 1]
+    patches = [
+        event
+        for event in plane.audit("plimsoll-controller")
+        if event["verb"] == "patch" and event["responseStatus"]["code"] == 404
+    ]
+    figure(f"a CRD without a status: {len(patches)} patches answered 404")
+    assert len(patches) <= 4
