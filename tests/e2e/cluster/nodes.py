@@ -4,9 +4,12 @@ kwok plays the kubelet for them: it keeps them Ready, and pods that are bound to
 with kwok=False is an object and nothing else; pods that are bound to it stay Pending.
 """
 
+import os
+
 from addresses import address_of
 from tools import build
 
+USAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "kwok.yaml")
 FIRST_ADDRESS = "127.1.0.1"
 KWOK_PORT = 10247
 MANAGED = "kwok.x-k8s.io/node"
@@ -38,7 +41,10 @@ def node_object(name, address, cpu="8", memory="32Gi", pods="110", labels=None, 
 
 
 def start_kwok(plane):
-    """Play kubelet for every node that asks for it (MANAGED), and run the pods on them at once."""
+    """Play kubelet for every node that asks for it (MANAGED), and run the pods on them at once.
+
+    On exporter_template() it also serves what an exporter of each node would say (kwok.yaml).
+    """
     stages = build.shared("kwok", "kustomize/stage/*/fast/*.yaml")
     process = plane.run(
         "kwok",
@@ -48,9 +54,14 @@ def start_kwok(plane):
         f"--server-address={plane.address}:{KWOK_PORT}",
         f"--node-ip={plane.address}",
         f"--node-port={KWOK_PORT}",
-        *[f"--config={stage}" for stage in stages],
+        *[f"--config={path}" for path in [*stages, USAGE]],
     )
     return process
+
+
+def exporter_template(plane):
+    """--target-url-template for the pages that kwok computes from the pods on each node."""
+    return f"http://{plane.address}:{KWOK_PORT}/metrics/nodes/{{node}}/metrics/exporter"
 
 
 class Fleet:

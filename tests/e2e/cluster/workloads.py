@@ -62,8 +62,11 @@ class Namespace:
             what=f"the default ServiceAccount of {name}",
         )
 
+    def create(self, pod):
+        return self.plane.api.create(f"{self.root}/pods", pod)
+
     def create_pod(self, name, **more):
-        return self.plane.api.create(f"{self.root}/pods", pod_object(name, **more))
+        return self.create(pod_object(name, **more))
 
     def create_pods(self, prefix, count, **more):
         return [
