@@ -148,7 +148,7 @@ static void peer_open(struct peer *peer, const struct peer_options *options) {
                 certificate_must(gnutls_certificate_set_x509_key_file(
                         peer->credentials, options->certificate->cert_file,
                         options->certificate->key_file, GNUTLS_X509_FMT_PEM));
-        certificate_must(gnutls_init(&peer->session, GNUTLS_CLIENT));
+        certificate_must(gnutls_init(&peer->session, GNUTLS_CLIENT | GNUTLS_NO_SIGNAL));
         if (options->priority)
                 certificate_must(
                         gnutls_priority_set_direct(peer->session, options->priority, NULL));
