@@ -392,7 +392,8 @@ static void test_queue(void **state) {
                                          i < 2 ? HTTP_TIMEOUT : HTTP_OK);
                 free_attempt(attempts[i]);
         }
-        /* Two at a time and the stream; the peer may notice late that the first two were given up. */
+        /* Two at a time and the stream; the peer may notice late that the first two were given up.
+         */
         assert_true(atomic_load(&peer->most_open) <= 5);
 }
 
