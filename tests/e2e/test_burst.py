@@ -50,6 +50,8 @@ def test_burst(plane, fleet, namespace, plimsoll, exporters, scheduler, figure, 
                 f"{loads} loads, hot value {'on ' if hot_value else 'off'}, weight {weight:2}: "
                 f"spread {results[hot_value, weight]}, {per_node(places, names)}"
             )
+    # Points go off in steps of a few pods, and equal scores are drawn by lot.
     for weight in (3, 30):
-        assert results[True, weight] <= max(results[False, weight], 2)
-        assert results[True, weight] <= 12
+        assert results[True, weight] <= 6
+        if loads == "one-idle":
+            assert results[False, weight] > 30, "the idle node draws them all"
