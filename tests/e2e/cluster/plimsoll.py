@@ -127,13 +127,17 @@ class Plimsoll:
         process.url = f"http://127.0.0.1:{process.wait_port()}"
         return process
 
-    def extender(self, policy_path, *flags, port=0, scheme="http"):
-        """Start the extender and wait until it is ready."""
+    def extender(self, policy_path, *flags, port=0, scheme="http", context=None):
+        """Start the extender and wait until it is ready.
+
+        `context` is what a client of it needs over HTTPS; without one nobody waits for it.
+        """
         process = self._start(
             "plimsoll-extender", *self._policy(policy_path), f"--port={port}", *flags
         )
         process.url = f"{scheme}://127.0.0.1:{process.wait_port()}"
-        if scheme == "http":
+        process.context = context
+        if scheme == "http" or context:
             wait_ready(process)
         return process
 
@@ -167,10 +171,15 @@ class Plimsoll:
         }
 
 
+def page(process, path):
+    """One of a program's own pages."""
+    return fetch(f"{process.url}{path}", context=getattr(process, "context", None))
+
+
 def wait_ready(process, timeout_s=60):
     def ready():
         try:
-            return fetch(f"{process.url}/readyz").status == 200
+            return page(process, "/readyz").status == 200
         except OSError:
             return False
 
@@ -187,7 +196,7 @@ def ask(extender, verb, pod, names, timeout_s=30):
 
 def metrics(process):
     """{series: value} of a program's own metrics."""
-    series, _, _ = parse_page(fetch(f"{process.url}/metrics").text)
+    series, _, _ = parse_page(page(process, "/metrics").text)
     return {name: values[-1] for name, values in series.items()}
 
 
