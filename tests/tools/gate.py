@@ -203,13 +203,14 @@ def integration(gate):
 
 def e2e(gate):
     gate.build("asan")
+    gate.build("gcc")  # for the test that measures
     logs = OUT / "e2e-logs"
     shutil.rmtree(logs, ignore_errors=True)
     gate.pytest(
         "e2e",
         ["tests/e2e"],
         "asan",
-        {"PLIMSOLL_LOG_DIR": str(logs)},
+        {"PLIMSOLL_RELEASE_DIR": str(OUT / "gcc"), "PLIMSOLL_LOG_DIR": str(logs)},
         within=["tests/e2e/sandbox"],
     )
 

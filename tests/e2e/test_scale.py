@@ -1,0 +1,145 @@
+"""Thousands of nodes: how soon all are annotated, and what it costs us and the scheduler.
+
+With the flags and the policy that come with the programs, and the release build.
+PLIMSOLL_E2E_SCALE=5000 is the number of nodes, 1,000 if not set.
+"""
+
+import concurrent.futures
+import os
+import time
+from datetime import datetime
+
+import pytest
+import yaml
+from addresses import address_of
+from cluster.nodes import FIRST_ADDRESS, node_object
+from cluster.plimsoll import TOP, Plimsoll, refused, total
+from harness import wait_until
+
+NODES = int(os.environ.get("PLIMSOLL_E2E_SCALE", "1000"))
+PODS = 500
+# The defaults of the flags.
+INTERVAL_S, PATCHES_PER_S = 15, 50
+POLICY_FILE = TOP / "policy" / "policy.yaml"
+# Below the default policy's limits: what is compared is the cost of asking, not of refusals.
+CALM = {"kind": "sine", "mean": 0.3, "amplitude": 0.2, "period_s": 240}
+
+
+@pytest.fixture
+def plane(start_plane):
+    """Thousands of nodes are not for those who share a cluster."""
+    return start_plane()
+
+
+@pytest.fixture
+def plimsoll(plane, log_dir, run, binary):
+    return Plimsoll(plane, log_dir, run, lambda name: binary(name, "release"))
+
+
+def create_nodes(plane):
+    def create(index):
+        name = f"node-{index:04}"
+        address = address_of(FIRST_ADDRESS, index)
+        plane.api.create("/api/v1/nodes", node_object(name, address, kwok=False))
+        return name
+
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        return list(pool.map(create, range(NODES)))
+
+
+def unix(text):
+    return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+
+
+def patch_times(plane):
+    """{node: time of the first patch}, and how many patches there were."""
+    first, count = {}, 0
+    for event in plane.audit("plimsoll-controller"):
+        if event["verb"] == "patch" and event["objectRef"]["resource"] == "nodes":
+            assert event["responseStatus"]["code"] == 200, event
+            first.setdefault(event["objectRef"]["name"], unix(event["requestReceivedTimestamp"]))
+            count += 1
+    return first, count
+
+
+def peak_rss_mib(process):
+    with open(f"/proc/{process.pid}/status", encoding="ascii") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("VmHWM")) / 1024
+
+
+def placing(namespace, start, name):
+    """Pods placed a second by a scheduler that finds them all waiting."""
+    namespace.create_pods(name, PODS, scheduler=name)
+    process = start()
+    namespace.wait_bound(PODS, app=name, timeout_s=300)
+
+    def times():
+        found = [
+            unix(event["eventTime"])
+            for event in namespace.events("Scheduled")
+            if event["involvedObject"]["name"].startswith(f"{name}-")
+        ]
+        return sorted(found) if len(found) == PODS else None
+
+    found = wait_until(times, 60, f"{PODS} Scheduled events", poll_s=0.5)
+    process.kill()
+    return (PODS - 1) / (found[-1] - found[0])
+
+
+def test_scale(plane, plimsoll, exporters, namespace, scheduler, figure):
+    began = time.monotonic()
+    names = create_nodes(plane)
+    figure(f"{NODES} nodes created in {time.monotonic() - began:.1f} s")
+    exporters.set("all", load={"cpu": CALM, "mem": CALM})
+    policy = plimsoll.write_policy(POLICY_FILE)
+    wanted = {row["name"] for row in yaml.safe_load(POLICY_FILE.read_text())["spec"]["syncPolicy"]}
+    extender = plimsoll.extender(policy, "--compact-scores=true")
+
+    started_unix = time.time()
+    controller = plimsoll.controller(
+        policy, exporters, "--scrape-timeout=10s", interval=f"{INTERVAL_S}s"
+    )
+    limit_s = 3 * INTERVAL_S + 2 * NODES / PATCHES_PER_S + 30
+    wait_until(
+        lambda: len(patch_times(plane)[0]) == NODES, limit_s, "a patch of every node", poll_s=1
+    )
+    cpu_s, rss_mib = controller.cpu_s(), controller.rss_kib() / 1024
+    first, count = patch_times(plane)
+    took_s = max(first.values()) - started_unix
+    written_s = max(first.values()) - min(first.values())
+    figure(
+        f"{NODES} nodes annotated {took_s:.0f} s after the start (scrape interval {INTERVAL_S} s, at "
+        f"most {PATCHES_PER_S} patches a second): {count} patches, {count / written_s:.1f} a second"
+    )
+    figure(
+        f"controller: {rss_mib:.0f} MiB (peak {peak_rss_mib(controller):.0f}), "
+        f"{cpu_s / (time.time() - started_unix):.1%} of a CPU meanwhile"
+    )
+    items = plane.api.items("/api/v1/nodes", resourceVersion="0")
+    assert all(wanted <= set(item["metadata"]["annotations"]) for item in items)
+    assert set(first) == set(names)
+    for account in ("plimsoll-controller", "plimsoll-extender"):
+        assert not refused(plane, account)
+    readings = NODES * len(wanted)
+    wait_until(
+        lambda: total(extender, "plimsoll_extender_readings", state="usable") >= readings,
+        what="the extender to know every reading",
+    )
+
+    plain = placing(namespace, lambda: scheduler(name="plain"), "plain")
+    entry = plimsoll.scheduler_entry(extender)
+    cpu_before = extender.cpu_s()
+    asked = placing(namespace, lambda: scheduler(name="asking", extenders=[entry]), "asking")
+    spent_ms = (extender.cpu_s() - cpu_before) * 1e3 / PODS
+    calls = total(extender, "plimsoll_extender_requests_total", verb="prioritize")
+    figure(
+        f"{PODS} pods: {plain:.0f} a second without the extender, {asked:.0f} with it; it spent "
+        f"{spent_ms:.2f} ms of CPU on a pod; {extender.rss_kib() / 1024:.0f} MiB (peak "
+        f"{peak_rss_mib(extender):.0f})"
+    )
+    assert calls >= PODS, f"only {calls} of {PODS} pods asked"
+    assert count < 2.5 * NODES, "a node is written once, and not again before its period"
+    # A factor for a machine that does other things as well.
+    assert took_s < 2 * (2 * INTERVAL_S + NODES / PATCHES_PER_S)
+    assert rss_mib < 64
+    assert asked > 0.5 * plain
