@@ -263,7 +263,7 @@ def test_start_with_a_bad_configuration(run, binary, tmp_path, cluster):
         (["--annotation-timezone=Nowhere/Town"], "annotation-timezone"),
         (["--prot=1"], "--port"),
         (["serve"], "explain"),
-        ([f"--tls-cert-file={bad}", f"--tls-private-key-file={bad}"], "certificate"),
+        ([f"--tls-cert-file={bad}", f"--tls-private-key-file={bad}"], f"key {bad}"),
         (["--client-ca-file=ca.crt"], "certificate"),
         (["--bind-address=here"], "here"),
     ):
