@@ -94,8 +94,8 @@ static void on_nodes_synced(void *userdata, size_t count) {
         struct feed *feed = userdata;
 
         feed->is_synced = true;
+        publish(feed); /* first: whoever sees us ready asks about nodes that the workers know */
         health_pass(feed->nodes_check, "%zu nodes", count);
-        touched(feed);
 }
 
 /* Returns whether our own count of bindings is what counts: everything was listed, and the watch
