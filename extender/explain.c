@@ -126,7 +126,26 @@ static int load_nodes(struct node_table *table, const char *path, int64_t now_un
 
 /* ---- Judging. */
 
-/* The scheduler asks for scores of nodes that passed the filter, so these are what spreads. */
+/* The scheduler asks for scores of nodes that passed the filter: these are the candidates. A node
+ * that is rejected is measured as if it were one of them. */
+static void judge_nodes(const struct node_snapshot *snapshot, size_t count,
+                        struct node_verdict *verdicts, struct verdict_largest *ret_largest,
+                        int64_t now_unix_ms) {
+        const struct policy *policy = snapshot->rules->policy;
+        _cleanup_(freep) uint32_t *candidates = xcalloc(count, sizeof(*candidates));
+
+        for (size_t row = 0; row < count; row++) {
+                verdicts[row] = node_snapshot_verdict_slow(snapshot, row, now_unix_ms);
+                candidates[row] = verdicts[row].rejected_by < 0 ? (uint32_t)row : NODE_ROW_NONE;
+        }
+        verdict_find_largest(policy, &snapshot->columns, count, candidates, count, now_unix_ms,
+                             ret_largest);
+        for (size_t row = 0; row < count; row++)
+                verdicts[row].score100 = verdict_score100(policy, &snapshot->columns, row,
+                                                          ret_largest, now_unix_ms);
+}
+
+/* Candidates alone are spread, too. */
 static void score(struct node_verdict *verdicts, int *scores10, size_t count,
                   const struct policy *policy) {
         size_t passing = 0;
@@ -148,16 +167,17 @@ static void print(struct node_table *table, int64_t now_unix_ms) {
         size_t count = node_table_count(table);
         _cleanup_(freep) struct node_verdict *verdicts = xcalloc(count, sizeof(*verdicts));
         _cleanup_(freep) int *scores10 = xcalloc(count, sizeof(*scores10));
+        struct verdict_largest largest;
         struct explanation explanation = {
                 .table = table,
                 .policy = node_table_policy(table),
+                .largest = &largest,
                 .verdicts = verdicts,
                 .scores10 = scores10,
                 .now_unix_ms = now_unix_ms,
         };
 
-        for (size_t row = 0; row < count; row++)
-                verdicts[row] = node_snapshot_verdict_slow(snapshot, row, now_unix_ms);
+        judge_nodes(snapshot, count, verdicts, &largest, now_unix_ms);
         score(verdicts, scores10, count, explanation.policy);
         if (settings.output == OUTPUT_JSON) {
                 explain_print_json(&explanation, stdout);

@@ -18,8 +18,9 @@ int explain_main(int argc, char **argv);
 struct explanation {
         const struct node_table *table; /* its rows, in the order of the input */
         const struct policy *policy;
-        const struct node_verdict *verdicts; /* [row] */
-        const int *scores10;                 /* [row]; what the scheduler would get */
+        const struct verdict_largest *largest; /* among the nodes that pass */
+        const struct node_verdict *verdicts;   /* [row] */
+        const int *scores10;                   /* [row]; what the scheduler would get */
         int64_t now_unix_ms;
 };
 

@@ -69,10 +69,14 @@ static json_t *priority_json(const struct explanation *of, size_t row, size_t i)
         node_table_reading(of->table, row, priority->metric, of->now_unix_ms, &reading);
         set(object, "metric", json_string(of->policy->metrics[priority->metric].name));
         set(object, "weight", json_real(priority->weight));
+        set(object, "scale",
+            json_string(priority->scale == POLICY_SCALE_RELATIVE ? "relative" : "absolute"));
+        if (priority->scale == POLICY_SCALE_RELATIVE)
+                set(object, "largest", json_real(of->largest->usage_ratio[i]));
+        double usage = verdict_usage_share(of->policy, i, reading.value, of->largest);
         set(object, "free",
-            number_json(reading.state == READING_USABLE
-                                ? (1 - reading.value) * priority->weight * 100
-                                : 0));
+            number_json(reading.state == READING_USABLE ? (1 - usage) * priority->weight * 100
+                                                        : 0));
         set_reading(object, &reading, of->now_unix_ms);
         return object;
 }

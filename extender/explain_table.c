@@ -127,11 +127,16 @@ static void put_priority(const struct explanation *of, size_t row, size_t i, dou
                 (void)fputc('\n', out);
                 return;
         }
+        double usage = verdict_usage_share(of->policy, i, reading.value, of->largest);
         (void)fprintf(out, "%6s of %5.1f points  ",
-                      format_number((1 - reading.value) * share * 100, number), share * 100);
-        put_bar(1 - reading.value, 0, style, out);
-        (void)fprintf(out, "%s %% free, weight %g, ",
-                      format_number((1 - reading.value) * 100, number), priority->weight);
+                      format_number((1 - usage) * share * 100, number), share * 100);
+        put_bar(1 - usage, 0, style, out);
+        (void)fprintf(out, "%s %% free", format_number((1 - usage) * 100, number));
+        if (priority->scale == POLICY_SCALE_RELATIVE) {
+                double full = verdict_full_ratio(of->policy, i, reading.value, of->largest);
+                (void)fprintf(out, " next to %s %%", format_number(full * 100, number));
+        }
+        (void)fprintf(out, ", weight %g, ", priority->weight);
         put_age(&reading, of->now_unix_ms, style, out);
         (void)fputc('\n', out);
 }

@@ -136,21 +136,49 @@ static void spread(struct judge *judge, const struct request *request) {
                         judge->verdicts[i] = scores[count++];
 }
 
-void judge_score(struct judge *judge, const struct node_snapshot *snapshot,
-                 const struct request *request, int64_t now_unix_ms) {
-        bool is_spread = snapshot->rules->policy->scoring == POLICY_SCORING_SPREAD;
+/* @level: score100 to what the reply carries */
+static void score_rows(struct judge *judge, const struct node_snapshot *snapshot, size_t count,
+                       const int level[static 101], int64_t now_unix_ms) {
         bool is_settled = node_snapshot_is_settled(snapshot, now_unix_ms);
-        int level[101]; /* score100 to what the reply carries */
 
-        find_rows(judge, snapshot, request);
-        for (int score100 = 0; score100 <= 100; score100++)
-                level[score100] = is_spread ? score100 : verdict_score10(score100);
-        for (size_t i = 0; i < request->count; i++)
+        for (size_t i = 0; i < count; i++)
                 judge->verdicts[i] = judge->rows[i] >= snapshot->count
                                              ? 0
                                              : level[node_snapshot_verdict(snapshot, judge->rows[i],
                                                                            is_settled, now_unix_ms)
                                                              .score100];
+}
+
+/* The same where a score depends on who else is a candidate, so that none stands in the table. */
+static void score_rows_relative(struct judge *judge, const struct node_snapshot *snapshot,
+                                size_t count, const int level[static 101], int64_t now_unix_ms) {
+        const struct policy *policy = snapshot->rules->policy;
+        const struct reading_columns *columns = &snapshot->columns;
+        struct verdict_largest largest;
+
+        verdict_find_largest(policy, columns, snapshot->count, judge->rows, count, now_unix_ms,
+                             &largest);
+        for (size_t i = 0; i < count; i++)
+                judge->verdicts[i] =
+                        judge->rows[i] >= snapshot->count
+                                ? 0
+                                : level[verdict_score100(policy, columns, judge->rows[i], &largest,
+                                                         now_unix_ms)];
+}
+
+void judge_score(struct judge *judge, const struct node_snapshot *snapshot,
+                 const struct request *request, int64_t now_unix_ms) {
+        const struct policy *policy = snapshot->rules->policy;
+        bool is_spread = policy->scoring == POLICY_SCORING_SPREAD;
+        int level[101];
+
+        find_rows(judge, snapshot, request);
+        for (int score100 = 0; score100 <= 100; score100++)
+                level[score100] = is_spread ? score100 : verdict_score10(score100);
+        if (policy_is_relative(policy))
+                score_rows_relative(judge, snapshot, request->count, level, now_unix_ms);
+        else
+                score_rows(judge, snapshot, request->count, level, now_unix_ms);
         if (is_spread)
                 spread(judge, request);
 }

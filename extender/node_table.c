@@ -164,7 +164,7 @@ static void settle_row(struct node_table *table, size_t row, int64_t now_unix_ms
         columns->settled_until_unix_ms[row] = until;
         columns->rejected_by[row] = (int8_t)verdict_filter(policy_of(table), &view, row,
                                                            now_unix_ms);
-        columns->score100[row] = (uint8_t)verdict_score100(policy_of(table), &view, row,
+        columns->score100[row] = (uint8_t)verdict_score100(policy_of(table), &view, row, NULL,
                                                            now_unix_ms);
         table->is_dirty = true;
 }

@@ -65,7 +65,7 @@ struct node_snapshot {
 
         /* Verdicts at built_unix_ms, and until when each holds without a new snapshot. */
         const int8_t *rejected_by; /* index into the policy's predicates, -1: passes */
-        const uint8_t *score100;
+        const uint8_t *score100;   /* as in struct node_verdict */
         const int64_t *settled_until_unix_ms;
         int64_t all_settled_until_unix_ms; /* the smallest of them */
         int64_t built_unix_ms;
@@ -163,7 +163,7 @@ void node_table_stats(const struct node_table *table, int64_t now_unix_ms,
 /* The verdict on one row at @now. */
 struct node_verdict {
         int rejected_by; /* index into the policy's predicates, -1: passes */
-        int score100;
+        int score100;    /* as the only candidate: not to be used if policy_is_relative() */
 };
 
 /** node_snapshot_verdict_slow() - worked out anew from the readings */

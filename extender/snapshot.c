@@ -151,6 +151,6 @@ struct node_verdict node_snapshot_verdict_slow(const struct node_snapshot *snaps
 
         return (struct node_verdict){
                 .rejected_by = verdict_filter(policy, &snapshot->columns, row, now_unix_ms),
-                .score100 = verdict_score100(policy, &snapshot->columns, row, now_unix_ms),
+                .score100 = verdict_score100(policy, &snapshot->columns, row, NULL, now_unix_ms),
         };
 }

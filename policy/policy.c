@@ -29,3 +29,10 @@ int policy_metric_index(const struct policy *policy, const char *name) {
                         return (int)i;
         return -1;
 }
+
+bool policy_is_relative(const struct policy *policy) {
+        for (size_t i = 0; i < policy->priority_count; i++)
+                if (policy->priorities[i].scale == POLICY_SCALE_RELATIVE)
+                        return true;
+        return false;
+}

@@ -34,9 +34,13 @@ struct policy_predicate {
         char reason[128];   /* constant: "cpu_usage_avg_5m above 0.65" */
 };
 
+/* What a priority's usage is a share of: everything, or the busiest candidate's usage. */
+enum policy_scale { POLICY_SCALE_ABSOLUTE, POLICY_SCALE_RELATIVE };
+
 struct policy_priority {
         size_t metric;
         double weight; /* >= 0, finite */
+        enum policy_scale scale;
 };
 
 struct policy_hot_value {
@@ -90,3 +94,7 @@ void policy_print(const struct policy *policy, struct buf *out);
 
 /** policy_metric_index() - index of @name in metrics, or -1 */
 int policy_metric_index(const struct policy *policy, const char *name);
+
+/** policy_is_relative() - some priority has scale: relative, so that a node's score depends on the
+ * other candidates */
+bool policy_is_relative(const struct policy *policy);

@@ -55,6 +55,9 @@ static const struct policy_field priority_fields[] = {
          .is_required = true,
          .read = policy_rule_weight,
          .offset = offsetof(struct policy_priority, weight)},
+        {.name = "scale",
+         .read = policy_rule_scale,
+         .offset = offsetof(struct policy_priority, scale)},
 };
 static const struct policy_object priority = {FIELDS(priority_fields)};
 static const struct policy_list priorities = {.item = &priority,

@@ -54,7 +54,9 @@ void policy_print(const struct policy *policy, struct buf *out) {
         for (size_t i = 0; i < policy->priority_count; i++) {
                 print_name(policy, policy->priorities[i].metric, out);
                 number_format(policy->priorities[i].weight, text);
-                buf_printf(out, "weight: %s}\n", text);
+                buf_printf(out, "weight: %s, scale: %s}\n", text,
+                           policy->priorities[i].scale == POLICY_SCALE_RELATIVE ? "relative"
+                                                                                : "absolute");
         }
         print_list("hotValue", policy->hot_value_count, out);
         for (size_t i = 0; i < policy->hot_value_count; i++) {

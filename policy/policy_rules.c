@@ -156,19 +156,39 @@ int policy_rule_count(struct policy_reader *reader, const struct tree_node *node
         return 0;
 }
 
-int policy_rule_scoring(struct policy_reader *reader, const struct tree_node *node, void *value) {
-        static const char what[] = "absolute or spread";
+/* "absolute" or @other. */
+static int read_absolute_or(struct policy_reader *reader, const struct tree_node *node,
+                            const char *other, bool *ret_is_other) {
+        char what[32];
         const char *text = NULL;
+
+        (void)snprintf(what, sizeof(what), "absolute or %s", other);
         int r = policy_read_text(reader, node, what, &text);
+        if (r < 0)
+                return r;
+        *ret_is_other = strcmp(text, other) == 0;
+        if (!*ret_is_other && strcmp(text, "absolute") != 0)
+                return policy_reader_expected(reader, node, "%s", what);
+        return 0;
+}
+
+int policy_rule_scale(struct policy_reader *reader, const struct tree_node *node, void *value) {
+        bool is_relative = false;
+        int r = read_absolute_or(reader, node, "relative", &is_relative);
 
         if (r < 0)
                 return r;
-        if (strcmp(text, "absolute") == 0)
-                *(enum policy_scoring *)value = POLICY_SCORING_ABSOLUTE;
-        else if (strcmp(text, "spread") == 0)
-                *(enum policy_scoring *)value = POLICY_SCORING_SPREAD;
-        else
-                return policy_reader_expected(reader, node, "%s", what);
+        *(enum policy_scale *)value = is_relative ? POLICY_SCALE_RELATIVE : POLICY_SCALE_ABSOLUTE;
+        return 0;
+}
+
+int policy_rule_scoring(struct policy_reader *reader, const struct tree_node *node, void *value) {
+        bool is_spread = false;
+        int r = read_absolute_or(reader, node, "spread", &is_spread);
+
+        if (r < 0)
+                return r;
+        *(enum policy_scoring *)value = is_spread ? POLICY_SCORING_SPREAD : POLICY_SCORING_ABSOLUTE;
         return 0;
 }
 

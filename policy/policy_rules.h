@@ -15,6 +15,7 @@ policy_read_fn policy_rule_period;      /* int64_t, milliseconds >= 0 */
 policy_read_fn policy_rule_metric;      /* size_t: a name, as its index in metrics */
 policy_read_fn policy_rule_limit;       /* double, a ratio in [0, 1] from a ratio or a percentage */
 policy_read_fn policy_rule_weight;      /* double, finite and >= 0 */
+policy_read_fn policy_rule_scale;       /* enum policy_scale */
 policy_read_fn policy_rule_time_range;  /* int64_t, milliseconds > 0 */
 policy_read_fn policy_rule_count;       /* int64_t, >= 1 */
 policy_read_fn policy_rule_scoring;     /* enum policy_scoring */

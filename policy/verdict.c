@@ -36,8 +36,25 @@ int verdict_filter(const struct policy *policy, const struct reading_columns *co
         return -1;
 }
 
+void verdict_find_largest(const struct policy *policy, const struct reading_columns *columns,
+                          size_t row_count, const uint32_t *rows, size_t count, int64_t now_unix_ms,
+                          struct verdict_largest *ret) {
+        for (size_t i = 0; i < policy->priority_count; i++) {
+                const struct policy_priority *priority = &policy->priorities[i];
+                double largest = 0;
+                if (priority->scale != POLICY_SCALE_RELATIVE)
+                        continue;
+                const double *usage_ratio = columns->usage_ratio[priority->metric];
+                for (size_t k = 0; k < count; k++)
+                        if (rows[k] < row_count && usage_ratio[rows[k]] > largest &&
+                            is_usable(columns, priority->metric, rows[k], now_unix_ms))
+                                largest = usage_ratio[rows[k]];
+                ret->usage_ratio[i] = largest;
+        }
+}
+
 int verdict_score100(const struct policy *policy, const struct reading_columns *columns, size_t row,
-                     int64_t now_unix_ms) {
+                     const struct verdict_largest *largest, int64_t now_unix_ms) {
         double free_sum = 0, weight_sum = 0;
 
         if (policy->priority_count == 0)
@@ -47,8 +64,9 @@ int verdict_score100(const struct policy *policy, const struct reading_columns *
                 weight_sum += priority->weight;
                 if (!is_usable(columns, priority->metric, row, now_unix_ms))
                         continue;
-                double usage_ratio = columns->usage_ratio[priority->metric][row];
-                free_sum += (1 - usage_ratio) * priority->weight * 100;
+                double usage_share = verdict_usage_share(
+                        policy, i, columns->usage_ratio[priority->metric][row], largest);
+                free_sum += (1 - usage_share) * priority->weight * 100;
         }
 
         int points = points_from_double(free_sum / weight_sum);

@@ -34,14 +34,54 @@ struct reading_columns {
 int verdict_filter(const struct policy *policy, const struct reading_columns *columns, size_t row,
                    int64_t now_unix_ms);
 
+/* What a priority with scale: relative measures by: [priority], the largest usable reading among
+ * one call's candidates; 0 when none is usable. Others' entries are not set. */
+struct verdict_largest {
+        double usage_ratio[POLICY_MAX_METRICS];
+};
+
+/**
+ * verdict_find_largest() - of the candidates @rows
+ * @rows:      @count of them; what is >= @row_count is no row, and skipped
+ */
+void verdict_find_largest(const struct policy *policy, const struct reading_columns *columns,
+                          size_t row_count, const uint32_t *rows, size_t count, int64_t now_unix_ms,
+                          struct verdict_largest *ret);
+
+/**
+ * verdict_full_ratio() - the usage at which nothing is free, to priority @priority
+ * @usage_ratio: the node's own usable reading
+ * @largest:     NULL: it is the only candidate
+ * Return: 1; with scale: relative the largest reading, to which that of a node counts that is not
+ * among the candidates
+ */
+static inline double verdict_full_ratio(const struct policy *policy, size_t priority,
+                                        double usage_ratio, const struct verdict_largest *largest) {
+        if (policy->priorities[priority].scale == POLICY_SCALE_ABSOLUTE)
+                return 1;
+        return largest && largest->usage_ratio[priority] > usage_ratio
+                       ? largest->usage_ratio[priority]
+                       : usage_ratio;
+}
+
+/** verdict_usage_share() - the reading as a share of that; 0 when nobody uses anything */
+static inline double verdict_usage_share(const struct policy *policy, size_t priority,
+                                         double usage_ratio,
+                                         const struct verdict_largest *largest) {
+        double full_ratio = verdict_full_ratio(policy, priority, usage_ratio, largest);
+
+        return full_ratio > 0 ? usage_ratio / full_ratio : 0;
+}
+
 /**
  * verdict_score100() - clamp(trunc(sum free / sum weight) - trunc(10 * hot), 0, 100)
+ * @largest: of verdict_find_largest(); NULL: the row is the only candidate
  *
- * free = (1 - usage) * weight * 100, 0 for a reading that is not usable; all weights count. No
- * priority at all gives 0.
+ * free = (1 - verdict_usage_share()) * weight * 100, 0 for a reading that is not usable; all
+ * weights count. No priority at all gives 0.
  */
 int verdict_score100(const struct policy *policy, const struct reading_columns *columns, size_t row,
-                     int64_t now_unix_ms);
+                     const struct verdict_largest *largest, int64_t now_unix_ms);
 
 /** verdict_score10() - score100 / 10 rounded to nearest: the 0 to 10 of the extender protocol */
 int verdict_score10(int score100);

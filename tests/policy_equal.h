@@ -32,7 +32,7 @@ static inline bool policy_equal(const struct policy *a, const struct policy *b) 
         }
         for (size_t i = 0; i < a->priority_count; i++) {
                 const struct policy_priority *p = &a->priorities[i], *q = &b->priorities[i];
-                if (p->metric != q->metric || p->weight != q->weight)
+                if (p->metric != q->metric || p->weight != q->weight || p->scale != q->scale)
                         return false;
         }
         for (size_t i = 0; i < a->hot_value_count; i++) {

@@ -139,7 +139,7 @@ def test_ours_score_as_crane_does(
         item["metadata"]["name"]: item["metadata"]["annotations"]
         for item in json.loads(nodes_json)["items"]
     }
-    expected = {name: rules.score100(annotations[name], now_ms) for name in names}
+    expected = {name: rules.score100(annotations[name], now_ms, {}) for name in names}
     for row in explained:
         name = row["node"]
         assert row["score100"] == expected[name], f"{row}: {annotations[name]}"

@@ -185,8 +185,10 @@ class Sample:
         if self.random.random() < 0.8:
             spec["priority"] = [
                 {"name": name, "weight": self.pick(WEIGHTS, ODD_WEIGHTS)}
+                | self.pick([{}, {"scale": "relative"}, {"scale": "absolute"}],
+                            [{"scale": "spread"}], 0.01)
                 for name in self.some_names(known)
-            ]
+            ]  # fmt: skip
         if self.random.random() < 0.5:
             spec["hotValue"] = [
                 {

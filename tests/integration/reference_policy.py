@@ -88,7 +88,10 @@ class Policy:
             entry["name"]: duration_ms(entry["period"]) for entry in spec.get("syncPolicy") or []
         }
         self.predicates = [(p["name"], limit_ratio(p)) for p in spec.get("predicate") or []]
-        self.priorities = [(p["name"], p["weight"]) for p in spec.get("priority") or []]
+        self.priorities = [
+            (p["name"], p["weight"], p.get("scale") == "relative")
+            for p in spec.get("priority") or []
+        ]
         self.hot_values = [
             (duration_ms(p["timeRange"]), p["count"]) for p in spec.get("hotValue") or []
         ]
@@ -107,15 +110,26 @@ class Policy:
                 return name
         return ""
 
-    def score100(self, annotations, now_ms):
+    def largest(self, candidates, now_ms):
+        """What scale: relative measures by, from the annotations of a call's candidates."""
+        return {
+            name: max((self.usage(name, a, now_ms) or 0.0 for a in candidates), default=0.0)
+            for name, _, is_relative in self.priorities
+            if is_relative
+        }
+
+    def score100(self, annotations, now_ms, largest):
         if not self.priorities:
             return 0
         free = weights = 0.0
-        for name, weight in self.priorities:
+        for name, weight, is_relative in self.priorities:
             weights += weight
             usage = self.usage(name, annotations, now_ms)
-            if usage is not None:
-                free += (1.0 - usage) * weight * 100.0
+            if usage is None:
+                continue
+            if is_relative:
+                usage /= max(usage, largest[name]) or 1.0
+            free += (1.0 - usage) * weight * 100.0
         hot = usable(annotations.get(HOT_VALUE), 0, now_ms) or 0.0
         return min(max(trunc(free / weights) - trunc(10.0 * hot), 0), 100)
 
@@ -171,11 +185,15 @@ class Case:
     def expected(self):
         """What explain should say. A rejected node has no score to spread: None."""
         policy, now_ms = Policy(self.document["spec"]), timestamp_ms(self.now)
+        rejected = {name: policy.rejected_by(a, now_ms) for name, a in self.nodes.items()}
+        largest = policy.largest(
+            [a for name, a in self.nodes.items() if not rejected[name]], now_ms
+        )
         rows = [
             {
                 "node": name,
-                "rejectedBy": policy.rejected_by(annotations, now_ms),
-                "score100": policy.score100(annotations, now_ms),
+                "rejectedBy": rejected[name],
+                "score100": policy.score100(annotations, now_ms, largest),
                 "score": None,
             }
             for name, annotations in self.nodes.items()
@@ -305,6 +323,9 @@ class Generator:
             )
         )
 
+    def scale(self):
+        return self.rng.choice(({}, {}, {"scale": "absolute"}, {"scale": "relative"}))
+
     def entries(self, names, make):
         """A list over some of the names, in any order; sometimes absent, null or empty."""
         if self.chance(0.05):
@@ -324,7 +345,7 @@ class Generator:
                 names,
                 lambda: {self.rng.choice(("maxLimitPecent", "maxLimitPercent")): self.limit()},
             ),
-            "priority": self.entries(names, lambda: {"weight": self.weight()}),
+            "priority": self.entries(names, lambda: {"weight": self.weight(), **self.scale()}),
             "hotValue": [{"timeRange": self.duration(600000), "count": self.rng.randint(1, 9)}],
         }
         if spec["priority"] and not any(p["weight"] for p in spec["priority"]):

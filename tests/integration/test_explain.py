@@ -145,6 +145,21 @@ def test_spread(explain):
     assert [r["score"] for r in rows] == [10, 6, 0, 0]
 
 
+def test_relative(explain):
+    terms = [{"name": "cpu_usage_avg_5m", "weight": 1, "scale": "relative"}]
+    policy = {**POLICY, "spec": {**POLICY["spec"], "priority": terms}}
+    nodes = [node(f"n{u}", cpu_usage_avg_5m=f"0.{u},{NOW}") for u in (10, 30, 60, 80)]
+    rows = json.loads(explain(policy, nodes, "--now", NOW, "--output=json"))
+    # the last is rejected, so it is no candidate; its own usage is the largest to it
+    assert [r["score100"] for r in rows] == [83, 50, 0, 0]
+    assert {(r["priorities"][0]["scale"], r["priorities"][0]["largest"]) for r in rows} == {
+        ("relative", 0.6)
+    }
+    table = explain(policy, nodes, "--now", NOW)
+    assert "83.3 % free next to 60.0 %, weight 1" in table
+    assert "0.0 % free next to 80.0 %, weight 1" in table
+
+
 @pytest.mark.parametrize(
     "text, why",
     [

@@ -7,7 +7,7 @@ import pytest
 
 from extender_kit import CPU, HOT, Extender, annotate, node_names, policy, stamp, write_policy
 from harness import wait_until
-from reference_policy import Generator, Policy, score10, spread10
+from reference_policy import Generator, Policy, score10, spread10, usable
 
 NODES = node_names(3)
 A, B, C = NODES
@@ -220,11 +220,14 @@ def test_timezone(cluster, start):
 def settled(spec, annotations, now_ms):
     """Whether nothing expires within the time that the comparison may take."""
     rules = Policy(spec)
-    answers = {
-        (rules.rejected_by(annotations, at), rules.score100(annotations, at))
+    periods_ms = {**rules.periods_ms, HOT: 0}
+    readings = {
+        tuple(
+            usable(annotations.get(name), period_ms, at) for name, period_ms in periods_ms.items()
+        )
         for at in range(now_ms - 5000, now_ms + 90000, 1000)
     }
-    return len(answers) == 1
+    return len(readings) == 1
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -263,7 +266,11 @@ def test_replies_agree_with_the_reference(start_standin, run, binary, tmp_path, 
             assert passing == [n for n in distinct if not by[n]]
             for name, reason in rejected.items():
                 assert reason.startswith(f"{by[name]} above "), (reason, nodes[name])
-            points = [rules.score100(nodes[n], now_ms) if n in nodes else 0 for n in distinct]
+            known = {n: nodes[n] for n in distinct if n in nodes}
+            largest = rules.largest(known.values(), now_ms)
+            points = [
+                rules.score100(known[n], now_ms, largest) if n in known else 0 for n in distinct
+            ]
             scores = spread10(points) if rules.scoring == "spread" else map(score10, points)
             assert scheduler.prioritize(asked) == dict(zip(distinct, scores))
             compared, rejected_count = compared + len(distinct), rejected_count + len(rejected)

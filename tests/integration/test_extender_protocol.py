@@ -475,6 +475,22 @@ def test_spread_scores(cluster, run, binary, tmp_path):
         assert scheduler.prioritize([IDLE, "new"]) == {IDLE: 10, "new": 0}
 
 
+def test_relative_scores(cluster, run, binary, tmp_path):
+    document = policy()
+    document["spec"]["priority"] = [{"name": CPU, "weight": 1, "scale": "relative"}]
+    path = write_policy(tmp_path / "relative.yaml", document)
+    extender = Extender(
+        run, binary, cluster, f"--policy-config-path={path}", "--compact-scores=false"
+    )
+    extender.wait_live()
+    with extender.scheduler() as scheduler:
+        # cpu: 0.1, 0.5 and 0.7; the busiest of each call is what counts as full
+        assert scheduler.prioritize([IDLE, HALF]) == {IDLE: 8, HALF: 0}
+        assert scheduler.prioritize([IDLE, HALF, BUSY]) == {IDLE: 9, HALF: 3, BUSY: 0}
+        assert scheduler.prioritize([HALF, HALF]) == {HALF: 0}
+        assert scheduler.prioritize([IDLE, BARE, "new"]) == {IDLE: 0, BARE: 0, "new": 0}
+
+
 def test_reasons_are_constant(start_standin, start_extender):
     """The scheduler counts equal reasons in one line of its event."""
     names = node_names(100)

@@ -33,7 +33,7 @@ def test_crane_verdicts():
         for node in recorded["nodes"]:
             answer = (
                 policy.rejected_by(node["annotations"], now_ms),
-                policy.score100(node["annotations"], now_ms),
+                policy.score100(node["annotations"], now_ms, {}),
             )
             assert answer == (node["rejectedBy"], node["score100"]), (recorded["now"], node)
             nodes += 1
@@ -94,7 +94,7 @@ def test_filter_and_score():
 
     def verdict(**values):
         annotations = {name: f"{value},{NOW}" for name, value in values.items()}
-        return policy.rejected_by(annotations, NOW_MS), policy.score100(annotations, NOW_MS)
+        return policy.rejected_by(annotations, NOW_MS), policy.score100(annotations, NOW_MS, {})
 
     assert verdict() == ("", 0)
     assert verdict(a=0.65, b=1) == ("", 26)  # 35 * 3 / 4 = 26.25
@@ -102,7 +102,33 @@ def test_filter_and_score():
     assert verdict(a=0, node_hot_value=2) == ("", 55)
     assert verdict(a=0, node_hot_value=1e308) == ("", 0)
     assert verdict(a=1e308, b=0) == ("a", 0)
-    assert Policy({"syncPolicy": []}).score100({}, NOW_MS) == 0
+    assert Policy({"syncPolicy": []}).score100({}, NOW_MS, {}) == 0
+
+
+def test_relative():
+    policy = Policy(
+        {
+            "syncPolicy": [{"name": "a", "period": "3m"}, {"name": "b", "period": "3m"}],
+            "priority": [
+                {"name": "a", "weight": 1, "scale": "relative"},
+                {"name": "b", "weight": 1, "scale": "absolute"},
+            ],
+        }
+    )
+    nodes = [
+        {"a": f"0.1,{NOW}", "b": f"0.2,{NOW}"},
+        {"a": f"0.4,{NOW}", "b": f"0.2,{NOW}"},
+        {"a": f"0.8,2026-07-23T11:17:54Z", "b": f"0.2,{NOW}"},  # expired
+        {},
+    ]
+    largest = policy.largest(nodes, NOW_MS)
+    assert largest == {"a": 0.4}
+    assert [policy.score100(n, NOW_MS, largest) for n in nodes] == [77, 40, 40, 0]
+    # One that is no candidate is measured as if it were.
+    assert policy.score100({"a": f"0.5,{NOW}"}, NOW_MS, largest) == 0
+    # Nobody uses anything, or nobody says so.
+    assert policy.largest([{}], NOW_MS) == policy.largest([], NOW_MS) == {"a": 0}
+    assert policy.score100({"a": f"0,{NOW}"}, NOW_MS, {"a": 0}) == 50
 
 
 def test_scores():
@@ -130,6 +156,7 @@ def test_generator_reaches_everything():
         case = generator.case(20)
         policy, now_ms = Policy(case.document["spec"]), timestamp_ms(case.now)
         seen[policy.scoring] += 1
+        seen["relative"] += any(is_relative for _, _, is_relative in policy.priorities)
         for row in case.expected():
             seen["rejected" if row["rejectedBy"] else "passes"] += 1
             seen["zero" if row["score100"] == 0 else "points"] += 1
@@ -138,7 +165,17 @@ def test_generator_reaches_everything():
                 if name in annotations:
                     value = usable(annotations[name], period_ms, now_ms)
                     seen["unusable" if value is None else "usable"] += 1
-    kinds = ("absolute", "spread", "rejected", "passes", "zero", "points", "usable", "unusable")
+    kinds = (
+        "absolute",
+        "spread",
+        "relative",
+        "rejected",
+        "passes",
+        "zero",
+        "points",
+        "usable",
+        "unusable",
+    )
     assert all(seen[kind] >= 10 for kind in kinds), seen
 
 

@@ -34,7 +34,7 @@ static void assert_examples(const struct policy *policy, const struct example *r
                         one_node_annotate(&node, policy, rows[i].annotations[a].key,
                                           rows[i].annotations[a].value);
                 int rejected_by = verdict_filter(policy, &node.columns, 0, NOW_UNIX_MS);
-                int score100 = verdict_score100(policy, &node.columns, 0, NOW_UNIX_MS);
+                int score100 = verdict_score100(policy, &node.columns, 0, NULL, NOW_UNIX_MS);
                 if (rejected_by != rows[i].rejected_by || score100 != rows[i].score100)
                         fail_msg("%s gave %d, %d", rows[i].name, rejected_by, score100);
         }
@@ -144,7 +144,7 @@ static void test_huge(void **state) {
                         node.usage_ratio[m] = rows[i].usage_ratio[m];
                         node.expires_unix_ms[m] = INT64_MAX;
                 }
-                int score100 = verdict_score100(policy, &node.columns, 0, NOW_UNIX_MS);
+                int score100 = verdict_score100(policy, &node.columns, 0, NULL, NOW_UNIX_MS);
                 if (score100 != rows[i].score100)
                         fail_msg("row %zu gave %d", i, score100);
         }
@@ -169,9 +169,68 @@ static void test_rows(void **state) {
                 assert_int_equal(verdict_filter(policy, &columns, row, NOW_UNIX_MS),
                                  rejected_by[row]);
                 /* (1 - 0.9) * 100 is a hair below 10 in doubles, and truncated: as crane has it. */
-                assert_int_equal(verdict_score100(policy, &columns, row, NOW_UNIX_MS),
+                assert_int_equal(verdict_score100(policy, &columns, row, NULL, NOW_UNIX_MS),
                                  score100[row]);
         }
+}
+
+/* scale: relative: cpu as a share of the busiest candidate's, memory as ever. */
+static void test_relative(void **state) {
+        enum { ROWS = 5 };
+        static const double cpu[ROWS] = {0.1, 0.4, 0.8, 0, 0.2}, mem[ROWS] = {0.5, 0.5, 0, 0, 0};
+        static const int64_t fresh = NOW_UNIX_MS + 1, expired = NOW_UNIX_MS;
+        static const int64_t expires[ROWS] = {fresh, fresh, expired, fresh, fresh};
+        static const int64_t mem_expires[ROWS] = {fresh, fresh, fresh, fresh, fresh};
+        static const double hot[ROWS] = {0};
+        static const struct {
+                const char *name;
+                size_t count;
+                uint32_t rows[4];
+                double largest_ratio;
+                int score100[4];
+        } calls[] = {
+                {"the busier is full", 2, {0, 1}, 0.4, {62, 25}},
+                {"in any order", 2, {1, 0}, 0.4, {25, 62}},
+                {"one alone", 1, {0}, 0.1, {25}},
+                {"twice the same", 2, {0, 0}, 0.1, {25, 25}},
+                {"an expired one does not count", 3, {0, 1, 2}, 0.4, {62, 25, 50}},
+                {"only an expired one", 1, {2}, 0, {50}},
+                {"nobody uses anything", 1, {3}, 0, {100}},
+                {"rows that are none", 3, {ROWS, 0, UINT32_MAX}, 0.1, {-1, 25, -1}},
+                {"nobody", 0, {0}, 0, {0}},
+        };
+        _cleanup_(policy_freep) struct policy *policy = policy_default();
+        const double *usage_columns[] = {mem, cpu};
+        const int64_t *expires_columns[] = {mem_expires, expires};
+        const struct reading_columns columns = {usage_columns, expires_columns, hot, expires};
+
+        (void)state;
+        assert_false(policy_is_relative(policy));
+        policy->metric_count = policy->priority_count = 2;
+        policy->priorities[0] = (struct policy_priority){.metric = 0, .weight = 1};
+        policy->priorities[1] = (struct policy_priority){
+                .metric = 1, .weight = 1, .scale = POLICY_SCALE_RELATIVE};
+        assert_true(policy_is_relative(policy));
+        for (size_t i = 0; i < ARRAY_LEN(calls); i++) {
+                struct verdict_largest largest;
+                verdict_find_largest(policy, &columns, ROWS, calls[i].rows, calls[i].count,
+                                     NOW_UNIX_MS, &largest);
+                if (largest.usage_ratio[1] != calls[i].largest_ratio)
+                        fail_msg("%s: largest %g", calls[i].name, largest.usage_ratio[1]);
+                for (size_t k = 0; k < calls[i].count; k++) {
+                        uint32_t row = calls[i].rows[k];
+                        int want = calls[i].score100[k];
+                        int got = row < ROWS ? verdict_score100(policy, &columns, row, &largest,
+                                                                NOW_UNIX_MS)
+                                             : -1;
+                        if (got != want)
+                                fail_msg("%s: %zu gave %d", calls[i].name, k, got);
+                }
+        }
+        /* Not among the candidates: as if it were. Alone, it is the busiest of all. */
+        const struct verdict_largest small = {.usage_ratio = {0, 0.1}};
+        assert_int_equal(verdict_score100(policy, &columns, 4, &small, NOW_UNIX_MS), 50);
+        assert_int_equal(verdict_score100(policy, &columns, 4, NULL, NOW_UNIX_MS), 50);
 }
 
 static void test_score10(void **state) {
@@ -216,7 +275,7 @@ int main(void) {
                 cmocka_unit_test(test_default_policy), cmocka_unit_test(test_limit_zero_is_off),
                 cmocka_unit_test(test_no_priority),    cmocka_unit_test(test_huge),
                 cmocka_unit_test(test_rows),           cmocka_unit_test(test_score10),
-                cmocka_unit_test(test_spread10),
+                cmocka_unit_test(test_relative),       cmocka_unit_test(test_spread10),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
