@@ -32,7 +32,7 @@ static bool is_named_so(const char *key, const json_t *value, const struct polic
                 return false;
         const char *name = key + prefix_len;
         return strcmp(name, ANNOTATION_HOT_VALUE) == 0 || policy_metric_index(policy, name) >= 0 ||
-               (metric_query_parse(name, &query) && json_is_string(value) &&
+               (policy_metric_query(policy, name, &query) && json_is_string(value) &&
                 annotation_parse(json_string_value(value), json_string_length(value), NULL,
                                  &annotation, NULL) == 0);
 }

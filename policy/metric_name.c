@@ -1,5 +1,6 @@
 #include "policy/metric_name.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -50,23 +51,30 @@ static bool window_parse(const char *text, int64_t *ret_ms) {
         return false;
 }
 
-bool metric_query_parse(const char *name, struct metric_query *ret) {
-        /* "net" begins "net_rx" and "max" begins "max_avg": what follows decides. */
-        for (size_t r = 0; r < ARRAY_LEN(resource_names); r++) {
-                const char *rest = skip(name, resource_names[r], "_usage_");
-                for (size_t s = 0; rest && s < ARRAY_LEN(statistic_names); s++) {
-                        const char *window = skip(rest, statistic_names[s], "_");
-                        int64_t window_ms = 0;
-                        if (!window || !window_parse(window, &window_ms))
-                                continue;
-                        *ret = (struct metric_query){
-                                .resource = (enum metric_resource)r,
-                                .statistic = (enum metric_statistic)s,
-                                .window_ms = window_ms,
-                        };
-                        return true;
-                }
+bool metric_query_parse_for(const char *name, const char *resource_name, unsigned resource,
+                            struct metric_query *ret) {
+        const char *rest = skip(name, resource_name, "_usage_");
+
+        /* "max" begins "max_avg": what follows decides. */
+        for (size_t s = 0; rest && s < ARRAY_LEN(statistic_names); s++) {
+                const char *window = skip(rest, statistic_names[s], "_");
+                int64_t window_ms = 0;
+                if (!window || !window_parse(window, &window_ms))
+                        continue;
+                *ret = (struct metric_query){
+                        .resource = resource,
+                        .statistic = (enum metric_statistic)s,
+                        .window_ms = window_ms,
+                };
+                return true;
         }
+        return false;
+}
+
+bool metric_query_parse(const char *name, struct metric_query *ret) {
+        for (unsigned r = 0; r < ARRAY_LEN(resource_names); r++)
+                if (metric_query_parse_for(name, resource_names[r], r, ret))
+                        return true;
         return false;
 }
 
@@ -86,6 +94,7 @@ bool metric_name_is_valid(const char *name) {
         return true;
 }
 
-const char *metric_resource_name(enum metric_resource resource) {
+const char *metric_resource_name(unsigned resource) {
+        assert(resource < METRIC_RESOURCE_COUNT);
         return resource_names[resource];
 }

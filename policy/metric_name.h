@@ -39,7 +39,8 @@ enum metric_statistic {
 };
 
 struct metric_query {
-        enum metric_resource resource;
+        unsigned resource; /* enum metric_resource; from METRIC_RESOURCE_COUNT on: the policy's own
+                            */
         enum metric_statistic statistic;
         int64_t window_ms; /* > 0 */
 };
@@ -50,8 +51,18 @@ struct metric_query {
  */
 _must_check_ bool metric_query_parse(const char *name, struct metric_query *ret);
 
+/**
+ * metric_query_parse_for() - the same for one resource alone, called @resource_name
+ * @resource: what becomes the query's resource
+ */
+_must_check_ bool metric_query_parse_for(const char *name, const char *resource_name,
+                                         unsigned resource, struct metric_query *ret);
+
 /** metric_name_is_valid() - 1 to 63 of [A-Za-z0-9._-], begins and ends alphanumeric: a legal key */
 bool metric_name_is_valid(const char *name);
 
-/** metric_resource_name() - "cpu", "mem", ... */
-const char *metric_resource_name(enum metric_resource resource);
+/**
+ * metric_resource_name() - "cpu", "mem", ...
+ * @resource: below METRIC_RESOURCE_COUNT; policy_resource_name() knows a policy's own as well
+ */
+const char *metric_resource_name(unsigned resource);

@@ -1,5 +1,6 @@
 #include "policy/policy.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,4 +36,19 @@ bool policy_is_relative(const struct policy *policy) {
                 if (policy->priorities[i].scale == POLICY_SCALE_RELATIVE)
                         return true;
         return false;
+}
+
+const char *policy_resource_name(const struct policy *policy, unsigned resource) {
+        if (resource < METRIC_RESOURCE_COUNT)
+                return metric_resource_name(resource);
+        assert(resource - METRIC_RESOURCE_COUNT < policy->resource_count);
+        return policy->resources[resource - METRIC_RESOURCE_COUNT].name;
+}
+
+bool policy_metric_query(const struct policy *policy, const char *name, struct metric_query *ret) {
+        for (unsigned i = 0; i < policy->resource_count; i++)
+                if (metric_query_parse_for(name, policy->resources[i].name,
+                                           METRIC_RESOURCE_COUNT + i, ret))
+                        return true;
+        return metric_query_parse(name, ret);
 }

@@ -18,7 +18,47 @@
 #define POLICY_API_VERSION "scheduler.policy.crane.io/v1alpha1"
 #define POLICY_KIND "DynamicSchedulerPolicy"
 
-enum { POLICY_MAX_METRICS = 64, POLICY_MAX_HOT_VALUES = 16, POLICY_MAX_WARNINGS = 32 };
+enum {
+        POLICY_MAX_METRICS = 64,
+        POLICY_MAX_HOT_VALUES = 16,
+        POLICY_MAX_WARNINGS = 32,
+        POLICY_MAX_RESOURCES = 16,
+        POLICY_MAX_MATCHES = 8,
+        POLICY_RESOURCE_NAME_MAX = 32,
+        POLICY_SERIES_NAME_MAX = 128,
+        POLICY_LABEL_NAME_MAX = 64,
+        POLICY_LABEL_VALUE_MAX = 128,
+};
+
+enum policy_kind { POLICY_GAUGE, POLICY_COUNTER };
+
+/* Several series become one number. */
+enum policy_reduce { POLICY_MAX, POLICY_MEAN, POLICY_SUM, POLICY_MIN };
+
+/* A series has this label with this value; "" also when it does not have the label. */
+struct policy_match {
+        char name[POLICY_LABEL_NAME_MAX + 1];
+        char value[POLICY_LABEL_VALUE_MAX + 1]; /* printable ASCII */
+};
+
+/*
+ * A spec.metrics entry: a resource of the policy's own, beside cpu, mem and the others, from which
+ * <name>_usage_<statistic>_<window> follow. Its usage is a gauge, or a counter's rate per second,
+ * reduced over the series that match, and divided by what counts as full: `capacity`, or the same
+ * reduction of the gauge `capacity_series` on the same page. As a metric_query's resource it is
+ * METRIC_RESOURCE_COUNT plus its index.
+ */
+struct policy_resource {
+        char name[POLICY_RESOURCE_NAME_MAX + 1];
+        char exporter[POLICY_RESOURCE_NAME_MAX + 1]; /* "": the node's own exporter */
+        char series[POLICY_SERIES_NAME_MAX + 1];
+        enum policy_kind kind;
+        enum policy_reduce reduce;
+        size_t match_count;
+        struct policy_match matches[POLICY_MAX_MATCHES];
+        double capacity;                                  /* > 0; 0: capacity_series says */
+        char capacity_series[POLICY_SERIES_NAME_MAX + 1]; /* "": capacity says */
+};
 
 /* A syncPolicy entry. Predicates and priorities refer to it by its index. */
 struct policy_metric {
@@ -52,6 +92,8 @@ enum policy_scoring { POLICY_SCORING_ABSOLUTE, POLICY_SCORING_SPREAD };
 
 struct policy {
         char name[254]; /* metadata.name, "" when the file has none */
+        size_t resource_count;
+        struct policy_resource resources[POLICY_MAX_RESOURCES];
         size_t metric_count;
         struct policy_metric metrics[POLICY_MAX_METRICS];
         size_t predicate_count;
@@ -98,3 +140,10 @@ int policy_metric_index(const struct policy *policy, const char *name);
 /** policy_is_relative() - some priority has scale: relative, so that a node's score depends on the
  * other candidates */
 bool policy_is_relative(const struct policy *policy);
+
+/** policy_resource_name() - of a metric_query's resource, be it built in or the policy's own */
+const char *policy_resource_name(const struct policy *policy, unsigned resource);
+
+/** policy_metric_query() - metric_query_parse() that knows the policy's own resources as well */
+_must_check_ bool policy_metric_query(const struct policy *policy, const char *name,
+                                      struct metric_query *ret);

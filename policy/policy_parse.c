@@ -16,6 +16,37 @@
         .count_offset = offsetof(struct policy, item_count),                                       \
         .count_max = ARRAY_LEN(((struct policy *)NULL)->items)
 
+static const struct policy_field resource_fields[] = {
+        {.name = "name",
+         .is_required = true,
+         .read = policy_rule_resource_name,
+         .offset = offsetof(struct policy_resource, name)},
+        {.name = "exporter",
+         .read = policy_rule_exporter,
+         .offset = offsetof(struct policy_resource, exporter)},
+        {.name = "series",
+         .is_required = true,
+         .read = policy_rule_series,
+         .offset = offsetof(struct policy_resource, series)},
+        {.name = "kind",
+         .is_required = true,
+         .read = policy_rule_resource_kind,
+         .offset = offsetof(struct policy_resource, kind)},
+        {.name = "match", .read = policy_rule_match},
+        {.name = "reduce",
+         .read = policy_rule_reduce,
+         .offset = offsetof(struct policy_resource, reduce)},
+        {.name = "capacity",
+         .read = policy_rule_capacity,
+         .offset = offsetof(struct policy_resource, capacity)},
+        {.name = "capacitySeries",
+         .read = policy_rule_series,
+         .offset = offsetof(struct policy_resource, capacity_series)},
+};
+static const struct policy_object resource = {FIELDS(resource_fields)};
+static const struct policy_list resources = {
+        .item = &resource, LIST(resources, resource_count), .check_item = policy_check_resource};
+
 static const struct policy_field metric_fields[] = {
         {.name = "name",
          .is_required = true,
@@ -28,7 +59,11 @@ static const struct policy_field metric_fields[] = {
 };
 static const struct policy_object metric = {FIELDS(metric_fields)};
 static const struct policy_list metrics = {
-        .item = &metric, LIST(metrics, metric_count), .check_item = policy_check_metric};
+        .item = &metric,
+        LIST(metrics, metric_count),
+        .check_item = policy_check_metric,
+        .check_list = policy_check_metrics,
+};
 
 static const struct policy_field predicate_fields[] = {
         {.name = "name",
@@ -86,11 +121,12 @@ static const struct policy_field extender_fields[] = {
 };
 static const struct policy_object extender = {FIELDS(extender_fields)};
 
-/* syncPolicy first: predicate and priority refer to its entries. */
+/* What others refer to comes first: metrics declare what syncPolicy may name, and that again what
+ * predicate and priority may. */
 static const struct policy_field spec_fields[] = {
-        {.name = "syncPolicy", .list = &metrics},  {.name = "predicate", .list = &predicates},
-        {.name = "priority", .list = &priorities}, {.name = "hotValue", .list = &hot_values},
-        {.name = "extender", .object = &extender},
+        {.name = "metrics", .list = &resources},    {.name = "syncPolicy", .list = &metrics},
+        {.name = "predicate", .list = &predicates}, {.name = "priority", .list = &priorities},
+        {.name = "hotValue", .list = &hot_values},  {.name = "extender", .object = &extender},
 };
 static const struct policy_object spec = {FIELDS(spec_fields)};
 

@@ -28,6 +28,54 @@ static void print_list(const char *field, size_t count, struct buf *out) {
         buf_printf(out, "  %s:%s\n", field, count > 0 ? "" : " []");
 }
 
+/* The only text of a policy that may hold anything printable. */
+static void print_quoted(const char *text, struct buf *out) {
+        buf_putc(out, '"');
+        for (; *text; text++) {
+                if (*text == '"' || *text == '\\')
+                        buf_putc(out, '\\');
+                buf_putc(out, *text);
+        }
+        buf_putc(out, '"');
+}
+
+/* "    series: DCGM_FI_DEV_GPU_UTIL" */
+static void print_word(const char *field, const char *word, struct buf *out) {
+        buf_printf(out, "    %s: %s%s%s\n", field, quote_of(word), word, quote_of(word));
+}
+
+static void print_resource(const struct policy_resource *resource, struct buf *out) {
+        static const char *const reduces[] = {
+                [POLICY_MAX] = "max",
+                [POLICY_MEAN] = "mean",
+                [POLICY_SUM] = "sum",
+                [POLICY_MIN] = "min",
+        };
+        char text[NUMBER_TEXT_MAX];
+
+        buf_printf(out, "  - name: %s%s%s\n", quote_of(resource->name), resource->name,
+                   quote_of(resource->name));
+        if (resource->exporter[0])
+                print_word("exporter", resource->exporter, out);
+        print_word("series", resource->series, out);
+        print_word("kind", resource->kind == POLICY_COUNTER ? "counter" : "gauge", out);
+        if (resource->match_count > 0)
+                buf_puts(out, "    match:\n");
+        for (size_t i = 0; i < resource->match_count; i++) {
+                const char *name = resource->matches[i].name;
+                buf_printf(out, "      %s%s%s: ", quote_of(name), name, quote_of(name));
+                print_quoted(resource->matches[i].value, out);
+                buf_putc(out, '\n');
+        }
+        print_word("reduce", reduces[resource->reduce], out);
+        if (resource->capacity_series[0]) {
+                print_word("capacitySeries", resource->capacity_series, out);
+                return;
+        }
+        number_format(resource->capacity, text);
+        buf_printf(out, "    capacity: %s\n", text);
+}
+
 void policy_print(const struct policy *policy, struct buf *out) {
         char text[NUMBER_TEXT_MAX], duration[DURATION_TEXT_MAX];
 
@@ -38,6 +86,10 @@ void policy_print(const struct policy *policy, struct buf *out) {
                            quote_of(policy->name));
         buf_puts(out, "spec:\n");
 
+        if (policy->resource_count > 0)
+                print_list("metrics", policy->resource_count, out);
+        for (size_t i = 0; i < policy->resource_count; i++)
+                print_resource(&policy->resources[i], out);
         print_list("syncPolicy", policy->metric_count, out);
         for (size_t i = 0; i < policy->metric_count; i++) {
                 print_name(policy, i, out);

@@ -192,7 +192,7 @@ int policy_rule_scoring(struct policy_reader *reader, const struct tree_node *no
         return 0;
 }
 
-static int expect_once(struct policy_reader *reader, const struct tree_node *node) {
+int policy_expect_once(struct policy_reader *reader, const struct tree_node *node) {
         return policy_reader_expected_in(reader, "name", tree_get(node, "name"),
                                          "every name only once");
 }
@@ -202,13 +202,32 @@ int policy_check_metric(struct policy_reader *reader, const struct tree_node *no
 
         /* metric_count is the number of those before it: this one is not yet found. */
         if (policy_metric_index(reader->policy, metric->name) >= 0)
-                return expect_once(reader, node);
-        metric->is_query = metric_query_parse(metric->name, &metric->query);
+                return policy_expect_once(reader, node);
+        metric->is_query = policy_metric_query(reader->policy, metric->name, &metric->query);
         if (!metric->is_query && strstr(metric->name, "_usage_"))
                 policy_reader_warn(reader, node,
                                    "%s is no <resource>_usage_<statistic>_<window>, so a source "
                                    "must deliver it ready-made",
                                    metric->name);
+        return 0;
+}
+
+/* A declaration that nothing follows from: a misspelling, most likely. */
+int policy_check_metrics(struct policy_reader *reader, const struct tree_node *node) {
+        const struct policy *policy = reader->policy;
+        uint32_t used = 0;
+
+        for (size_t i = 0; i < policy->metric_count; i++)
+                if (policy->metrics[i].is_query &&
+                    policy->metrics[i].query.resource >= METRIC_RESOURCE_COUNT)
+                        used |= UINT32_C(1)
+                                << (policy->metrics[i].query.resource - METRIC_RESOURCE_COUNT);
+        for (size_t i = 0; i < policy->resource_count; i++)
+                if (!(used >> i & 1))
+                        policy_reader_warn(reader, node,
+                                           "no %s_usage_<statistic>_<window>, so spec.metrics[%zu] "
+                                           "is not used",
+                                           policy->resources[i].name, i);
         return 0;
 }
 
@@ -219,7 +238,7 @@ int policy_check_predicate(struct policy_reader *reader, const struct tree_node 
 
         for (size_t i = 0; i < index; i++)
                 if (reader->policy->predicates[i].metric == predicate->metric)
-                        return expect_once(reader, node);
+                        return policy_expect_once(reader, node);
         /* A ratio, as in the annotations. No per cent sign: kube-scheduler gives its message to
          * the event recorder as a format, and a pod's event would read "above 65%!(MISSING)". */
         number_format(predicate->limit_ratio, limit);
@@ -234,7 +253,7 @@ int policy_check_priority(struct policy_reader *reader, const struct tree_node *
 
         for (size_t i = 0; i < index; i++)
                 if (priorities[i].metric == priorities[index].metric)
-                        return expect_once(reader, node);
+                        return policy_expect_once(reader, node);
         return 0;
 }
 

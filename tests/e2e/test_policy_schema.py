@@ -98,6 +98,7 @@ def test_bad_policies_are_refused_by_field(plane, figure):
 
 NAMES = [
     "cpu_usage_avg_5m",
+    "gpu_mem_usage_p95_1h",
     "mem_usage_avg_5m",
     "cpu_usage_max_avg_1h",
     "gpu",
@@ -141,6 +142,18 @@ WEIGHTS = [0.2, 1, 0, 3, 1e300, 0.5]
 ODD_WEIGHTS = [-1, -0.0, 1.7e308, 1.6e308]
 COUNTS = [1, 2, 5, 9223372036854775807]
 ODD_COUNTS = [0, -1, -9223372036854775808]
+RESOURCES = ["gpu", "gpu_mem", "a", "x1_2"]
+ODD_RESOURCES = ["cpu", "psi_io", "GPU", "1a", "a_", "a_usage_b", "_a", "a-b", "", "a" * 33]
+EXPORTERS = ["dcgm", "a", "a-1"]
+ODD_EXPORTERS = ["", "a_b", "-a", "a-", "http://x", "A", "a" * 33]
+SERIES = ["DCGM_FI_DEV_GPU_UTIL", "x", "a:b_c9", "s" * 128]
+ODD_SERIES = ["", "9a", "a{b}", "a b", "a-b", "s" * 129, "\u00e9"]
+LABELS = ["gpu", "modelName", "_x9", "L" * 64]
+ODD_LABELS = ["", "9a", "a-b", "a:b", "L" * 65, "\u00e9", "a b"]
+VALUES = ["", "0", "NVIDIA A100", '~"\\!', "v" * 128]
+ODD_VALUES = ["v" * 129, "\u00e9", "a\nb", "\x7f"]
+CAPACITIES = [100, 0.5, 1e300, 1e-9, 1]
+ODD_CAPACITIES = [0, -1, -0.0, "100"]
 
 
 class Sample:
@@ -169,6 +182,43 @@ class Sample:
             entry.update(maxLimitPecent=0.5, maxLimitPercent=0.5)
         return entry
 
+    def resource(self, name):
+        entry = {
+            "name": name,
+            "series": self.pick(SERIES, ODD_SERIES),
+            "kind": self.pick(["gauge", "counter"], ["histogram", ""]),
+        }
+        if self.random.random() < 0.5:
+            entry["exporter"] = self.pick(EXPORTERS, ODD_EXPORTERS)
+        if self.random.random() < 0.5:
+            labels = self.random.sample(LABELS, self.random.randint(0, len(LABELS)))
+            if self.random.random() < 0.06:
+                labels.append(self.random.choice(ODD_LABELS))
+            entry["match"] = {label: self.pick(VALUES, ODD_VALUES) for label in labels}
+        if self.random.random() < 0.01:
+            count = self.random.randint(8, 9)
+            entry["match"] = {f"l{i}": "" for i in range(count)}
+        if self.random.random() < 0.5:
+            entry["reduce"] = self.pick(["max", "mean", "sum", "min"], ["avg", ""])
+        by_series = self.random.random() < 0.3
+        if by_series:
+            entry["capacitySeries"] = self.pick(SERIES, ODD_SERIES)
+        if by_series == (self.random.random() < 0.03):
+            entry["capacity"] = self.pick(CAPACITIES, ODD_CAPACITIES)
+        if self.random.random() < 0.02:
+            del entry[self.random.choice(sorted(entry))]
+        return entry
+
+    def resources(self):
+        names = self.random.sample(RESOURCES, self.random.randint(0, len(RESOURCES)))
+        if names and self.random.random() < 0.04:
+            names.append(names[0])
+        if self.random.random() < 0.1:
+            names.append(self.random.choice(ODD_RESOURCES))
+        if self.random.random() < 0.02:
+            names = [f"m{i}" for i in range(self.random.randint(16, 17))]
+        return [self.resource(name) for name in names]
+
     def policy(self):
         known = self.some_names(NAMES)
         spec = {
@@ -180,6 +230,8 @@ class Sample:
             spec["syncPolicy"] += [
                 {"name": f"m{i}", "period": "3m"} for i in range(self.random.randint(60, 66))
             ]
+        if self.random.random() < 0.3:
+            spec["metrics"] = self.resources()
         if self.random.random() < 0.8:
             spec["predicate"] = [self.predicate(name) for name in self.some_names(known)]
         if self.random.random() < 0.8:
@@ -224,7 +276,7 @@ def test_api_server_and_programs_agree(plane, binary, log_dir, figure):
 
     problems = []
     with ThreadPoolExecutor(2) as pool:
-        policies = enumerate(sample.policy() for _ in range(2000))
+        policies = enumerate(sample.policy() for _ in range(3000))
         for policy, by_server, by_program, text, said in pool.map(ask_both, policies):
             counts[by_server] += 1
             if by_server != by_program:

@@ -21,6 +21,16 @@ static void check_promises(const struct policy *policy) {
                 require(metric_name_is_valid(policy->metrics[i].name));
                 require(policy_metric_index(policy, policy->metrics[i].name) == (int)i);
                 require(policy->metrics[i].period_ms >= 0);
+                require(!policy->metrics[i].is_query ||
+                        policy->metrics[i].query.resource <
+                                METRIC_RESOURCE_COUNT + policy->resource_count);
+        }
+        for (size_t i = 0; i < policy->resource_count; i++) {
+                const struct policy_resource *resource = &policy->resources[i];
+                require(metric_name_is_valid(resource->name) && resource->series[0] != '\0');
+                require(number_is_finite(resource->capacity) && resource->capacity >= 0);
+                require((resource->capacity > 0) == (resource->capacity_series[0] == '\0'));
+                require(resource->match_count <= POLICY_MAX_MATCHES);
         }
         for (size_t i = 0; i < policy->predicate_count; i++) {
                 const struct policy_predicate *predicate = &policy->predicates[i];

@@ -354,6 +354,8 @@ class Generator:
             spec["extender"] = {"scoring": self.rng.choice(("absolute", "spread"))}
         if self.chance(0.2):
             spec["syncPolicy"].append({"name": "never_written", "period": "0"})
+        if self.chance(0.2):  # where its numbers come from is nothing to decide by
+            spec["metrics"] = [{"name": "gpu", "series": "x", "kind": "gauge", "capacity": 1}]
         for name in ("predicate", "priority"):
             if spec[name] is None and self.chance(0.5):
                 del spec[name]

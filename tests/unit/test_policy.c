@@ -33,7 +33,7 @@ static struct policy *parse(const char *text, bool is_strict) {
 static void test_default(void **state) {
         static const struct {
                 const char *name;
-                enum metric_resource resource;
+                unsigned resource;
                 enum metric_statistic statistic;
                 int64_t window_ms, period_ms;
                 double limit_ratio; /* 0: no predicate */
@@ -257,6 +257,64 @@ static void test_api_object(void **state) {
         assert_int_equal(policy_from_tree(tree_root(bad), true, &untouched, NULL), -EINVAL);
 }
 
+static void test_own_resources(void **state) {
+        _cleanup_(policy_freep) struct policy *policy = parse(
+                HEAD "spec:\n"
+                     "  syncPolicy:\n" /* before what it refers to */
+                     "  - {name: gpu_usage_avg_5m, period: 3m}\n"
+                     "  - {name: cpu_usage_avg_5m, period: 3m}\n"
+                     "  - {name: gpu_mem_usage_p95_1h, period: 3m}\n"
+                     "  - {name: gpux_usage_avg_5m, period: 3m}\n"
+                     "  metrics:\n"
+                     "  - name: gpu_mem\n"
+                     "    series: DCGM_FI_DEV_FB_USED\n"
+                     "    kind: gauge\n"
+                     "    reduce: sum\n"
+                     "    capacitySeries: DCGM_FI_DEV_FB_TOTAL\n"
+                     "  - name: gpu\n"
+                     "    exporter: dcgm\n"
+                     "    series: DCGM_FI_DEV_GPU_UTIL\n"
+                     "    kind: counter\n"
+                     "    match: {gpu: 0, pod: \"\"}\n" /* a label's value needs no quotes */
+                     "    capacity: 1e2\n"
+                     "  - {name: xpu, series: x, kind: gauge, capacity: 1}\n",
+                true);
+        struct metric_query query;
+
+        (void)state;
+        assert_int_equal(policy->resource_count, 3);
+        const struct policy_resource *gpu = &policy->resources[1];
+        assert_string_equal(gpu->exporter, "dcgm");
+        assert_string_equal(gpu->series, "DCGM_FI_DEV_GPU_UTIL");
+        assert_int_equal(gpu->kind, POLICY_COUNTER);
+        assert_int_equal(gpu->reduce, POLICY_MAX);
+        assert_int_equal(gpu->match_count, 2);
+        assert_string_equal(gpu->matches[0].value, "0");
+        assert_string_equal(gpu->matches[1].value, "");
+        assert_true(gpu->capacity == 100 && !gpu->capacity_series[0]);
+        assert_true(policy->resources[0].capacity == 0);
+        assert_int_equal(policy->resources[0].reduce, POLICY_SUM);
+
+        assert_int_equal(policy->metrics[0].query.resource, METRIC_RESOURCE_COUNT + 1);
+        assert_int_equal(policy->metrics[1].query.resource, METRIC_CPU);
+        assert_int_equal(policy->metrics[2].query.resource, METRIC_RESOURCE_COUNT);
+        assert_int_equal(policy->metrics[2].query.statistic, METRIC_P95);
+        assert_false(policy->metrics[3].is_query);
+        assert_string_equal(policy_resource_name(policy, METRIC_MEM), "mem");
+        assert_string_equal(policy_resource_name(policy, METRIC_RESOURCE_COUNT + 1), "gpu");
+        assert_true(policy_metric_query(policy, "xpu_usage_max_7d", &query));
+        assert_false(policy_metric_query(policy, "xpu_usage_max_7", &query));
+
+        assert_int_equal(policy->warning_count, 2);
+        assert_string_equal(policy->warnings[0],
+                            "line 8: spec.syncPolicy[3]: gpux_usage_avg_5m is no "
+                            "<resource>_usage_<statistic>_<window>, so a source must deliver it "
+                            "ready-made");
+        assert_string_equal(policy->warnings[1],
+                            "line 5: spec.syncPolicy: no xpu_usage_<statistic>_<window>, so "
+                            "spec.metrics[2] is not used");
+}
+
 static void assert_round_trip(const struct policy *policy) {
         struct buf first = BUF_INIT(1 << 20), second = BUF_INIT(1 << 20);
 
@@ -291,8 +349,15 @@ static struct policy *random_policy(unsigned short seed[3]) {
         _cleanup_(buf_done) struct buf text = BUF_INIT(1 << 16);
         size_t metrics = draw_below(seed, 12);
 
-        buf_printf(&text, HEAD "metadata: {name: n%zu}\nspec:\n  syncPolicy:\n",
-                   draw_below(seed, 1000));
+        buf_printf(&text, HEAD "metadata: {name: n%zu}\nspec:\n", draw_below(seed, 1000));
+        if (draw(seed) < 0.3)
+                buf_printf(
+                        &text,
+                        "  metrics: [{name: gpu, series: s:%zu, kind: %s, match: {a: \"\\\"%zu\"}, "
+                        "capacity: %.17g}]\n",
+                        draw_below(seed, 9), draw(seed) < 0.5 ? "gauge" : "counter",
+                        draw_below(seed, 9), pow(10, draw(seed) * 40 - 20));
+        buf_puts(&text, "  syncPolicy:\n");
         for (size_t i = 0; i < metrics; i++)
                 buf_printf(&text, "  - {name: %s_usage_%s_%zum, period: %lldms}\n",
                            resources[draw_below(seed, 5)], statistics[draw_below(seed, 3)], i + 1,
@@ -346,7 +411,7 @@ int main(void) {
                 cmocka_unit_test(test_default),       cmocka_unit_test(test_limits),
                 cmocka_unit_test(test_lenient),       cmocka_unit_test(test_warnings),
                 cmocka_unit_test(test_many_warnings), cmocka_unit_test(test_api_object),
-                cmocka_unit_test(test_round_trip),
+                cmocka_unit_test(test_own_resources), cmocka_unit_test(test_round_trip),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
