@@ -48,10 +48,9 @@ void census_publish(const struct census *census, const struct census_tally *tall
                 health_pass(census->scrapes, "%zu of %zu nodes are measured",
                             tally->nodes - tally->stale, tally->nodes);
         else if (tally->failed_node)
-                health_fail(census->scrapes,
-                            "none of %zu nodes is measured; node %s: %s; see --node-exporter-port, "
-                            "--node-address-types and --target-url-template",
-                            tally->nodes, tally->failed_node, tally->failed_reason);
+                health_fail(census->scrapes, "none of %zu nodes is measured; node %s: %s; see %s",
+                            tally->nodes, tally->failed_node, tally->failed_reason,
+                            tally->failed_hint);
         else
                 health_fail(census->scrapes, "no scrape has ended yet");
 

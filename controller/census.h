@@ -23,6 +23,7 @@ struct census_tally {
         size_t windows;    /* that have a value now */
         int64_t oldest_ms; /* age of the newest sample where that is oldest, stale nodes left out */
         const char *failed_node, *failed_reason; /* one that fails, borrowed; NULL: none */
+        const char *failed_hint;                 /* flags to look at */
         const struct reflector *node_watch, *binding_watch; /* NULL: not watched */
         size_t bound_nodes;                                 /* with recent bindings */
         const char *write_trouble; /* "": none; NULL: nothing is to be written */

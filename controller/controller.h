@@ -14,20 +14,20 @@
 #include "base/attributes.h"
 #include "codec/metrics.h"
 #include "controller/leader.h"
-#include "controller/node_exporter.h"
 #include "controller/node_set.h"
 #include "controller/node_track.h"
 #include "controller/report.h"
+#include "controller/source_set.h"
 #include "net/daemon.h"
 
 /* Strings are borrowed for the life of the controller. */
 struct controller_options {
-        struct rules_options rules;
+        struct rules_options rules; /* their sources follow from those below */
+        struct source_set_options sources;
         struct node_set_options nodes;
         const char *node_selector;  /* NULL: every node */
         const char *const *targets; /* NAME=URL; without them nodes come from the API server */
         size_t target_count;
-        struct node_exporter_options exporter;
         double patches_per_s;
         size_t patches_in_flight;
         struct leader_options leader; /* no election with a dry run or --once */
@@ -44,7 +44,7 @@ struct controller_parts {
         void (*on_writer)(void *userdata, bool is_writer);
         void *userdata;
         struct loop *loop;
-        struct http_client *scrape_client; /* NODE_EXPORTER_IN_FLIGHT at a time */
+        struct http_client *scrape_client; /* source_set_in_flight() at a time */
         struct kube_api *api;              /* NULL: no cluster, only with targets and a dry run */
         struct metrics *metrics;
         struct health *health;

@@ -119,7 +119,7 @@ static int work(const struct settings *settings, struct daemon_state *state,
                 &(struct http_client_options){
                         .expected_hosts = has_cluster ? EXPECTED_NODES
                                                       : settings->controller.target_count,
-                        .max_in_flight = NODE_EXPORTER_IN_FLIGHT,
+                        .max_in_flight = source_set_in_flight(&settings->controller.sources),
                         .user_agent = PROGRAM "/" PLIMSOLL_VERSION,
                 });
         _cleanup_(http_client_freep) struct http_client *kube_client = http_client_new(

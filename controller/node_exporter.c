@@ -558,6 +558,7 @@ static void free_source(struct source *base) {
 
 static const struct source_ops ops = {
         .name = SOURCE_NAME,
+        .hint = "--node-exporter-port, --node-address-types and --target-url-template",
         .set_policy = set_policy,
         .add_node = add_node,
         .remove_node = remove_node,

@@ -1,5 +1,6 @@
 #include "controller/node_track.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -9,23 +10,30 @@
 /* Scrapes that may be missed before a node counts as not measured; at least a minute. */
 enum { FRESH_INTERVALS = 4 };
 
+/* A metric that has less of its window than this gives way to another feed's that has more. */
+static const double FULL_ENOUGH = 0.5;
+
 struct rules *rules_new(struct policy *policy, const struct rules_options *options) {
         struct rules *rules = xcalloc(1, sizeof(*rules));
         struct metric_query queries[POLICY_MAX_METRICS];
         size_t query_count = 0;
 
+        assert(options->source_count > 0 && options->source_count <= RULES_MAX_SOURCES);
         rules->policy = policy;
         rules->options = *options;
-        rules->fresh_ms = FRESH_INTERVALS * options->scrape_interval_ms;
-        if (rules->fresh_ms < MS_PER_MIN)
-                rules->fresh_ms = MS_PER_MIN;
         for (size_t i = 0; i < policy->metric_count; i++) {
                 rules->keys[i] = xasprintf("%s%s", options->style.prefix, policy->metrics[i].name);
                 if (policy->metrics[i].is_query)
                         queries[query_count++] = policy->metrics[i].query;
         }
         rules->hot_key = xasprintf("%s" ANNOTATION_HOT_VALUE, options->style.prefix);
-        rules->window_plan = window_plan_new(queries, query_count, options->scrape_interval_ms);
+        for (size_t i = 0; i < options->source_count; i++) {
+                int64_t interval_ms = options->sources[i].interval_ms;
+                rules->sources[i].window_plan = window_plan_new(queries, query_count, interval_ms);
+                rules->sources[i].fresh_ms = FRESH_INTERVALS * interval_ms;
+                if (rules->sources[i].fresh_ms < MS_PER_MIN)
+                        rules->sources[i].fresh_ms = MS_PER_MIN;
+        }
         plan_init(&rules->plan, policy, options->dead_band_ratio);
         return rules;
 }
@@ -36,48 +44,74 @@ void rules_free(struct rules *rules) {
         for (size_t i = 0; i < rules->policy->metric_count; i++)
                 free(rules->keys[i]);
         free(rules->hot_key);
-        window_plan_free(rules->window_plan);
+        for (size_t i = 0; i < rules->options.source_count; i++)
+                window_plan_free(rules->sources[i].window_plan);
         policy_free(rules->policy);
         free(rules);
 }
 
 void node_track_init(struct node_track *track, const struct rules *rules) {
+        size_t count = rules->options.source_count;
+
         *track = (struct node_track){
-                .windows = window_store_new(rules->window_plan),
+                .feeds = xreallocarray(NULL, count, sizeof(*track->feeds)),
                 .record = plan_record_new(&rules->plan),
         };
+        for (size_t i = 0; i < count; i++)
+                feed_init(&track->feeds[i], rules->sources[i].window_plan);
 }
 
-void node_track_done(struct node_track *track) {
-        window_store_free(track->windows);
+void node_track_done(struct node_track *track, const struct rules *rules) {
+        for (size_t i = 0; i < rules->options.source_count; i++)
+                feed_done(&track->feeds[i]);
+        free(track->feeds);
         plan_record_free(track->record);
-        free(track->ready_ratio);
         *track = (struct node_track){0};
 }
 
 void node_track_replan(struct node_track *track, const struct rules *old,
                        const struct rules *rules) {
-        track->windows = window_store_replan(track->windows, rules->window_plan);
+        assert(old->options.source_count == rules->options.source_count);
+        for (size_t i = 0; i < rules->options.source_count; i++)
+                feed_replan(&track->feeds[i], rules->sources[i].window_plan);
         track->record = plan_record_replan(track->record, old->policy, &rules->plan);
-        /* Indices have moved; the next scrape is seconds away. */
-        free(TAKE_PTR(track->ready_ratio));
-        track->ready = 0;
 }
 
-void node_track_reading(struct node_track *track, const struct rules *rules,
+void node_track_reading(struct node_track *track, const struct rules *rules, size_t source,
                         const struct source_reading *reading, int64_t now_mono_ms) {
-        if (reading->step)
-                (void)window_store_add(track->windows, reading->step);
-        if (reading->ready != 0) {
-                size_t count = rules->policy->metric_count;
-                if (!track->ready_ratio)
-                        track->ready_ratio = xcalloc(count, sizeof(*track->ready_ratio));
-                for (size_t i = 0; i < count; i++)
-                        if (reading->ready & (UINT64_C(1) << i))
-                                track->ready_ratio[i] = reading->values_ratio[i];
-        }
-        track->ready = reading->ready;
-        track->ready_mono_ms = now_mono_ms;
+        feed_reading(&track->feeds[source], reading, rules->policy->metric_count,
+                     rules->sources[source].fresh_ms, now_mono_ms);
+}
+
+void node_track_failed(struct node_track *track, size_t source, const char *reason) {
+        feed_failed(&track->feeds[source], reason);
+}
+
+void node_track_peak(struct node_track *track, size_t source, const struct metric_query *query,
+                     double ratio, int64_t age_ms, int64_t now_mono_ms) {
+        (void)window_store_seed(track->feeds[source].windows, query, ratio, age_ms, now_mono_ms);
+}
+
+static bool is_fresh(const struct node_track *track, const struct rules *rules, size_t source,
+                     int64_t now_mono_ms) {
+        return feed_is_fresh(&track->feeds[source], rules->sources[source].fresh_ms, now_mono_ms);
+}
+
+bool node_track_switch(struct node_track *track, const struct rules *rules, int64_t now_mono_ms,
+                       size_t *ret_from) {
+        size_t count = rules->options.source_count, to = 0;
+
+        while (to < count &&
+               !feed_serves(&track->feeds[to], rules->sources[to].fresh_ms, now_mono_ms))
+                to++;
+        if (to == count)
+                for (to = 0; to < count && !is_fresh(track, rules, to, now_mono_ms);)
+                        to++;
+        if (to == count || to == track->serving)
+                return false;
+        *ret_from = track->serving;
+        track->serving = to;
+        return true;
 }
 
 static bool read_annotation(const json_t *annotations, const char *key, const struct zone *zone,
@@ -98,16 +132,19 @@ static void note_written(struct plan_written *written, bool is_there,
                 *written = (struct plan_written){annotation->value, annotation->at_unix_ms};
 }
 
-static void seed(struct node_track *track, const struct policy_metric *metric,
+static void seed(struct node_track *track, const struct rules *rules, size_t metric_index,
                  const struct annotation *annotation, int64_t now_mono_ms, int64_t now_unix_ms) {
+        const struct policy_metric *metric = &rules->policy->metrics[metric_index];
         int64_t age_ms = now_unix_ms - annotation->at_unix_ms;
 
         /* Above 1 stands the percentage of another program, and a clock that is far ahead says
          * nothing about when the peak was. */
         if (!metric->is_query || annotation->value > 1 || age_ms < -ANNOTATION_SKEW_MS)
                 return;
-        (void)window_store_seed(track->windows, &metric->query, annotation->value, age_ms,
-                                now_mono_ms);
+        for (size_t i = 0; i < rules->options.source_count; i++)
+                if (!track->is_seeded)
+                        (void)window_store_seed(track->feeds[i].windows, &metric->query,
+                                                annotation->value, age_ms, now_mono_ms);
 }
 
 void node_track_annotations(struct node_track *track, const struct rules *rules,
@@ -118,9 +155,8 @@ void node_track_annotations(struct node_track *track, const struct rules *rules,
         for (size_t i = 0; i < rules->policy->metric_count; i++) {
                 bool is_there = read_annotation(annotations, rules->keys[i], zone, &annotation);
                 note_written(&track->record->metrics[i], is_there, &annotation);
-                if (is_there && !track->is_seeded)
-                        seed(track, &rules->policy->metrics[i], &annotation, now_mono_ms,
-                             now_unix_ms);
+                if (is_there)
+                        seed(track, rules, i, &annotation, now_mono_ms, now_unix_ms);
         }
         bool is_there = read_annotation(annotations, rules->hot_key, zone, &annotation);
         note_written(&track->record->hot, is_there, &annotation);
@@ -128,52 +164,103 @@ void node_track_annotations(struct node_track *track, const struct rules *rules,
 }
 
 bool node_track_age_ms(const struct node_track *track, int64_t now_mono_ms, int64_t *ret_ms) {
-        int64_t last_mono_ms;
+        const struct feed *feed = &track->feeds[track->serving];
 
-        if (!window_store_last_ms(track->windows, &last_mono_ms))
+        if (!feed->is_heard)
                 return false;
-        *ret_ms = now_mono_ms - last_mono_ms;
+        *ret_ms = now_mono_ms - feed->heard_mono_ms;
         return true;
+}
+
+bool node_track_is_fresh(const struct node_track *track, const struct rules *rules,
+                         int64_t now_mono_ms) {
+        return is_fresh(track, rules, track->serving, now_mono_ms);
+}
+
+const char *node_track_failure(const struct node_track *track) {
+        return track->feeds[track->serving].failure;
+}
+
+uint32_t node_track_outcomes(const struct node_track *track, const struct rules *rules) {
+        uint32_t least = UINT32_MAX;
+
+        for (size_t i = 0; i < rules->options.source_count; i++)
+                if (track->feeds[i].outcomes < least)
+                        least = track->feeds[i].outcomes;
+        return least;
+}
+
+/* The feed that is asked in place @turn: the one in use, then the others in their order. */
+static size_t feed_at_turn(const struct node_track *track, size_t turn) {
+        if (turn == 0)
+                return track->serving;
+        return turn <= track->serving ? turn - 1 : turn;
+}
+
+/* One feed's word on a metric; *ret_fullness: how much of its window stands behind it. */
+static bool feed_value(const struct feed *feed, const struct policy_metric *metric, size_t index,
+                       int64_t now_mono_ms, double *ret_ratio, double *ret_fullness) {
+        if (feed->ready & (UINT64_C(1) << index)) {
+                *ret_ratio = feed->ready_ratio[index];
+                *ret_fullness = 1;
+                return true;
+        }
+        if (!metric->is_query)
+                return false;
+        struct window_reading reading = window_read(feed->windows, &metric->query, now_mono_ms);
+        if (reading.status != WINDOW_KNOWN)
+                return false;
+        *ret_ratio = reading.ratio;
+        *ret_fullness = reading.fullness;
+        return true;
+}
+
+static bool metric_value_now(const struct node_track *track, const struct rules *rules,
+                             size_t index, int64_t now_mono_ms, double *ret_ratio) {
+        const struct policy_metric *metric = &rules->policy->metrics[index];
+        bool is_known = false;
+        double ratio, fullness;
+
+        for (size_t turn = 0; turn < rules->options.source_count; turn++) {
+                size_t source = feed_at_turn(track, turn);
+                if (!is_fresh(track, rules, source, now_mono_ms) ||
+                    !feed_value(&track->feeds[source], metric, index, now_mono_ms, &ratio,
+                                &fullness))
+                        continue;
+                if (!is_known || fullness >= FULL_ENOUGH)
+                        *ret_ratio = ratio;
+                is_known = true;
+                if (fullness >= FULL_ENOUGH)
+                        break;
+        }
+        return is_known;
 }
 
 void node_track_values(const struct node_track *track, const struct rules *rules,
                        int64_t now_mono_ms, struct plan_values *ret) {
-        int64_t age_ms;
-        bool is_fresh = node_track_age_ms(track, now_mono_ms, &age_ms) && age_ms <= rules->fresh_ms;
-        bool ready_is_fresh = now_mono_ms - track->ready_mono_ms <= rules->fresh_ms;
-
         ret->usable = 0;
         ret->has_hot = false;
         ret->hot = 0;
-        for (size_t i = 0; i < rules->policy->metric_count; i++) {
-                const struct policy_metric *metric = &rules->policy->metrics[i];
-                uint64_t bit = UINT64_C(1) << i;
-                if (ready_is_fresh && (track->ready & bit) != 0) {
-                        ret->ratio[i] = track->ready_ratio[i];
-                        ret->usable |= bit;
-                } else if (is_fresh && metric->is_query &&
-                           window_value(track->windows, &metric->query, now_mono_ms,
-                                        &ret->ratio[i])) {
-                        ret->usable |= bit;
-                }
-        }
+        for (size_t i = 0; i < rules->policy->metric_count; i++)
+                if (metric_value_now(track, rules, i, now_mono_ms, &ret->ratio[i]))
+                        ret->usable |= UINT64_C(1) << i;
 }
 
 const char *node_track_why(const struct node_track *track, const struct rules *rules, size_t metric,
                            int64_t now_mono_ms) {
         const struct policy_metric *wanted = &rules->policy->metrics[metric];
-        int64_t age_ms;
+        const struct feed *feed = &track->feeds[track->serving];
+        double ratio;
 
-        if ((track->ready & (UINT64_C(1) << metric)) != 0)
-                return now_mono_ms - track->ready_mono_ms <= rules->fresh_ms
-                               ? ""
-                               : "the last scrape is too old";
-        if (!wanted->is_query)
-                return "the exporter has no such gauge";
-        struct window_reading reading = window_read(track->windows, &wanted->query, now_mono_ms);
-        if (reading.status != WINDOW_KNOWN)
-                return window_status_text(reading.status);
-        if (!node_track_age_ms(track, now_mono_ms, &age_ms) || age_ms > rules->fresh_ms)
-                return "the last scrape is too old";
-        return "";
+        if (metric_value_now(track, rules, metric, now_mono_ms, &ratio))
+                return "";
+        if ((feed->ready & (UINT64_C(1) << metric)) == 0) {
+                if (!wanted->is_query)
+                        return "the exporter has no such gauge";
+                struct window_reading reading = window_read(feed->windows, &wanted->query,
+                                                            now_mono_ms);
+                if (reading.status != WINDOW_KNOWN)
+                        return window_status_text(reading.status);
+        }
+        return "the last scrape is too old";
 }

@@ -3,9 +3,13 @@
  * arguments.
  *
  * Rules are everything that follows from a policy; a reload makes new ones, and every track is
- * brought under them with its history. A track takes readings from a source on one side and the
- * node's own annotations on the other: they tell what has been written (by whichever replica), and
- * once, when the node comes into sight, the peaks of before.
+ * brought under them with its history. A track takes readings from sources on one side, each into a
+ * feed of its own, and the node's own annotations on the other: they tell what has been written (by
+ * whichever replica), and when the node comes into sight the peaks of before. A feed without a
+ * recent reading goes on learning peaks from them: somebody else knows better.
+ *
+ * A value comes from the serving feed (feed.h); what that does not have, or has less than half of
+ * while another has more, comes from the next feed in order that is fresh.
  */
 #pragma once
 
@@ -15,23 +19,34 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
+#include "controller/feed.h"
 #include "controller/plan.h"
 #include "controller/source.h"
 #include "controller/window.h"
 #include "policy/policy.h"
 
+enum { RULES_MAX_SOURCES = 16 };
+
+/* What has to be known of a source to judge what it says. */
+struct rules_source {
+        int64_t interval_ms; /* between two readings of a node, > 0 */
+};
+
 struct rules_options {
         struct plan_style style;
-        int64_t scrape_interval_ms;
         double dead_band_ratio;
+        struct rules_source sources[RULES_MAX_SOURCES]; /* in order of preference */
+        size_t source_count;                            /* > 0 */
 };
 
 struct rules {
         struct policy *policy; /* owned */
         struct plan plan;
-        struct window_plan *window_plan;
         struct rules_options options;
-        int64_t fresh_ms;               /* readings older than this say nothing about now */
+        struct {
+                struct window_plan *window_plan;
+                int64_t fresh_ms; /* readings older than this say nothing about now */
+        } sources[RULES_MAX_SOURCES];
         char *keys[POLICY_MAX_METRICS]; /* annotation keys, prefix and all */
         char *hot_key;
 };
@@ -42,23 +57,35 @@ void rules_free(struct rules *rules);
 DEFINE_FREEP(struct rules, rules_free);
 
 struct node_track {
-        struct window_store *windows;
+        struct feed *feeds; /* one per source */
+        size_t serving;     /* the feed in use, as of node_track_switch() */
         struct plan_record *record;
-        double *ready_ratio; /* [metric]; NULL: none was ever delivered ready-made */
-        uint64_t ready;
-        int64_t ready_mono_ms;
         bool is_seeded;
 };
 
 void node_track_init(struct node_track *track, const struct rules *rules);
-void node_track_done(struct node_track *track);
-/** node_track_replan() - from @old rules to @rules; both must be alive */
+void node_track_done(struct node_track *track, const struct rules *rules);
+/** node_track_replan() - from @old rules to @rules; both must be alive and have the same sources */
 void node_track_replan(struct node_track *track, const struct rules *old,
                        const struct rules *rules);
 
-/** node_track_reading() - a source's answer */
-void node_track_reading(struct node_track *track, const struct rules *rules,
+/** node_track_reading() - an answer of source number @source */
+void node_track_reading(struct node_track *track, const struct rules *rules, size_t source,
                         const struct source_reading *reading, int64_t now_mono_ms);
+/** node_track_failed() - an attempt of source number @source gave nothing; @reason is static */
+void node_track_failed(struct node_track *track, size_t source, const char *reason);
+/** node_track_peak() - source number @source knows that @query's value was @ratio @age_ms ago */
+void node_track_peak(struct node_track *track, size_t source, const struct metric_query *query,
+                     double ratio, int64_t age_ms, int64_t now_mono_ms);
+
+/**
+ * node_track_switch() - decide anew which feed is in use
+ *
+ * The first that serves; when none does, the first that is fresh; when none is, the one in use.
+ * Return: true when that is another than before, which is then in @ret_from
+ */
+bool node_track_switch(struct node_track *track, const struct rules *rules, int64_t now_mono_ms,
+                       size_t *ret_from);
 
 /**
  * node_track_annotations() - what stands on the node
@@ -67,8 +94,16 @@ void node_track_reading(struct node_track *track, const struct rules *rules,
 void node_track_annotations(struct node_track *track, const struct rules *rules,
                             const json_t *annotations, int64_t now_mono_ms, int64_t now_unix_ms);
 
-/** node_track_age_ms() - since the last reading; false when there was none */
+/** node_track_age_ms() - since the last reading of the feed in use; false when there was none */
 bool node_track_age_ms(const struct node_track *track, int64_t now_mono_ms, int64_t *ret_ms);
+/** node_track_is_fresh() - is that recent enough to say something about now? */
+bool node_track_is_fresh(const struct node_track *track, const struct rules *rules,
+                         int64_t now_mono_ms);
+/** node_track_failure() - of the last attempt of the feed in use; NULL: it went well, or none was
+ */
+const char *node_track_failure(const struct node_track *track);
+/** node_track_outcomes() - attempts that every source has come to the end of, well or not */
+uint32_t node_track_outcomes(const struct node_track *track, const struct rules *rules);
 
 /** node_track_values() - what could be written now, but for the hot value */
 void node_track_values(const struct node_track *track, const struct rules *rules,

@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "controller/exposition.h"
+#include "controller/node_exporter_settings.h"
 
 /* Where the rows put their values; read once by settings_parse(). */
 static struct {
@@ -21,14 +21,9 @@ static struct {
         const char *lease_name, *lease_namespace;
         int lease_lock;
 
+        const char *metrics_source;
         const char *node_address_types;
-        int scheme;
-        int64_t port;
-        const char *path, *url_template;
-        int64_t scrape_interval_ms, scrape_timeout_ms, max_page_bytes;
-        const char *ca_file, *cert_file, *key_file, *server_name;
-        bool insecure_skip_verify;
-        const char *username, *password_file, *bearer_token_file;
+        struct node_exporter_settings node_exporter;
 
         struct option_list targets;
         bool dry_run, once, cleanup;
@@ -38,7 +33,6 @@ static struct {
         int64_t health_port;
 } raw;
 
-static const char *const schemes[] = {"http", "https", NULL};
 static const char *const locks[] = {"leases", NULL};
 static const char *const outputs[] = {"table", "json", NULL};
 
@@ -75,39 +69,12 @@ static const struct option_row rows[] = {
         {.name = "leader-elect-resource-namespace", .type = OPTION_STRING, .value = &raw.lease_namespace, .metavar = "NAMESPACE",
          .help = "Of the Lease. Default: the pod's own; outside of a pod kube-system, where the manifests install."},
 
-        {.help = "Scraping"},
+        {.help = "Where readings come from"},
+        {.name = "metrics-source", .type = OPTION_STRING, .value = &raw.metrics_source, .fallback = "node-exporter", .metavar = "LIST",
+         .help = "Sources in order of preference, comma-separated: node-exporter. All are asked all the time; for each node the next is believed while the one before fails or knows nothing of it."},
         {.name = "node-address-types", .type = OPTION_STRING, .value = &raw.node_address_types, .fallback = "InternalIP,ExternalIP,Hostname", .metavar = "LIST",
          .help = "Which of a node's addresses is scraped: the first of these types that it has."},
-        {.name = "node-exporter-scheme", .type = OPTION_ENUM, .value = &raw.scheme, .fallback = "http", .choices = schemes,
-         .help = "http or https."},
-        {.name = "node-exporter-port", .type = OPTION_INT, .value = &raw.port, .fallback = "9100", .metavar = "PORT", .min = 1, .max = 65535,
-         .help = "The exporter's port on every node."},
-        {.name = "node-exporter-path", .type = OPTION_STRING, .value = &raw.path, .fallback = "/metrics", .metavar = "PATH",
-         .help = "The exporter's page."},
-        {.name = "target-url-template", .type = OPTION_STRING, .value = &raw.url_template, .metavar = "URL",
-         .help = "For exporters behind a proxy: an URL with {node}, {address} and {port}, in place of scheme, address, port and path."},
-        {.name = "scrape-interval", .type = OPTION_DURATION_MS, .value = &raw.scrape_interval_ms, .fallback = "15s", .metavar = "DURATION", .min = 1000, .max = 300000,
-         .help = "Every node is scraped once in it, each at its own instant."},
-        {.name = "scrape-timeout", .type = OPTION_DURATION_MS, .value = &raw.scrape_timeout_ms, .fallback = "10s", .metavar = "DURATION", .min = 100, .max = 300000,
-         .help = "For a whole scrape; not more than the interval."},
-        {.name = "max-page-bytes", .type = OPTION_INT, .value = &raw.max_page_bytes, .fallback = "16777216", .metavar = "BYTES", .min = 4096, .max = EXPOSITION_MAX_PAGE,
-         .help = "A larger page counts as a failure."},
-        {.name = "node-exporter-ca-file", .type = OPTION_STRING, .value = &raw.ca_file, .metavar = "FILE",
-         .help = "Certificate authorities of the exporters. Default: the system's."},
-        {.name = "node-exporter-insecure-skip-verify", .type = OPTION_BOOL, .value = &raw.insecure_skip_verify,
-         .help = "Believe any certificate."},
-        {.name = "node-exporter-server-name", .type = OPTION_STRING, .value = &raw.server_name, .metavar = "NAME",
-         .help = "The name in the exporters' certificates, where that is not their address."},
-        {.name = "node-exporter-cert-file", .type = OPTION_STRING, .value = &raw.cert_file, .metavar = "FILE",
-         .help = "Our certificate, with --node-exporter-key-file."},
-        {.name = "node-exporter-key-file", .type = OPTION_STRING, .value = &raw.key_file, .metavar = "FILE",
-         .help = "Its key."},
-        {.name = "node-exporter-username", .type = OPTION_STRING, .value = &raw.username, .metavar = "NAME",
-         .help = "Basic authentication, with --node-exporter-password-file."},
-        {.name = "node-exporter-password-file", .type = OPTION_STRING, .value = &raw.password_file, .metavar = "FILE",
-         .help = "Read again every minute."},
-        {.name = "node-exporter-bearer-token-file", .type = OPTION_STRING, .value = &raw.bearer_token_file, .metavar = "FILE",
-         .help = "Sent as Authorization: Bearer; read again every minute."},
+        NODE_EXPORTER_ROWS(raw.node_exporter),
 
         {.help = "Looking before writing"},
         {.name = "dry-run", .type = OPTION_BOOL, .value = &raw.dry_run,
@@ -141,8 +108,6 @@ static struct lease_timing lease_timing(void) {
 
 /* What one row alone cannot know. */
 static int check_together(struct error *err) {
-        if (raw.scrape_timeout_ms > raw.scrape_interval_ms)
-                raw.scrape_timeout_ms = raw.scrape_interval_ms;
         if (raw.targets.count > 0 && !raw.dry_run)
                 return error_set(err, EINVAL,
                                  "--target needs --dry-run: nodes that are written come from the "
@@ -158,42 +123,22 @@ static int check_together(struct error *err) {
         if (raw.cleanup && (raw.once || raw.targets.count > 0))
                 return error_set(err, EINVAL,
                                  "--cleanup and --once or --target exclude each other");
-        if (!raw.cert_file != !raw.key_file)
-                return error_set(err, EINVAL,
-                                 "--node-exporter-cert-file and --node-exporter-key-file need each "
-                                 "other");
-        if (!raw.username != !raw.password_file)
-                return error_set(err, EINVAL,
-                                 "--node-exporter-username and --node-exporter-password-file need "
-                                 "each other");
-        if (raw.username && strchr(raw.username, ':'))
-                return error_set(err, EINVAL, "--node-exporter-username: no colon is possible");
-        if (raw.username && raw.bearer_token_file)
-                return error_set(err, EINVAL,
-                                 "--node-exporter-username and --node-exporter-bearer-token-file "
-                                 "exclude each other");
         return 0;
 }
 
-static void fill_exporter(struct node_exporter_options *ret) {
-        *ret = (struct node_exporter_options){
-                .url = {.template = raw.url_template,
-                        .scheme = schemes[raw.scheme],
-                        .path = raw.path,
-                        .port = (uint16_t)raw.port},
-                .interval_ms = raw.scrape_interval_ms,
-                .timeout_ms = raw.scrape_timeout_ms,
-                .max_page_bytes = (size_t)raw.max_page_bytes,
-                .is_at_once = raw.once || raw.targets.count > 0,
-                .tls = {.ca_file = raw.ca_file,
-                        .cert_file = raw.cert_file,
-                        .key_file = raw.key_file,
-                        .server_name = raw.server_name,
-                        .is_insecure = raw.insecure_skip_verify},
-                .username = raw.username,
-                .password_file = raw.password_file,
-                .bearer_token_file = raw.bearer_token_file,
-        };
+static int read_sources(struct source_set_options *ret, struct error *err) {
+        int r = source_set_order(raw.metrics_source, ret, err);
+        if (r < 0)
+                return error_wrap(err, "--metrics-source");
+        if (raw.targets.count > 0 && !source_set_takes_targets(ret))
+                return error_set(err, EINVAL,
+                                 "--target names pages: not every one of --metrics-source reads "
+                                 "pages");
+        r = node_exporter_settings_read(&raw.node_exporter, &ret->node_exporter, err);
+        if (r < 0)
+                return r;
+        ret->node_exporter.is_at_once = raw.once || raw.targets.count > 0;
+        return 0;
 }
 
 int settings_parse(int argc, char **argv, enum options_outcome *ret_outcome, struct settings *ret,
@@ -215,8 +160,7 @@ int settings_parse(int argc, char **argv, enum options_outcome *ret_outcome, str
                 return r;
 
         struct controller_options *controller = &settings.controller;
-        fill_exporter(&controller->exporter);
-        r = target_url_check(&controller->exporter.url, err);
+        r = read_sources(&controller->sources, err);
         if (r < 0)
                 return r;
         r = node_set_address_types(raw.node_address_types, &controller->nodes, err);
@@ -226,7 +170,6 @@ int settings_parse(int argc, char **argv, enum options_outcome *ret_outcome, str
         if (r < 0)
                 return r;
 
-        controller->rules.scrape_interval_ms = raw.scrape_interval_ms;
         controller->rules.dead_band_ratio = raw.annotation_dead_band;
         controller->node_selector = raw.node_selector;
         controller->targets = raw.targets.items;

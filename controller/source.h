@@ -2,7 +2,7 @@
  * Where readings come from. A source is told which nodes there are and what the policy wants, asks
  * whomever it asks in its own rhythm, and hands in what it learns, node by node: one that scrapes
  * every node (node_exporter.h) and one that asks a server about all of them at once look the same
- * from the loop. Adding one is a file and a line in controller.c.
+ * from the loop. source_set.h says what adding one takes.
  *
  * What a source can hand in:
  *
@@ -11,6 +11,10 @@
  * - values: metrics that the source delivers ready-made, by their index in the policy; published
  *   as they stand as long as they are fresh.
  * - a peak that was known before we looked, for the maxima over a long window.
+ *
+ * Every attempt on a node ends in a reading or in a failure: a node about which a server says
+ * nothing has failed. By that the loop knows when to believe the next source instead, and --once
+ * when it has seen enough.
  *
  * Everything happens on the loop's thread.
  */
@@ -49,6 +53,7 @@ struct source;
 /* What a source is. @source is the one that its constructor made; none may be NULL. */
 struct source_ops {
         const char *name; /* "node-exporter": the `source` label of metrics, and in logs */
+        const char *hint; /* flags to look at when nothing comes: "--node-exporter-port, ..." */
         /** set_policy() - what is wanted from now on; @policy is borrowed until the next call */
         void (*set_policy)(struct source *source, const struct policy *policy);
         /** add_node() - also after an address has changed: the source begins to ask about it */

@@ -54,14 +54,14 @@ static void end_track(struct world *world, struct node *node) {
                 step.num[0] = 1;
                 step.den[0] = 10;
                 step.at_mono_ms += 15000;
-                node_track_reading(track, world->rules, &(struct source_reading){.step = &step},
+                node_track_reading(track, world->rules, 0, &(struct source_reading){.step = &step},
                                    step.at_mono_ms);
         }
         node_track_values(track, world->rules, step.at_mono_ms, &values);
         for (size_t i = 0; i < world->rules->policy->metric_count; i++)
                 if (values.usable & (UINT64_C(1) << i))
                         require(values.ratio[i] >= 0 && values.ratio[i] <= 1);
-        node_track_done(track);
+        node_track_done(track, world->rules);
         free(track);
         world->live--;
 }
@@ -79,7 +79,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         if (!rules)
                 rules = rules_new(policy_default(),
                                   &(struct rules_options){.style = {.prefix = ""},
-                                                          .scrape_interval_ms = 15000});
+                                                          .sources = {{.interval_ms = 15000}},
+                                                          .source_count = 1});
         struct world world = {.rules = rules};
         require(node_set_address_types("InternalIP,Hostname", &options, &err) == 0);
         struct node_set *set = node_set_new(&options, &(struct node_set_events){

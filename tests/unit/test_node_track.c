@@ -26,9 +26,11 @@ static struct rules *new_rules(const char *text) {
 
         if (policy_parse(text, strlen(text), false, &policy, &err) < 0)
                 fail_msg("%s", err.msg);
-        return rules_new(policy, &(struct rules_options){.style = {.prefix = ""},
-                                                         .scrape_interval_ms = 15 * MS_PER_S,
-                                                         .dead_band_ratio = 0.01});
+        return rules_new(policy,
+                         &(struct rules_options){.style = {.prefix = ""},
+                                                 .sources = {{.interval_ms = 15 * MS_PER_S}},
+                                                 .source_count = 1,
+                                                 .dead_band_ratio = 0.01});
 }
 
 static void scrape_cpu(struct node_track *track, const struct rules *rules, double ratio,
@@ -37,7 +39,7 @@ static void scrape_cpu(struct node_track *track, const struct rules *rules, doub
 
         step.num[METRIC_CPU] = ratio * 15;
         step.den[METRIC_CPU] = 15;
-        node_track_reading(track, rules, &(struct source_reading){.step = &step}, at_mono_ms);
+        node_track_reading(track, rules, 0, &(struct source_reading){.step = &step}, at_mono_ms);
 }
 
 static void annotate(struct node_track *track, const struct rules *rules, const char *text) {
@@ -74,7 +76,7 @@ static void test_values(void **state) {
         assert_int_equal(values.usable, 0);
         assert_string_equal(node_track_why(&track, rules, 1, now_mono_ms + 15000 + 60001),
                             "the last scrape is too old");
-        node_track_done(&track);
+        node_track_done(&track, rules);
 }
 
 static void test_ready_made(void **state) {
@@ -85,17 +87,17 @@ static void test_ready_made(void **state) {
 
         (void)state;
         node_track_init(&track, rules);
-        node_track_reading(&track, rules,
+        node_track_reading(&track, rules, 0,
                            &(struct source_reading){.ready = 1u << 2, .values_ratio = ratios},
                            now_mono_ms);
         node_track_values(&track, rules, now_mono_ms, &values);
         assert_int_equal(values.usable, 4);
         assert_float_equal(values.ratio[2], 0.7, 0);
         /* A page without it. */
-        node_track_reading(&track, rules, &(struct source_reading){0}, now_mono_ms + 15000);
+        node_track_reading(&track, rules, 0, &(struct source_reading){0}, now_mono_ms + 15000);
         node_track_values(&track, rules, now_mono_ms + 15000, &values);
         assert_int_equal(values.usable, 0);
-        node_track_done(&track);
+        node_track_done(&track, rules);
 }
 
 static void test_seeds(void **state) {
@@ -134,7 +136,7 @@ static void test_seeds(void **state) {
                 if (values.ratio[1] < rows[i].expected - 1e-5 ||
                     values.ratio[1] > rows[i].expected + 1e-5)
                         fail_msg("%s: %g", rows[i].annotations, values.ratio[1]);
-                node_track_done(&track);
+                node_track_done(&track, rules);
         }
 }
 
@@ -156,7 +158,7 @@ static void test_written_by_others(void **state) {
         /* Somebody took them away. */
         node_track_annotations(&track, rules, NULL, now_mono_ms, now_unix_ms);
         assert_true(track.record->metrics[0].at_unix_ms == PLAN_NEVER);
-        node_track_done(&track);
+        node_track_done(&track, rules);
 }
 
 static void test_replan(void **state) {
@@ -179,7 +181,7 @@ static void test_replan(void **state) {
         node_track_values(&track, next, now_mono_ms + 15000, &values);
         assert_int_equal(values.usable, 2);
         assert_float_equal(values.ratio[1], 0.4, 1e-6);
-        node_track_done(&track);
+        node_track_done(&track, rules);
 }
 
 static void test_report(void **state) {
@@ -215,7 +217,7 @@ static void test_report(void **state) {
                 "\"unusable\":{\"gpu_busy\":\"the exporter has no such gauge\"},"
                 "\"ageSeconds\":0.000,\"failure\":\"connect\"}\n");
         buf_done(&out);
-        node_track_done(&track);
+        node_track_done(&track, rules);
 }
 
 int main(void) {

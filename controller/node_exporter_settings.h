@@ -1,0 +1,84 @@
+/*
+ * The options of the node_exporter source: rows for the controller's table, and what they come to.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "base/error.h"
+#include "codec/options.h"
+#include "controller/exposition.h"
+#include "controller/node_exporter.h"
+
+/* Where the rows put their values. */
+struct node_exporter_settings {
+        int64_t scrape_interval_ms, scrape_timeout_ms, max_page_bytes;
+        int scheme;
+        int64_t port;
+        const char *path, *url_template;
+        const char *ca_file, *cert_file, *key_file, *server_name;
+        bool insecure_skip_verify;
+        const char *username, *password_file, *bearer_token_file;
+};
+
+extern const char *const node_exporter_schemes[];
+
+/* clang-format off */
+#define NODE_EXPORTER_ROWS(s)                                                                      \
+        {.name = "scrape-interval", .type = OPTION_DURATION_MS,                                    \
+         .value = &(s).scrape_interval_ms, .fallback = "15s", .metavar = "DURATION",               \
+         .min = 1000, .max = 300000,                                                               \
+         .help = "Every node is scraped once in it, each at its own instant."},                    \
+        {.name = "scrape-timeout", .type = OPTION_DURATION_MS, .value = &(s).scrape_timeout_ms,    \
+         .fallback = "10s", .metavar = "DURATION", .min = 100, .max = 300000,                      \
+         .help = "For a whole scrape; not more than the interval."},                               \
+        {.name = "max-page-bytes", .type = OPTION_INT, .value = &(s).max_page_bytes,               \
+         .fallback = "16777216", .metavar = "BYTES", .min = 4096, .max = EXPOSITION_MAX_PAGE,      \
+         .help = "A larger page counts as a failure."},                                            \
+        {.name = "node-exporter-scheme", .type = OPTION_ENUM, .value = &(s).scheme,                \
+         .fallback = "http", .choices = node_exporter_schemes,                                     \
+         .help = "http or https."},                                                                \
+        {.name = "node-exporter-port", .type = OPTION_INT, .value = &(s).port,                     \
+         .fallback = "9100", .metavar = "PORT", .min = 1, .max = 65535,                            \
+         .help = "The exporter's port on every node."},                                            \
+        {.name = "node-exporter-path", .type = OPTION_STRING, .value = &(s).path,                  \
+         .fallback = "/metrics", .metavar = "PATH",                                                \
+         .help = "The exporter's page."},                                                          \
+        {.name = "target-url-template", .type = OPTION_STRING, .value = &(s).url_template,         \
+         .metavar = "URL",                                                                         \
+         .help = "For exporters behind a proxy: an URL with {node}, {address} and {port}, in "     \
+                 "place of scheme, address, port and path."},                                      \
+        {.name = "node-exporter-ca-file", .type = OPTION_STRING, .value = &(s).ca_file,            \
+         .metavar = "FILE",                                                                        \
+         .help = "Certificate authorities of the exporters. Default: the system's."},              \
+        {.name = "node-exporter-insecure-skip-verify", .type = OPTION_BOOL,                        \
+         .value = &(s).insecure_skip_verify,                                                       \
+         .help = "Believe any certificate."},                                                      \
+        {.name = "node-exporter-server-name", .type = OPTION_STRING, .value = &(s).server_name,    \
+         .metavar = "NAME",                                                                        \
+         .help = "The name in the exporters' certificates, where that is not their address."},     \
+        {.name = "node-exporter-cert-file", .type = OPTION_STRING, .value = &(s).cert_file,        \
+         .metavar = "FILE",                                                                        \
+         .help = "Our certificate, with --node-exporter-key-file."},                               \
+        {.name = "node-exporter-key-file", .type = OPTION_STRING, .value = &(s).key_file,          \
+         .metavar = "FILE",                                                                        \
+         .help = "Its key."},                                                                      \
+        {.name = "node-exporter-username", .type = OPTION_STRING, .value = &(s).username,          \
+         .metavar = "NAME",                                                                        \
+         .help = "Basic authentication, with --node-exporter-password-file."},                     \
+        {.name = "node-exporter-password-file", .type = OPTION_STRING,                             \
+         .value = &(s).password_file, .metavar = "FILE",                                           \
+         .help = "Read again every minute."},                                                      \
+        {.name = "node-exporter-bearer-token-file", .type = OPTION_STRING,                         \
+         .value = &(s).bearer_token_file, .metavar = "FILE",                                       \
+         .help = "Sent as Authorization: Bearer; read again every minute."}
+/* clang-format on */
+
+/**
+ * node_exporter_settings_read() - options from the rows' values; strings are borrowed from them
+ * Return: 0; -EINVAL, @err names the flag
+ */
+_must_check_ int node_exporter_settings_read(const struct node_exporter_settings *settings,
+                                             struct node_exporter_options *ret, struct error *err);

@@ -1,0 +1,198 @@
+#include "controller/source_set.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+enum { OTHERS_IN_FLIGHT = 16 }; /* of sources that ask a server about all nodes */
+
+static struct source *new_node_exporter(const struct source_parts *parts,
+                                        const struct source_set_options *options,
+                                        const struct source_sink *sink) {
+        return node_exporter_new(parts->loop, parts->client, parts->metrics,
+                                 &options->node_exporter, sink);
+}
+
+static int64_t node_exporter_interval_ms(const struct source_set_options *options) {
+        return options->node_exporter.interval_ms;
+}
+
+static const struct {
+        const char *name; /* in --metrics-source */
+        struct source *(*new)(const struct source_parts *parts,
+                              const struct source_set_options *options,
+                              const struct source_sink *sink);
+        int64_t (*interval_ms)(const struct source_set_options *options);
+        size_t in_flight;
+        bool takes_targets; /* asks node->url, where there is one */
+} kinds[SOURCE_KIND_COUNT] = {
+        [SOURCE_NODE_EXPORTER] = {"node-exporter", new_node_exporter, node_exporter_interval_ms,
+                                  NODE_EXPORTER_IN_FLIGHT, true},
+};
+
+/* One source, and how it is told from the others when it calls. */
+struct member {
+        struct source_set *set;
+        size_t index;
+        struct source *source;
+};
+
+struct source_set {
+        struct source_set_events events;
+        size_t count;
+        struct member members[RULES_MAX_SOURCES];
+};
+
+/* Options */
+
+static int find_kind(const char *name, size_t len) {
+        for (int kind = 0; kind < SOURCE_KIND_COUNT; kind++)
+                if (strlen(kinds[kind].name) == len && memcmp(kinds[kind].name, name, len) == 0)
+                        return kind;
+        return -1;
+}
+
+int source_set_order(const char *text, struct source_set_options *ret, struct error *err) {
+        enum source_kind order[SOURCE_KIND_COUNT];
+        size_t count = 0;
+
+        for (const char *at = text;; at++) {
+                size_t len = strcspn(at, ",");
+                int kind = find_kind(at, len);
+                if (kind < 0)
+                        return error_set(err, EINVAL, "\"%.*s\": there is no such source", (int)len,
+                                         at);
+                for (size_t i = 0; i < count; i++)
+                        if (order[i] == (enum source_kind)kind)
+                                return error_set(err, EINVAL, "\"%s\" is named twice",
+                                                 kinds[kind].name);
+                order[count++] = (enum source_kind)kind;
+                at += len;
+                if (!*at)
+                        break;
+        }
+        memcpy(ret->kinds, order, count * sizeof(*order));
+        ret->kind_count = count;
+        return 0;
+}
+
+bool source_set_has(const struct source_set_options *options, enum source_kind kind) {
+        for (size_t i = 0; i < options->kind_count; i++)
+                if (options->kinds[i] == kind)
+                        return true;
+        return false;
+}
+
+bool source_set_takes_targets(const struct source_set_options *options) {
+        for (size_t i = 0; i < options->kind_count; i++)
+                if (!kinds[options->kinds[i]].takes_targets)
+                        return false;
+        return true;
+}
+
+size_t source_set_rules(const struct source_set_options *options,
+                        struct rules_source ret[static RULES_MAX_SOURCES]) {
+        for (size_t i = 0; i < options->kind_count; i++)
+                ret[i] = (struct rules_source){
+                        .interval_ms = kinds[options->kinds[i]].interval_ms(options)};
+        return options->kind_count;
+}
+
+size_t source_set_in_flight(const struct source_set_options *options) {
+        size_t sum = OTHERS_IN_FLIGHT;
+
+        for (size_t i = 0; i < options->kind_count; i++)
+                sum += kinds[options->kinds[i]].in_flight;
+        return sum;
+}
+
+/* Sinks */
+
+static void on_reading(void *userdata, struct node *node, const struct source_reading *reading) {
+        const struct member *member = userdata;
+        const struct source_set_events *events = &member->set->events;
+
+        events->on_reading(events->userdata, member->index, node, reading);
+}
+
+static void on_failure(void *userdata, struct node *node, const char *reason) {
+        const struct member *member = userdata;
+        const struct source_set_events *events = &member->set->events;
+
+        events->on_failure(events->userdata, member->index, node, reason);
+}
+
+static void on_peak(void *userdata, struct node *node, const struct metric_query *query,
+                    double ratio, int64_t age_ms) {
+        const struct member *member = userdata;
+        const struct source_set_events *events = &member->set->events;
+
+        events->on_peak(events->userdata, member->index, node, query, ratio, age_ms);
+}
+
+/* The set */
+
+struct source_set *source_set_new(const struct source_parts *parts,
+                                  const struct source_set_options *options,
+                                  const struct source_set_events *events) {
+        struct source_set *set = xcalloc(1, sizeof(*set));
+
+        set->events = *events;
+        set->count = options->kind_count;
+        for (size_t i = 0; i < set->count; i++) {
+                struct member *member = &set->members[i];
+                *member = (struct member){.set = set, .index = i};
+                member->source = kinds[options->kinds[i]].new(
+                        parts, options,
+                        &(struct source_sink){.on_reading = on_reading,
+                                              .on_failure = on_failure,
+                                              .on_peak = on_peak,
+                                              .userdata = member});
+        }
+        return set;
+}
+
+void source_set_free(struct source_set *set) {
+        if (!set)
+                return;
+        for (size_t i = 0; i < set->count; i++)
+                source_free(set->members[i].source);
+        free(set);
+}
+
+size_t source_set_count(const struct source_set *set) {
+        return set->count;
+}
+
+const struct source_ops *source_set_ops(const struct source_set *set, size_t source) {
+        return set->members[source].source->ops;
+}
+
+void source_set_policy(struct source_set *set, const struct policy *policy) {
+        for (size_t i = 0; i < set->count; i++) {
+                struct source *source = set->members[i].source;
+                source->ops->set_policy(source, policy);
+        }
+}
+
+void source_set_add_node(struct source_set *set, struct node *node) {
+        for (size_t i = 0; i < set->count; i++) {
+                struct source *source = set->members[i].source;
+                source->ops->add_node(source, node);
+        }
+}
+
+void source_set_remove_node(struct source_set *set, struct node *node) {
+        for (size_t i = 0; i < set->count; i++) {
+                struct source *source = set->members[i].source;
+                source->ops->remove_node(source, node);
+        }
+}
+
+void source_set_stop(struct source_set *set) {
+        for (size_t i = 0; i < set->count; i++) {
+                struct source *source = set->members[i].source;
+                source->ops->stop(source);
+        }
+}

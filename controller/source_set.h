@@ -1,0 +1,83 @@
+/*
+ * The sources that --metrics-source names, in its order of preference. All of them are asked all
+ * the time, so that the windows of the next are warm when the one before fails; which of them is
+ * believed is decided node by node, see feed.h.
+ *
+ * Adding a source: a kind here, its options in source_set_options, and a row in source_set.c.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "base/error.h"
+#include "codec/metrics.h"
+#include "controller/node_exporter.h"
+#include "controller/node_track.h"
+#include "controller/source.h"
+#include "kube/kube_api.h"
+#include "net/http_client.h"
+#include "net/loop.h"
+
+enum source_kind { SOURCE_NODE_EXPORTER, SOURCE_KIND_COUNT };
+
+struct source_set_options {
+        enum source_kind kinds[SOURCE_KIND_COUNT]; /* in order of preference */
+        size_t kind_count;                         /* > 0 */
+        struct node_exporter_options node_exporter;
+};
+
+/* What sources work with; borrowed. */
+struct source_parts {
+        struct loop *loop;
+        struct http_client *client; /* source_set_in_flight() at a time */
+        struct kube_api *api;       /* NULL: no cluster, only with --target */
+        struct metrics *metrics;
+};
+
+/* As struct source_sink, with the number of the source that speaks. */
+struct source_set_events {
+        void (*on_reading)(void *userdata, size_t source, struct node *node,
+                           const struct source_reading *reading);
+        void (*on_failure)(void *userdata, size_t source, struct node *node, const char *reason);
+        void (*on_peak)(void *userdata, size_t source, struct node *node,
+                        const struct metric_query *query, double ratio, int64_t age_ms);
+        void *userdata;
+};
+
+/**
+ * source_set_order() - read "prometheus,node-exporter" into kinds and kind_count of @ret
+ * Return: 0; -EINVAL for an unknown, repeated or missing name
+ */
+_must_check_ int source_set_order(const char *text, struct source_set_options *ret,
+                                  struct error *err);
+
+/** source_set_has() - is @kind among those named? */
+bool source_set_has(const struct source_set_options *options, enum source_kind kind);
+/** source_set_takes_targets() - can all of them read a page that --target names? */
+bool source_set_takes_targets(const struct source_set_options *options);
+/** source_set_rules() - what node_track.h has to know of each; return: their number */
+size_t source_set_rules(const struct source_set_options *options,
+                        struct rules_source ret[static RULES_MAX_SOURCES]);
+/** source_set_in_flight() - requests that the sources may have under way together */
+size_t source_set_in_flight(const struct source_set_options *options);
+
+struct source_set;
+
+/** source_set_new() - @options' strings are borrowed, @events is copied */
+struct source_set *source_set_new(const struct source_parts *parts,
+                                  const struct source_set_options *options,
+                                  const struct source_set_events *events);
+void source_set_free(struct source_set *set);
+DEFINE_FREEP(struct source_set, source_set_free);
+
+size_t source_set_count(const struct source_set *set);
+/** source_set_ops() - of source number @source: its name, and where to look when it is silent */
+const struct source_ops *source_set_ops(const struct source_set *set, size_t source);
+
+/* To each of them, see struct source_ops. */
+void source_set_policy(struct source_set *set, const struct policy *policy);
+void source_set_add_node(struct source_set *set, struct node *node);
+void source_set_remove_node(struct source_set *set, struct node *node);
+void source_set_stop(struct source_set *set);
