@@ -1,0 +1,70 @@
+/*
+ * Answers of Prometheus' HTTP API to /api/v1/query and /api/v1/query_range, read where they lie: no
+ * tree is built, so that an answer about 5,000 nodes takes no memory beside its own text. Pure.
+ * https://prometheus.io/docs/prometheus/latest/querying/api/
+ *
+ *     {"status":"success","data":{"resultType":"vector","result":[
+ *         {"metric":{"__name__":"up","instance":"10.0.0.7:9100"},"value":[1435781451.781,"1"]}]}}
+ *     matrix: "values":[[1435781430.781,"1"],[1435781445.781,"1"]] in place of "value"
+ *     {"status":"error","errorType":"bad_data","error":"..."}      also with a 2xx status
+ *
+ * Strict JSON of at most a few levels; whatever is not understood within it is passed over. Keys
+ * may come in any order, of a repeated key the last one counts.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "base/error.h"
+
+enum {
+        PROMETHEUS_LABEL_MAX = 256, /* longer ones name no node: read as "" */
+        PROMETHEUS_TEXT_MAX = 200,  /* of errors and warnings, cut */
+};
+
+/* The labels that may say which node a series is about, "" when absent; instance stands first. */
+enum prometheus_label {
+        PROMETHEUS_NAME, /* __name__ */
+        PROMETHEUS_INSTANCE,
+        PROMETHEUS_NODE,
+        PROMETHEUS_NODENAME,
+        PROMETHEUS_KUBERNETES_NODE,
+        PROMETHEUS_LABEL_COUNT,
+};
+
+struct prometheus_series {
+        char labels[PROMETHEUS_LABEL_COUNT][PROMETHEUS_LABEL_MAX];
+        const char *points; /* private: where the next one stands; NULL: no more */
+        bool is_matrix;     /* private */
+};
+
+struct prometheus_point {
+        double at_unix_s;
+        double value; /* may be NaN or infinite */
+};
+
+struct prometheus_reply {
+        bool is_matrix;
+        size_t warning_count;              /* what is there may not be all there is */
+        char warning[PROMETHEUS_TEXT_MAX]; /* the first */
+        const char *next, *end;            /* private */
+};
+
+/**
+ * prometheus_reply_open() - look at the whole answer once
+ * @text: borrowed until the last series has been read
+ * Return: 0; -EBADMSG it is no such answer; -EREMOTEIO Prometheus reports an error, "errorType:
+ * error" is in @err. Nothing is set in @ret but on success.
+ */
+_must_check_ int prometheus_reply_open(const char *text, size_t len, struct prometheus_reply *ret,
+                                       struct error *err);
+
+/** prometheus_reply_next() - the next series; false after the last */
+bool prometheus_reply_next(struct prometheus_reply *reply, struct prometheus_series *ret);
+/** prometheus_series_next() - its next point, one of a vector; false after the last. Points that
+ * are none are passed over */
+bool prometheus_series_next(struct prometheus_series *series, const struct prometheus_reply *reply,
+                            struct prometheus_point *ret);

@@ -1,0 +1,169 @@
+/* Answers of Prometheus, good, bad and strange. */
+#include "cmocka_wrap.h"
+
+#include <errno.h>
+#include <math.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "controller/prometheus_reply.h"
+
+/* Every series of @text as "name|instance|node: at=value at=value; "; the error's text on failure.
+ */
+static char *show(const char *text, int *ret_r) {
+        size_t len = strlen(text);
+        _cleanup_(freep) char *exact = xmalloc(len + 1); /* no NUL behind it that helps */
+        struct buf out = BUF_INIT(1 << 16);
+        struct prometheus_reply reply;
+        struct prometheus_series series;
+        struct prometheus_point point;
+        struct error err = ERROR_NULL;
+
+        memcpy(exact, text, len);
+        exact[len] = '!';
+        *ret_r = prometheus_reply_open(exact, len, &reply, &err);
+        if (*ret_r < 0)
+                return xstrdup(err.msg);
+        while (prometheus_reply_next(&reply, &series)) {
+                buf_printf(&out, "%s|%s|%s:", series.labels[PROMETHEUS_NAME],
+                           series.labels[PROMETHEUS_INSTANCE], series.labels[PROMETHEUS_NODE]);
+                while (prometheus_series_next(&series, &reply, &point))
+                        buf_printf(&out, " %g=%g", point.at_unix_s, point.value);
+                buf_puts(&out, "; ");
+        }
+        return buf_take(&out);
+}
+
+#define SUCCESS(type, result)                                                                      \
+        "{\"status\":\"success\",\"data\":{\"resultType\":\"" type "\",\"result\":" result "}}"
+
+static void test_series(void **state) {
+        static const struct {
+                const char *text, *expected;
+        } rows[] = {
+                {SUCCESS("vector", "[]"), ""},
+                {SUCCESS("vector",
+                         "[{\"metric\":{\"__name__\":\"m\",\"instance\":\"a:1\",\"job\":\"x\"},"
+                         "\"value\":[12.5,\"0.25\"]},"
+                         "{\"metric\":{\"node\":\"b\"},\"value\":[12.5,\"1e-3\"]}]"),
+                 "m|a:1|: 12.5=0.25; ||b: 12.5=0.001; "},
+                {SUCCESS("matrix",
+                         "[{\"metric\":{\"instance\":\"a\"},\"values\":[[1,\"2\"],[3,\"4\"]]}]"),
+                 "|a|: 1=2 3=4; "},
+                /* Any order, any space, the last of a repeated key. */
+                {" { \"data\" : { \"result\" : [ { \"value\" : [ 1 , \"2\" ] , \"metric\" : { "
+                 "\"node\" "
+                 ": \"x\" } , \"metric\" : { \"instance\" : \"a\" } } ] , \"resultType\" : "
+                 "\"vector\" } "
+                 ", \"status\" : \"error\", \"status\" : \"success\" } \n",
+                 "|a|: 1=2; "},
+                /* Values that are no number stay what they are: the reader decides. */
+                {SUCCESS("vector",
+                         "[{\"metric\":{},\"value\":[1,\"NaN\"]},{\"metric\":{},\"value\":[1,"
+                         "\"+Inf\"]},{\"metric\":{},\"value\":[1,\"-Inf\"]}]"),
+                 "||: 1=nan; ||: 1=inf; ||: 1=-inf; "},
+                /* Points that are none, a histogram, things that are no series. */
+                {SUCCESS("vector",
+                         "[{\"metric\":{},\"value\":[1,2]},{\"metric\":{},\"value\":\"x\"},"
+                         "{\"metric\":{},\"histogram\":[1,{}]},7,[],null,{},"
+                         "{\"metric\":[],\"value\":[1,\"0x10\"]},{\"metric\":{\"node\":1},"
+                         "\"value\":[1,\"3\"]}]"),
+                 "||:; ||:; ||:; ||:; ||:; ||: 1=3; "},
+                {SUCCESS("matrix", "[{\"metric\":{},\"values\":[[1],[\"1\",\"2\"],[1,\"2\",3],[],9,"
+                                   "[2,\"3\"]]}]"),
+                 "||: 2=3; "},
+                /* Escapes; a NUL makes a label that names nobody. */
+                {SUCCESS("vector", "[{\"metric\":{\"\\u0069nstance\":\"\\u00e9\\ud83d\\ude00\\n\","
+                                   "\"node\":\"a\\u0000b\"},\"value\":[1,\"2\"]}]"),
+                 "|\xc3\xa9\xf0\x9f\x98\x80\n|: 1=2; "},
+                {"{\"status\":\"success\",\"infos\":[\"i\"],\"data\":{\"resultType\":\"vector\","
+                 "\"result\":[],\"stats\":{\"a\":[1,{\"b\":-1.5e+3}]}}}",
+                 ""},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                int r;
+                _cleanup_(freep) char *got = show(rows[i].text, &r);
+                assert_string_equal(got, rows[i].expected);
+                assert_int_equal(r, 0);
+        }
+}
+
+static void test_failures(void **state) {
+        static const struct {
+                const char *text;
+                int r;
+                const char *complaint; /* part of the message */
+        } rows[] = {
+                {"{\"status\":\"error\",\"errorType\":\"execution\",\"error\":\"too many "
+                 "samples\"}",
+                 -EREMOTEIO, "execution: too many samples"},
+                {"", -EBADMSG, "at byte 0 of 0"},
+                {"<html>login</html>", -EBADMSG, "not an answer"},
+                {"{}", -EBADMSG, "not an answer"},
+                {"[]", -EBADMSG, "not an answer"},
+                {SUCCESS("scalar", "[1,\"2\"]"), -EBADMSG, "resultType \"scalar\""},
+                {SUCCESS("vector", "{}"), -EBADMSG, "not an answer"},
+                {SUCCESS("vector", "[]") "x", -EBADMSG, "not an answer"},
+                {"{\"status\":\"success\",\"data\":{\"resultType\":\"vector\",\"result\":[{"
+                 "\"metric\":",
+                 -EBADMSG, "not an answer"},
+                {SUCCESS("vector", "[01]"), -EBADMSG, "not an answer"},
+                {SUCCESS("vector", "[1,]"), -EBADMSG, "not an answer"},
+                {SUCCESS("vector", "[\"\\ud800\"]"), -EBADMSG, "not an answer"},
+                {SUCCESS("vector", "[\"\\udc00\"]"), -EBADMSG, "not an answer"},
+                {SUCCESS("vector", "[\"\\ux\"]"), -EBADMSG, "not an answer"},
+                {SUCCESS("vector", "[\"\n\"]"), -EBADMSG, "not an answer"},
+                /* Nobody nests so deep who means well. */
+                {SUCCESS("vector", "[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]"), -EBADMSG,
+                 "not an answer"},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                int r;
+                _cleanup_(freep) char *got = show(rows[i].text, &r);
+                if (r != rows[i].r || !strstr(got, rows[i].complaint))
+                        fail_msg("%s: %d %s", rows[i].text, r, got);
+        }
+}
+
+static void test_warnings(void **state) {
+        static const char text[] = "{\"warnings\":[\"replica 2 is gone\",\"another\"],"
+                                   "\"status\":\"success\",\"data\":{\"resultType\":\"vector\","
+                                   "\"result\":[]}}";
+        struct prometheus_reply reply;
+
+        (void)state;
+        assert_int_equal(prometheus_reply_open(text, strlen(text), &reply, NULL), 0);
+        assert_int_equal(reply.warning_count, 2);
+        assert_string_equal(reply.warning, "replica 2 is gone");
+}
+
+/* Labels beyond the ceiling name no node, and nothing behind them is lost. */
+static void test_long_label(void **state) {
+        struct buf text = BUF_INIT(1 << 16);
+        int r;
+
+        (void)state;
+        buf_puts(&text, "{\"status\":\"success\",\"data\":{\"resultType\":\"vector\",\"result\":["
+                        "{\"metric\":{\"instance\":\"");
+        for (size_t i = 0; i < 10000; i++)
+                buf_putc(&text, 'x');
+        buf_puts(&text, "\",\"node\":\"n\"},\"value\":[1,\"2\"]}]}}");
+        _cleanup_(freep) char *got = show(text.data, &r);
+        assert_string_equal(got, "||n: 1=2; ");
+        buf_done(&text);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_series),
+                cmocka_unit_test(test_failures),
+                cmocka_unit_test(test_warnings),
+                cmocka_unit_test(test_long_label),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

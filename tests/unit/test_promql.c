@@ -1,0 +1,98 @@
+/* What metrics are called in PromQL. That Prometheus takes it is shown with the real one, in
+ * tests/integration/test_prometheus_real.py. */
+#include "cmocka_wrap.h"
+
+#include "base/mem.h"
+#include "controller/promql.h"
+
+static const char *now(struct buf *out, const char *name) {
+        struct metric_query query;
+
+        buf_clear(out);
+        assert_true(promql_now(name, metric_query_parse(name, &query) ? &query : NULL, out));
+        return out->data;
+}
+
+#define GUARD " unless on (instance) (up == 0 unless on (instance) up == 1)"
+
+static void test_now(void **state) {
+        static const struct {
+                const char *name, *expected;
+        } rows[] = {
+                {"mem_usage_avg_5m",
+                 "({__name__=\"mem_usage_avg_5m\"} or on (instance) "
+                 "((1 - avg_over_time(node_memory_MemAvailable_bytes[5m]) / "
+                 "avg_over_time(node_memory_MemTotal_bytes[5m])) and on (instance) "
+                 "node_memory_MemAvailable_bytes))" GUARD},
+                {"psi_io_usage_avg_90s",
+                 "({__name__=\"psi_io_usage_avg_90s\"} or on (instance) "
+                 "((rate(node_pressure_io_waiting_seconds_total[1m30s])) and on (instance) "
+                 "node_pressure_io_waiting_seconds_total))" GUARD},
+                /* Too long to be asked for: our own windows have it. */
+                {"cpu_usage_avg_1h", "({__name__=\"cpu_usage_avg_1h\"})" GUARD},
+                /* A maximum would take a subquery. */
+                {"cpu_usage_max_avg_1d",
+                 "(last_over_time({__name__=\"cpu_usage_max_avg_1d\"}[10m]))" GUARD},
+                {"mem_usage_p95_1h",
+                 "(last_over_time({__name__=\"mem_usage_p95_1h\"}[10m]))" GUARD},
+                /* Somebody's own rule; no PromQL identifier. */
+                {"gpu.busy-share", "({__name__=\"gpu.busy-share\"})" GUARD},
+        };
+        struct buf out = BUF_INIT(PROMQL_MAX_BYTES);
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+                assert_string_equal(now(&out, rows[i].name), rows[i].expected);
+        buf_done(&out);
+}
+
+/* Every resource has a formula, with the window in each range and nothing left to fill in. */
+static void test_every_resource(void **state) {
+        struct buf out = BUF_INIT(PROMQL_MAX_BYTES);
+
+        (void)state;
+        for (unsigned r = 0; r < METRIC_RESOURCE_COUNT; r++) {
+                _cleanup_(freep) char *name = xasprintf("%s_usage_avg_3m", metric_resource_name(r));
+                assert_non_null(strstr(now(&out, name), "[3m]"));
+                assert_non_null(strstr(out.data, ") and on (instance) node_"));
+                assert_null(strstr(out.data, "$"));
+                buf_clear(&out);
+                assert_true(promql_history(r, 300000, &out));
+                assert_non_null(strstr(out.data, "[5m]"));
+                assert_null(strstr(out.data, "$"));
+        }
+        buf_done(&out);
+}
+
+static void test_history(void **state) {
+        struct buf out = BUF_INIT(PROMQL_MAX_BYTES);
+
+        (void)state;
+        assert_true(promql_history(METRIC_PSI_CPU, 60000, &out));
+        assert_string_equal(
+                out.data, "label_replace(max_over_time({__name__=\"psi_cpu_usage_avg_5m\"}[1m]), "
+                          "\"__name__\", \"psi_cpu_usage_avg_5m\", \"\", \"\") or on (instance) "
+                          "((rate(node_pressure_cpu_waiting_seconds_total[5m])) and on (instance) "
+                          "node_pressure_cpu_waiting_seconds_total)");
+        buf_done(&out);
+}
+
+/* The longest name and formula fit; what does not is said, not cut. */
+static void test_overflow(void **state) {
+        struct buf small = BUF_INIT(40);
+
+        (void)state;
+        assert_false(promql_now("cpu_usage_avg_5m", NULL, &small));
+        buf_done(&small);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_now),
+                cmocka_unit_test(test_every_resource),
+                cmocka_unit_test(test_history),
+                cmocka_unit_test(test_overflow),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
