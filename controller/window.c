@@ -154,6 +154,16 @@ static void buckets_put(struct window_store *store, const struct window_ring *ri
                 *bucket = value;
 }
 
+static bool bucket_is_empty(const struct window_store *store, const struct window_ring *ring,
+                            unsigned channel, int64_t mono_ms) {
+        const struct window_ring_state *state = const_state_of(store, ring);
+        int64_t number = bucket_number(ring, mono_ms);
+
+        return state->count == 0 || number > state->head ||
+               number <= state->head - ring->capacity ||
+               buckets_of(store, ring, channel)[bucket_index(ring, number)] < 0;
+}
+
 /* The filled buckets of the window, in any order. Returns their number, at most the capacity. */
 static size_t buckets_collect(const struct window_store *store, const struct window_ring *ring,
                               unsigned channel, int64_t now_mono_ms, float *ret_values) {
@@ -209,7 +219,7 @@ static struct window_cell step_cell(const struct window_plan *plan, const struct
         bool is_counter = step->counters >> channel & 1;
         double weight = is_counter ? 1 : (double)span_ms;
 
-        if (!is_counter && !(step->gauges >> channel & 1))
+        if (!is_counter && !((step->gauges | step->means) >> channel & 1))
                 return nothing;
         if (span_ms > (is_counter ? plan->counter_gap_ms : plan->gauge_gap_ms))
                 return nothing;
@@ -221,16 +231,24 @@ static struct window_cell step_cell(const struct window_plan *plan, const struct
         return (struct window_cell){.num = (float)(num * weight), .den = (float)(den * weight)};
 }
 
-/* The 5-minute mean at @now_mono_ms becomes a peak or a mean of its moment, once it is one. */
-static void remember_means(struct window_store *store, int64_t now_mono_ms) {
+/* The 5-minute mean at the time of the last step becomes a peak or a mean of its moment: at once
+ * when it was handed in, ours once it is one. Returns the channels that had theirs handed in. */
+static uint32_t remember_means(struct window_store *store, const struct window_step *step) {
         const struct window_plan *plan = store->plan;
+        int64_t now_mono_ms = store->last_mono_ms;
         float mean[WINDOW_MAX_CHANNELS];
-        uint32_t valid = 0;
+        uint32_t valid = 0, given = 0;
 
         if (plan->means == plan->ring_count)
-                return;
+                return 0;
         const struct window_ring *cells = &plan->rings[plan->means];
-        FOREACH_CHANNEL (channel, cells->channels) {
+        FOREACH_CHANNEL (channel, cells->channels & step->means) {
+                if (!is_sane(step->num[channel]))
+                        continue;
+                mean[channel] = (float)step->num[channel];
+                given |= UINT32_C(1) << channel;
+        }
+        FOREACH_CHANNEL (channel, cells->channels & ~step->means) {
                 struct sums sums = cells_sum(store, cells, channel, now_mono_ms);
                 if (sums.den <= 0 || sums.covered_ms < WINDOW_MEAN_MS / 2.0)
                         continue;
@@ -241,9 +259,10 @@ static void remember_means(struct window_store *store, int64_t now_mono_ms) {
                 const struct window_ring *ring = &plan->rings[i];
                 if (ring->kind == WINDOW_CELLS)
                         continue;
-                FOREACH_CHANNEL (channel, ring->channels & valid)
+                FOREACH_CHANNEL (channel, ring->channels & (valid | given))
                         buckets_put(store, ring, channel, now_mono_ms, mean[channel]);
         }
+        return given;
 }
 
 uint32_t window_store_add(struct window_store *store, const struct window_step *step) {
@@ -254,6 +273,7 @@ uint32_t window_store_add(struct window_store *store, const struct window_step *
         if (store->step_count == 0) {
                 store->last_mono_ms = step->at_mono_ms;
                 store->step_count = 1;
+                store->counted |= remember_means(store, step);
                 return 0;
         }
         int64_t span_ms = step->at_mono_ms - store->last_mono_ms;
@@ -271,8 +291,7 @@ uint32_t window_store_add(struct window_store *store, const struct window_step *
                 if (plan->rings[i].kind == WINDOW_CELLS)
                         cells_add(store, &plan->rings[i], (struct span){span_ms, by_channel});
         }
-        store->counted |= counted;
-        remember_means(store, step->at_mono_ms);
+        store->counted |= counted | remember_means(store, step);
         return counted;
 }
 
@@ -290,11 +309,14 @@ bool window_store_seed(struct window_store *store, const struct metric_query *qu
                 age_ms = 0;
         for (size_t i = 0; i < plan->ring_count; i++) {
                 const struct window_ring *ring = &plan->rings[i];
-                if (ring->kind != WINDOW_PEAKS || !(ring->channels >> channel & 1) ||
-                    (is_max && ring->window_ms < window_length_ms(query)) ||
-                    age_ms >= ring->window_ms)
+                bool is_asked = ring->kind == WINDOW_PEAKS
+                                        ? !is_max || ring->window_ms >= window_length_ms(query)
+                                        : ring->kind == WINDOW_MEANS && is_mean;
+                if (!is_asked || !(ring->channels >> channel & 1) || age_ms >= ring->window_ms)
                         continue;
-                buckets_put(store, ring, channel, now_mono_ms - age_ms, (float)ratio);
+                if (ring->kind == WINDOW_PEAKS ||
+                    bucket_is_empty(store, ring, channel, now_mono_ms - age_ms))
+                        buckets_put(store, ring, channel, now_mono_ms - age_ms, (float)ratio);
                 taken = true;
         }
         return taken;

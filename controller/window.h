@@ -25,9 +25,9 @@
  *   forgotten at most one bucket late (1/60 of an hour, 1/288 of a day) and never early.
  * - Quantile windows keep the last 5-minute mean of each bucket, nearest rank.
  *
- * A mean counts as a peak (or towards a quantile) only when at least half of its 5 minutes have
- * data; until then it is published while it is current, and not remembered: 15 busy seconds after
- * a start would otherwise stand as a "5-minute mean" for a day.
+ * A mean of ours counts as a peak (or towards a quantile) only when at least half of its 5 minutes
+ * have data; until then it is published while it is current, and not remembered: 15 busy seconds
+ * after a start would otherwise stand as a "5-minute mean" for a day.
  *
  * Gaps: a gauge does not speak for more than the plan's gap_ms, a counter not for more than
  * 5 minutes; time beyond is without data. A single scrape has no interval and publishes nothing.
@@ -52,6 +52,8 @@ struct window_step {
         int64_t at_mono_ms;
         uint32_t counters; /* channels (1u << channel) with num and den: used, and available */
         uint32_t gauges;   /* channels with num alone: the ratio now */
+        uint32_t means;    /* channels with num alone: the mean of the 5 minutes that end now, by
+                              somebody who has more than our steps; no interval is needed */
         double num[WINDOW_MAX_CHANNELS];
         double den[WINDOW_MAX_CHANNELS];
 };
@@ -108,7 +110,8 @@ uint32_t window_store_add(struct window_store *store, const struct window_step *
  *
  * @ratio was published for @query @age_ms ago (negative counts as 0): it becomes a 5-minute mean of
  * that moment in every max window of the channel that is as long as @query's or longer, and is
- * forgotten with the window. Only max queries and avg_5m say something about 5-minute means; other
+ * forgotten with the window. Only max queries and avg_5m say something about 5-minute means, and
+ * only avg_5m about those of quantile windows, where it fills a bucket that is empty; other
  * queries, ages beyond the window and ratios that are negative or not finite change nothing.
  * Return: true when a window took it
  */

@@ -312,6 +312,47 @@ static void test_seeds(void **state) {
         window_plan_free(plan);
 }
 
+/* Means that a server computed: each is a peak at once, and a mean of its own moment in between. */
+static void test_means(void **state) {
+        struct window_plan *plan = plan_all();
+        struct window_store *store = window_store_new(plan);
+        struct window_step step = {.at_mono_ms = 1000, .means = 1u << METRIC_CPU};
+
+        (void)state;
+        for (int i = 0; i < 10; i++)
+                assert_true(window_store_seed(store, &cpu_avg_5m, 0.1 * i, i * MS_PER_MIN, 1000));
+        check_status(store, &cpu_max_1h, 1000, WINDOW_NO_SCRAPE);
+        step.num[METRIC_CPU] = 0.4;
+        assert_int_equal(window_store_add(store, &step), 0); /* no interval, but */
+        check(store, &cpu_max_1h, 1000, 0.9);
+        check(store, &cpu_max_1d, 1000, 0.9);
+        check(store, &cpu_p50_1h, 1000, 0.4); /* of 0.4 in place of 0, and 0.1 to 0.9 */
+        check_status(store, &cpu_avg_1h, 1000, WINDOW_ONE_SCRAPE);
+
+        /* 0.95 for half a minute is a peak as it stands, not spread over its five minutes. */
+        step = (struct window_step){.at_mono_ms = 31000, .means = 1u << METRIC_CPU};
+        step.num[METRIC_CPU] = 0.95;
+        assert_int_equal(window_store_add(store, &step), 1u << METRIC_CPU);
+        check(store, &cpu_max_1h, 31000, 0.95);
+        check(store, &cpu_avg_1h, 31000, 0.95);
+        step.at_mono_ms = 61000;
+        step.num[METRIC_CPU] = 0.35;
+        (void)window_store_add(store, &step);
+        check(store, &cpu_max_1h, 61000, 0.95);
+        check(store, &cpu_avg_1h, 61000, 0.65);
+
+        /* Nonsense is neither. */
+        step.at_mono_ms = 91000;
+        step.num[METRIC_CPU] = NAN;
+        assert_int_equal(window_store_add(store, &step), 0);
+        step.at_mono_ms = 121000;
+        step.num[METRIC_CPU] = -1;
+        assert_int_equal(window_store_add(store, &step), 0);
+        check(store, &cpu_max_1h, 121000, 0.95);
+        window_store_free(store);
+        window_plan_free(plan);
+}
+
 static void test_quantiles(void **state) {
         struct window_plan *plan = plan_all();
         struct window_store *store = window_store_new(plan);
@@ -392,8 +433,8 @@ int main(void) {
                 cmocka_unit_test(test_cold_start),   cmocka_unit_test(test_edge),
                 cmocka_unit_test(test_fast_scrapes), cmocka_unit_test(test_gaps),
                 cmocka_unit_test(test_absurd_steps), cmocka_unit_test(test_peak_ages_out),
-                cmocka_unit_test(test_seeds),        cmocka_unit_test(test_quantiles),
-                cmocka_unit_test(test_replan),
+                cmocka_unit_test(test_seeds),        cmocka_unit_test(test_means),
+                cmocka_unit_test(test_quantiles),    cmocka_unit_test(test_replan),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
