@@ -11,7 +11,6 @@
 #include "controller/node_step.h"
 #include "controller/outage_log.h"
 #include "controller/spread.h"
-#include "kube/secret.h"
 
 #define SOURCE_NAME "node-exporter"
 
@@ -81,8 +80,8 @@ struct node_exporter {
         size_t collector_count;
         struct node_reading *reading;
 
-        struct secret_file password, bearer;
-        struct buf url, basic_auth, authorization;
+        struct credentials credentials;
+        struct buf url;
 
         struct outage_log outages;
         bool has_told_fallback;
@@ -231,16 +230,6 @@ static const char *build_url(struct target *target, bool with_collectors) {
         return is_ok ? NULL : "url_too_long";
 }
 
-static const char *status_reason(int status) {
-        if (status == 401 || status == 403)
-                return "unauthorized";
-        if (status == 404)
-                return "not_found";
-        if (status >= 500)
-                return "status_5xx";
-        return status >= 400 ? "status_4xx" : "status_other";
-}
-
 static void take_page(struct target *target, const struct scrape *scrape) {
         struct node_exporter *source = target->source;
         struct node_reading *reading = source->reading;
@@ -327,33 +316,12 @@ static void on_done(void *userdata, const struct http_response *response) {
         } else if (response->status != 200) {
                 char detail[64];
                 (void)snprintf(detail, sizeof(detail), "HTTP status %d", response->status);
-                target_failed(target, status_reason(response->status), detail);
+                target_failed(target, http_status_reason(response->status), detail);
         } else {
                 take_page(target, scrape);
         }
         scrape_end(source, scrape);
         dispatch(source);
-}
-
-/* Credentials for the next request; they are read again now and then. */
-static int refresh_credentials(struct node_exporter *source, struct error *err) {
-        int64_t now_mono_ms = loop_now_mono_ms(source->loop);
-        const char *password = NULL, *token = NULL;
-        int r = secret_file_get(&source->password, now_mono_ms, &password, err);
-        if (r < 0)
-                return r;
-        r = secret_file_get(&source->bearer, now_mono_ms, &token, err);
-        if (r < 0)
-                return r;
-
-        buf_clear(&source->basic_auth);
-        buf_clear(&source->authorization);
-        if (source->options.username)
-                buf_printf(&source->basic_auth, "%s:%s", source->options.username,
-                           password ? password : "");
-        if (token)
-                buf_printf(&source->authorization, "Authorization: Bearer %s", token);
-        return 0;
 }
 
 static void start_scrape(struct node_exporter *source, struct target *target) {
@@ -367,14 +335,14 @@ static void start_scrape(struct node_exporter *source, struct target *target) {
                               "the node has no address of the types in --node-address-types");
                 return;
         }
-        if (refresh_credentials(source, &err) < 0) {
+        if (credentials_refresh(&source->credentials, loop_now_mono_ms(source->loop), &err) < 0) {
                 target_failed(target, "credentials", err.msg);
                 return;
         }
 
         const char *headers[] = {
                 "Accept: text/plain;version=0.0.4,*/*;q=0.1",
-                source->authorization.len > 0 ? source->authorization.data : NULL,
+                credentials_header(&source->credentials),
                 NULL,
         };
         struct scrape *scrape = scrape_begin(source, target);
@@ -390,7 +358,7 @@ static void start_scrape(struct node_exporter *source, struct target *target) {
                                                       : CONNECT_TIMEOUT_MS,
                         .timeout_ms = source->options.timeout_ms,
                         .max_body_bytes = source->options.max_page_bytes,
-                        .basic_auth = source->basic_auth.len > 0 ? source->basic_auth.data : NULL,
+                        .basic_auth = credentials_basic(&source->credentials),
                         .tls = &source->options.tls,
                         .on_data = on_data,
                         .on_done = on_done,
@@ -548,11 +516,8 @@ static void free_source(struct source *base) {
         }
         free(source->targets);
         node_reading_free(source->reading);
-        secret_file_done(&source->password);
-        secret_file_done(&source->bearer);
+        credentials_done(&source->credentials);
         buf_done(&source->url);
-        buf_done(&source->basic_auth);
-        buf_done(&source->authorization);
         free(source);
 }
 
@@ -606,12 +571,8 @@ struct source *node_exporter_new(struct loop *loop, struct http_client *client,
         source->budget_bytes = size_max(NODE_EXPORTER_BUDGET_BYTES, 2 * options->max_page_bytes);
         source->outages.what = "scrape";
         source->reading = node_reading_new();
-        source->password.path = options->password_file ? xstrdup(options->password_file) : NULL;
-        source->bearer.path = options->bearer_token_file ? xstrdup(options->bearer_token_file)
-                                                         : NULL;
+        credentials_init(&source->credentials, &options->credentials);
         source->url = BUF_INIT(TARGET_URL_MAX);
-        source->basic_auth = BUF_INIT(2 * SECRET_TOKEN_MAX_BYTES);
-        source->authorization = BUF_INIT(2 * SECRET_TOKEN_MAX_BYTES);
         register_metrics(source);
         on_tick(source);
         return &source->source;

@@ -17,6 +17,7 @@
 
 #include "base/attributes.h"
 #include "codec/metrics.h"
+#include "controller/credentials.h"
 #include "controller/source.h"
 #include "controller/target_url.h"
 #include "net/http_client.h"
@@ -39,8 +40,7 @@ struct node_exporter_options {
         size_t max_page_bytes;
         bool is_at_once; /* the first scrape of every target now, instead of at its instant */
         struct http_tls tls;
-        const char *username, *password_file; /* basic auth; NULL: none */
-        const char *bearer_token_file;
+        struct credentials_options credentials;
 };
 
 /** node_exporter_new() - @client allows NODE_EXPORTER_IN_FLIGHT; @sink is copied */

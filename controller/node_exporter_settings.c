@@ -10,17 +10,7 @@ static int check_together(const struct node_exporter_settings *settings, struct 
                 return error_set(err, EINVAL,
                                  "--node-exporter-cert-file and --node-exporter-key-file need each "
                                  "other");
-        if (!settings->username != !settings->password_file)
-                return error_set(err, EINVAL,
-                                 "--node-exporter-username and --node-exporter-password-file need "
-                                 "each other");
-        if (settings->username && strchr(settings->username, ':'))
-                return error_set(err, EINVAL, "--node-exporter-username: no colon is possible");
-        if (settings->username && settings->bearer_token_file)
-                return error_set(err, EINVAL,
-                                 "--node-exporter-username and --node-exporter-bearer-token-file "
-                                 "exclude each other");
-        return 0;
+        return credentials_options_check(&settings->credentials, "node-exporter", err);
 }
 
 int node_exporter_settings_read(const struct node_exporter_settings *settings,
@@ -42,9 +32,7 @@ int node_exporter_settings_read(const struct node_exporter_settings *settings,
                         .key_file = settings->key_file,
                         .server_name = settings->server_name,
                         .is_insecure = settings->insecure_skip_verify},
-                .username = settings->username,
-                .password_file = settings->password_file,
-                .bearer_token_file = settings->bearer_token_file,
+                .credentials = settings->credentials,
         };
         if (options.timeout_ms > options.interval_ms)
                 options.timeout_ms = options.interval_ms;

@@ -20,7 +20,7 @@ struct node_exporter_settings {
         const char *path, *url_template;
         const char *ca_file, *cert_file, *key_file, *server_name;
         bool insecure_skip_verify;
-        const char *username, *password_file, *bearer_token_file;
+        struct credentials_options credentials;
 };
 
 extern const char *const node_exporter_schemes[];
@@ -65,14 +65,14 @@ extern const char *const node_exporter_schemes[];
         {.name = "node-exporter-key-file", .type = OPTION_STRING, .value = &(s).key_file,          \
          .metavar = "FILE",                                                                        \
          .help = "Its key."},                                                                      \
-        {.name = "node-exporter-username", .type = OPTION_STRING, .value = &(s).username,          \
-         .metavar = "NAME",                                                                        \
+        {.name = "node-exporter-username", .type = OPTION_STRING,                                  \
+         .value = &(s).credentials.username, .metavar = "NAME",                                    \
          .help = "Basic authentication, with --node-exporter-password-file."},                     \
         {.name = "node-exporter-password-file", .type = OPTION_STRING,                             \
-         .value = &(s).password_file, .metavar = "FILE",                                           \
+         .value = &(s).credentials.password_file, .metavar = "FILE",                               \
          .help = "Read again every minute."},                                                      \
         {.name = "node-exporter-bearer-token-file", .type = OPTION_STRING,                         \
-         .value = &(s).bearer_token_file, .metavar = "FILE",                                       \
+         .value = &(s).credentials.bearer_token_file, .metavar = "FILE",                           \
          .help = "Sent as Authorization: Bearer; read again every minute."}
 /* clang-format on */
 

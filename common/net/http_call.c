@@ -554,3 +554,13 @@ const char *http_failure_name(enum http_failure failure) {
 
         return names[failure];
 }
+
+const char *http_status_reason(int status) {
+        if (status == 401 || status == 403)
+                return "unauthorized";
+        if (status == 404)
+                return "not_found";
+        if (status >= 500)
+                return "status_5xx";
+        return status >= 400 ? "status_4xx" : "status_other";
+}

@@ -62,6 +62,10 @@ enum http_failure {
  */
 const char *http_failure_name(enum http_failure failure);
 
+/** http_status_reason() - what an answer that is not wanted is called there: "unauthorized" (401,
+ * 403), "not_found", "status_4xx", "status_5xx", "status_other" */
+const char *http_status_reason(int status);
+
 struct http_response {
         enum http_failure failure;
         int status;             /* 0 without an answer */
