@@ -40,6 +40,7 @@ enum phase {
         PHASE_IDLE,     /* between requests, or the request line is arriving */
         PHASE_HEADERS,  /* from the request line on */
         PHASE_BODY,     /* the handler was called once */
+        PHASE_RESTING,  /* suspended by the handler */
         PHASE_REPLYING, /* the reply is queued */
 };
 
@@ -274,7 +275,7 @@ static enum MHD_Result answer(struct connection *connection, struct MHD_Connecti
         /* The handler's time is its own; the watchdog looks at the peer's. */
         atomic_store(&connection->due_mono_ms, INT64_MAX);
         connection->server->handler(connection->server->userdata, exchange);
-        return reply(connection, mhd);
+        return connection->phase == PHASE_RESTING ? MHD_YES : reply(connection, mhd);
 }
 
 static enum MHD_Result on_request(void *userdata, struct MHD_Connection *mhd, const char *url,
@@ -295,6 +296,8 @@ static enum MHD_Result on_request(void *userdata, struct MHD_Connection *mhd, co
                 take(connection, upload_data, *upload_data_size);
                 *upload_data_size = 0;
                 return MHD_YES;
+        case PHASE_RESTING: /* libmicrohttpd asks again when it was resumed */
+                return reply(connection, mhd);
         case PHASE_IDLE:
         case PHASE_REPLYING:
                 break;
@@ -306,6 +309,19 @@ static struct connection *connection_of(struct MHD_Connection *mhd) {
         const union MHD_ConnectionInfo *info = MHD_get_connection_info(
                 mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
         return info ? info->socket_context : NULL;
+}
+
+void http_suspend(struct http_exchange *exchange) {
+        struct connection *connection = (struct connection *)(void *)((char *)exchange -
+                                                                      offsetof(struct connection,
+                                                                               exchange));
+
+        connection->phase = PHASE_RESTING;
+        MHD_suspend_connection(exchange->connection);
+}
+
+void http_resume(struct http_exchange *exchange) {
+        MHD_resume_connection(exchange->connection);
 }
 
 /* Called when the request line has been read: the earliest that we hear of a request. */
@@ -448,7 +464,7 @@ static struct MHD_Daemon *start_daemon(struct http_server *server,
          * asleep beside requests that have arrived, and stopping to listen races with a worker that
          * wakes up and then aborts the program. At our ceiling of connections poll costs no more.
          */
-        unsigned flags = MHD_USE_POLL_INTERNAL_THREAD | MHD_USE_ITC;
+        unsigned flags = MHD_USE_POLL_INTERNAL_THREAD | MHD_USE_ITC | MHD_ALLOW_SUSPEND_RESUME;
         struct MHD_OptionItem items[8];
         size_t count = 0;
 

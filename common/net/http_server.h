@@ -51,6 +51,18 @@ const char *http_query(const struct http_exchange *exchange, const char *name);
 
 typedef void http_handler_fn(void *userdata, struct http_exchange *exchange);
 
+/**
+ * http_suspend() - the reply to @exchange comes later; only from within its handler
+ *
+ * The worker goes on with other connections, and this one waits, without a limit of its own, until
+ * http_resume(). In the meantime nobody notices that the peer has gone. From the suspension on the
+ * exchange belongs to whoever will resume it, which may be before the handler has returned.
+ */
+void http_suspend(struct http_exchange *exchange);
+/** http_resume() - send what now stands in @exchange, which is the worker's from here on; any
+ * thread. Whatever was suspended must be resumed, before http_server_stop(). */
+void http_resume(struct http_exchange *exchange);
+
 /* PEM files. All NULL: plain HTTP; client_ca_file alone may be. */
 struct http_server_tls {
         const char *cert_file, *key_file;
@@ -96,5 +108,5 @@ void http_server_certificate_validity(struct http_server *server, int64_t *ret_b
 /** http_server_quiesce() - close the listening socket; open connections go on */
 void http_server_quiesce(struct http_server *server);
 /** http_server_stop() - wait at most @drain_ms for answers under way, then end; frees @server. A
- * handler that is still running is waited for. */
+ * handler that is still running is waited for; nothing may be suspended any more. */
 void http_server_stop(struct http_server *server, int64_t drain_ms);

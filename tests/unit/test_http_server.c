@@ -22,6 +22,11 @@ static struct http_server *server;
 static atomic_size_t handled, released;
 static atomic_bool must_wait, is_waiting;
 
+/* Exchanges that were suspended by the handler, for the test to resume. */
+enum { RESTING_MAX = 64 };
+static struct http_exchange *resting[RESTING_MAX];
+static atomic_size_t resting_count; /* set after the entry */
+
 static void on_released(void *userdata) {
         free(userdata);
         atomic_fetch_add(&released, 1);
@@ -56,6 +61,14 @@ static void handle(void *userdata, struct http_exchange *exchange) {
         exchange->reply_content_type = "text/plain";
         exchange->reply = pieces;
         exchange->reply_count = strcmp(exchange->path, "/one") == 0 ? 1 : 8;
+        if (strcmp(exchange->path, "/rest") == 0) {
+                resting[atomic_load(&resting_count)] = exchange;
+                http_suspend(exchange);
+                atomic_fetch_add(&resting_count, 1); /* from here on it is the test's */
+        } else if (strcmp(exchange->path, "/blink") == 0) {
+                http_suspend(exchange);
+                http_resume(exchange);
+        }
 }
 
 static struct http_server_options defaults(void) {
@@ -504,6 +517,100 @@ static void test_quiesce_while_connections_close(void **state) {
         }
 }
 
+/* Requests that rest cost no worker: the only one goes on with others. */
+static void test_suspended(void **state) {
+        static const char rest[] = "POST /rest HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\n";
+        static const char other[] = "GET /other HTTP/1.1\r\nHost: h\r\n\r\n";
+        struct http_server_options options = defaults();
+        struct buf answer = BUF_INIT(ANSWER_MAX_BYTES);
+        int fds[RESTING_MAX];
+
+        (void)state;
+        options.threads = 1;
+        start(&options);
+        for (int round = 0; round < 3; round++) {
+                atomic_store(&resting_count, 0);
+                for (int i = 0; i < RESTING_MAX; i++) {
+                        if (round == 0)
+                                fds[i] = dial();
+                        assert_true(say(fds[i], rest, sizeof(rest) - 1));
+                        assert_true(say(fds[i], "body", 4));
+                }
+                while (atomic_load(&resting_count) < RESTING_MAX)
+                        usleep(1000);
+                ask(other, sizeof(other) - 1, &answer);
+                assert_string_equal(body_of(&answer), "GET /other (none)");
+                for (int i = RESTING_MAX; i-- > 0;) {
+                        resting[i]->status = 201;
+                        http_resume(resting[i]);
+                }
+                for (int i = 0; i < RESTING_MAX; i++) {
+                        assert_true(hear(fds[i], &answer));
+                        assert_memory_equal(answer.data, "HTTP/1.1 201 ", 13);
+                        assert_string_equal(body_of(&answer), "POST /rest (none)body");
+                }
+        }
+        /* Half of the peers go while they wait. */
+        atomic_store(&resting_count, 0);
+        for (int i = 0; i < RESTING_MAX; i++) {
+                assert_true(say(fds[i], rest, sizeof(rest) - 1));
+                assert_true(say(fds[i], "body", 4));
+        }
+        while (atomic_load(&resting_count) < RESTING_MAX)
+                usleep(1000);
+        for (int i = 0; i < RESTING_MAX; i += 2)
+                close(fds[i]);
+        for (int i = 0; i < RESTING_MAX; i++)
+                http_resume(resting[i]);
+        for (int i = 1; i < RESTING_MAX; i += 2) {
+                assert_true(hear(fds[i], &answer));
+                close(fds[i]);
+        }
+        ask(other, sizeof(other) - 1, &answer);
+        tear_down(NULL);
+        buf_done(&answer);
+}
+
+/* Resumed before the handler has returned, many times on one connection. */
+static void test_resumed_at_once(void **state) {
+        static const char request[] = "GET /blink HTTP/1.1\r\nHost: h\r\n\r\n";
+        struct buf answer = BUF_INIT(ANSWER_MAX_BYTES);
+        int fd = dial();
+
+        (void)state;
+        for (int i = 0; i < 300; i++)
+                assert_true(say(fd, request, sizeof(request) - 1));
+        for (int i = 0; i < 300; i++) {
+                assert_true(hear(fd, &answer));
+                assert_string_equal(body_of(&answer), "GET /blink (none)");
+        }
+        close(fd);
+        buf_done(&answer);
+}
+
+/* What was resumed on the last moment is still answered. */
+static void test_stop_after_resume(void **state) {
+        static const char rest[] = "GET /rest HTTP/1.1\r\nHost: h\r\n\r\n";
+        struct http_server_options options = defaults();
+        struct buf answer = BUF_INIT(ANSWER_MAX_BYTES);
+
+        (void)state;
+        start(&options);
+        atomic_store(&resting_count, 0);
+        int fd = dial();
+        assert_true(say(fd, rest, sizeof(rest) - 1));
+        while (atomic_load(&resting_count) < 1)
+                usleep(1000);
+        http_server_quiesce(server);
+        http_resume(resting[0]);
+        tear_down(NULL);
+        assert_true(hear(fd, &answer));
+        assert_memory_equal(answer.data, "HTTP/1.1 200 ", 13);
+        assert_non_null(strstr(answer.data, "Connection: close"));
+        close(fd);
+        buf_done(&answer);
+}
+
 static void test_start_fails(void **state) {
         struct http_server_options options = defaults();
         struct http_server *other = (void *)1;
@@ -561,6 +668,9 @@ int main(void) {
                 cmocka_unit_test(test_stop_does_not_wait_for_ever),
                 TEST(test_quiesce),
                 cmocka_unit_test(test_quiesce_while_connections_close),
+                cmocka_unit_test(test_suspended),
+                TEST(test_resumed_at_once),
+                cmocka_unit_test(test_stop_after_resume),
                 TEST(test_start_fails),
                 cmocka_unit_test(test_every_address),
         };
