@@ -251,6 +251,10 @@ void feed_free(struct feed *feed) {
         free(feed);
 }
 
+bool feed_sees_nodes(const struct feed *feed) {
+        return feed->is_synced && reflector_trouble(feed->nodes)[0] == '\0';
+}
+
 void feed_set_policy(struct feed *feed, struct policy *policy) {
         node_table_set_policy(feed->options.table, policy, now_unix_ms(feed));
         watch_bindings(feed);

@@ -7,6 +7,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/attributes.h"
 #include "codec/metrics.h"
 #include "extender/node_table.h"
@@ -28,6 +30,10 @@ struct feed;
 struct feed *feed_new(const struct feed_options *options);
 void feed_free(struct feed *feed);
 DEFINE_FREEP(struct feed, feed_free);
+
+/** feed_sees_nodes() - nodes are listed and the watch is open: what is not in the table is no node
+ */
+bool feed_sees_nodes(const struct feed *feed);
 
 /** feed_set_policy() - put another policy in force and publish; @policy is owned by the table */
 void feed_set_policy(struct feed *feed, struct policy *policy);

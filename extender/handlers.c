@@ -17,9 +17,9 @@ enum {
         POOL_MAX_CANDIDATES = 1 << 16,
 };
 
-enum verb { VERB_FILTER, VERB_PRIORITIZE, VERB_PREEMPT, VERB_COUNT };
+enum verb { VERB_FILTER, VERB_PRIORITIZE, VERB_PREEMPT, VERB_BIND, VERB_COUNT };
 
-static const char *const verb_names[] = {"filter", "prioritize", "preempt"};
+static const char *const verb_names[] = {"filter", "prioritize", "preempt", "bind"};
 
 /* Everything that one request needs; lives until its reply has been sent. */
 struct job {
@@ -46,6 +46,11 @@ struct handlers {
         struct metric *passed, *unknown, *duplicates, *strict, *daemonset;
 };
 
+/* The last one may be switched off. */
+static enum verb verb_count(const struct handlers *handlers) {
+        return handlers->options.binder ? VERB_COUNT : VERB_BIND;
+}
+
 static struct metric *request_counter(struct metrics *metrics, const char *verb, const char *code) {
         return metrics_counter(metrics, "plimsoll_extender_requests_total",
                                "Requests answered, by verb and HTTP status.",
@@ -53,7 +58,7 @@ static struct metric *request_counter(struct metrics *metrics, const char *verb,
 }
 
 static void register_metrics(struct handlers *handlers, struct metrics *metrics) {
-        for (size_t verb = 0; verb < VERB_COUNT; verb++)
+        for (enum verb verb = 0; verb < verb_count(handlers); verb++)
                 handlers->verbs[verb] = (struct verb_metrics){
                         .ok = request_counter(metrics, verb_names[verb], "200"),
                         .refused = request_counter(metrics, verb_names[verb], "400"),
@@ -229,10 +234,33 @@ static bool act(struct handlers *handlers, enum verb verb, struct job *job) {
                 return prioritize(handlers, job, now_unix_ms);
         case VERB_PREEMPT:
                 return preempt(job, now_unix_ms);
+        case VERB_BIND:
         case VERB_COUNT:
                 break;
         }
         return false;
+}
+
+static void refuse(struct handlers *handlers, enum verb verb, struct http_exchange *exchange,
+                   int code, const struct error *err) {
+        const struct verb_metrics *metrics = &handlers->verbs[verb];
+
+        exchange->status = code == -E2BIG ? 413 : 400;
+        metric_inc(code == -E2BIG ? metrics->too_large : metrics->refused);
+        log_refusal(handlers, exchange, err);
+}
+
+/* The binder has metrics of its own for what becomes of it. */
+static void answer_bind(struct handlers *handlers, struct http_exchange *exchange) {
+        struct error err = ERROR_NULL;
+
+        int r = binder_answer(handlers->options.binder, exchange, &err);
+        if (r < 0) {
+                refuse(handlers, VERB_BIND, exchange, r, &err);
+                return;
+        }
+        log_recovery(handlers);
+        metric_inc(handlers->verbs[VERB_BIND].ok);
 }
 
 static void answer_verb(struct handlers *handlers, enum verb verb, struct http_exchange *exchange) {
@@ -246,9 +274,7 @@ static void answer_verb(struct handlers *handlers, enum verb verb, struct http_e
         int r = (verb == VERB_PREEMPT ? request_parse_preemption : request_parse)(
                 &job->request, exchange->body, exchange->body_bytes, &err);
         if (r < 0) {
-                exchange->status = r == -E2BIG ? 413 : 400;
-                metric_inc(r == -E2BIG ? metrics->too_large : metrics->refused);
-                log_refusal(handlers, exchange, &err);
+                refuse(handlers, verb, exchange, r, &err);
                 return;
         }
         log_recovery(handlers);
@@ -274,7 +300,7 @@ static void answer_verb(struct handlers *handlers, enum verb verb, struct http_e
 
 /* The verb is the path's last segment; the scheduler makes "//filter" of a verb "/filter", and
  * people end a prefix or a verb with a slash. */
-static bool find_verb(const char *path, enum verb *ret_verb) {
+static bool find_verb(const struct handlers *handlers, const char *path, enum verb *ret_verb) {
         size_t end = strlen(path);
 
         while (end > 0 && path[end - 1] == '/')
@@ -282,7 +308,7 @@ static bool find_verb(const char *path, enum verb *ret_verb) {
         size_t begin = end;
         while (begin > 0 && path[begin - 1] != '/')
                 begin--;
-        for (enum verb verb = 0; verb < VERB_COUNT; verb++)
+        for (enum verb verb = 0; verb < verb_count(handlers); verb++)
                 if (end - begin == strlen(verb_names[verb]) &&
                     memcmp(path + begin, verb_names[verb], end - begin) == 0) {
                         *ret_verb = verb;
@@ -297,10 +323,12 @@ void handlers_answer(void *userdata, struct http_exchange *exchange) {
 
         if (daemon_pages(handlers->options.health, handlers->options.metrics, exchange))
                 return;
-        if (!find_verb(exchange->path, &verb))
+        if (!find_verb(handlers, exchange->path, &verb))
                 exchange->status = 404;
         else if (strcmp(exchange->method, "POST") != 0)
                 exchange->status = 405;
+        else if (verb == VERB_BIND)
+                answer_bind(handlers, exchange);
         else
                 answer_verb(handlers, verb, exchange);
 }

@@ -1,7 +1,7 @@
 /*
- * What the extender answers over HTTP: POST .../filter, .../prioritize and .../preempt under any
- * prefix, and the pages of net/daemon.h. Runs on the server's worker threads; reads the node table
- * by snapshots.
+ * What the extender answers over HTTP: POST .../filter, .../prioritize, .../preempt and, if that is
+ * switched on, .../bind under any prefix, and the pages of net/daemon.h. Runs on the server's
+ * worker threads; reads the node table by snapshots.
  *
  * Our own trouble never rejects a node: what the table does not know passes. A request that cannot
  * be read is answered with a status other than 200 and no body, which the scheduler treats as a
@@ -13,6 +13,7 @@
 
 #include "base/attributes.h"
 #include "codec/metrics.h"
+#include "extender/binder.h"
 #include "extender/node_table.h"
 #include "net/daemon.h"
 #include "net/http_server.h"
@@ -21,8 +22,9 @@ struct handlers_options {
         struct node_table *table; /* all borrowed; they outlive the handlers */
         struct metrics *metrics;
         const struct health *health;
-        bool is_compact; /* see reply_prioritize() */
-        bool is_debug;   /* one log line per request */
+        struct binder *binder; /* NULL: no such verb */
+        bool is_compact;       /* see reply_prioritize() */
+        bool is_debug;         /* one log line per request */
 };
 
 struct handlers;

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "codec/metrics.h"
 #include "extender/annotation_unit.h"
+#include "extender/binder.h"
 #include "extender/certificates.h"
 #include "extender/explain.h"
 #include "extender/feed.h"
@@ -26,6 +27,8 @@
 enum {
         REQUEST_MAX_BYTES = 128 << 20, /* 15,000 whole nodes are about 120 MB */
         DRAIN_MS = 5000,
+        BIND_TIMEOUT_MIN_MS = 100,
+        BIND_TIMEOUT_MAX_MS = 60000,
         KUBE_HOSTS = 1,
 };
 
@@ -35,7 +38,8 @@ static struct {
         struct http_server_tls tls;
         int64_t port, threads;
         int unit;
-        bool is_compact;
+        bool is_compact, is_binding;
+        int64_t bind_timeout_ms;
 } settings;
 
 static const struct option_row rows[] = {
@@ -97,6 +101,24 @@ static const struct option_row rows[] = {
          .help = "Take the smallest score off all of a reply's and leave out the zeros: the same "
                  "ranking, and less for the scheduler to decode. False: every node is named, with "
                  "its full score."},
+        {.name = "bind",
+         .type = OPTION_BOOL,
+         .value = &settings.is_binding,
+         .fallback = "false",
+         .help = "Also answer bind: put the pod on the node by a Binding with its UID, in the "
+                 "place of the scheduler's own binder. Whoever reaches the port can then bind "
+                 "pods: "
+                 "listen on the loopback or set --client-ca-file."},
+        {.name = "bind-timeout",
+         .type = OPTION_DURATION_MS,
+         .value = &settings.bind_timeout_ms,
+         .fallback = "4s",
+         .metavar = "DURATION",
+         .min = BIND_TIMEOUT_MIN_MS,
+         .max = BIND_TIMEOUT_MAX_MS,
+         .help = "Until when a bind is tried again while the API server is in trouble; below the "
+                 "scheduler's httpTimeout for us (5s unless set), which would not hear the "
+                 "answer."},
         {.help = "Annotations"},
         PROGRAM_ANNOTATION_ROWS(settings.shared),
         ANNOTATION_UNIT_ROW(settings.unit),
@@ -116,15 +138,23 @@ struct extender {
         struct policy_source *policy_source;
         struct node_table *table;
         struct feed *feed;
+        struct binder *binder; /* NULL: not asked for */
         struct handlers *handlers;
         struct http_server *server;
         struct certificates *certificates; /* NULL: plain HTTP */
+        bool is_ending;
 };
 
 static void on_policy(void *userdata, struct policy *policy) {
         struct extender *extender = userdata;
 
         feed_set_policy(extender->feed, policy);
+}
+
+static void on_drained(void *userdata) {
+        struct extender *extender = userdata;
+
+        loop_stop(extender->loop);
 }
 
 static void on_signal(void *userdata, int signal_number) {
@@ -136,10 +166,18 @@ static void on_signal(void *userdata, int signal_number) {
                         certificates_reload(extender->certificates);
                 return;
         }
+        if (extender->is_ending) { /* the second one: do not wait */
+                loop_stop(extender->loop);
+                return;
+        }
+        extender->is_ending = true;
         log_info(MSG("shutting down"), INT("signal", signal_number));
         health_shut_down(extender->health);
         http_server_quiesce(extender->server);
-        loop_stop(extender->loop);
+        if (extender->binder)
+                binder_drain(extender->binder, on_drained, extender);
+        else
+                loop_stop(extender->loop);
 }
 
 static int load_config(struct extender *extender, struct error *err) {
@@ -167,6 +205,7 @@ static int listen_for_schedulers(struct extender *extender, struct error *err) {
                 .table = extender->table,
                 .metrics = extender->metrics,
                 .health = extender->health,
+                .binder = extender->binder,
                 .is_compact = settings.is_compact,
                 .is_debug = settings.shared.log_level == LOG_LEVEL_DEBUG,
         };
@@ -216,12 +255,37 @@ static void feed_table(struct extender *extender) {
         });
 }
 
+static bool is_loopback(const char *address) {
+        return strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0 ||
+               strcmp(address, "localhost") == 0;
+}
+
+static void prepare_to_bind(struct extender *extender) {
+        if (!settings.is_binding)
+                return;
+        extender->binder = binder_new(&(struct binder_options){
+                .loop = extender->loop,
+                .api = extender->api,
+                .feed = extender->feed,
+                .table = extender->table,
+                .metrics = extender->metrics,
+                .health = extender->health,
+                .timeout_ms = settings.bind_timeout_ms,
+        });
+        if (!settings.tls.client_ca_file && !is_loopback(settings.bind_address))
+                log_warn(MSG("whoever reaches this port can bind pods; set --client-ca-file"),
+                         STR("address", settings.bind_address));
+}
+
 /* In the order of need: whoever uses something goes before it. */
 static void extender_done(struct extender *extender) {
         certificates_free(extender->certificates);
+        if (extender->binder)
+                binder_stop(extender->binder);
         if (extender->server)
                 http_server_stop(extender->server, DRAIN_MS);
         handlers_free(extender->handlers);
+        binder_free(extender->binder);
         policy_source_free(extender->policy_source);
         feed_free(extender->feed);
         kube_api_free(extender->api);
@@ -260,6 +324,7 @@ static int run(struct extender *extender, struct error *err) {
         };
         extender->table = node_table_new(&table_options, policy, clock_wall_unix_ms());
         feed_table(extender);
+        prepare_to_bind(extender);
         int r = listen_for_schedulers(extender, err);
         if (r < 0) /* a busy port may become free; anything else is the flags' fault */
                 return r == -EADDRINUSE ? PROGRAM_EXIT_RUNTIME : PROGRAM_EXIT_CONFIG;
@@ -289,9 +354,10 @@ static void help(void) {
                 "Usage: plimsoll-extender [FLAG...]\n"
                 "       plimsoll-extender explain [FLAG...] [FILE]\n"
                 "\n"
-                "Answers kube-scheduler's filter and prioritize calls from the load that stands\n"
-                "in the nodes' annotations; `explain --help` tells about the second form. Every\n"
-                "flag can also be given in the environment: --log-level as PLIMSOLL_LOG_LEVEL.\n");
+                "Answers kube-scheduler's filter, prioritize and preempt calls from the load that\n"
+                "stands in the nodes' annotations; `explain --help` tells about the second form.\n"
+                "Every flag can also be given in the environment: --log-level as\n"
+                "PLIMSOLL_LOG_LEVEL.\n");
         options_help(rows, ARRAY_LEN(rows), stdout);
 }
 

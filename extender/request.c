@@ -277,21 +277,6 @@ bool request_skim(struct request *request, const char *text, size_t len) {
         return false;
 }
 
-/* The field @name of the top level: its exact spelling, else the last one that differs in case. */
-static const json_t *top_field(const json_t *root, const char *name) {
-        const json_t *exact = json_object_get(root, name);
-        const json_t *similar = NULL;
-        const char *key;
-        json_t *value;
-
-        if (exact)
-                return exact;
-        json_object_foreach ((json_t *)(uintptr_t)root, key, value)
-                if (strcasecmp(key, name) == 0)
-                        similar = value;
-        return similar;
-}
-
 static struct request_text strict_text(struct request *request, const json_t *string) {
         if (!json_is_string(string))
                 return (struct request_text){"", 0};
@@ -369,9 +354,9 @@ int request_parse_strict(struct request *request, const char *text, size_t len, 
                 return r;
         if (!json_is_object(root))
                 return error_set(err, EINVAL, "expected an ExtenderArgs object");
-        strict_pod(request, top_field(root, "Pod"));
-        const json_t *names = top_field(root, "NodeNames");
-        const json_t *nodes = top_field(root, "Nodes");
+        strict_pod(request, json_member(root, "Pod"));
+        const json_t *names = json_member(root, "NodeNames");
+        const json_t *nodes = json_member(root, "Nodes");
         if (names && !json_is_null(names))
                 r = strict_names(request, names, err);
         else if (nodes && !json_is_null(nodes))
@@ -452,14 +437,14 @@ int request_parse_preemption(struct request *request, const char *text, size_t l
         int r = json_parse(text, len, &root, err);
         if (r < 0)
                 return r;
-        const json_t *by_node = top_field(root, "NodeNameToMetaVictims");
+        const json_t *by_node = json_member(root, "NodeNameToMetaVictims");
         bool are_whole = !json_is_object(by_node);
         if (are_whole)
-                by_node = top_field(root, "NodeNameToVictims");
+                by_node = json_member(root, "NodeNameToVictims");
         if (!json_is_object(by_node))
                 return error_set(err, EINVAL, "expected an ExtenderPreemptionArgs object");
         request->has_names = true;
-        strict_pod(request, top_field(root, "Pod"));
+        strict_pod(request, json_member(root, "Pod"));
         json_object_foreach ((json_t *)(uintptr_t)by_node, name, victims) {
                 r = add_candidate(request, name, victims, are_whole, err);
                 if (r < 0) {

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/mem.h"
 
@@ -58,6 +59,20 @@ json_t *json_at(const json_t *root, ...) {
         json_t *value = descend(root, keys);
         va_end(keys);
         return value;
+}
+
+json_t *json_member(const json_t *object, const char *name) {
+        json_t *exact = json_object_get(object, name);
+        json_t *similar = NULL;
+        const char *key;
+        json_t *value;
+
+        if (exact)
+                return exact;
+        json_object_foreach ((json_t *)(uintptr_t)object, key, value)
+                if (strcasecmp(key, name) == 0)
+                        similar = value;
+        return similar;
 }
 
 const char *json_string_at(const json_t *root, ...) {

@@ -27,6 +27,9 @@ _must_check_ int json_parse(const char *text, size_t len, json_t **ret, struct e
  * also return their "nothing" when the value has another type, since a peer may send any.
  */
 json_t *json_at(const json_t *root, ...) __attribute__((sentinel));
+/** json_member() - a member of @object as Go's decoder finds it: by its exact name, else the last
+ * one that differs in case. Borrowed, or NULL */
+json_t *json_member(const json_t *object, const char *name);
 /** json_string_at() - the string, borrowed, or NULL. May hold no NUL: such a string gives NULL */
 const char *json_string_at(const json_t *root, ...) __attribute__((sentinel));
 /** json_int_at() - the integer, or @fallback */

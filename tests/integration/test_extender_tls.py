@@ -107,10 +107,9 @@ def cluster(start_standin):
 def start_extender(run, binary, cluster, tmp_path):
     path = write_policy(tmp_path / "policy.yaml", policy())
 
-    def start(volume, context):
-        extender = TlsExtender(
-            run, binary, cluster, volume, f"--policy-config-path={path}", context=context
-        )
+    def start(volume, context, *flags):
+        flags = (f"--policy-config-path={path}", *flags)
+        extender = TlsExtender(run, binary, cluster, volume, *flags, context=context)
         extender.wait_live()
         return extender
 
@@ -161,6 +160,22 @@ def test_https(start_extender, ours, theirs, tmp_path):
     with pytest.raises(ConnectionError), Connection(extender.port) as connection:
         connection.call("/filter", b"{}")
     ask(extender, trusting(ours))
+
+
+def test_bind_over_mutual_tls(start_extender, cluster, ours, theirs, tmp_path):
+    """Requests rest between two threads while they wait, their sessions with them."""
+    context = trusting(ours, ours.client())
+    volume = Volume(tmp_path / "secret", ours.server(), ours.cert)
+    extender = start_extender(volume, context, "--bind")
+    cluster.add_pods(5, prefix="web-")
+    with Connection(extender.port, context=context) as connection:
+        for i in range(5):
+            metadata = cluster.get(f"/api/v1/namespaces/default/pods/web-{i}")["metadata"]
+            args = {"PodName": f"web-{i}", "PodNamespace": "default", "Node": NODES[0]}
+            reply = connection.call("/bind", go_json({**args, "PodUID": metadata["uid"]}))
+            assert (reply.status, reply.body) == (200, b'{"Error":""}')
+    assert refuses(extender, trusting(ours))
+    assert refuses(extender, trusting(ours, theirs.client()))
 
 
 def test_mutual_tls(start_extender, ours, theirs, tmp_path):

@@ -25,7 +25,7 @@ README = TOP / "README.md"
 PLACE = re.compile(r"<!-- (flags|metrics): ([\w-]+) -->\n.*?<!-- end -->", re.DOTALL)
 PORT_FLAGS = {
     "plimsoll-controller": ["--health-port=0", "--bind-address=127.0.0.1"],
-    "plimsoll-extender": ["--port=0"],
+    "plimsoll-extender": ["--port=0", "--bind"],
 }
 # Nobody listens there: the programs start and wait.
 NO_SERVER = "--master=http://127.0.0.1:1"

@@ -1,0 +1,529 @@
+"""The verb bind: pods really bound, and every way in which the API server may not want that."""
+
+import concurrent.futures
+import json
+import random
+import signal
+import threading
+import time
+
+import pytest
+
+from extender_kit import AGENT, CPU, POD, Connection, Extender, annotate, go_json, node_names
+from extender_kit import policy, write_policy
+from harness import wait_until
+
+NODES = node_names(4)
+HERE, THERE = NODES[:2]
+BINDING = r"/binding$"
+SUCCESS = b'{"Error":""}'
+
+
+def binding(pod, node=HERE, **more):
+    """ExtenderBindingArgs for a pod, as it is stored."""
+    metadata = pod["metadata"]
+    args = {
+        "PodName": metadata["name"],
+        "PodNamespace": metadata["namespace"],
+        "PodUID": metadata["uid"],
+        "Node": node,
+    }
+    return {**args, **more}
+
+
+class Cluster:
+    """A stand-in with nodes, the extender, and what became of pods."""
+
+    def __init__(self, standin, extender):
+        self.standin, self.extender = standin, extender
+
+    def pod(self, name="web-0"):
+        return self.standin.admin("objects", resource="pods", namespace="default", name=name)
+
+    def pods(self, count, prefix="web-"):
+        self.standin.add_pods(count, prefix=prefix)
+        return [self.pod(f"{prefix}{i}") for i in range(count)]
+
+    def node_of(self, name="web-0"):
+        return self.pod(name)["spec"].get("nodeName")
+
+    def bind(self, args):
+        """The reply to one call, on a connection of its own as concurrent binds have."""
+        with Connection(self.extender.port) as connection:
+            return connection.call("/v1/bind", go_json(args))
+
+    def error(self, args):
+        reply = self.bind(args)
+        assert reply.status == 200, reply.head
+        assert reply.headers["content-type"] == "application/json"
+        answer = reply.json()
+        assert list(answer) == ["Error"] and isinstance(answer["Error"], str)
+        return answer["Error"]
+
+    def results(self):
+        return {
+            series.partition('"')[2].rstrip('"}'): value
+            for series, value in self.extender.metrics().items()
+            if series.startswith("plimsoll_binds_total{") and value
+        }
+
+    def wait_under_way(self, count):
+        wait_until(
+            lambda: self.extender.metric("plimsoll_binds_under_way") == count,
+            what=f"{count} binds under way",
+        )
+
+    def posts(self, **more):
+        return self.standin.count(
+            verb="create", resource="pods", subresource="binding", user_agent=AGENT, **more
+        )
+
+
+@pytest.fixture
+def start(start_standin, run, binary, tmp_path):
+    def call(*flags, standin_flags=(), kubeconfig=None, build="build", **more):
+        standin = start_standin("--nodes", len(NODES), *standin_flags)
+        path = write_policy(tmp_path / "policy.yaml", policy(**more))
+        config = kubeconfig(standin) if kubeconfig else standin
+        flags = (f"--policy-config-path={path}", "--bind", *flags)
+        extender = Extender(run, binary, config, *flags, build=build)
+        extender.wait_ready(f"nodes: {len(NODES)} nodes")
+        return Cluster(standin, extender)
+
+    return call
+
+
+@pytest.fixture
+def cluster(start):
+    return start()
+
+
+# -- bound --------------------------------------------------------------------------------------
+
+
+def test_off_unless_asked_for(start_standin, run, binary):
+    extender = Extender(run, binary, start_standin("--nodes", 1))
+    with Connection(extender.port) as connection:
+        for path in ("/bind", "/v1/bind"):
+            reply = connection.call(path, go_json({}))
+            assert (reply.status, reply.body) == (404, b"")
+    assert not any(
+        series.startswith(("plimsoll_binds_", "plimsoll_bind_")) or 'verb="bind"' in series
+        for series in extender.metrics()
+    )
+
+
+def test_binds(start):
+    """On one connection, and counted by the hot value like any binding."""
+    cluster = start("--compact-scores=false", hot={"5m": 1})
+    cluster.extender.wait_live()
+    annotate(cluster.standin, HERE, 0)
+    with cluster.extender.scheduler() as scheduler:
+        wait_until(lambda: scheduler.prioritize([HERE]) == {HERE: 10}, what="a first score")
+        pods = cluster.pods(5)
+        for pod in pods:
+            reply = scheduler.connection.call("/v1/bind", go_json(binding(pod)))
+            assert (reply.status, reply.body) == (200, SUCCESS)
+        wait_until(lambda: scheduler.prioritize([HERE]) == {HERE: 5}, what="the hot value")
+    assert [cluster.node_of(f"web-{i}") for i in range(5)] == [HERE] * 5
+    assert cluster.results() == {"bound": 5}
+    assert cluster.posts(code=201) == 5
+    assert cluster.extender.metric("plimsoll_bind_duration_seconds_count") == 5
+    assert cluster.extender.metric("plimsoll_binds_under_way") == 0
+    assert cluster.extender.metric("plimsoll_extender_requests_total", verb="bind") == 5
+
+
+def test_concurrent_binds(cluster):
+    """As the scheduler's binding goroutines do: each with a connection, all at once."""
+    pods = cluster.pods(200)
+    nodes = {pod["metadata"]["name"]: random.Random(1).choice(NODES) for pod in pods}
+    with concurrent.futures.ThreadPoolExecutor(32) as pool:
+        args = [binding(pod, nodes[pod["metadata"]["name"]]) for pod in pods]
+        assert set(pool.map(cluster.error, args)) == {""}
+    assert {name: cluster.node_of(name) for name in nodes} == nodes
+    assert cluster.results() == {"bound": 200}
+
+
+# -- refused without asking ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "change, why",
+    [
+        ({"PodName": ""}, "PodName '' is no name of a pod"),
+        ({"PodName": "../../../../api/v1/secrets/x"}, "is no name of a pod"),
+        ({"PodName": "web-0/eviction?"}, "is no name of a pod"),
+        ({"PodName": "web-0%2f.."}, "is no name of a pod"),
+        ({"PodName": "Web-0"}, "is no name of a pod"),
+        ({"PodName": "web-0\r\nX: y"}, "is no name of a pod"),
+        ({"PodName": "a" * 254}, "is no name of a pod"),
+        ({"PodNamespace": ""}, "PodNamespace '' is no namespace"),
+        ({"PodNamespace": "default/pods/web-0/binding#"}, "is no namespace"),
+        ({"PodNamespace": ".."}, "PodNamespace '..' is no namespace"),
+        ({"PodUID": ""}, "PodUID '' is no UID"),
+        ({"PodUID": 'x"},"target":{"name":"y'}, "is no UID"),
+        ({"PodUID": None}, "PodUID '' is no UID"),
+        ({"Node": ""}, "Node '' is no name of a node"),
+        ({"Node": "node-0000/proxy"}, "is no name of a node"),
+        ({"Node": "node-9999"}, "there is no node of that name"),
+    ],
+)
+def test_bad_input(cluster, change, why):
+    assert why in cluster.error({**binding(*cluster.pods(1)), **change})
+    assert cluster.results() == {"refused": 1}
+    assert cluster.posts() == 0
+    assert cluster.node_of() is None
+
+
+def test_unreadable(cluster):
+    for body, status in (
+        (b"", 400),
+        (b"{", 400),
+        (b"[]", 400),
+        (b"null", 400),
+        (b'{"PodNamespace":7}', 400),
+        (b"\xff" * 100, 400),
+        (b"{" + b" " * 100_000 + b"}", 413),
+    ):
+        with Connection(cluster.extender.port) as connection:
+            reply = connection.call("/bind", body)
+            assert (reply.status, reply.body) == (status, b""), body[:20]
+    with Connection(cluster.extender.port) as connection:
+        assert connection.call("/bind", b"", method="GET").status == 405
+    assert cluster.results() == {}
+    assert cluster.extender.metric("plimsoll_extender_requests_total", verb="bind", code="400") == 6
+    assert cluster.extender.metric("plimsoll_extender_requests_total", verb="bind", code="413") == 1
+
+
+def test_unknown_node_without_a_watch(start):
+    """What is not known is not refused: it may have been made while the watch was not open."""
+    cluster = start()
+    (pod,) = cluster.pods(1)
+    cluster.standin.fault("status", resource="nodes", status=500, count=-1)
+    cluster.standin.admin("watches/cut", {"resource": "nodes"})
+    cluster.extender.wait_ready("the watch is not open")
+    cluster.standin.add_nodes(1, prefix="late-", first_address="127.1.9.1")
+    (late,) = [
+        row["metadata"]["name"]
+        for row in cluster.standin.admin("objects", resource="nodes")
+        if row["metadata"]["name"].startswith("late-")
+    ]
+    assert cluster.error(binding(pod, late)) == ""
+    assert cluster.node_of() == late
+
+
+# -- what the API server says -------------------------------------------------------------------
+
+
+def test_conflicts(cluster):
+    (pod,) = cluster.pods(1)
+    assert "another UID" in cluster.error(binding(pod, PodUID="00000000-dead"))
+    assert cluster.node_of() is None
+    assert cluster.error(binding(pod, HERE)) == ""
+    # Again, as asked: the first answer may have been lost on its way.
+    assert cluster.error(binding(pod, HERE)) == ""
+    assert f"bound to {HERE} already" in cluster.error(binding(pod, THERE))
+    assert "another UID" in cluster.error(binding(pod, HERE, PodUID="00000000-dead"))
+    assert cluster.results() == {"bound": 1, "already_bound": 1, "conflict": 3}
+    assert cluster.node_of() == HERE
+
+
+def test_conflict_of_another_kind(cluster):
+    """Such as a pod that is being deleted, or has scheduling gates."""
+    (pod,) = cluster.pods(1)
+    message = "pod web-0 is being deleted, cannot be assigned to a host"
+    cluster.standin.fault("status", verb="create", path=BINDING, status=409, message=message)
+    assert message in cluster.error(binding(pod))
+    assert cluster.results() == {"conflict": 1}
+
+
+def test_pod_is_gone(cluster):
+    (pod,) = cluster.pods(1)
+    cluster.standin.admin("delete", {"resource": "pods", "names": ["web-0"]})
+    assert 'pods "web-0" not found' in cluster.error(binding(pod))
+    # Made anew under its name: not the one that was meant.
+    cluster.pods(1)
+    assert "another UID" in cluster.error(binding(pod))
+    assert cluster.node_of() is None
+    assert cluster.results() == {"not_found": 1, "conflict": 1}
+
+
+def test_pod_goes_while_it_is_looked_at(cluster):
+    (pod,) = cluster.pods(1)
+    cluster.standin.fault("status", verb="create", path=BINDING, status=409)
+    cluster.standin.fault("status", verb="get", resource="pods", status=404)
+    assert cluster.error(binding(pod)).startswith("404 ")
+    assert cluster.results() == {"not_found": 1}
+
+
+def test_invalid(cluster):
+    (pod,) = cluster.pods(1)
+    cluster.standin.fault("status", verb="create", path=BINDING, status=422, message="so not")
+    assert cluster.error(binding(pod)) == "422 so not"
+    assert cluster.results() == {"invalid": 1}
+
+
+WATCHING = [
+    {"apiGroups": [""], "resources": ["nodes", "pods"], "verbs": ["list", "watch"]},
+    {
+        "apiGroups": ["scheduler.policy.crane.io"],
+        "resources": ["dynamicschedulerpolicies"],
+        "verbs": ["list", "watch"],
+    },
+]
+BINDING_TOO = [
+    *WATCHING,
+    {"apiGroups": [""], "resources": ["pods/binding"], "verbs": ["create"]},
+    {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]},
+]
+
+
+def test_forbidden_is_said_once(start):
+    def auth(standin, rules):
+        row = {"token": "t", "user": "extender", "rules": rules}
+        standin.admin("auth", {"tokens": [row]})
+        return standin
+
+    def kubeconfig(standin):
+        auth(standin, WATCHING)
+        return standin.edit_kubeconfig(standin.kubeconfig + ".t", user={"token": "t"})
+
+    cluster = start(standin_flags=("--token", "admin"), kubeconfig=kubeconfig)
+    pods = cluster.pods(4)
+    for pod in pods[:3]:
+        assert "403 pods" in cluster.error(binding(pod))
+    said = "binding is forbidden"
+    assert cluster.extender.process.stderr().count(said) == 1
+    assert "create on pods/binding and get on pods" in cluster.extender.process.stderr()
+    assert "403 pods" in cluster.extender.ready()[1]
+    assert cluster.results() == {"forbidden": 3}
+    auth(cluster.standin, BINDING_TOO)
+    assert cluster.error(binding(pods[3])) == ""
+    assert cluster.error(binding(pods[3])) == ""
+    cluster.extender.process.wait_log("pods are bound again")
+    assert "bind: in working order" in cluster.extender.ready()[1]
+    assert cluster.results() == {"forbidden": 3, "bound": 1, "already_bound": 1}
+
+
+# -- an API server in trouble -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"action": "status", "status": 429},
+        {"action": "status", "status": 429, "retry_after": 1},
+        {"action": "status", "status": 500},
+        {"action": "status", "status": 503},
+        {"action": "reset"},
+        {"action": "close"},
+        {"action": "not_http"},
+    ],
+    ids=lambda fault: "-".join(str(value) for value in fault.values()),
+)
+def test_tried_again(start, fault):
+    cluster = start("--bind-timeout=20s")
+    (pod,) = cluster.pods(1)
+    cluster.standin.fault(verb="create", path=BINDING, count=2, **fault)
+    assert cluster.error(binding(pod)) == ""
+    assert cluster.node_of() == HERE
+    assert cluster.results() == {"bound": 1}
+    assert [row["hits"] for row in cluster.standin.faults().values()] == [2]
+
+
+def test_the_answer_is_lost(start):
+    """Bound, but told otherwise: the second attempt is a conflict, and the pod shows why."""
+    cluster = start("--bind-timeout=20s")
+    (pod,) = cluster.pods(1)
+    cluster.standin.fault("truncate", verb="create", path=BINDING, bytes=0, reset=True)
+    cluster.standin.fault("status", verb="get", resource="pods", status=503, count=2)
+    assert cluster.error(binding(pod)) == ""
+    assert cluster.node_of() == HERE
+    assert cluster.results() == {"already_bound": 1}
+
+
+def test_the_answer_comes_too_late(start):
+    """An attempt that hangs has half of the time; the other half finds out what it did."""
+    cluster = start("--bind-timeout=4s")
+    (pod,) = cluster.pods(1)
+    cluster.standin.fault("hang", verb="create", path=BINDING)
+    assert cluster.error(binding(pod)) == ""
+    assert cluster.node_of() == HERE
+
+
+def test_no_connection(start):
+    cluster = start("--bind-timeout=20s")
+    (pod,) = cluster.pods(1)
+    cluster.standin.admin("listen", {"on": False})
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(cluster.error, binding(pod))
+        cluster.wait_under_way(1)
+        cluster.standin.admin("listen", {"on": True})
+        assert answer.result() == ""
+    assert cluster.node_of() == HERE
+
+
+@pytest.mark.parametrize("action", ["hang", "reset"])
+def test_gives_up(start, action):
+    cluster = start("--bind-timeout=1s")
+    pods = cluster.pods(3)
+    cluster.standin.fault(action, verb="create", path=BINDING, count=-1)
+    for pod in pods[:2]:
+        assert cluster.error(binding(pod))
+    assert cluster.results() == {"unavailable": 2}
+    assert cluster.extender.process.stderr().count("pods cannot be bound") == 1
+    cluster.standin.clear_faults()
+    assert cluster.error(binding(pods[2])) == ""
+    cluster.extender.process.wait_log("pods are bound again")
+
+
+def test_retry_after_beyond_the_deadline(start):
+    """There is no point in waiting for it."""
+    cluster = start("--bind-timeout=20s")
+    (pod,) = cluster.pods(1)
+    cluster.standin.fault(
+        "status", verb="create", path=BINDING, status=503, retry_after=60, count=-1
+    )
+    assert cluster.error(binding(pod)).startswith("503 ")
+    assert cluster.posts() == 1
+
+
+# -- beside everything else ---------------------------------------------------------------------
+
+
+def test_slow_binds_hold_up_nobody(start):
+    """One worker, an API server that does not answer, and more binds than may be under way."""
+    cluster = start("--threads=1", "--bind-timeout=60s")
+    pods = cluster.pods(130)
+    cluster.standin.fault("hang", verb="create", path=BINDING, count=-1, seconds=3600)
+    with concurrent.futures.ThreadPoolExecutor(130) as pool:
+        answers = [pool.submit(cluster.error, binding(pod)) for pod in pods]
+        # A hundred are under way, the others are told so at once.
+        wait_until(lambda: sum(a.done() for a in answers) == 30, what="the refusals")
+        done = [a for a in answers if a.done()]
+        assert {a.result() for a in done} == {"too many binds are under way"}
+        cluster.wait_under_way(100)
+        with cluster.extender.scheduler() as scheduler:
+            for _ in range(200):
+                assert scheduler.filter(NODES)[0] == NODES
+                scheduler.prioritize(NODES)
+        cluster.wait_under_way(100)
+        # The hanging calls break, and are made again.
+        cluster.standin.clear_faults()
+        cluster.standin.admin("listen", {"on": False})
+        cluster.standin.admin("listen", {"on": True})
+        assert {a.result() for a in answers if a not in done} == {""}
+    results = cluster.results()
+    assert results.pop("busy") == 30
+    assert sum(results.values()) == 100 and set(results) <= {"bound", "already_bound"}
+
+
+def test_clients_that_go_away(start):
+    cluster = start("--bind-timeout=20s")
+    pods = cluster.pods(20)
+    cluster.standin.fault("delay", verb="create", path=BINDING, count=-1, seconds=1)
+    for i, pod in enumerate(pods):
+        body = go_json(binding(pod))
+        connection = Connection(cluster.extender.port)
+        connection.send(connection.head("/bind", len(body)) + body)
+        if i % 2:
+            wait_until(lambda: cluster.posts() > i, what="the binding to be sent")
+        connection.close()
+    # Each that was read is carried out; nobody is there to hear of it.
+    wait_until(
+        lambda: cluster.extender.metric("plimsoll_binds_total", result="bound") >= 10,
+        what="the binds",
+    )
+    cluster.wait_under_way(0)
+    cluster.standin.clear_faults()
+    with cluster.extender.scheduler() as scheduler:
+        assert scheduler.filter(NODES)[0] == NODES
+
+
+# -- the end ------------------------------------------------------------------------------------
+
+
+def test_binds_under_way_are_finished_at_the_end(start):
+    cluster = start("--bind-timeout=20s")
+    pods = cluster.pods(10)
+    cluster.standin.fault("delay", verb="create", path=BINDING, count=-1, seconds=2)
+    with concurrent.futures.ThreadPoolExecutor(10) as pool, Connection(
+        cluster.extender.port
+    ) as late:
+        assert late.call("/healthz", b"", method="GET").status == 200
+        answers = [pool.submit(cluster.error, binding(pod)) for pod in pods]
+        cluster.wait_under_way(10)
+        cluster.extender.process.expect_death = True
+        cluster.extender.process.popen.send_signal(signal.SIGTERM)
+        cluster.extender.process.wait_log('msg="shutting down"')
+        assert b"shutting down" in late.call("/bind", go_json(binding(pods[0]))).body
+        assert [a.result() for a in answers] == [""] * 10
+    assert cluster.extender.process.wait_exit() == 0
+    assert {cluster.node_of(pod["metadata"]["name"]) for pod in pods} == {HERE}
+
+
+@pytest.mark.parametrize("signals", [1, 2])
+def test_an_end_without_an_answer(start, signals):
+    """Its deadline ends a bind; a second signal does not wait for that."""
+    cluster = start(f"--bind-timeout={['1s', '60s'][signals - 1]}")
+    (pod,) = cluster.pods(1)
+    cluster.standin.fault("hang", verb="create", path=BINDING, count=-1, seconds=3600)
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(cluster.error, binding(pod))
+        cluster.wait_under_way(1)
+        cluster.extender.process.expect_death = True
+        cluster.extender.process.popen.send_signal(signal.SIGTERM)
+        if signals == 2:
+            cluster.extender.process.wait_log('msg="shutting down"')
+            cluster.extender.process.popen.send_signal(signal.SIGTERM)
+        assert cluster.extender.process.wait_exit() == 0
+        text = answer.result()
+    assert ("shutting down" if signals == 2 else "within 1s") in text, text
+
+
+class Binder(threading.Thread):
+    """Binds pods in a row, with trouble in between, and asks for the load beside it."""
+
+    def __init__(self, cluster, pods, seed):
+        super().__init__()
+        self.cluster, self.pods, self.rng = cluster, pods, random.Random(seed)
+        self.problem = None
+
+    def run(self):
+        try:
+            with self.cluster.extender.scheduler() as scheduler:
+                for pod in self.pods:
+                    node = self.rng.choice(NODES)
+                    kind = self.rng.random()
+                    if kind < 0.1:
+                        body = go_json(binding(pod, "nowhere"))
+                        with Connection(self.cluster.extender.port) as gone:
+                            gone.send(gone.head("/bind", len(body)) + body)
+                    elif kind < 0.2:
+                        assert self.cluster.error(binding(pod, node, PodUID=""))
+                    reply = scheduler.connection.call("/bind", go_json(binding(pod, node)))
+                    assert reply.body == SUCCESS, reply.body
+                    scheduler.filter(NODES, pod={**POD, "metadata": pod["metadata"]})
+        except Exception as error:  # a thread's end must not go unnoticed, whatever it is
+            self.problem = f"{type(error).__name__}: {error}"
+
+
+@pytest.mark.parametrize("build, count", [("tsan", 10), ("release", 40)])
+def test_parallel_binds(start, build, count):
+    """Workers and the loop's thread hand exchanges to and fro; a certificate of no data race."""
+    cluster = start("--threads=4", "--bind-timeout=60s", build=build, hot={"5m": 2})
+    pods = [cluster.pods(count, prefix=f"t{i}-") for i in range(8)]
+    cluster.standin.fault("status", verb="create", path=BINDING, status=500, count=20)
+    cluster.standin.fault(
+        "truncate", verb="create", path=BINDING, bytes=0, reset=True, count=10, skip=20
+    )
+    binders = [Binder(cluster, some, seed) for seed, some in enumerate(pods)]
+    began = time.monotonic()
+    for binder in binders:
+        binder.start()
+    for binder in binders:
+        binder.join()
+    assert [binder.problem for binder in binders] == [None] * len(binders)
+    results = cluster.results()
+    assert results["bound"] + results["already_bound"] == 8 * count
+    print(f"{build}: {8 * count} binds in {time.monotonic() - began:.1f} s, {json.dumps(results)}")
