@@ -130,7 +130,7 @@ static void remember(struct node_state *state, const struct node_reading *readin
 uint32_t node_step_take(struct node_state *state, const struct node_reading *reading,
                         int64_t now_mono_ms, struct window_step *ret_step) {
         ret_step->at_mono_ms = now_mono_ms;
-        ret_step->counters = ret_step->gauges = 0;
+        ret_step->counters = ret_step->gauges = ret_step->means = 0;
         step_counters(state, reading, now_mono_ms, ret_step);
         if (reading->usable & NODE_RESOURCE_BIT(METRIC_MEM))
                 set_gauge(ret_step, METRIC_MEM, reading->mem_ratio);
