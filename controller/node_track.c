@@ -13,26 +13,38 @@ enum { FRESH_INTERVALS = 4 };
 /* A metric that has less of its window than this gives way to another feed's that has more. */
 static const double FULL_ENOUGH = 0.5;
 
+static struct window_plan *plan_windows(const struct policy *policy,
+                                        const struct rules_source *source) {
+        struct metric_query queries[POLICY_MAX_METRICS];
+        const char *exporter = source->exporter ? source->exporter : "";
+        size_t count = 0;
+
+        for (size_t i = 0; i < policy->metric_count && !source->is_ready_made; i++) {
+                const struct policy_metric *metric = &policy->metrics[i];
+                if (metric->is_query &&
+                    strcmp(policy_metric_exporter(policy, metric), exporter) == 0)
+                        queries[count++] = metric->query;
+        }
+        return window_plan_new(queries, count, source->interval_ms);
+}
+
 struct rules *rules_new(struct policy *policy, const struct rules_options *options) {
         struct rules *rules = xcalloc(1, sizeof(*rules));
-        struct metric_query queries[POLICY_MAX_METRICS];
-        size_t query_count = 0;
 
         assert(options->source_count > 0 && options->source_count <= RULES_MAX_SOURCES);
         rules->policy = policy;
         rules->options = *options;
-        for (size_t i = 0; i < policy->metric_count; i++) {
+        for (size_t i = 0; i < policy->metric_count; i++)
                 rules->keys[i] = xasprintf("%s%s", options->style.prefix, policy->metrics[i].name);
-                if (policy->metrics[i].is_query)
-                        queries[query_count++] = policy->metrics[i].query;
-        }
         rules->hot_key = xasprintf("%s" ANNOTATION_HOT_VALUE, options->style.prefix);
         for (size_t i = 0; i < options->source_count; i++) {
-                int64_t interval_ms = options->sources[i].interval_ms;
-                rules->sources[i].window_plan = window_plan_new(queries, query_count, interval_ms);
-                rules->sources[i].fresh_ms = FRESH_INTERVALS * interval_ms;
+                const struct rules_source *source = &options->sources[i];
+                rules->sources[i].window_plan = plan_windows(policy, source);
+                rules->sources[i].fresh_ms = FRESH_INTERVALS * source->interval_ms;
                 if (rules->sources[i].fresh_ms < MS_PER_MIN)
                         rules->sources[i].fresh_ms = MS_PER_MIN;
+                if (!source->exporter)
+                        rules->ordered_count = i + 1;
         }
         plan_init(&rules->plan, policy, options->dead_band_ratio);
         return rules;
@@ -99,7 +111,7 @@ static bool is_fresh(const struct node_track *track, const struct rules *rules, 
 
 bool node_track_switch(struct node_track *track, const struct rules *rules, int64_t now_mono_ms,
                        size_t *ret_from) {
-        size_t count = rules->options.source_count, to = 0;
+        size_t count = rules->ordered_count, to = 0;
 
         while (to < count &&
                !feed_serves(&track->feeds[to], rules->sources[to].fresh_ms, now_mono_ms))
@@ -179,6 +191,12 @@ bool node_track_is_fresh(const struct node_track *track, const struct rules *rul
 
 const char *node_track_failure(const struct node_track *track) {
         return track->feeds[track->serving].failure;
+}
+
+const char *node_track_trouble(const struct node_track *track, size_t source) {
+        const char *failure = track->feeds[source].failure;
+
+        return failure ? failure : "silent";
 }
 
 uint32_t node_track_outcomes(const struct node_track *track, const struct rules *rules) {

@@ -30,13 +30,17 @@ enum { RULES_MAX_SOURCES = 16 };
 /* What has to be known of a source to judge what it says. */
 struct rules_source {
         int64_t interval_ms; /* between two readings of a node, > 0 */
+        bool is_ready_made;  /* it hands in values and no steps: there is nothing for windows */
+        /* NULL: it has an opinion on everything; else only on what the policy declares with this
+         * name. These stand behind the others. */
+        const char *exporter;
 };
 
 struct rules_options {
         struct plan_style style;
         double dead_band_ratio;
         struct rules_source sources[RULES_MAX_SOURCES]; /* in order of preference */
-        size_t source_count;                            /* > 0 */
+        size_t source_count;                            /* > 0, also without the exporters */
 };
 
 struct rules {
@@ -47,6 +51,7 @@ struct rules {
                 struct window_plan *window_plan;
                 int64_t fresh_ms; /* readings older than this say nothing about now */
         } sources[RULES_MAX_SOURCES];
+        size_t ordered_count;           /* sources before the exporters */
         char *keys[POLICY_MAX_METRICS]; /* annotation keys, prefix and all */
         char *hot_key;
 };
@@ -102,6 +107,8 @@ bool node_track_is_fresh(const struct node_track *track, const struct rules *rul
 /** node_track_failure() - of the last attempt of the feed in use; NULL: it went well, or none was
  */
 const char *node_track_failure(const struct node_track *track);
+/** node_track_trouble() - why a source's feed is not in use: of its last failure, or "silent" */
+const char *node_track_trouble(const struct node_track *track, size_t source);
 /** node_track_outcomes() - attempts that every source has come to the end of, well or not */
 uint32_t node_track_outcomes(const struct node_track *track, const struct rules *rules);
 

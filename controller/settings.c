@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "controller/node_exporter_settings.h"
+#include "controller/page_settings.h"
 
 /* Where the rows put their values; read once by settings_parse(). */
 static struct {
@@ -23,7 +23,7 @@ static struct {
 
         const char *metrics_source;
         const char *node_address_types;
-        struct node_exporter_settings node_exporter;
+        struct page_settings pages;
 
         struct option_list targets;
         bool dry_run, once, cleanup;
@@ -71,10 +71,10 @@ static const struct option_row rows[] = {
 
         {.help = "Where readings come from"},
         {.name = "metrics-source", .type = OPTION_STRING, .value = &raw.metrics_source, .fallback = "node-exporter", .metavar = "LIST",
-         .help = "Sources in order of preference, comma-separated: node-exporter. All are asked all the time; for each node the next is believed while the one before fails or knows nothing of it."},
+         .help = "Sources in order of preference, comma-separated: node-exporter, or node-metrics, the agent of crane-scheduler-plus. All are asked all the time; for each node the next is believed while the one before fails or knows nothing of it."},
         {.name = "node-address-types", .type = OPTION_STRING, .value = &raw.node_address_types, .fallback = "InternalIP,ExternalIP,Hostname", .metavar = "LIST",
          .help = "Which of a node's addresses is scraped: the first of these types that it has."},
-        NODE_EXPORTER_ROWS(raw.node_exporter),
+        PAGE_ROWS(raw.pages),
 
         {.help = "Looking before writing"},
         {.name = "dry-run", .type = OPTION_BOOL, .value = &raw.dry_run,
@@ -134,11 +134,7 @@ static int read_sources(struct source_set_options *ret, struct error *err) {
                 return error_set(err, EINVAL,
                                  "--target names pages: not every one of --metrics-source reads "
                                  "pages");
-        r = node_exporter_settings_read(&raw.node_exporter, &ret->node_exporter, err);
-        if (r < 0)
-                return r;
-        ret->node_exporter.is_at_once = raw.once || raw.targets.count > 0;
-        return 0;
+        return page_settings_read(&raw.pages, raw.once || raw.targets.count > 0, ret, err);
 }
 
 int settings_parse(int argc, char **argv, enum options_outcome *ret_outcome, struct settings *ret,

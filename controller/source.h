@@ -1,7 +1,7 @@
 /*
  * Where readings come from. A source is told which nodes there are and what the policy wants, asks
  * whomever it asks in its own rhythm, and hands in what it learns, node by node: one that scrapes
- * every node (node_exporter.h) and one that asks a server about all of them at once look the same
+ * every node (page_source.h) and one that asks a server about all of them at once look the same
  * from the loop. source_set.h says what adding one takes.
  *
  * What a source can hand in:

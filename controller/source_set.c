@@ -7,28 +7,25 @@
 
 enum { OTHERS_IN_FLIGHT = 16 }; /* of sources that ask a server about all nodes */
 
-static struct source *new_node_exporter(const struct source_parts *parts,
-                                        const struct source_set_options *options,
-                                        const struct source_sink *sink) {
-        return node_exporter_new(parts->loop, parts->client, parts->metrics,
-                                 &options->node_exporter, sink);
+static const struct page_options *node_exporter_page(const struct source_set_options *options) {
+        return &options->node_exporter;
 }
 
-static int64_t node_exporter_interval_ms(const struct source_set_options *options) {
-        return options->node_exporter.interval_ms;
+static const struct page_options *node_metrics_page(const struct source_set_options *options) {
+        return &options->node_metrics;
 }
 
+/* A kind has either a page or the two others. */
 static const struct {
         const char *name; /* in --metrics-source */
+        const struct page_options *(*page)(const struct source_set_options *options);
         struct source *(*new)(const struct source_parts *parts,
                               const struct source_set_options *options,
                               const struct source_sink *sink);
         int64_t (*interval_ms)(const struct source_set_options *options);
-        size_t in_flight;
-        bool takes_targets; /* asks node->url, where there is one */
 } kinds[SOURCE_KIND_COUNT] = {
-        [SOURCE_NODE_EXPORTER] = {"node-exporter", new_node_exporter, node_exporter_interval_ms,
-                                  NODE_EXPORTER_IN_FLIGHT, true},
+        [SOURCE_NODE_EXPORTER] = {"node-exporter", .page = node_exporter_page},
+        [SOURCE_NODE_METRICS] = {"node-metrics", .page = node_metrics_page},
 };
 
 /* One source, and how it is told from the others when it calls. */
@@ -84,26 +81,65 @@ bool source_set_has(const struct source_set_options *options, enum source_kind k
         return false;
 }
 
+int source_set_exporter_name(const struct source_set_options *options, const char *name, size_t len,
+                             char *ret, struct error *err) {
+        static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
+
+        if (len == 0 || len > POLICY_RESOURCE_NAME_MAX || strspn(name, letters) < len)
+                return error_set(err, EINVAL,
+                                 "\"%.*s\": expected a name of at most %d of a-z, 0-9 and '-'",
+                                 (int)len, name, POLICY_RESOURCE_NAME_MAX);
+        bool is_taken = find_kind(name, len) >= 0;
+        for (size_t i = 0; i < options->exporter_count; i++)
+                is_taken = is_taken || (strlen(options->exporters[i].exporter) == len &&
+                                        memcmp(options->exporters[i].exporter, name, len) == 0);
+        if (is_taken)
+                return error_set(err, EINVAL, "\"%.*s\" is taken", (int)len, name);
+        memcpy(ret, name, len);
+        ret[len] = '\0';
+        return 0;
+}
+
+/* Sources by their number: the ordered ones, then the exporters. */
+
+static size_t count_of(const struct source_set_options *options) {
+        return options->kind_count + options->exporter_count;
+}
+
+/* NULL: this source does not scrape pages. */
+static const struct page_options *page_of(const struct source_set_options *options, size_t source) {
+        if (source >= options->kind_count)
+                return &options->exporters[source - options->kind_count];
+        enum source_kind kind = options->kinds[source];
+        return kinds[kind].page ? kinds[kind].page(options) : NULL;
+}
+
 bool source_set_takes_targets(const struct source_set_options *options) {
-        for (size_t i = 0; i < options->kind_count; i++)
-                if (!kinds[options->kinds[i]].takes_targets)
+        for (size_t i = 0; i < count_of(options); i++)
+                if (!page_of(options, i))
                         return false;
         return true;
 }
 
 size_t source_set_rules(const struct source_set_options *options,
                         struct rules_source ret[static RULES_MAX_SOURCES]) {
-        for (size_t i = 0; i < options->kind_count; i++)
+        for (size_t i = 0; i < count_of(options); i++) {
+                const struct page_options *page = page_of(options, i);
                 ret[i] = (struct rules_source){
-                        .interval_ms = kinds[options->kinds[i]].interval_ms(options)};
-        return options->kind_count;
+                        .interval_ms = page ? page->interval_ms
+                                            : kinds[options->kinds[i]].interval_ms(options),
+                        .is_ready_made = page && page->profile->is_agent,
+                        .exporter = page && page->exporter[0] ? page->exporter : NULL,
+                };
+        }
+        return count_of(options);
 }
 
 size_t source_set_in_flight(const struct source_set_options *options) {
         size_t sum = OTHERS_IN_FLIGHT;
 
-        for (size_t i = 0; i < options->kind_count; i++)
-                sum += kinds[options->kinds[i]].in_flight;
+        for (size_t i = 0; i < count_of(options); i++)
+                sum += page_of(options, i) ? PAGE_IN_FLIGHT : 0;
         return sum;
 }
 
@@ -139,16 +175,18 @@ struct source_set *source_set_new(const struct source_parts *parts,
         struct source_set *set = xcalloc(1, sizeof(*set));
 
         set->events = *events;
-        set->count = options->kind_count;
+        set->count = count_of(options);
         for (size_t i = 0; i < set->count; i++) {
                 struct member *member = &set->members[i];
                 *member = (struct member){.set = set, .index = i};
-                member->source = kinds[options->kinds[i]].new(
-                        parts, options,
-                        &(struct source_sink){.on_reading = on_reading,
-                                              .on_failure = on_failure,
-                                              .on_peak = on_peak,
-                                              .userdata = member});
+                const struct source_sink sink = {.on_reading = on_reading,
+                                                 .on_failure = on_failure,
+                                                 .on_peak = on_peak,
+                                                 .userdata = member};
+                const struct page_options *page = page_of(options, i);
+                member->source = page ? page_source_new(parts->loop, parts->client, parts->metrics,
+                                                        page, &sink)
+                                      : kinds[options->kinds[i]].new(parts, options, &sink);
         }
         return set;
 }
@@ -159,10 +197,6 @@ void source_set_free(struct source_set *set) {
         for (size_t i = 0; i < set->count; i++)
                 source_free(set->members[i].source);
         free(set);
-}
-
-size_t source_set_count(const struct source_set *set) {
-        return set->count;
 }
 
 const struct source_ops *source_set_ops(const struct source_set *set, size_t source) {

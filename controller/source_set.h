@@ -13,19 +13,24 @@
 #include "base/attributes.h"
 #include "base/error.h"
 #include "codec/metrics.h"
-#include "controller/node_exporter.h"
 #include "controller/node_track.h"
+#include "controller/page_source.h"
 #include "controller/source.h"
 #include "kube/kube_api.h"
 #include "net/http_client.h"
 #include "net/loop.h"
 
-enum source_kind { SOURCE_NODE_EXPORTER, SOURCE_KIND_COUNT };
+enum source_kind { SOURCE_NODE_EXPORTER, SOURCE_NODE_METRICS, SOURCE_KIND_COUNT };
+
+enum { SOURCE_SET_MAX_EXPORTERS = RULES_MAX_SOURCES - SOURCE_KIND_COUNT };
 
 struct source_set_options {
         enum source_kind kinds[SOURCE_KIND_COUNT]; /* in order of preference */
         size_t kind_count;                         /* > 0 */
-        struct node_exporter_options node_exporter;
+        struct page_options node_exporter, node_metrics;
+        /* Further pages of the nodes: behind all others, and never believed in their place. */
+        struct page_options exporters[SOURCE_SET_MAX_EXPORTERS];
+        size_t exporter_count;
 };
 
 /* What sources work with; borrowed. */
@@ -53,6 +58,15 @@ struct source_set_events {
 _must_check_ int source_set_order(const char *text, struct source_set_options *ret,
                                   struct error *err);
 
+/**
+ * source_set_exporter_name() - check the name of one more exporter
+ * @ret: POLICY_RESOURCE_NAME_MAX + 1 bytes
+ * Return: 0; -EINVAL when a policy could not name it, or it is taken
+ */
+_must_check_ int source_set_exporter_name(const struct source_set_options *options,
+                                          const char *name, size_t len, char *ret,
+                                          struct error *err);
+
 /** source_set_has() - is @kind among those named? */
 bool source_set_has(const struct source_set_options *options, enum source_kind kind);
 /** source_set_takes_targets() - can all of them read a page that --target names? */
@@ -72,7 +86,6 @@ struct source_set *source_set_new(const struct source_parts *parts,
 void source_set_free(struct source_set *set);
 DEFINE_FREEP(struct source_set, source_set_free);
 
-size_t source_set_count(const struct source_set *set);
 /** source_set_ops() - of source number @source: its name, and where to look when it is silent */
 const struct source_ops *source_set_ops(const struct source_set *set, size_t source);
 

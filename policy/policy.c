@@ -45,6 +45,13 @@ const char *policy_resource_name(const struct policy *policy, unsigned resource)
         return policy->resources[resource - METRIC_RESOURCE_COUNT].name;
 }
 
+const char *policy_metric_exporter(const struct policy *policy,
+                                   const struct policy_metric *metric) {
+        if (!metric->is_query || metric->query.resource < METRIC_RESOURCE_COUNT)
+                return "";
+        return policy->resources[metric->query.resource - METRIC_RESOURCE_COUNT].exporter;
+}
+
 bool policy_metric_query(const struct policy *policy, const char *name, struct metric_query *ret) {
         for (unsigned i = 0; i < policy->resource_count; i++)
                 if (metric_query_parse_for(name, policy->resources[i].name,

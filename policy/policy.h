@@ -144,6 +144,9 @@ bool policy_is_relative(const struct policy *policy);
 /** policy_resource_name() - of a metric_query's resource, be it built in or the policy's own */
 const char *policy_resource_name(const struct policy *policy, unsigned resource);
 
+/** policy_metric_exporter() - the one whose page the metric is read from; "" for any source's */
+const char *policy_metric_exporter(const struct policy *policy, const struct policy_metric *metric);
+
 /** policy_metric_query() - metric_query_parse() that knows the policy's own resources as well */
 _must_check_ bool policy_metric_query(const struct policy *policy, const char *name,
                                       struct metric_query *ret);

@@ -1,5 +1,6 @@
 /*
- * The options of the node_exporter source: rows for the controller's table, and what they come to.
+ * The options of the sources that scrape pages (node-exporter, node-metrics, and any --exporter):
+ * rows for the controller's table, and what they come to.
  */
 #pragma once
 
@@ -10,10 +11,10 @@
 #include "base/error.h"
 #include "codec/options.h"
 #include "controller/exposition.h"
-#include "controller/node_exporter.h"
+#include "controller/source_set.h"
 
 /* Where the rows put their values. */
-struct node_exporter_settings {
+struct page_settings {
         int64_t scrape_interval_ms, scrape_timeout_ms, max_page_bytes;
         int scheme;
         int64_t port;
@@ -21,12 +22,14 @@ struct node_exporter_settings {
         const char *ca_file, *cert_file, *key_file, *server_name;
         bool insecure_skip_verify;
         struct credentials_options credentials;
+        const char *node_metrics_template;
+        struct option_list exporters;
 };
 
-extern const char *const node_exporter_schemes[];
+extern const char *const page_schemes[];
 
 /* clang-format off */
-#define NODE_EXPORTER_ROWS(s)                                                                      \
+#define PAGE_ROWS(s)                                                                               \
         {.name = "scrape-interval", .type = OPTION_DURATION_MS,                                    \
          .value = &(s).scrape_interval_ms, .fallback = "15s", .metavar = "DURATION",               \
          .min = 1000, .max = 300000,                                                               \
@@ -38,7 +41,7 @@ extern const char *const node_exporter_schemes[];
          .fallback = "16777216", .metavar = "BYTES", .min = 4096, .max = EXPOSITION_MAX_PAGE,      \
          .help = "A larger page counts as a failure."},                                            \
         {.name = "node-exporter-scheme", .type = OPTION_ENUM, .value = &(s).scheme,                \
-         .fallback = "http", .choices = node_exporter_schemes,                                     \
+         .fallback = "http", .choices = page_schemes,                                     \
          .help = "http or https."},                                                                \
         {.name = "node-exporter-port", .type = OPTION_INT, .value = &(s).port,                     \
          .fallback = "9100", .metavar = "PORT", .min = 1, .max = 65535,                            \
@@ -73,12 +76,22 @@ extern const char *const node_exporter_schemes[];
          .help = "Read again every minute."},                                                      \
         {.name = "node-exporter-bearer-token-file", .type = OPTION_STRING,                         \
          .value = &(s).credentials.bearer_token_file, .metavar = "FILE",                           \
-         .help = "Sent as Authorization: Bearer; read again every minute."}
+         .help = "Sent as Authorization: Bearer; read again every minute."},                       \
+        {.name = "node-metrics-url-template", .type = OPTION_STRING,                               \
+         .value = &(s).node_metrics_template, .metavar = "URL",                                    \
+         .fallback = "http://{address}:19101/metrics",                                             \
+         .help = "Where the node-metrics source finds the agent of crane-scheduler-plus."},        \
+        {.name = "exporter", .type = OPTION_LIST, .value = &(s).exporters,                         \
+         .metavar = "NAME=URL",                                                                    \
+         .help = "One more exporter on every node, for the policy's metrics that are declared "    \
+                 "with this name: dcgm=http://{address}:9400/metrics. Repeatable."}
 /* clang-format on */
 
 /**
- * node_exporter_settings_read() - options from the rows' values; strings are borrowed from them
+ * page_settings_read() - the options of all three in @ret; strings are borrowed from the rows'
+ * values
+ * @is_at_once: see struct page_options
  * Return: 0; -EINVAL, @err names the flag
  */
-_must_check_ int node_exporter_settings_read(const struct node_exporter_settings *settings,
-                                             struct node_exporter_options *ret, struct error *err);
+_must_check_ int page_settings_read(const struct page_settings *settings, bool is_at_once,
+                                    struct source_set_options *ret, struct error *err);

@@ -1,4 +1,4 @@
-#include "controller/node_exporter.h"
+#include "controller/page_source.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -10,9 +10,8 @@
 #include "controller/node_reading.h"
 #include "controller/node_step.h"
 #include "controller/outage_log.h"
+#include "controller/page_lanes.h"
 #include "controller/spread.h"
-
-#define SOURCE_NAME "node-exporter"
 
 enum {
         CONNECT_TIMEOUT_MS = 3000, /* a node that is gone answers nothing: don't hold a place */
@@ -22,22 +21,14 @@ enum {
         SPREAD_SALT = 1, /* scrapes are not at the instants of syncs */
 };
 
-enum lane_name { LANE_HEALTHY, LANE_FAILING, LANE_COUNT };
-
-static const size_t lane_places[LANE_COUNT] = {
-        [LANE_HEALTHY] = NODE_EXPORTER_HEALTHY_PLACES,
-        [LANE_FAILING] = NODE_EXPORTER_FAILING_PLACES,
-};
-
 struct target {
-        struct node_exporter *source;
+        struct page_source *source;
         struct node *node;
         struct loop_timer timer;
         int64_t due_mono_ms;
         int64_t whole_page_until_mono_ms; /* it refused collect[]; 0: it did not */
         struct scrape *scrape;            /* under way */
-        struct target *prev, *next;       /* in its lane's queue */
-        bool is_queued;
+        struct page_place place;          /* in a lane's queue */
         bool is_failing;
         struct node_state state;
 };
@@ -48,27 +39,23 @@ struct scrape {
         struct target *target;
         struct http_call *call;
         struct buf page;
-        enum lane_name lane;
+        enum page_lane lane;
         bool with_collectors;
         bool is_over_budget;
 };
 
-struct lane {
-        struct target *first, *last; /* waiting for a place */
-        size_t in_flight;
-};
-
-struct node_exporter {
+struct page_source {
         struct source source;
+        struct source_ops ops; /* with this instance's name */
         struct loop *loop;
         struct http_client *client;
         struct metrics *metrics;
-        struct node_exporter_options options;
+        struct page_options options;
         struct source_sink sink;
 
         struct target **targets; /* by the node's slot */
         size_t target_cap;
-        struct lane lanes[LANE_COUNT];
+        struct page_lanes lanes;
         struct scrape *under_way;
         struct scrape *idle;
         size_t idle_count;
@@ -90,45 +77,35 @@ struct node_exporter {
         struct metric *scrapes_ok, *duration, *failing, *fallbacks, *malformed, *skipped;
 };
 
-static struct node_exporter *self(struct source *source) {
-        return (struct node_exporter *)source; /* its first member */
+static const double PERCENT = 0.01;
+
+const struct page_profile page_node_exporter = {
+        .name = "node-exporter",
+        .hint = "--node-exporter-port, --node-address-types and --target-url-template",
+        .has_collectors = true,
+};
+
+const struct page_profile page_node_metrics = {
+        .name = "node-metrics",
+        .hint = "--node-metrics-url-template and --node-address-types",
+        .is_agent = true,
+};
+
+const struct page_profile page_exporter = {.hint = "--exporter and --node-address-types"};
+
+static struct page_source *self(struct source *source) {
+        return (struct page_source *)source; /* its first member */
 }
 
-/* Lanes */
+static void dispatch(struct page_source *source);
 
-static void dispatch(struct node_exporter *source);
-
-static void lane_push(struct lane *lane, struct target *target) {
-        target->is_queued = true;
-        target->next = NULL;
-        target->prev = lane->last;
-        if (lane->last)
-                lane->last->next = target;
-        else
-                lane->first = target;
-        lane->last = target;
-}
-
-static void lane_unlink(struct lane *lane, struct target *target) {
-        if (target->prev)
-                target->prev->next = target->next;
-        else
-                lane->first = target->next;
-        if (target->next)
-                target->next->prev = target->prev;
-        else
-                lane->last = target->prev;
-        target->prev = target->next = NULL;
-        target->is_queued = false;
-}
-
-static struct lane *lane_of(const struct target *target) {
-        return &target->source->lanes[target->is_failing ? LANE_FAILING : LANE_HEALTHY];
+static enum page_lane lane_of(const struct target *target) {
+        return target->is_failing ? PAGE_LANE_FAILING : PAGE_LANE_HEALTHY;
 }
 
 /* Scrapes and the memory of their pages */
 
-static struct scrape *scrape_begin(struct node_exporter *source, struct target *target) {
+static struct scrape *scrape_begin(struct page_source *source, struct target *target) {
         struct scrape *scrape = source->idle;
 
         if (scrape) {
@@ -139,7 +116,7 @@ static struct scrape *scrape_begin(struct node_exporter *source, struct target *
                 scrape->page = BUF_INIT(source->options.max_page_bytes);
         }
         scrape->target = target;
-        scrape->lane = target->is_failing ? LANE_FAILING : LANE_HEALTHY;
+        scrape->lane = lane_of(target);
         scrape->with_collectors = false;
         scrape->is_over_budget = false;
         scrape->call = NULL;
@@ -148,21 +125,21 @@ static struct scrape *scrape_begin(struct node_exporter *source, struct target *
         if (source->under_way)
                 source->under_way->prev = scrape;
         source->under_way = scrape;
-        source->lanes[scrape->lane].in_flight++;
+        page_lanes_enter(&source->lanes, scrape->lane);
         source->page_bytes += scrape->page.cap;
         target->scrape = scrape;
         return scrape;
 }
 
 /* The call is over or cancelled; the page goes. */
-static void scrape_end(struct node_exporter *source, struct scrape *scrape) {
+static void scrape_end(struct page_source *source, struct scrape *scrape) {
         if (scrape->prev)
                 scrape->prev->next = scrape->next;
         else
                 source->under_way = scrape->next;
         if (scrape->next)
                 scrape->next->prev = scrape->prev;
-        source->lanes[scrape->lane].in_flight--;
+        page_lanes_leave(&source->lanes, scrape->lane);
         source->page_bytes -= scrape->page.cap;
         scrape->target->scrape = NULL;
         buf_clear(&scrape->page);
@@ -178,14 +155,14 @@ static void scrape_end(struct node_exporter *source, struct scrape *scrape) {
 
 /* Outcomes */
 
-static void count_failure(struct node_exporter *source, const char *reason) {
+static void count_failure(struct page_source *source, const char *reason) {
         metric_inc(metrics_counter(source->metrics, "plimsoll_scrapes_total",
                                    "Scrapes by source and result.",
-                                   LABELS("source", SOURCE_NAME, "result", reason)));
+                                   LABELS("source", source->ops.name, "result", reason)));
 }
 
 static void target_failed(struct target *target, const char *reason, const char *detail) {
-        struct node_exporter *source = target->source;
+        struct page_source *source = target->source;
 
         count_failure(source, reason);
         if (!target->is_failing) {
@@ -199,7 +176,7 @@ static void target_failed(struct target *target, const char *reason, const char 
 }
 
 static void target_succeeded(struct target *target) {
-        struct node_exporter *source = target->source;
+        struct page_source *source = target->source;
 
         metric_inc(source->scrapes_ok);
         if (target->is_failing) {
@@ -212,12 +189,12 @@ static void target_succeeded(struct target *target) {
 
 /* The URL of the target's page, in source->url. NULL: it is there; else why it cannot be. */
 static const char *build_url(struct target *target, bool with_collectors) {
-        struct node_exporter *source = target->source;
+        struct page_source *source = target->source;
         const struct node *node = target->node;
         bool is_ok;
 
         buf_clear(&source->url);
-        if (node->url)
+        if (node->url && !source->options.exporter[0])
                 is_ok = buf_puts(&source->url, node->url);
         else if (!node->address && target_url_needs_address(&source->options.url))
                 return "no_address";
@@ -231,13 +208,14 @@ static const char *build_url(struct target *target, bool with_collectors) {
 }
 
 static void take_page(struct target *target, const struct scrape *scrape) {
-        struct node_exporter *source = target->source;
+        struct page_source *source = target->source;
         struct node_reading *reading = source->reading;
         int64_t now_mono_ms = loop_now_mono_ms(source->loop);
         struct window_step step;
         double values[POLICY_MAX_METRICS];
-        struct source_reading result = {.step = &step, .values_ratio = values};
+        struct source_reading result = {.values_ratio = values};
         const struct buf *page = &scrape->page;
+        double unit = source->options.profile->is_agent ? PERCENT : 1;
 
         /* Without Content-Length a page that was cut looks whole; but a whole one ends its line. */
         bool is_complete = page->len > 0 && page->data[page->len - 1] == '\n';
@@ -248,12 +226,15 @@ static void take_page(struct target *target, const struct scrape *scrape) {
                               "the page has none of the series that the policy needs");
                 return;
         }
-        (void)node_step_take(&target->state, reading, now_mono_ms, &step);
+        if (!source->options.profile->is_agent) {
+                (void)node_step_take(&target->state, reading, now_mono_ms, &step);
+                result.step = &step;
+        }
         for (size_t i = 0; i < source->wants.ready_count; i++) {
                 if ((reading->ready_usable & (UINT64_C(1) << i)) == 0)
                         continue;
                 result.ready |= UINT64_C(1) << source->ready_metrics[i];
-                values[source->ready_metrics[i]] = reading->ready[i];
+                values[source->ready_metrics[i]] = reading->ready[i] * unit;
         }
         target_succeeded(target);
         source->sink.on_reading(source->sink.userdata, target->node, &result);
@@ -261,7 +242,7 @@ static void take_page(struct target *target, const struct scrape *scrape) {
 
 static bool on_data(void *userdata, const char *data, size_t len) {
         struct scrape *scrape = userdata;
-        struct node_exporter *source = scrape->target->source;
+        struct page_source *source = scrape->target->source;
         size_t before = scrape->page.cap;
         bool has_room = buf_append(&scrape->page, data, len);
 
@@ -289,7 +270,7 @@ static bool on_data(void *userdata, const char *data, size_t len) {
 static void on_done(void *userdata, const struct http_response *response) {
         struct scrape *scrape = userdata;
         struct target *target = scrape->target;
-        struct node_exporter *source = target->source;
+        struct page_source *source = target->source;
         bool with_collectors = scrape->with_collectors;
 
         scrape->call = NULL;
@@ -305,14 +286,14 @@ static void on_done(void *userdata, const struct http_response *response) {
         } else if (response->status == 400 && with_collectors) {
                 /* A collector is switched off there. Its whole page, at once and for a while. */
                 target->whole_page_until_mono_ms = loop_now_mono_ms(source->loop) +
-                                                   NODE_EXPORTER_WHOLE_PAGE_MS;
+                                                   PAGE_WHOLE_PAGE_MS;
                 metric_inc(source->fallbacks);
                 if (!source->has_told_fallback)
                         log_info(MSG("an exporter has a wanted collector switched off; such ones "
                                      "are asked for their whole page"),
                                  STR("node", target->node->name), STR("url", source->url.data));
                 source->has_told_fallback = true;
-                lane_push(lane_of(target), target);
+                page_lanes_push(&source->lanes, lane_of(target), &target->place);
         } else if (response->status != 200) {
                 char detail[64];
                 (void)snprintf(detail, sizeof(detail), "HTTP status %d", response->status);
@@ -324,7 +305,7 @@ static void on_done(void *userdata, const struct http_response *response) {
         dispatch(source);
 }
 
-static void start_scrape(struct node_exporter *source, struct target *target) {
+static void start_scrape(struct page_source *source, struct target *target) {
         bool is_whole = loop_now_mono_ms(source->loop) < target->whole_page_until_mono_ms;
         bool with_collectors = source->collector_count > 0 && !is_whole;
         struct error err = ERROR_NULL;
@@ -335,14 +316,15 @@ static void start_scrape(struct node_exporter *source, struct target *target) {
                               "the node has no address of the types in --node-address-types");
                 return;
         }
-        if (credentials_refresh(&source->credentials, loop_now_mono_ms(source->loop), &err) < 0) {
+        struct credentials *credentials = &source->credentials;
+        if (credentials_refresh(credentials, loop_now_mono_ms(source->loop), &err) < 0) {
                 target_failed(target, "credentials", err.msg);
                 return;
         }
 
         const char *headers[] = {
                 "Accept: text/plain;version=0.0.4,*/*;q=0.1",
-                credentials_header(&source->credentials),
+                credentials_header(credentials),
                 NULL,
         };
         struct scrape *scrape = scrape_begin(source, target);
@@ -358,7 +340,7 @@ static void start_scrape(struct node_exporter *source, struct target *target) {
                                                       : CONNECT_TIMEOUT_MS,
                         .timeout_ms = source->options.timeout_ms,
                         .max_body_bytes = source->options.max_page_bytes,
-                        .basic_auth = credentials_basic(&source->credentials),
+                        .basic_auth = credentials_basic(credentials),
                         .tls = &source->options.tls,
                         .on_data = on_data,
                         .on_done = on_done,
@@ -366,38 +348,34 @@ static void start_scrape(struct node_exporter *source, struct target *target) {
                 });
 }
 
-static void dispatch(struct node_exporter *source) {
-        for (size_t i = 0; i < LANE_COUNT; i++) {
-                struct lane *lane = &source->lanes[i];
-                while (!source->is_stopped && lane->first && lane->in_flight < lane_places[i]) {
-                        struct target *target = lane->first;
-                        lane_unlink(lane, target);
-                        start_scrape(source, target);
-                }
-        }
+static void dispatch(struct page_source *source) {
+        struct page_place *place;
+
+        while (!source->is_stopped && (place = page_lanes_pop(&source->lanes)) != NULL)
+                start_scrape(source, place->owner);
 }
 
 /* Turns */
 
 static void on_turn(void *userdata) {
         struct target *target = userdata;
-        struct node_exporter *source = target->source;
+        struct page_source *source = target->source;
         int64_t now_mono_ms = loop_now_mono_ms(source->loop);
 
         do
                 target->due_mono_ms += source->options.interval_ms;
         while (target->due_mono_ms <= now_mono_ms);
         loop_timer_arm(source->loop, &target->timer, target->due_mono_ms, on_turn, target);
-        if (target->is_queued || target->scrape) {
+        if (page_place_is_queued(&target->place) || target->scrape) {
                 metric_inc(source->skipped);
                 return;
         }
-        lane_push(lane_of(target), target);
+        page_lanes_push(&source->lanes, lane_of(target), &target->place);
         dispatch(source);
 }
 
 static void on_tick(void *userdata) {
-        struct node_exporter *source = userdata;
+        struct page_source *source = userdata;
         int64_t now_mono_ms = loop_now_mono_ms(source->loop);
 
         outage_log_tick(&source->outages, now_mono_ms);
@@ -407,14 +385,16 @@ static void on_tick(void *userdata) {
 /* As a source */
 
 static void set_policy(struct source *base, const struct policy *policy) {
-        struct node_exporter *source = self(base);
+        struct page_source *source = self(base);
         const char *ready[POLICY_MAX_METRICS];
         size_t ready_count = 0;
         uint32_t resources = 0;
 
         for (size_t i = 0; i < policy->metric_count; i++) {
                 const struct policy_metric *metric = &policy->metrics[i];
-                if (metric->is_query) {
+                if (strcmp(policy_metric_exporter(policy, metric), source->options.exporter) != 0)
+                        continue;
+                if (!source->options.profile->is_agent && metric->is_query) {
                         resources |= NODE_RESOURCE_BIT(metric->query.resource);
                         if ((NODE_RESOURCE_BIT(metric->query.resource) & NODE_READING_RESOURCES) ==
                             0)
@@ -426,14 +406,16 @@ static void set_policy(struct source *base, const struct policy *policy) {
                 }
         }
         node_wants_init(&source->wants, resources, ready, ready_count);
-        source->collector_count = node_wants_collectors(&source->wants, source->collectors);
+        source->collector_count = source->options.profile->has_collectors
+                                          ? node_wants_collectors(&source->wants,
+                                                                  source->collectors)
+                                          : 0;
 }
 
 static void reset_target(struct target *target) {
-        struct node_exporter *source = target->source;
+        struct page_source *source = target->source;
 
-        if (target->is_queued)
-                lane_unlink(lane_of(target), target);
+        page_lanes_drop(&target->place);
         if (target->scrape) {
                 http_cancel(TAKE_PTR(target->scrape->call));
                 scrape_end(source, target->scrape);
@@ -444,7 +426,7 @@ static void reset_target(struct target *target) {
 }
 
 static void add_node(struct source *base, struct node *node) {
-        struct node_exporter *source = self(base);
+        struct page_source *source = self(base);
         int64_t now_mono_ms = loop_now_mono_ms(source->loop);
 
         if (source->is_stopped)
@@ -465,6 +447,7 @@ static void add_node(struct source *base, struct node *node) {
         target = xcalloc(1, sizeof(*target));
         target->source = source;
         target->node = node;
+        target->place.owner = target;
         source->targets[node->slot] = target;
         target->due_mono_ms = now_mono_ms;
         if (!source->options.is_at_once)
@@ -473,7 +456,7 @@ static void add_node(struct source *base, struct node *node) {
         loop_timer_arm(source->loop, &target->timer, target->due_mono_ms, on_turn, target);
 }
 
-static void drop_target(struct node_exporter *source, size_t slot) {
+static void drop_target(struct page_source *source, size_t slot) {
         struct target *target = source->targets[slot];
 
         source->targets[slot] = NULL;
@@ -486,7 +469,7 @@ static void drop_target(struct node_exporter *source, size_t slot) {
 }
 
 static void remove_node(struct source *base, struct node *node) {
-        struct node_exporter *source = self(base);
+        struct page_source *source = self(base);
 
         if (node->slot < source->target_cap && source->targets[node->slot]) {
                 drop_target(source, node->slot);
@@ -495,7 +478,7 @@ static void remove_node(struct source *base, struct node *node) {
 }
 
 static void stop(struct source *base) {
-        struct node_exporter *source = self(base);
+        struct page_source *source = self(base);
 
         source->is_stopped = true;
         for (size_t i = 0; i < source->target_cap; i++)
@@ -505,7 +488,7 @@ static void stop(struct source *base) {
 }
 
 static void free_source(struct source *base) {
-        struct node_exporter *source = self(base);
+        struct page_source *source = self(base);
 
         stop(base);
         while (source->idle) {
@@ -522,8 +505,6 @@ static void free_source(struct source *base) {
 }
 
 static const struct source_ops ops = {
-        .name = SOURCE_NAME,
-        .hint = "--node-exporter-port, --node-address-types and --target-url-template",
         .set_policy = set_policy,
         .add_node = add_node,
         .remove_node = remove_node,
@@ -531,19 +512,19 @@ static const struct source_ops ops = {
         .free = free_source,
 };
 
-static void register_metrics(struct node_exporter *source) {
+static void register_metrics(struct page_source *source) {
         struct metrics *metrics = source->metrics;
 
         source->scrapes_ok = metrics_counter(metrics, "plimsoll_scrapes_total",
                                              "Scrapes by source and result.",
-                                             LABELS("source", SOURCE_NAME, "result", "ok"));
+                                             LABELS("source", source->ops.name, "result", "ok"));
         source->duration = metrics_histogram(
                 metrics, "plimsoll_scrape_duration_seconds", "Duration of one scrape.",
-                LABELS("source", SOURCE_NAME), metrics_duration_bounds_s,
+                LABELS("source", source->ops.name), metrics_duration_bounds_s,
                 metrics_duration_bounds_count);
         source->failing = metrics_gauge(metrics, "plimsoll_targets_failing",
                                         "Targets whose last scrape failed.",
-                                        LABELS("source", SOURCE_NAME));
+                                        LABELS("source", source->ops.name));
         source->fallbacks = metrics_counter(
                 metrics, "plimsoll_scrape_fallbacks_total",
                 "Times an exporter refused collect[] and was asked for its whole page.", NULL);
@@ -553,22 +534,25 @@ static void register_metrics(struct node_exporter *source) {
         source->skipped = metrics_counter(
                 metrics, "plimsoll_scrapes_skipped_total",
                 "Turns on which the scrape before was still under way or waiting.",
-                LABELS("source", SOURCE_NAME));
+                LABELS("source", source->ops.name));
 }
 
-struct source *node_exporter_new(struct loop *loop, struct http_client *client,
-                                 struct metrics *metrics,
-                                 const struct node_exporter_options *options,
-                                 const struct source_sink *sink) {
-        struct node_exporter *source = xcalloc(1, sizeof(*source));
+struct source *page_source_new(struct loop *loop, struct http_client *client,
+                               struct metrics *metrics, const struct page_options *options,
+                               const struct source_sink *sink) {
+        struct page_source *source = xcalloc(1, sizeof(*source));
 
-        source->source.ops = &ops;
+        source->ops = ops;
+        source->ops.name = options->profile->name ? options->profile->name
+                                                  : source->options.exporter;
+        source->ops.hint = options->profile->hint;
+        source->source.ops = &source->ops;
         source->loop = loop;
         source->client = client;
         source->metrics = metrics;
         source->options = *options;
         source->sink = *sink;
-        source->budget_bytes = size_max(NODE_EXPORTER_BUDGET_BYTES, 2 * options->max_page_bytes);
+        source->budget_bytes = size_max(PAGE_BUDGET_BYTES, 2 * options->max_page_bytes);
         source->outages.what = "scrape";
         source->reading = node_reading_new();
         credentials_init(&source->credentials, &options->credentials);

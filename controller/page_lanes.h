@@ -1,0 +1,45 @@
+/*
+ * Two queues for the places that scrapes take: one for targets that are well, one with few places
+ * for those that failed last time. However many of the failing ones hang until their timeout, the
+ * others find their places free.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum page_lane { PAGE_LANE_HEALTHY, PAGE_LANE_FAILING, PAGE_LANE_COUNT };
+
+enum {
+        PAGE_HEALTHY_PLACES = 256, /* scrapes under way */
+        PAGE_FAILING_PLACES = 32,
+};
+
+/* Embedded in what waits; all zero but for the owner is not queued. */
+struct page_place {
+        void *owner;
+        struct page_place *prev, *next;
+        struct page_queue *queue; /* that it waits in; NULL: none */
+};
+
+struct page_lanes {
+        struct page_queue {
+                struct page_place *first, *last;
+                size_t in_flight;
+        } queues[PAGE_LANE_COUNT];
+};
+
+/** page_lanes_push() - wait; must not wait already */
+void page_lanes_push(struct page_lanes *lanes, enum page_lane lane, struct page_place *place);
+/** page_lanes_drop() - wait no more, if it does */
+void page_lanes_drop(struct page_place *place);
+/** page_lanes_pop() - the next whose lane has a place free, healthy ones first; NULL: none */
+struct page_place *page_lanes_pop(struct page_lanes *lanes);
+
+static inline bool page_place_is_queued(const struct page_place *place) {
+        return place->queue != NULL;
+}
+
+/** page_lanes_enter(), page_lanes_leave() - a scrape takes a place of @lane, and gives it back */
+void page_lanes_enter(struct page_lanes *lanes, enum page_lane lane);
+void page_lanes_leave(struct page_lanes *lanes, enum page_lane lane);

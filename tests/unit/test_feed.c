@@ -1,0 +1,274 @@
+/* Which of several sources a node's values come from. */
+#include "cmocka_wrap.h"
+
+#include "base/clock.h"
+#include "controller/node_track.h"
+
+enum { FIRST, SECOND, THIRD, EXTRA, SOURCES };
+
+static const int64_t start_ms = INT64_C(5000000);
+static const int64_t every_ms = 15 * MS_PER_S;
+
+static const char policy_text[] = "apiVersion: scheduler.policy.crane.io/v1alpha1\n"
+                                  "kind: DynamicSchedulerPolicy\n"
+                                  "spec:\n"
+                                  "  metrics:\n"
+                                  "  - {name: gpu, exporter: dcgm, series: GPU, kind: gauge, "
+                                  "reduce: max, capacity: 100}\n"
+                                  "  syncPolicy:\n"
+                                  "  - {name: cpu_usage_avg_5m, period: 3m}\n"
+                                  "  - {name: cpu_usage_max_avg_1h, period: 15m}\n"
+                                  "  - {name: mem_usage_avg_5m, period: 3m}\n"
+                                  "  - {name: gpu_usage_avg_5m, period: 3m}\n";
+
+enum { CPU_AVG, CPU_MAX, MEM_AVG, GPU_AVG };
+
+/* The first three in order of preference: windows, windows once a minute, ready-made values. */
+static struct rules *new_rules(void) {
+        struct policy *policy = NULL;
+        struct error err = ERROR_NULL;
+
+        if (policy_parse(policy_text, strlen(policy_text), false, &policy, &err) < 0)
+                fail_msg("%s", err.msg);
+        return rules_new(
+                policy,
+                &(struct rules_options){
+                        .style = {.prefix = ""},
+                        .dead_band_ratio = 0.01,
+                        .sources = {[FIRST] = {.interval_ms = every_ms},
+                                    [SECOND] = {.interval_ms = MS_PER_MIN},
+                                    [THIRD] = {.interval_ms = every_ms, .is_ready_made = true},
+                                    [EXTRA] = {.interval_ms = every_ms, .exporter = "dcgm"}},
+                        .source_count = SOURCES,
+                });
+}
+
+struct world {
+        struct rules *rules;
+        struct node_track track;
+        int64_t now_ms;
+};
+
+static int set_up(void **state) {
+        struct world *world = calloc(1, sizeof(*world));
+
+        world->rules = new_rules();
+        world->now_ms = start_ms;
+        node_track_init(&world->track, world->rules);
+        *state = world;
+        return 0;
+}
+
+static int tear_down(void **state) {
+        struct world *world = *state;
+
+        node_track_done(&world->track, world->rules);
+        rules_free(world->rules);
+        free(world);
+        return 0;
+}
+
+/* The feed in use, after it was decided anew. */
+static size_t serving(struct world *world) {
+        size_t from;
+
+        (void)node_track_switch(&world->track, world->rules, world->now_ms, &from);
+        return world->track.serving;
+}
+
+static void says(struct world *world, size_t source, double cpu, double mem) {
+        struct window_step step = {.at_mono_ms = world->now_ms,
+                                   .gauges = (1u << METRIC_CPU) | (1u << METRIC_MEM)};
+
+        step.num[METRIC_CPU] = cpu;
+        step.num[METRIC_MEM] = mem;
+        node_track_reading(&world->track, world->rules, source,
+                           &(struct source_reading){.step = &step}, world->now_ms);
+}
+
+static void says_ready(struct world *world, size_t source, uint64_t ready, double ratio) {
+        const double ratios[POLICY_MAX_METRICS] = {ratio, ratio, ratio, ratio};
+
+        node_track_reading(&world->track, world->rules, source,
+                           &(struct source_reading){.ready = ready, .values_ratio = ratios},
+                           world->now_ms);
+}
+
+static double value(const struct world *world, size_t metric) {
+        struct plan_values values;
+
+        node_track_values(&world->track, world->rules, world->now_ms, &values);
+        return values.usable & (UINT64_C(1) << metric) ? values.ratio[metric] : -1;
+}
+
+/* What happens, a letter per interval: the first source answers (.), fails (x) or is silent ( );
+ * the second one always answers. Then who serves at the end of each. */
+static void test_sequences(void **state) {
+        static const struct {
+                const char *first, *serves;
+        } rows[] = {
+                {"......", "000000"},         {"..x...", "000000"}, /* one failure is none */
+                {"..x.x.x.", "00000000"},     /* nor are some, unless in a row */
+                {"..xxxxxx", "00011111"},     /* two in a row are */
+                {"..xx.x.x..", "0001111110"}, /* and then it takes two good ones in a row */
+                {"..xx..", "000110"},         {"x.....", "000000"}, /* hoped for at the start */
+                {"xx....", "011000"},   /* but not for long; the good ones begin with the third */
+                {"..     ", "0000001"}, /* silence counts after four intervals, here a minute */
+                {"..      ..", "0000001110"}, /* and then takes two answers as well */
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct world *world = NULL;
+                void *made = NULL;
+                char said[32] = "";
+                (void)set_up(&made);
+                world = made;
+                for (size_t at = 0; rows[i].first[at]; at++) {
+                        if (rows[i].first[at] == '.')
+                                says(world, FIRST, 0.1, 0.1);
+                        else if (rows[i].first[at] == 'x')
+                                node_track_failed(&world->track, FIRST, "refused");
+                        says(world, SECOND, 0.2, 0.2);
+                        said[at] = (char)('0' + serving(world));
+                        world->now_ms += every_ms;
+                }
+                if (strcmp(said, rows[i].serves) != 0)
+                        fail_msg("\"%s\": %s, not %s", rows[i].first, said, rows[i].serves);
+                (void)tear_down(&made);
+        }
+}
+
+static void test_nobody_left(void **state) {
+        struct world *world = *state;
+
+        says(world, FIRST, 0.1, 0.1);
+        says(world, SECOND, 0.2, 0.2);
+        world->now_ms += every_ms;
+        for (size_t i = 0; i < 2; i++)
+                for (size_t source = 0; source < SOURCES; source++)
+                        node_track_failed(&world->track, source, "refused");
+        /* None serves; what the first said last is still good for a while... */
+        assert_int_equal(serving(world), FIRST);
+        assert_true(node_track_is_fresh(&world->track, world->rules, world->now_ms));
+        /* ...then the second's, whose readings are due less often... */
+        world->now_ms = start_ms + MS_PER_MIN + 1;
+        assert_int_equal(serving(world), SECOND);
+        /* ...and at last nobody's: that is no reason to switch again. */
+        world->now_ms += 4 * MS_PER_MIN;
+        assert_int_equal(serving(world), SECOND);
+        assert_false(node_track_is_fresh(&world->track, world->rules, world->now_ms));
+        assert_string_equal(node_track_failure(&world->track), "refused");
+}
+
+/* The value is that of the feed in use as soon as it has some of its window; before, the next's. */
+static void test_values(void **state) {
+        struct world *world = *state;
+
+        for (int i = 0; i < 20; i++, world->now_ms += every_ms) {
+                node_track_failed(&world->track, FIRST, "timeout");
+                says(world, SECOND, 0.2, 0.3);
+                (void)serving(world);
+        }
+        assert_int_equal(serving(world), SECOND);
+        assert_float_equal(value(world, CPU_AVG), 0.2, 1e-6);
+
+        /* Back after two, but with a tenth of a window: the second's is the better word. */
+        for (int i = 0; i < 3; i++, world->now_ms += every_ms) {
+                says(world, FIRST, 0.8, 0.8);
+                says(world, SECOND, 0.2, 0.3);
+        }
+        assert_int_equal(serving(world), FIRST);
+        assert_float_equal(value(world, CPU_AVG), 0.2, 1e-3);
+        for (int i = 0; i < 10; i++, world->now_ms += every_ms) {
+                says(world, FIRST, 0.8, 0.8);
+                says(world, SECOND, 0.2, 0.3);
+        }
+        assert_float_equal(value(world, CPU_AVG), 0.8, 1e-3);
+}
+
+/* A metric that the feed in use does not have comes from the next that has it. */
+static void test_per_metric(void **state) {
+        struct world *world = *state;
+
+        says(world, FIRST, 0.1, 0.1);
+        says_ready(world, THIRD, 1u << MEM_AVG, 0.7);
+        assert_int_equal(serving(world), FIRST);
+        assert_float_equal(value(world, MEM_AVG), 0.7, 0); /* one scrape makes no window */
+        assert_float_equal(value(world, CPU_AVG), -1, 0);
+        assert_string_equal(node_track_why(&world->track, world->rules, CPU_AVG, world->now_ms),
+                            "only one scrape so far");
+        assert_string_equal(node_track_why(&world->track, world->rules, MEM_AVG, world->now_ms),
+                            "");
+        /* What the third said does not outlive it. */
+        world->now_ms += MS_PER_MIN + 1;
+        assert_float_equal(value(world, MEM_AVG), -1, 0);
+}
+
+/* An exporter says what is declared with its name, and is never taken for the node's source. */
+static void test_exporter(void **state) {
+        struct world *world = *state;
+        struct window_step step = {.gauges = (1u << METRIC_RESOURCE_COUNT) | (1u << METRIC_CPU)};
+
+        assert_int_equal(world->rules->ordered_count, EXTRA);
+        step.num[METRIC_RESOURCE_COUNT] = 0.6;
+        step.num[METRIC_CPU] = 0.9;
+        for (int i = 0; i < 2; i++, world->now_ms += every_ms) {
+                for (size_t source = 0; source < EXTRA; source++)
+                        node_track_failed(&world->track, source, "refused");
+                step.at_mono_ms = world->now_ms;
+                node_track_reading(&world->track, world->rules, EXTRA,
+                                   &(struct source_reading){.step = &step}, world->now_ms);
+        }
+        assert_int_not_equal(serving(world), EXTRA);
+        assert_false(node_track_is_fresh(&world->track, world->rules, world->now_ms));
+        assert_float_equal(value(world, GPU_AVG), 0.6, 1e-6);
+        assert_float_equal(value(world, CPU_AVG), -1, 0);
+}
+
+/* Peaks of before are everybody's; one that a source remembers is its own. */
+static void test_peaks(void **state) {
+        struct world *world = *state;
+        const struct metric_query *peak = &world->rules->policy->metrics[CPU_MAX].query;
+        json_auto_t *annotations = json_pack("{s:s}", "cpu_usage_max_avg_1h",
+                                             "0.70000,2026-07-23T11:25:00Z");
+
+        node_track_annotations(&world->track, world->rules, annotations, world->now_ms,
+                               INT64_C(1784805954000));
+        for (int i = 0; i < 12; i++, world->now_ms += every_ms) {
+                says(world, FIRST, 0.1, 0.1);
+                says(world, SECOND, 0.2, 0.2);
+        }
+        assert_int_equal(serving(world), FIRST);
+        assert_float_equal(value(world, CPU_MAX), 0.7, 1e-6);
+        node_track_peak(&world->track, SECOND, peak, 0.9, 0, world->now_ms);
+        assert_float_equal(value(world, CPU_MAX), 0.7, 1e-6);
+        node_track_failed(&world->track, FIRST, "refused");
+        node_track_failed(&world->track, FIRST, "refused");
+        assert_int_equal(serving(world), SECOND);
+        assert_float_equal(value(world, CPU_MAX), 0.9, 1e-6);
+}
+
+static void test_outcomes(void **state) {
+        struct world *world = *state;
+
+        for (size_t source = 0; source < SOURCES; source++) {
+                assert_int_equal(node_track_outcomes(&world->track, world->rules), 0);
+                node_track_failed(&world->track, source, "refused");
+        }
+        assert_int_equal(node_track_outcomes(&world->track, world->rules), 1);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_sequences),
+                cmocka_unit_test_setup_teardown(test_nobody_left, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(test_values, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(test_per_metric, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(test_exporter, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(test_peaks, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(test_outcomes, set_up, tear_down),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,110 @@
+/* --metrics-source and the names of --exporter. */
+#include "cmocka_wrap.h"
+
+#include <errno.h>
+
+#include "controller/source_set.h"
+
+static void test_order(void **state) {
+        struct source_set_options options = {0};
+        struct error err = ERROR_NULL;
+
+        (void)state;
+        assert_int_equal(source_set_order("node-metrics,node-exporter", &options, &err), 0);
+        assert_int_equal(options.kind_count, 2);
+        assert_int_equal(options.kinds[0], SOURCE_NODE_METRICS);
+        assert_int_equal(options.kinds[1], SOURCE_NODE_EXPORTER);
+        assert_true(source_set_has(&options, SOURCE_NODE_METRICS));
+        assert_int_equal(source_set_order("node-exporter", &options, &err), 0);
+        assert_int_equal(options.kind_count, 1);
+        assert_false(source_set_has(&options, SOURCE_NODE_METRICS));
+}
+
+static void test_bad_order(void **state) {
+        static const char *const rows[] = {
+                "",
+                ",",
+                "node-exporter,",
+                ",node-exporter",
+                "node-exporter, node-metrics", /* no blanks */
+                "node-exporter,node-exporter",
+                "node-exporte",
+                "node-exporters",
+                "Node-Exporter",
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct source_set_options options = {.kind_count = 7};
+                struct error err = ERROR_NULL;
+                if (source_set_order(rows[i], &options, &err) != -EINVAL || !err.msg[0])
+                        fail_msg("\"%s\" was taken", rows[i]);
+                assert_int_equal(options.kind_count, 7);
+        }
+}
+
+static void test_exporter_names(void **state) {
+        static const struct {
+                const char *name;
+                int expected;
+        } rows[] = {
+                {"gpu", 0},
+                {"gpu-2", 0},
+                {"abcdefghijklmnopqrstuvwxyz012345", 0},
+                {"abcdefghijklmnopqrstuvwxyz0123456", -EINVAL}, /* 33 characters */
+                {"dcgm", -EINVAL},                              /* is there already */
+                {"node-exporter", -EINVAL},                     /* has a meaning */
+                {"node-metrics", -EINVAL},
+                {"", -EINVAL},
+                {"GPU", -EINVAL},
+                {"a b", -EINVAL},
+        };
+        const struct source_set_options options = {.exporters = {{.exporter = "dcgm"}},
+                                                   .exporter_count = 1};
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                char name[POLICY_RESOURCE_NAME_MAX + 1];
+                struct error err = ERROR_NULL;
+                int r = source_set_exporter_name(&options, rows[i].name, strlen(rows[i].name), name,
+                                                 &err);
+                if (r != rows[i].expected)
+                        fail_msg("\"%s\": %d", rows[i].name, r);
+                if (r == 0)
+                        assert_string_equal(name, rows[i].name);
+        }
+}
+
+static void test_rules(void **state) {
+        const struct source_set_options options = {
+                .kinds = {SOURCE_NODE_METRICS, SOURCE_NODE_EXPORTER},
+                .kind_count = 2,
+                .node_exporter = {.profile = &page_node_exporter, .interval_ms = 15000},
+                .node_metrics = {.profile = &page_node_metrics, .interval_ms = 15000},
+                .exporters = {{.profile = &page_exporter,
+                               .exporter = "dcgm",
+                               .interval_ms = 15000}},
+                .exporter_count = 1,
+        };
+        struct rules_source rules[RULES_MAX_SOURCES];
+
+        (void)state;
+        assert_int_equal(source_set_rules(&options, rules), 3);
+        assert_true(rules[0].is_ready_made);
+        assert_false(rules[1].is_ready_made);
+        assert_null(rules[1].exporter);
+        assert_string_equal(rules[2].exporter, "dcgm");
+        assert_true(source_set_takes_targets(&options));
+        assert_true(source_set_in_flight(&options) >= 3 * PAGE_IN_FLIGHT);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_order),
+                cmocka_unit_test(test_bad_order),
+                cmocka_unit_test(test_exporter_names),
+                cmocka_unit_test(test_rules),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
