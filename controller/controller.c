@@ -156,10 +156,12 @@ static void on_once_deadline(void *userdata) {
 
 /* Another source may be the one to believe now. */
 static void look_at_source(struct tracked *t) {
-        const struct controller *c = t->controller;
+        struct controller *c = t->controller;
         size_t from;
 
-        (void)node_track_switch(&t->track, c->rules, now_mono(c), &from);
+        if (node_track_switch(&t->track, c->rules, now_mono(c), &from))
+                serving_switched(&c->serving, now_mono(c), t->node->name, from, t->track.serving,
+                                 node_track_trouble(&t->track, from));
 }
 
 /* After an attempt of a source, when @before of them had come to an end. */
@@ -284,7 +286,7 @@ void controller_set_policy(struct controller *c, struct policy *policy) {
 
 /* Every second */
 
-static void take_census(const struct controller *c) {
+static void take_census(struct controller *c) {
         struct census_tally tally = {
                 .nodes = node_set_count(c->nodes),
                 .node_watch = node_set_reflector(c->nodes),
@@ -292,11 +294,13 @@ static void take_census(const struct controller *c) {
                 .bound_nodes = bindings_nodes(c->bindings),
                 .write_trouble = c->publisher ? publisher_trouble(c->publisher) : NULL,
         };
+        struct serving_tally serving = {0};
         struct tracked *t;
         int64_t age_ms;
 
         TRACKED_FOREACH(t, c) {
                 look_at_source(t);
+                serving_count(&serving, &t->track, c->rules, t->node->name, now_mono(c));
                 const char *failure = node_track_failure(&t->track);
                 if (failure) {
                         tally.failed_node = t->node->name;
@@ -312,6 +316,7 @@ static void take_census(const struct controller *c) {
                 tally.oldest_ms = age_ms > tally.oldest_ms ? age_ms : tally.oldest_ms;
         }
         census_publish(&c->census, &tally);
+        serving_publish(&c->serving, &serving, now_mono(c));
 }
 
 static void on_tick(void *userdata) {
@@ -373,6 +378,10 @@ int controller_new(const struct controller_parts *parts, const struct controller
                                                            .api = parts->api,
                                                            .metrics = parts->metrics},
                                     &options->sources, &source_events);
+        const char *names[RULES_MAX_SOURCES];
+        for (size_t i = 0; i < c->rules->ordered_count; i++)
+                names[i] = source_set_ops(c->sources, i)->name;
+        serving_init(&c->serving, parts->metrics, parts->health, names, c->rules->ordered_count);
         source_set_policy(c->sources, policy);
         follow_policy(c);
 

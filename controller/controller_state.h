@@ -10,6 +10,7 @@
 #include "controller/once.h"
 #include "controller/outage_log.h"
 #include "controller/publisher.h"
+#include "controller/serving.h"
 
 /* A patch that is under way: what it says, to be remembered when it has arrived. */
 struct pending {
@@ -54,6 +55,7 @@ struct controller {
         int exit_code;
 
         struct census census;
+        struct serving serving;
         struct metric *patch_keys, *unchanged, *sample_age;
 };
 
