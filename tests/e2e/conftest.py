@@ -18,6 +18,7 @@ folder with the output of every process.
 import os
 import pathlib
 import re
+import shutil
 import signal
 import sys
 
@@ -54,7 +55,8 @@ def pytest_configure(config):
 
 
 def pytest_terminal_summary(terminalreporter, config):
-    if config.stash[FIGURES]:
+    # make e2e takes them from the XML, and shows of this output the end: that shall be a failure.
+    if config.stash[FIGURES] and not config.option.xmlpath:
         terminalreporter.section("figures")
         for text in config.stash[FIGURES]:
             terminalreporter.write_line(text)
@@ -79,6 +81,13 @@ def safe_name(request):
     return re.sub(r"[^\w.-]+", "_", request.node.name)
 
 
+def empty_directory(path):
+    """A folder with nothing in it: an earlier run may have had the same, and its etcd's data."""
+    shutil.rmtree(path, ignore_errors=True)
+    os.makedirs(path)
+    return path
+
+
 @pytest.fixture(scope="session")
 def log_root(request, tmp_path_factory):
     root = os.environ.get("PLIMSOLL_LOG_DIR") or str(tmp_path_factory.mktemp("e2e"))
@@ -89,8 +98,7 @@ def log_root(request, tmp_path_factory):
 
 @pytest.fixture
 def log_dir(request, log_root):
-    path = os.path.join(log_root, safe_name(request))
-    os.makedirs(path, exist_ok=True)
+    path = empty_directory(os.path.join(log_root, safe_name(request)))
     request.node.stash[LOGS] = path
     return path
 
@@ -145,7 +153,7 @@ def run(log_dir):
 
 
 def new_plane(directory, number):
-    plane = ControlPlane(directory, f"127.100.{number}.1")
+    plane = ControlPlane(empty_directory(directory), f"127.100.{number}.1")
     try:
         start_kwok(plane)
         Plimsoll.install(plane)
@@ -208,8 +216,18 @@ def namespace(request, plane, fleet):
 
 
 @pytest.fixture
-def plimsoll(plane, log_dir, run, binary):
-    return Plimsoll(plane, log_dir, run, binary)
+def make_plimsoll(log_dir, run, binary):
+    """For tests that choose the control plane, or the build, themselves."""
+
+    def make(plane, build="build"):
+        return Plimsoll(plane, log_dir, run, lambda name: binary(name, build))
+
+    return make
+
+
+@pytest.fixture
+def plimsoll(plane, make_plimsoll):
+    return make_plimsoll(plane)
 
 
 @pytest.fixture
