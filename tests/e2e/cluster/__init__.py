@@ -3,6 +3,8 @@
 certificates.py   keys and certificates, by openssl
 api.py            a client of the API server, for tests
 control_plane.py  etcd, kube-apiserver, kube-controller-manager, kube-scheduler as processes
+relay.py          a TCP relay before the API server, to cut connections
+tokens.py         ServiceAccount tokens that live for seconds
 nodes.py          nodes without kubelets: objects, exporters behind them, kwok to run their pods
 workloads.py      pods and Deployments, where they went, what was said about them
 plimsoll.py       our two programs as a cluster runs them: service accounts, RBAC of deploy/, tokens

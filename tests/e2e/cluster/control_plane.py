@@ -79,20 +79,23 @@ class ControlPlane:
     def _write_keys(self):
         self.authority = Authority(self.path("pki"))
         self.front_proxy = Authority(self.path("pki"), "front-proxy-ca")
-        self.authority.server(
-            "kube-apiserver", [self.address, "127.0.0.1", "10.0.0.1"], ["kubernetes.default.svc"]
-        )
+        self.sign_api_server("kube-apiserver")
         self.signing_key, self.signing_public = signing_key(self.path("pki"))
         with open(self.path("audit-policy.yaml"), "w", encoding="utf-8") as file:
             yaml.safe_dump(AUDIT_POLICY, file)
 
-    def write_kubeconfig(self, name, cert=None, key=None, token_file=None):
+    def sign_api_server(self, name):
+        return self.authority.server(
+            name, [self.address, "127.0.0.1", "10.0.0.1"], ["kubernetes.default.svc"]
+        )
+
+    def write_kubeconfig(self, name, cert=None, key=None, token_file=None, server=None):
         """A kubeconfig for a user with a certificate or with a token that is read from a file."""
         if token_file:
             user = {"tokenFile": token_file}
         else:
             user = {"client-certificate": cert, "client-key": key}
-        cluster = {"server": self.url, "certificate-authority": self.authority.cert}
+        cluster = {"server": server or self.url, "certificate-authority": self.authority.cert}
         config = {
             "apiVersion": "v1",
             "kind": "Config",
@@ -154,6 +157,18 @@ class ControlPlane:
             name=self._next_name("kube-apiserver"),
         )
         self._wait(self.api_server, lambda: self.api.request("GET", "/readyz")[0] == 200)
+
+    def served_certificate(self):
+        return ssl.get_server_certificate((self.address, API_PORT))
+
+    def renew_certificate(self):
+        """Another certificate of the same CA for the API server; waits until it serves it."""
+        before = self.served_certificate()
+        for path in self.sign_api_server("renewed"):
+            os.replace(path, path.replace("renewed", "kube-apiserver"))
+        wait_until(
+            lambda: self.served_certificate() != before, 120, "the API server's new certificate"
+        )
 
     def stop_api_server(self):
         """kill -9: whoever talks to it sees connections end, then nobody there."""

@@ -7,6 +7,8 @@ import subprocess
 import yaml
 from harness import fetch, parse_page, wait_until
 
+from .tokens import short_lived
+
 TOP = pathlib.Path(__file__).resolve().parents[3]
 NAMESPACE = "kube-system"
 ACCOUNTS = ("plimsoll-controller", "plimsoll-extender")
@@ -43,6 +45,7 @@ class Plimsoll:
         self.directory = directory
         self.run = run
         self.binary = binary
+        self.server = plane.url  # where the programs find the API server
         self.count = 0
 
     def path(self, name):
@@ -71,17 +74,12 @@ class Plimsoll:
         os.replace(path + ".new", path)
         return path
 
-    def write_token(self, account, bound_to=None):
-        """A token of a ServiceAccount, in a file of its name; returns the path.
-
-        `bound_to` is the name of a Secret of kube-system: when that is deleted, the token is
-        refused, which is how a test makes one expire.
-        """
-        argv = ["create", "token", account, f"--namespace={NAMESPACE}"]
-        if bound_to:
-            argv += ["--bound-object-kind=Secret", f"--bound-object-name={bound_to}"]
+    def write_token(self, account, lifetime_s=None):
+        """A token of a ServiceAccount, in a file of its name; returns the path."""
         path = self.path(f"{account}.token")
-        token = self.plane.kubectl(*argv)
+        token = self.plane.kubectl("create", "token", account, f"--namespace={NAMESPACE}")
+        if lifetime_s:
+            token = short_lived(token, lifetime_s, self.plane.signing_key)
         with open(path + ".new", "w", encoding="utf-8") as file:
             file.write(token)
         os.chmod(path + ".new", 0o600)
@@ -93,7 +91,7 @@ class Plimsoll:
         if not os.path.exists(token_file):
             self.write_token(account)
         name = f"{account}-{os.path.basename(self.directory)}"
-        return self.plane.write_kubeconfig(name, token_file=token_file)
+        return self.plane.write_kubeconfig(name, token_file=token_file, server=self.server)
 
     def _start(self, account, *flags, kubeconfig=None):
         self.count += 1
