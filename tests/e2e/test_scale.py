@@ -1,7 +1,7 @@
 """Thousands of nodes: how soon all are annotated, and what it costs us and the scheduler.
 
 With the flags and the policy that come with the programs, and the release build.
-PLIMSOLL_E2E_SCALE=5000 is the number of nodes, 1,000 if not set.
+PLIMSOLL_E2E_SCALE=1000 makes it 1,000 nodes, not 5,000.
 """
 
 import concurrent.futures
@@ -13,10 +13,10 @@ import pytest
 import yaml
 from addresses import address_of
 from cluster.nodes import FIRST_ADDRESS, node_object
-from cluster.plimsoll import TOP, Plimsoll, refused, total
+from cluster.plimsoll import TOP, refused, total
 from harness import wait_until
 
-NODES = int(os.environ.get("PLIMSOLL_E2E_SCALE", "1000"))
+NODES = int(os.environ.get("PLIMSOLL_E2E_SCALE", "5000"))
 PODS = 500
 # The defaults of the flags.
 INTERVAL_S, PATCHES_PER_S = 15, 50
@@ -32,8 +32,8 @@ def plane(start_plane):
 
 
 @pytest.fixture
-def plimsoll(plane, log_dir, run, binary):
-    return Plimsoll(plane, log_dir, run, lambda name: binary(name, "release"))
+def plimsoll(plane, make_plimsoll):
+    return make_plimsoll(plane, build="release")
 
 
 def create_nodes(plane):
@@ -86,6 +86,7 @@ def placing(namespace, start, name):
     return (PODS - 1) / (found[-1] - found[0])
 
 
+@pytest.mark.alone
 def test_scale(plane, plimsoll, exporters, namespace, scheduler, figure):
     began = time.monotonic()
     names = create_nodes(plane)
@@ -142,4 +143,5 @@ def test_scale(plane, plimsoll, exporters, namespace, scheduler, figure):
     # A factor for a machine that does other things as well.
     assert took_s < 2 * (2 * INTERVAL_S + NODES / PATCHES_PER_S)
     assert rss_mib < 64
-    assert asked > 0.5 * plain
+    # Most of what asking costs is kube-scheduler's own: it encodes the names and decodes our reply.
+    assert spent_ms < (1 / asked - 1 / plain) * 1e3 / 2
