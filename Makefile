@@ -1,12 +1,13 @@
 # Thin: every target is one script. `make demo` and `make test` install what they need first.
 BUILD ?= build
 
-.PHONY: help build demo test e2e check bench fuzz format clean
+.PHONY: help build demo test e2e ci check bench fuzz format clean
 
 help:
 	@echo 'make demo     look at it: a real exporter, a stand-in API server, both programs (DEMO=once ends by itself)'
-	@echo 'make test     everything that CI runs: make check, then the integration tests'
+	@echo 'make test     make check, then the integration tests'
 	@echo 'make e2e      both programs with real Kubernetes; its first run builds that, for minutes'
+	@echo 'make ci       what CI runs: make test and make e2e, counted together'
 	@echo 'make check    the gate: format, lint, gcc and clang, sanitizers, unit tests, fuzz corpora'
 	@echo 'make build    both programs, into $(BUILD)/'
 	@echo 'make bench    compare the hot paths with their peers, in ratios'
@@ -30,9 +31,11 @@ test:
 
 e2e:
 	@tests/tools/install-packages build check e2e
-	@tests/e2e/tools/build.py
-	@tests/e2e/tools/images.py
 	@/usr/bin/python3 tests/tools/gate.py e2e
+
+ci:
+	@tests/tools/install-packages build check integration e2e
+	@/usr/bin/python3 tests/tools/gate.py check integration e2e
 
 check:
 	@tests/tools/install-packages build check

@@ -2,13 +2,15 @@
 
     gate.py check                 format, lint, builds, unit tests, sanitizers, fuzz corpora, clang-tidy
     gate.py check integration     and the integration tests against the built programs
-    gate.py e2e                   tests with a real cluster, in a sandbox; see tests/e2e/README.md
+    gate.py e2e                   builds a real cluster's programs once, for minutes, and runs the
+                                  tests with it, in a sandbox; see tests/e2e/README.md
 
 Each step's output goes to build-gate/<step>.log; of a failed step the end is shown. A step that
 runs tests counts each of them, any other step counts as one. Steps that need a failed build are
 counted as failed, not left out.
 """
 
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -45,15 +47,23 @@ class Gate:
         self.broken_builds = set()
         OUT.mkdir(exist_ok=True)
 
-    def step(self, name, argv, env=None, count=None):
-        """Run one step. `count` reads its tests' results as (passed, failed, [skip reasons])."""
-        started = time.monotonic()
+    def step(self, name, argv, env=None, count=None, is_long=False):
+        """Run one step. `count` reads its tests' results as (passed, failed, [skip reasons]).
+
+        The output of a step that `is_long` is shown as it comes.
+        """
+        if is_long:
+            print(f"  {name}:", flush=True)
+        else:
+            print(f"  {name:<28} ", end="", flush=True)
+        ended = execute(name, argv, env, is_long)
+        if is_long:
+            print(f"  {name:<28} ", end="")
+        return self.account(name, *ended, count)
+
+    def account(self, name, code, took_s, count):
+        """Count how a step went, and say so."""
         log = OUT / f"{name}.log"
-        print(f"  {name:<28} ", end="", flush=True)
-        with open(log, "wb") as out:
-            code = subprocess.run(
-                argv, cwd=TOP, env=os.environ | (env or {}), stdout=out, stderr=out, check=False
-            ).returncode
         passed, failed, skips = (1, 0, []) if code == 0 else (0, 1, [])
         if count:
             try:
@@ -70,12 +80,16 @@ class Gate:
         self.skipped += len(skips)
         self.skip_reasons += skips
         detail = f"{passed} passed, {failed} failed" if count else ("ok" if code == 0 else "FAILED")
-        print(f"{detail}  ({time.monotonic() - started:.0f} s)", flush=True)
+        print(f"{detail}  ({took_s:.0f} s)", flush=True)
         if failed:
             lines = log.read_text(errors="replace").splitlines()[-TAIL_LINES:]
             print("\n".join("    | " + line for line in lines))
             print(f"    the whole log: {log.relative_to(TOP)}", flush=True)
         return failed == 0
+
+    def skip(self, reason):
+        self.skipped += 1
+        self.skip_reasons.append(reason)
 
     def build(self, name):
         compiler, arguments = BUILDS[name]
@@ -104,33 +118,62 @@ class Gate:
             count=lambda: read_meson(results),
         )  # fmt: skip
 
-    def pytest(self, name, paths, build, extra_env=None, arguments=(), within=()):
+    def pytest(self, build, runs, within=()):
+        """Run pytest with {name: arguments}, one run beside the other where there are several."""
         if build in self.broken_builds:
-            print(f"  {name:<28} FAILED: its build did")
-            self.failed += 1
+            for name in runs:
+                print(f"  {name:<28} FAILED: its build did")
+                self.failed += 1
             return
-        results = OUT / f"{name}.xml"
-        results.unlink(missing_ok=True)
-        self.step(
-            name,
-            [*within, "/usr/bin/python3", "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider",
-             f"--junitxml={results}", *arguments, *paths],
-            env=SANITIZER_ENV
-            | {"PLIMSOLL_BUILD_DIR": str(OUT / build), "PYTHONDONTWRITEBYTECODE": "1"}
-            | (extra_env or {}),
-            count=lambda: read_junit(results),
-        )  # fmt: skip
-        for figure in read_figures(results):
-            print(f"    {figure}", flush=True)
+        env = SANITIZER_ENV | {
+            "PLIMSOLL_BUILD_DIR": str(OUT / build),
+            "PLIMSOLL_RELEASE_DIR": str(OUT / "gcc"),
+            "PLIMSOLL_TSAN_DIR": str(OUT / "tsan"),
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }  # fmt: skip
+
+        def run(name):
+            results = OUT / f"{name}.xml"
+            results.unlink(missing_ok=True)
+            return execute(
+                name,
+                [*within, "/usr/bin/python3", "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider",
+                 f"--junitxml={results}", *runs[name]],
+                env | {"PLIMSOLL_LOG_DIR": str(OUT / f"{name}-logs")},
+            )  # fmt: skip
+
+        print(f"  {', '.join(runs)} ...", flush=True)
+        with concurrent.futures.ThreadPoolExecutor(len(runs)) as pool:
+            ended = dict(zip(runs, pool.map(run, runs)))
+        for name, how in ended.items():
+            results = OUT / f"{name}.xml"
+            print(f"  {name:<28} ", end="")
+            self.account(name, *how, lambda results=results: read_junit(results))
+            for figure in read_figures(results):
+                print(f"    {figure}", flush=True)
 
     def finish(self):
         for reason in self.skip_reasons:
             print(f"skipped: {reason}")
-        counts = f"{self.passed} passed, {self.failed} failed"
-        if self.skipped:
-            counts += f", {self.skipped} skipped"
-        print(counts)
+        print(f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped")
         return 1 if self.failed else 0
+
+
+def execute(name, argv, env=None, is_shown=False):
+    """Run a command with its output in a log; (status, seconds)."""
+    started = time.monotonic()
+    common = {"cwd": TOP, "env": os.environ | (env or {})}
+    with open(OUT / f"{name}.log", "wb") as log:
+        if not is_shown:
+            done = subprocess.run(argv, **common, stdout=log, stderr=log, check=False)
+            return done.returncode, time.monotonic() - started
+        with subprocess.Popen(
+            argv, **common, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        ) as process:
+            for line in process.stdout:
+                log.write(line)
+                print("    " + line.decode(errors="replace"), end="", flush=True)
+    return process.returncode, time.monotonic() - started
 
 
 def read_meson(path):
@@ -189,30 +232,34 @@ def integration(gate):
         if name != "fuzz" and not (OUT / name / "build.ninja").exists():
             gate.build(name)
     gate.step("readme", ["/usr/bin/python3", "tests/tools/readme.py", str(OUT / "gcc")])
-    gate.pytest(
-        "integration",
-        ["tests/integration"],
-        "asan",
-        {
-            "PLIMSOLL_RELEASE_DIR": str(OUT / "gcc"),
-            "PLIMSOLL_TSAN_DIR": str(OUT / "tsan"),
-            "PLIMSOLL_LOG_DIR": str(OUT / "integration-logs"),
-        },
-    )
+    gate.pytest("asan", {"integration": ["tests/integration"]})
 
 
 def e2e(gate):
-    gate.build("asan")
-    gate.build("gcc")  # for the test that measures
-    logs = OUT / "e2e-logs"
-    shutil.rmtree(logs, ignore_errors=True)
-    gate.pytest(
-        "e2e",
-        ["tests/e2e"],
-        "asan",
-        {"PLIMSOLL_RELEASE_DIR": str(OUT / "gcc"), "PLIMSOLL_LOG_DIR": str(logs)},
-        within=["tests/e2e/sandbox"],
+    sandbox = "tests/e2e/sandbox"
+    possible = subprocess.run(
+        [sandbox, "true"], cwd=TOP, capture_output=True, text=True, check=False
     )
+    if possible.returncode != 0:
+        gate.skip(f"e2e: {'; '.join(possible.stderr.splitlines())}")
+        return
+    if not gate.step("kubernetes", ["tests/e2e/tools/build.py"], is_long=True):
+        return
+    gate.step("images", ["tests/e2e/tools/images.py"], is_long=True)
+    gate.build("asan")
+    gate.build("gcc")  # for what measures
+    # Each has a sandbox of its own. Two processors are enough for both of the first.
+    for runs in (
+        {"e2e": "not patient and not alone", "e2e-patient": "patient"},
+        {"e2e-alone": "alone"},
+    ):
+        for name in runs:
+            shutil.rmtree(OUT / f"{name}-logs", ignore_errors=True)
+        gate.pytest(
+            "asan",
+            {name: ["tests/e2e", "-m", marks] for name, marks in runs.items()},
+            within=[sandbox],
+        )
 
 
 def main():
