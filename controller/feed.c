@@ -1,5 +1,7 @@
 #include "controller/feed.h"
 
+#include <string.h>
+
 #include "base/mem.h"
 
 void feed_init(struct feed *feed, const struct window_plan *plan) {
@@ -9,12 +11,15 @@ void feed_init(struct feed *feed, const struct window_plan *plan) {
 void feed_done(struct feed *feed) {
         window_store_free(feed->windows);
         free(feed->ready_ratio);
+        free(feed->why);
         *feed = (struct feed){0};
 }
 
-void feed_replan(struct feed *feed, const struct window_plan *plan) {
-        feed->windows = window_store_replan(feed->windows, plan);
+void feed_replan(struct feed *feed, const struct window_plan *plan,
+                 const struct window_renumbering *renumbering) {
+        feed->windows = window_store_replan(feed->windows, plan, renumbering);
         /* Indices have moved; the next answer is seconds away. */
+        free(TAKE_PTR(feed->why));
         free(TAKE_PTR(feed->ready_ratio));
         feed->ready = 0;
 }
@@ -26,6 +31,21 @@ static void count_outcome(struct feed *feed, bool is_like_the_last, uint8_t enou
                 feed->in_a_row++;
         if (feed->outcomes < UINT32_MAX)
                 feed->outcomes++;
+}
+
+/* Most nodes have nothing to explain. */
+static void note_reasons(struct feed *feed, const char *const *why) {
+        bool has_any = false;
+
+        for (size_t i = 0; why && i < WINDOW_MAX_CHANNELS; i++)
+                has_any |= why[i] != NULL;
+        if (!has_any) {
+                free(TAKE_PTR(feed->why));
+                return;
+        }
+        if (!feed->why)
+                feed->why = xcalloc(WINDOW_MAX_CHANNELS, sizeof(*feed->why));
+        memcpy(feed->why, why, WINDOW_MAX_CHANNELS * sizeof(*feed->why));
 }
 
 void feed_reading(struct feed *feed, const struct source_reading *reading, size_t metric_count,
@@ -42,6 +62,7 @@ void feed_reading(struct feed *feed, const struct source_reading *reading, size_
 
         if (reading->step)
                 (void)window_store_add(feed->windows, reading->step);
+        note_reasons(feed, reading->why);
         feed->ready = reading->ready;
         if (reading->ready == 0)
                 return;

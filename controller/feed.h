@@ -30,6 +30,7 @@ struct feed {
         uint32_t outcomes;     /* attempts that came to an end, well or not */
         uint8_t in_a_row;      /* outcomes like the last one, up to what changes is_down */
         bool is_heard, is_down;
+        const char **why; /* [channel] of the last reading, see source_reading; NULL: no reasons */
         const char *failure; /* of the last attempt, static text; NULL: it went well, or none was */
 };
 
@@ -37,7 +38,8 @@ struct feed {
 void feed_init(struct feed *feed, const struct window_plan *plan);
 void feed_done(struct feed *feed);
 /** feed_replan() - windows keep their history; what was ready-made waits for the next answer */
-void feed_replan(struct feed *feed, const struct window_plan *plan);
+void feed_replan(struct feed *feed, const struct window_plan *plan,
+                 const struct window_renumbering *renumbering);
 
 /**
  * feed_reading() - an answer

@@ -81,11 +81,27 @@ void node_track_done(struct node_track *track, const struct rules *rules) {
         *track = (struct node_track){0};
 }
 
+/* What the new policy's own resources were under the old one. */
+static struct window_renumbering renumber(const struct policy *old, const struct policy *policy) {
+        struct window_renumbering renumbering;
+
+        for (int i = 0; i < WINDOW_MAX_CHANNELS; i++)
+                renumbering.was[i] = i < METRIC_RESOURCE_COUNT ? (int8_t)i : -1;
+        for (size_t i = 0; i < policy->resource_count; i++)
+                for (size_t o = 0; o < old->resource_count; o++)
+                        if (policy_resource_equal(&policy->resources[i], &old->resources[o]))
+                                renumbering.was[METRIC_RESOURCE_COUNT + i] =
+                                        (int8_t)(METRIC_RESOURCE_COUNT + o);
+        return renumbering;
+}
+
 void node_track_replan(struct node_track *track, const struct rules *old,
                        const struct rules *rules) {
+        const struct window_renumbering renumbering = renumber(old->policy, rules->policy);
+
         assert(old->options.source_count == rules->options.source_count);
         for (size_t i = 0; i < rules->options.source_count; i++)
-                feed_replan(&track->feeds[i], rules->sources[i].window_plan);
+                feed_replan(&track->feeds[i], rules->sources[i].window_plan, &renumbering);
         track->record = plan_record_replan(track->record, old->policy, &rules->plan);
 }
 
@@ -264,6 +280,19 @@ void node_track_values(const struct node_track *track, const struct rules *rules
                         ret->usable |= UINT64_C(1) << i;
 }
 
+/* What the first fresh feed that has something to say about it says; or NULL. */
+static const char *why_not_read(const struct node_track *track, const struct rules *rules,
+                                unsigned resource, int64_t now_mono_ms) {
+        const char *why = NULL;
+
+        for (size_t turn = 0; turn < rules->options.source_count && !why; turn++) {
+                size_t source = feed_at_turn(track, turn);
+                if (track->feeds[source].why && is_fresh(track, rules, source, now_mono_ms))
+                        why = track->feeds[source].why[resource];
+        }
+        return why;
+}
+
 const char *node_track_why(const struct node_track *track, const struct rules *rules, size_t metric,
                            int64_t now_mono_ms) {
         const struct policy_metric *wanted = &rules->policy->metrics[metric];
@@ -277,8 +306,9 @@ const char *node_track_why(const struct node_track *track, const struct rules *r
                         return "the exporter has no such gauge";
                 struct window_reading reading = window_read(feed->windows, &wanted->query,
                                                             now_mono_ms);
+                const char *why = why_not_read(track, rules, wanted->query.resource, now_mono_ms);
                 if (reading.status != WINDOW_KNOWN)
-                        return window_status_text(reading.status);
+                        return why ? why : window_status_text(reading.status);
         }
         return "the last scrape is too old";
 }

@@ -34,6 +34,10 @@ struct source_reading {
         const struct window_step *step; /* NULL: none */
         uint64_t ready;                 /* a bit per policy metric that is in values_ratio */
         const double *values_ratio;     /* [metric of the policy]; NULL when `ready` is 0 */
+        /* [channel], WINDOW_MAX_CHANNELS of them: why the answer says nothing about a resource that
+         * is wanted; constant text for --dry-run, NULL where there is nothing to say. May be NULL
+         */
+        const char *const *why;
 };
 
 /* What a source calls; the pointers are borrowed for the call, and nothing called here may call

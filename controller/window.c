@@ -342,73 +342,94 @@ static bool is_closer(const struct window_ring *other, const struct window_ring 
         return is_long ? other->window_ms < best->window_ms : other->window_ms > best->window_ms;
 }
 
+/* The old number of a new channel that the old ring has, or -1. */
+static int old_channel(const struct window_renumbering *renumbering, unsigned channel,
+                       const struct window_ring *from_ring) {
+        int old = renumbering ? renumbering->was[channel] : (int)channel;
+
+        return old >= 0 && from_ring->channels >> old & 1 ? old : -1;
+}
+
 /* The ring to fill @ring from, NULL when there is none. */
 static const struct window_ring *closest_ring(const struct window_plan *plan,
-                                              const struct window_ring *ring) {
+                                              const struct window_ring *ring,
+                                              const struct window_renumbering *renumbering) {
         const struct window_ring *best = NULL;
 
         for (size_t i = 0; i < plan->ring_count; i++) {
                 const struct window_ring *other = &plan->rings[i];
-                bool is_candidate = other->kind == ring->kind && other->channels & ring->channels;
-                if (is_candidate && (!best || is_closer(other, best, ring->window_ms)))
+                bool is_candidate = false;
+                FOREACH_CHANNEL (channel, ring->channels)
+                        is_candidate |= old_channel(renumbering, channel, other) >= 0;
+                if (is_candidate && other->kind == ring->kind &&
+                    (!best || is_closer(other, best, ring->window_ms)))
                         best = other;
         }
         return best;
 }
 
 static void replay_cells(struct window_store *to, const struct window_ring *to_ring,
-                         const struct window_store *from, const struct window_ring *from_ring) {
+                         const struct window_store *from, const struct window_ring *from_ring,
+                         const struct window_renumbering *renumbering) {
         const struct window_ring_state *state = const_state_of(from, from_ring);
 
         for (uint32_t age = state->count; age-- > 0;) {
                 size_t index = bucket_index(from_ring, state->head - age);
                 struct window_cell by_channel[WINDOW_MAX_CHANNELS] = {{0}};
-                FOREACH_CHANNEL (channel, from_ring->channels)
-                        by_channel[channel] = cells_of(from, from_ring, channel)[index];
+                FOREACH_CHANNEL (channel, to_ring->channels) {
+                        int old = old_channel(renumbering, channel, from_ring);
+                        if (old >= 0)
+                                by_channel[channel] = cells_of(from, from_ring,
+                                                               (unsigned)old)[index];
+                }
                 cells_add(to, to_ring,
                           (struct span){cell_spans(from, from_ring)[index], by_channel});
         }
 }
 
 static void replay_buckets(struct window_store *to, const struct window_ring *to_ring,
-                           const struct window_store *from, const struct window_ring *from_ring) {
+                           const struct window_store *from, const struct window_ring *from_ring,
+                           unsigned channel, unsigned old) {
         const struct window_ring_state *state = const_state_of(from, from_ring);
+        const float *buckets = buckets_of(from, from_ring, old);
 
         if (state->count == 0)
                 return;
         for (int64_t number = state->head - from_ring->capacity + 1; number <= state->head;
              number++) {
-                FOREACH_CHANNEL (channel, from_ring->channels & to_ring->channels) {
-                        float value = buckets_of(from, from_ring,
-                                                 channel)[bucket_index(from_ring, number)];
-                        if (value < 0)
-                                continue;
-                        /* The latest moment that it can be of: no peak is forgotten early. */
-                        int64_t begin_ms = number * from_ring->resolution_ms;
-                        int64_t at_ms = begin_ms + from_ring->resolution_ms - 1;
-                        if (from->last_mono_ms >= begin_ms && from->last_mono_ms < at_ms)
-                                at_ms = from->last_mono_ms;
-                        buckets_put(to, to_ring, channel, at_ms, value);
-                }
+                float value = buckets[bucket_index(from_ring, number)];
+                if (value < 0)
+                        continue;
+                /* The latest moment that it can be of: no peak is forgotten early. */
+                int64_t begin_ms = number * from_ring->resolution_ms;
+                int64_t at_ms = begin_ms + from_ring->resolution_ms - 1;
+                if (from->last_mono_ms >= begin_ms && from->last_mono_ms < at_ms)
+                        at_ms = from->last_mono_ms;
+                buckets_put(to, to_ring, channel, at_ms, value);
         }
 }
 
-struct window_store *window_store_replan(struct window_store *store,
-                                         const struct window_plan *plan) {
+struct window_store *window_store_replan(struct window_store *store, const struct window_plan *plan,
+                                         const struct window_renumbering *renumbering) {
         struct window_store *to = window_store_new(plan);
 
         to->last_mono_ms = store->last_mono_ms;
         to->step_count = store->step_count;
-        to->counted = store->counted & plan->channels;
         for (size_t i = 0; i < plan->ring_count; i++) {
                 const struct window_ring *ring = &plan->rings[i];
-                const struct window_ring *from = closest_ring(store->plan, ring);
+                const struct window_ring *from = closest_ring(store->plan, ring, renumbering);
                 if (!from)
                         continue;
                 if (ring->kind == WINDOW_CELLS)
-                        replay_cells(to, ring, store, from);
-                else
-                        replay_buckets(to, ring, store, from);
+                        replay_cells(to, ring, store, from, renumbering);
+                FOREACH_CHANNEL (channel, ring->channels) {
+                        int old = old_channel(renumbering, channel, from);
+                        if (old < 0)
+                                continue;
+                        to->counted |= (store->counted >> old & 1) << channel;
+                        if (ring->kind != WINDOW_CELLS)
+                                replay_buckets(to, ring, store, from, channel, (unsigned)old);
+                }
         }
         window_store_free(store);
         return to;

@@ -41,8 +41,8 @@
 #include "base/attributes.h"
 #include "policy/metric_name.h"
 
-/* Channels are small numbers. The first METRIC_RESOURCE_COUNT are the resources; those that a
- * policy will declare for itself (a GPU's utilisation) come behind. */
+/* Channels are small numbers: a metric_query's resource. The first METRIC_RESOURCE_COUNT are built
+ * in; those that a policy declares for itself (a GPU's utilisation) come behind. */
 enum { WINDOW_MAX_CHANNELS = 32 };
 
 enum { WINDOW_MEAN_MS = 5 * 60 * 1000 }; /* the mean that max and quantile windows look at */
@@ -86,15 +86,21 @@ struct window_store *window_store_new(const struct window_plan *plan);
 void window_store_free(struct window_store *store);
 DEFINE_FREEP(struct window_store, window_store_free);
 
+/* What the channels of a new plan were in the old one; -1: not there, or something else. */
+struct window_renumbering {
+        int8_t was[WINDOW_MAX_CHANNELS];
+};
+
 /**
  * window_store_replan() - the same history under another plan
+ * @renumbering: NULL: every channel is what it was
  *
  * Windows that both plans have are kept as they are; new ones are filled from the closest one
  * that the store has for the same channel. The old plan is no longer used by the result.
  * @store: consumed
  */
-struct window_store *window_store_replan(struct window_store *store,
-                                         const struct window_plan *plan);
+struct window_store *window_store_replan(struct window_store *store, const struct window_plan *plan,
+                                         const struct window_renumbering *renumbering);
 
 /**
  * window_store_add() - account for one scrape

@@ -52,6 +52,19 @@ const char *policy_metric_exporter(const struct policy *policy,
         return policy->resources[metric->query.resource - METRIC_RESOURCE_COUNT].exporter;
 }
 
+bool policy_resource_equal(const struct policy_resource *a, const struct policy_resource *b) {
+        if (strcmp(a->name, b->name) != 0 || strcmp(a->exporter, b->exporter) != 0 ||
+            strcmp(a->series, b->series) != 0 || a->kind != b->kind || a->reduce != b->reduce ||
+            a->match_count != b->match_count || a->capacity != b->capacity ||
+            strcmp(a->capacity_series, b->capacity_series) != 0)
+                return false;
+        for (size_t i = 0; i < a->match_count; i++)
+                if (strcmp(a->matches[i].name, b->matches[i].name) != 0 ||
+                    strcmp(a->matches[i].value, b->matches[i].value) != 0)
+                        return false;
+        return true;
+}
+
 bool policy_metric_query(const struct policy *policy, const char *name, struct metric_query *ret) {
         for (unsigned i = 0; i < policy->resource_count; i++)
                 if (metric_query_parse_for(name, policy->resources[i].name,

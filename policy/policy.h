@@ -147,6 +147,9 @@ const char *policy_resource_name(const struct policy *policy, unsigned resource)
 /** policy_metric_exporter() - the one whose page the metric is read from; "" for any source's */
 const char *policy_metric_exporter(const struct policy *policy, const struct policy_metric *metric);
 
+/** policy_resource_equal() - do two policies' resources mean the same? */
+bool policy_resource_equal(const struct policy_resource *a, const struct policy_resource *b);
+
 /** policy_metric_query() - metric_query_parse() that knows the policy's own resources as well */
 _must_check_ bool policy_metric_query(const struct policy *policy, const char *name,
                                       struct metric_query *ret);

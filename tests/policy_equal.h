@@ -16,20 +16,6 @@ static inline bool policy_metric_equal(const struct policy_metric *a,
                                 a->query.window_ms == b->query.window_ms);
 }
 
-static inline bool policy_resource_equal(const struct policy_resource *a,
-                                         const struct policy_resource *b) {
-        if (strcmp(a->name, b->name) != 0 || strcmp(a->exporter, b->exporter) != 0 ||
-            strcmp(a->series, b->series) != 0 || a->kind != b->kind || a->reduce != b->reduce ||
-            a->match_count != b->match_count || a->capacity != b->capacity ||
-            strcmp(a->capacity_series, b->capacity_series) != 0)
-                return false;
-        for (size_t i = 0; i < a->match_count; i++)
-                if (strcmp(a->matches[i].name, b->matches[i].name) != 0 ||
-                    strcmp(a->matches[i].value, b->matches[i].value) != 0)
-                        return false;
-        return true;
-}
-
 static inline bool policy_equal(const struct policy *a, const struct policy *b) {
         if (strcmp(a->name, b->name) != 0 || a->metric_count != b->metric_count ||
             a->predicate_count != b->predicate_count || a->priority_count != b->priority_count ||

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "base/mem.h"
 #include "controller/node_track.h"
 #include "controller/report.h"
 
@@ -184,6 +185,67 @@ static void test_replan(void **state) {
         node_track_done(&track, rules);
 }
 
+/* The policy's own resources keep their history when their order changes, and lose it when they
+ * become something else; why they are not known is told. */
+static void test_own_resources(void **state) {
+        static const char head[] = "apiVersion: scheduler.policy.crane.io/v1alpha1\n"
+                                   "kind: DynamicSchedulerPolicy\n"
+                                   "spec:\n"
+                                   "  syncPolicy: [{name: gpu_usage_avg_5m, period: 1m}, "
+                                   "{name: ssd_usage_avg_5m, period: 1m}]\n"
+                                   "  metrics:\n";
+        static const char gpu[] = "  - {name: gpu, series: g, kind: gauge, capacity: 100}\n";
+        static const char ssd[] = "  - {name: ssd, series: s, kind: gauge, capacity: 100}\n";
+        static const char ssd10[] = "  - {name: ssd, series: s, kind: gauge, capacity: 10}\n";
+        _cleanup_(freep) char *text = xasprintf("%s%s%s", head, gpu, ssd);
+        _cleanup_(freep) char *swapped = xasprintf("%s%s%s", head, ssd, gpu);
+        _cleanup_(freep) char *changed = xasprintf("%s%s%s", head, gpu, ssd10);
+        _cleanup_(rules_freep) struct rules *rules = new_rules(text);
+        _cleanup_(rules_freep) struct rules *next = new_rules(swapped);
+        _cleanup_(rules_freep) struct rules *last = new_rules(changed);
+        const char *why[WINDOW_MAX_CHANNELS] = {NULL};
+        struct window_step step = {.gauges = 1u << METRIC_RESOURCE_COUNT};
+        struct node_track track;
+        struct plan_values values;
+
+        (void)state;
+        why[METRIC_RESOURCE_COUNT + 1] = "no series of its name and labels on the page";
+        step.num[METRIC_RESOURCE_COUNT] = 0.25;
+        node_track_init(&track, rules);
+        for (int64_t i = 0; i < 2; i++) {
+                step.at_mono_ms = now_mono_ms + 15000 * i;
+                node_track_reading(&track, rules, 0,
+                                   &(struct source_reading){.step = &step, .why = why},
+                                   step.at_mono_ms);
+        }
+        node_track_values(&track, rules, now_mono_ms + 15000, &values);
+        assert_int_equal(values.usable, 1);
+        assert_string_equal(node_track_why(&track, rules, 1, now_mono_ms + 15000),
+                            "no series of its name and labels on the page");
+
+        node_track_replan(&track, rules, next);
+        node_track_values(&track, next, now_mono_ms + 15000, &values);
+        assert_int_equal(values.usable, 1);
+        assert_float_equal(values.ratio[0], 0.25, 1e-6);
+        assert_string_equal(node_track_why(&track, next, 1, now_mono_ms + 15000),
+                            window_status_text(WINDOW_NO_DATA));
+
+        step.gauges |= 1u << (METRIC_RESOURCE_COUNT + 1);
+        step.num[METRIC_RESOURCE_COUNT] = 0.75; /* ssd now */
+        step.num[METRIC_RESOURCE_COUNT + 1] = 0.25;
+        step.at_mono_ms = now_mono_ms + 30000;
+        node_track_reading(&track, next, 0, &(struct source_reading){.step = &step},
+                           step.at_mono_ms);
+        node_track_values(&track, next, now_mono_ms + 30000, &values);
+        assert_int_equal(values.usable, 3);
+        assert_float_equal(values.ratio[1], 0.75, 1e-6);
+
+        node_track_replan(&track, next, last);
+        node_track_values(&track, last, now_mono_ms + 30000, &values);
+        assert_int_equal(values.usable, 1);
+        node_track_done(&track, last);
+}
+
 static void test_report(void **state) {
         _cleanup_(rules_freep) struct rules *rules = new_rules(policy_text);
         struct node_track track;
@@ -224,7 +286,8 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_values), cmocka_unit_test(test_ready_made),
                 cmocka_unit_test(test_seeds),  cmocka_unit_test(test_written_by_others),
-                cmocka_unit_test(test_replan), cmocka_unit_test(test_report),
+                cmocka_unit_test(test_replan), cmocka_unit_test(test_own_resources),
+                cmocka_unit_test(test_report),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

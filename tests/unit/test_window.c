@@ -394,28 +394,28 @@ static void test_replan(void **state) {
         double before[ARRAY_LEN(kept)];
         for (size_t i = 0; i < ARRAY_LEN(kept); i++)
                 before[i] = window_read(store, &kept[i], now_ms).ratio;
-        store = window_store_replan(store, plan_kept);
+        store = window_store_replan(store, plan_kept, NULL);
         for (size_t i = 0; i < ARRAY_LEN(kept); i++)
                 assert_true(window_read(store, &kept[i], now_ms).ratio == before[i]);
         check(store, &cpu_max_1d, now_ms, 0.6);
         check_status(store, &mem_avg_5m, now_ms, WINDOW_NOT_PLANNED);
 
         /* New windows, from what the old ones know. */
-        store = window_store_replan(store, plan_other);
+        store = window_store_replan(store, plan_other, NULL);
         check(store, &other[0], 4 * MS_PER_HOUR, (28 * 0.2 + 2 * 0.3) / 30);
         check(store, &other[1], now_ms, 0.6);
         check_status(store, &other[2], now_ms, WINDOW_NO_DATA);
         run(store, 4 * MS_PER_HOUR, 5 * MS_PER_HOUR, 0.3, 0);
         check(store, &other[0], 5 * MS_PER_HOUR, 0.3);
 
-        store = window_store_replan(store, plan_fewer);
+        store = window_store_replan(store, plan_fewer, NULL);
         check(store, &fewer[0], 5 * MS_PER_HOUR, 0.3);
         check(store, &fewer[1], 5 * MS_PER_HOUR, 0.6);
 
         /* Even an empty store can change its plan, and keeps its seeds. */
         struct window_store *empty = window_store_new(plan);
         assert_true(window_store_seed(empty, &cpu_max_1d, 0.5, MS_PER_MIN, now_ms));
-        empty = window_store_replan(empty, plan_fewer);
+        empty = window_store_replan(empty, plan_fewer, NULL);
         scrape(empty, now_ms, 0, 0);
         scrape(empty, now_ms + 15000, 0, 0);
         check(empty, &cpu_max_1d, now_ms + 15000, 0.5);
@@ -427,6 +427,53 @@ static void test_replan(void **state) {
         window_plan_free(plan);
 }
 
+/* A policy's own resources are numbered in its order, which another policy may change. */
+static void test_renumbered(void **state) {
+        enum { OWN = METRIC_RESOURCE_COUNT };
+        const struct metric_query before[] = {
+                {OWN, METRIC_AVG, 5 * MS_PER_MIN},
+                {OWN + 1, METRIC_MAX, MS_PER_HOUR},
+                {METRIC_CPU, METRIC_AVG, 5 * MS_PER_MIN},
+        };
+        const struct metric_query after[] = {
+                {OWN, METRIC_MAX, MS_PER_HOUR},
+                {OWN + 1, METRIC_AVG, 5 * MS_PER_MIN},
+                {OWN + 2, METRIC_AVG, 5 * MS_PER_MIN},
+                {METRIC_CPU, METRIC_AVG, 5 * MS_PER_MIN},
+        };
+        struct window_plan *plan = window_plan_new(before, ARRAY_LEN(before), 15 * MS_PER_S);
+        struct window_plan *plan_after = window_plan_new(after, ARRAY_LEN(after), 15 * MS_PER_S);
+        struct window_store *store = window_store_new(plan);
+        struct window_renumbering renumbering;
+        int64_t now_ms = 0;
+
+        (void)state;
+        for (; now_ms <= 10 * MS_PER_MIN; now_ms += 15 * MS_PER_S) {
+                struct window_step step = {
+                        .at_mono_ms = now_ms,
+                        .gauges = 1u << OWN | 1u << (OWN + 1) | 1u << METRIC_CPU,
+                };
+                step.num[OWN] = 0.25;
+                step.num[OWN + 1] = 0.5;
+                step.num[METRIC_CPU] = 0.75;
+                (void)window_store_add(store, &step);
+        }
+        now_ms -= 15 * MS_PER_S;
+
+        for (int8_t i = 0; i < WINDOW_MAX_CHANNELS; i++)
+                renumbering.was[i] = i < OWN ? i : -1;
+        renumbering.was[OWN] = OWN + 1;
+        renumbering.was[OWN + 1] = OWN;
+        store = window_store_replan(store, plan_after, &renumbering);
+        check(store, &after[0], now_ms, 0.5);
+        check(store, &after[1], now_ms, 0.25);
+        check_status(store, &after[2], now_ms, WINDOW_NO_DATA);
+        check(store, &after[3], now_ms, 0.75);
+        window_store_free(store);
+        window_plan_free(plan_after);
+        window_plan_free(plan);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_plan),         cmocka_unit_test(test_odd_windows),
@@ -435,6 +482,7 @@ int main(void) {
                 cmocka_unit_test(test_absurd_steps), cmocka_unit_test(test_peak_ages_out),
                 cmocka_unit_test(test_seeds),        cmocka_unit_test(test_means),
                 cmocka_unit_test(test_quantiles),    cmocka_unit_test(test_replan),
+                cmocka_unit_test(test_renumbered),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
