@@ -11,15 +11,18 @@
  *     load      loadavg:  node_load5 over the number of CPUs (of the cpu collector), at most 1
  *     psi_*     pressure: node_pressure_{cpu,memory,io}_waiting_seconds_total
  *     disk      diskstats: node_disk_io_time_seconds_total, the busiest device
- *     net*, fs  not read yet; see NODE_READING_RESOURCES
+ *     net*      netdev, netclass: bytes of the busiest device against its speed (node_network.h)
+ *     fs        filesystem: the fullest (node_filesystem.h)
+ *
+ * and what the policy declares for itself (node_resource.h).
  *
  * Ready-made metrics are gauges node_<name>, taken as they stand.
  *
  * Trust: a resource is `usable` only when all of its series on the page are. One malformed,
  * negative or non-finite value, one CPU without `idle`, and the resource is unusable in this
  * reading; the others are not affected. Of a repeated series the first one counts. A page that may
- * be cut (is_complete false) gives no resource that is made of a set of series (cpu, load, disk):
- * a part of the set would pass for the whole.
+ * be cut (is_complete false) gives no resource that is made of a set of series (all but mem and
+ * psi_*): a part of the set would pass for the whole.
  */
 #pragma once
 
@@ -29,27 +32,35 @@
 
 #include "base/attributes.h"
 #include "controller/exposition.h"
-#include "policy/metric_name.h"
+#include "controller/node_filesystem.h"
+#include "controller/node_network.h"
+#include "controller/node_resource.h"
+#include "policy/policy.h"
 
 enum {
-        NODE_MAX_CPUS = 8192,    /* Linux' CONFIG_NR_CPUS at its largest */
-        NODE_MAX_DEVICES = 1024, /* of one kind on one node */
-        NODE_MAX_READY = 64,     /* as many as a policy has metrics */
+        NODE_MAX_CPUS = 8192, /* Linux' CONFIG_NR_CPUS at its largest */
+        NODE_MAX_READY = 64,  /* as many as a policy has metrics */
         NODE_MAX_COLLECTORS = 16,
+        NODE_MAX_RESOURCES = 32, /* as many as a window store has channels */
 };
 
 #define NODE_RESOURCE_BIT(resource) (UINT32_C(1) << (resource))
 
-/* The resources that this version reads. */
-#define NODE_READING_RESOURCES                                                                     \
-        (NODE_RESOURCE_BIT(METRIC_CPU) | NODE_RESOURCE_BIT(METRIC_MEM) |                           \
-         NODE_RESOURCE_BIT(METRIC_LOAD) | NODE_RESOURCE_BIT(METRIC_PSI_CPU) |                      \
-         NODE_RESOURCE_BIT(METRIC_PSI_MEM) | NODE_RESOURCE_BIT(METRIC_PSI_IO) |                    \
-         NODE_RESOURCE_BIT(METRIC_DISK))
+/* The built-in resources, all of which node_exporter has. */
+#define NODE_READING_RESOURCES (NODE_RESOURCE_BIT(METRIC_RESOURCE_COUNT) - 1)
+
+struct node_wants_options {
+        uint32_t resources;       /* NODE_RESOURCE_BIT()s; what nobody knows is left out */
+        const char *const *ready; /* ready-made metrics, without "node_"; copied. A repeated name */
+        size_t ready_count;       /* reads only its first place; at most NODE_MAX_READY */
+        const struct policy_resource *own;   /* the policy's; borrowed as long as the wants live. */
+        size_t own_count;                    /* Read are those whose bit is in `resources` */
+        const struct network_rules *network; /* copied; NULL: physical devices, reported speeds */
+};
 
 /* What to read: prepared once per policy, shared by all nodes, read-only after init. */
 struct node_wants {
-        uint32_t resources; /* NODE_RESOURCE_BIT()s, a subset of NODE_READING_RESOURCES */
+        uint32_t resources; /* NODE_RESOURCE_BIT()s */
         size_t ready_count;
         char ready[NODE_MAX_READY][sizeof("node_") + METRIC_NAME_MAX]; /* "node_<name>" */
         struct exposition_set set;
@@ -58,22 +69,24 @@ struct node_wants {
         const char *names[EXPOSITION_MAX_FAMILIES];
         uint8_t roles[EXPOSITION_MAX_FAMILIES];
         uint8_t ready_of[EXPOSITION_MAX_FAMILIES]; /* index into ready, plus one; 0: none */
+        uint16_t used_by[EXPOSITION_MAX_FAMILIES]; /* resources of `own` whose series it is */
+        uint16_t capacity_of[EXPOSITION_MAX_FAMILIES];
+        const struct policy_resource *own;
+        size_t own_count;
+        struct network_rules network;
 };
 
 /**
  * node_wants_init() - prepare for a policy's needs
- * @resources:   bits; those that are not in NODE_READING_RESOURCES are left out
- * @ready:       names of ready-made metrics, without "node_"; copied. At most NODE_MAX_READY; a
- *               repeated name reads only its first place
+ *
  * The result must not be moved or copied: it points into itself.
  */
-void node_wants_init(struct node_wants *wants, uint32_t resources, const char *const *ready,
-                     size_t ready_count);
+void node_wants_init(struct node_wants *wants, const struct node_wants_options *options);
 
 /**
  * node_wants_collectors() - node_exporter's collectors that suffice, for ?collect[]=
  * Return: the number of names set in @ret_names (constants); 0 when the whole page is needed,
- * because a ready-made metric may stand anywhere
+ * because a ready-made metric or a series of the policy's own may stand anywhere
  */
 size_t node_wants_collectors(const struct node_wants *wants,
                              const char *ret_names[static NODE_MAX_COLLECTORS]);
@@ -86,10 +99,12 @@ struct node_cpu {
         double busy_s;
 };
 
-/* One device's counter. */
-struct node_device {
-        uint64_t id; /* hash of the device's name */
-        double value;
+/* A resource of the policy's own. */
+struct node_own {
+        double capacity;                  /* > 0 */
+        double ratio;                     /* of a gauge, in [0, 1] */
+        const struct node_device *series; /* of a counter; the reading's, by ascending id */
+        size_t series_count;
 };
 
 /*
@@ -102,16 +117,22 @@ struct node_reading {
         struct node_cpu *cpus; /* by ascending id */
         size_t disk_count;
         struct node_device *disks; /* by ascending id: seconds of I/O */
+        size_t link_count;
+        struct node_link *links; /* by ascending id: the network devices that count */
         double mem_ratio;
         double load_ratio;
+        double fs_ratio;
         double psi_s[3]; /* cpu, mem, io: seconds that some task waited */
+
+        struct node_own own[POLICY_MAX_RESOURCES]; /* whose bit is in `usable` */
 
         uint64_t ready_usable; /* a bit per ready-made metric */
         double ready[NODE_MAX_READY];
 
         /* For metrics and explain. */
-        size_t samples;    /* wanted series read */
-        size_t malformed;  /* wanted lines that made no sense */
+        const char *why[NODE_MAX_RESOURCES]; /* a wanted resource is not usable: constant text */
+        size_t samples;                      /* wanted series read */
+        size_t malformed;                    /* wanted lines that made no sense */
         size_t unusable;   /* values that were negative or not finite, CPUs or devices too many */
         size_t duplicates; /* repetitions of a series: not used */
 

@@ -36,6 +36,23 @@ static int read_exporter(const char *text, const struct page_options *common,
         return 0;
 }
 
+static int read_network(const struct page_settings *settings, struct network_rules *ret,
+                        struct error *err) {
+        int r = 0;
+
+        if (settings->network_devices) {
+                r = glob_list_parse(settings->network_devices, &ret->devices, err);
+                if (r < 0)
+                        return error_wrap(err, "--network-device-pattern");
+        }
+        if (settings->network_speed) {
+                r = network_speed_parse(settings->network_speed, &ret->speed_bytes, err);
+                if (r < 0)
+                        return error_wrap(err, "--network-speed");
+        }
+        return 0;
+}
+
 int page_settings_read(const struct page_settings *settings, bool is_at_once,
                        struct source_set_options *ret, struct error *err) {
         int64_t interval_ms = settings->scrape_interval_ms;
@@ -64,6 +81,9 @@ int page_settings_read(const struct page_settings *settings, bool is_at_once,
                                           .is_insecure = settings->insecure_skip_verify};
         exporter->credentials = settings->credentials;
         r = target_url_check(&exporter->url, err);
+        if (r < 0)
+                return r;
+        r = read_network(settings, &exporter->network, err);
         if (r < 0)
                 return r;
 

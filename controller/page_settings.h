@@ -24,6 +24,7 @@ struct page_settings {
         struct credentials_options credentials;
         const char *node_metrics_template;
         struct option_list exporters;
+        const char *network_devices, *network_speed;
 };
 
 extern const char *const page_schemes[];
@@ -84,7 +85,15 @@ extern const char *const page_schemes[];
         {.name = "exporter", .type = OPTION_LIST, .value = &(s).exporters,                         \
          .metavar = "NAME=URL",                                                                    \
          .help = "One more exporter on every node, for the policy's metrics that are declared "    \
-                 "with this name: dcgm=http://{address}:9400/metrics. Repeatable."}
+                 "with this name: dcgm=http://{address}:9400/metrics. Repeatable."},               \
+        {.name = "network-device-pattern", .type = OPTION_STRING, .value = &(s).network_devices,   \
+         .metavar = "GLOB[,GLOB...]",                                                              \
+         .help = "The network devices that net metrics look at, such as eth*,ens192. Default: "    \
+                 "physical ones (not lo, veth*, docker*, br*, bond*, ...)."},                      \
+        {.name = "network-speed", .type = OPTION_STRING, .value = &(s).network_speed,              \
+         .metavar = "BITS",                                                                        \
+         .help = "A second, such as 10G: of network devices that report no speed, as those of "    \
+                 "virtual machines. Without it nothing is said of such a node's network."}
 /* clang-format on */
 
 /**

@@ -207,13 +207,21 @@ static const char *build_url(struct target *target, bool with_collectors) {
         return is_ok ? NULL : "url_too_long";
 }
 
+/* Why the first of the resources that are wanted could not be read. */
+static const char *first_reason(const struct node_reading *reading) {
+        for (size_t i = 0; i < NODE_MAX_RESOURCES; i++)
+                if (reading->why[i])
+                        return reading->why[i];
+        return NULL;
+}
+
 static void take_page(struct target *target, const struct scrape *scrape) {
         struct page_source *source = target->source;
         struct node_reading *reading = source->reading;
         int64_t now_mono_ms = loop_now_mono_ms(source->loop);
         struct window_step step;
         double values[POLICY_MAX_METRICS];
-        struct source_reading result = {.values_ratio = values};
+        struct source_reading result = {.values_ratio = values, .why = reading->why};
         const struct buf *page = &scrape->page;
         double unit = source->options.profile->is_agent ? PERCENT : 1;
 
@@ -222,12 +230,13 @@ static void take_page(struct target *target, const struct scrape *scrape) {
         node_reading_parse(reading, &source->wants, page->data, page->len, is_complete);
         metric_add(source->malformed, reading->malformed + reading->unusable);
         if (reading->usable == 0 && reading->ready_usable == 0) {
+                const char *why = first_reason(reading);
                 target_failed(target, "no_metrics",
-                              "the page has none of the series that the policy needs");
+                              why ? why : "the page has none of the series that the policy needs");
                 return;
         }
         if (!source->options.profile->is_agent) {
-                (void)node_step_take(&target->state, reading, now_mono_ms, &step);
+                (void)node_step_take(&target->state, &source->wants, reading, now_mono_ms, &step);
                 result.step = &step;
         }
         for (size_t i = 0; i < source->wants.ready_count; i++) {
@@ -396,16 +405,22 @@ static void set_policy(struct source *base, const struct policy *policy) {
                         continue;
                 if (!source->options.profile->is_agent && metric->is_query) {
                         resources |= NODE_RESOURCE_BIT(metric->query.resource);
-                        if ((NODE_RESOURCE_BIT(metric->query.resource) & NODE_READING_RESOURCES) ==
-                            0)
-                                log_warn(MSG("metric is not read from exporters by this version"),
-                                         STR("metric", metric->name));
                 } else if (ready_count < NODE_MAX_READY) {
                         source->ready_metrics[ready_count] = i;
                         ready[ready_count++] = metric->name;
                 }
         }
-        node_wants_init(&source->wants, resources, ready, ready_count);
+        node_wants_init(&source->wants, &(struct node_wants_options){
+                                                .resources = resources,
+                                                .ready = ready,
+                                                .ready_count = ready_count,
+                                                .own = policy->resources,
+                                                .own_count = policy->resource_count,
+                                                .network = &source->options.network,
+                                        });
+        for (size_t i = 0; i < source->target_cap; i++)
+                if (source->targets[i])
+                        node_state_forget_own(&source->targets[i]->state);
         source->collector_count = source->options.profile->has_collectors
                                           ? node_wants_collectors(&source->wants,
                                                                   source->collectors)

@@ -17,6 +17,7 @@
 #include "base/attributes.h"
 #include "codec/metrics.h"
 #include "controller/credentials.h"
+#include "controller/node_network.h"
 #include "controller/page_lanes.h"
 #include "controller/source.h"
 #include "controller/target_url.h"
@@ -55,6 +56,7 @@ struct page_options {
         int64_t interval_ms;
         int64_t timeout_ms; /* <= interval_ms */
         size_t max_page_bytes;
+        struct network_rules network;
         bool is_at_once; /* the first scrape of every target now, instead of at its instant */
         struct http_tls tls;
         struct credentials_options credentials;

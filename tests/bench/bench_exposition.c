@@ -206,8 +206,9 @@ int main(int argc, char **argv) {
         load(real_page, &real);
         for (unsigned c = 0; c < 256; c++)
                 is_name_char[c] = is_label_char((char)c, false) || c == ':';
-        node_wants_init(&wants, NODE_RESOURCE_BIT(METRIC_CPU) | NODE_RESOURCE_BIT(METRIC_MEM), NULL,
-                        0);
+        node_wants_init(&wants,
+                        &(struct node_wants_options){.resources = NODE_RESOURCE_BIT(METRIC_CPU) |
+                                                                  NODE_RESOURCE_BIT(METRIC_MEM)});
         reading = node_reading_new();
         for (size_t shape = 0; shape < ARRAY_LEN(names); shape++) {
                 struct buf pages[PAGES];

@@ -14,6 +14,20 @@
 
 static const char *const ready[] = {"my_metric", "load5"};
 
+static const struct policy_resource own[] = {
+        {.series = "DCGM_FI_DEV_GPU_UTIL",
+         .match_count = 1,
+         .matches = {{"pod", ""}},
+         .reduce = POLICY_MEAN,
+         .capacity = 100},
+        {.series = "node_disk_io_time_seconds_total",
+         .kind = POLICY_COUNTER,
+         .reduce = POLICY_SUM,
+         .capacity_series = "node_load5"},
+};
+
+enum { RESOURCES = METRIC_RESOURCE_COUNT + ARRAY_LEN(own) };
+
 static void check(bool condition) {
         if (!condition)
                 abort();
@@ -23,8 +37,28 @@ static bool in_unit(double ratio) {
         return ratio >= 0 && ratio <= 1;
 }
 
+static void check_own(const struct node_own *resource) {
+        check(resource->capacity > 0 && in_unit(resource->ratio));
+        check(resource->series_count > 0 && resource->series_count <= NODE_MAX_DEVICES);
+        for (size_t i = 1; i < resource->series_count; i++)
+                check(resource->series[i - 1].id < resource->series[i].id);
+}
+
 static void check_reading(const struct node_reading *reading) {
-        check((reading->usable & ~NODE_READING_RESOURCES) == 0);
+        check(reading->usable >> RESOURCES == 0);
+        for (unsigned r = 0; r < RESOURCES; r++)
+                check(!(reading->usable >> r & 1) == (reading->why[r] != NULL));
+        for (unsigned i = 0; i < ARRAY_LEN(own); i++)
+                if (reading->usable >> METRIC_RESOURCE_COUNT >> i & 1)
+                        check_own(&reading->own[i]);
+        if (reading->usable & NODE_RESOURCE_BIT(METRIC_FS))
+                check(in_unit(reading->fs_ratio));
+        check(!(reading->usable & NODE_RESOURCE_BIT(METRIC_NET)) == (reading->link_count == 0));
+        for (size_t i = 0; i < reading->link_count; i++) {
+                const struct node_link *link = &reading->links[i];
+                check(i == 0 || reading->links[i - 1].id < link->id);
+                check(link->speed_bytes > 0 && link->received_bytes >= 0 && link->sent_bytes >= 0);
+        }
         check(reading->cpu_count <= NODE_MAX_CPUS && reading->disk_count <= NODE_MAX_DEVICES);
         for (size_t i = 1; i < reading->cpu_count; i++)
                 check(reading->cpus[i - 1].id < reading->cpus[i].id);
@@ -48,8 +82,9 @@ static void check_cut(struct node_reading *whole, struct node_reading *cut,
                 memcpy(copy, page, cut_bytes);
         node_reading_parse(cut, wants, copy, cut_bytes, false);
         check_reading(cut);
-        check(!(cut->usable & (NODE_RESOURCE_BIT(METRIC_CPU) | NODE_RESOURCE_BIT(METRIC_LOAD) |
-                               NODE_RESOURCE_BIT(METRIC_DISK))));
+        check(!(cut->usable &
+                ~(NODE_RESOURCE_BIT(METRIC_MEM) | NODE_RESOURCE_BIT(METRIC_PSI_CPU) |
+                  NODE_RESOURCE_BIT(METRIC_PSI_MEM) | NODE_RESOURCE_BIT(METRIC_PSI_IO))));
         uint32_t both = whole->usable & cut->usable;
         if (both & NODE_RESOURCE_BIT(METRIC_MEM))
                 check(whole->mem_ratio == cut->mem_ratio);
@@ -70,10 +105,10 @@ static void check_windows(const struct window_store *store, const struct metric_
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-        struct metric_query queries[METRIC_RESOURCE_COUNT * 2];
+        struct metric_query queries[RESOURCES * 2];
         for (unsigned i = 0; i < ARRAY_LEN(queries); i++) {
                 queries[i] = (struct metric_query){
-                        .resource = (enum metric_resource)(i / 2),
+                        .resource = i / 2,
                         .statistic = i % 2 ? METRIC_MAX_AVG : METRIC_AVG,
                         .window_ms = 5 * MS_PER_MIN,
                 };
@@ -87,7 +122,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         struct node_wants wants;
         int64_t now_mono_ms = 0;
 
-        node_wants_init(&wants, UINT32_MAX, ready, ARRAY_LEN(ready));
+        /* The usual rules, unless the page begins otherwise. */
+        const struct network_rules network = {
+                .devices = {.count = size > 0 && data[0] == '*', .globs = {"e*"}},
+                .speed_bytes = size > 0 && data[0] == '1' ? 1e6 : 0,
+        };
+        node_wants_init(&wants, &(struct node_wants_options){
+                                        .resources = UINT32_MAX,
+                                        .ready = ready,
+                                        .ready_count = ARRAY_LEN(ready),
+                                        .own = own,
+                                        .own_count = ARRAY_LEN(own),
+                                        .network = &network,
+                                });
         while (size > 0) {
                 const uint8_t *nul = memchr(data, '\0', size);
                 size_t page_bytes = nul ? (size_t)(nul - data) : size;
@@ -99,7 +146,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                 node_reading_parse(reading, &wants, page, page_bytes, true);
                 check_reading(reading);
                 check_cut(reading, cut, &wants, page, page_bytes);
-                (void)node_step_take(&before, reading, now_mono_ms, &step);
+                (void)node_step_take(&before, &wants, reading, now_mono_ms, &step);
                 uint32_t counted = window_store_add(store, &step);
                 check((counted & ~(step.counters | step.gauges)) == 0);
                 now_mono_ms += 15 * MS_PER_S;

@@ -34,16 +34,25 @@ static void write_page(const struct machine *machine, struct buf *page) {
         buf_printf(page,
                    "node_disk_io_time_seconds_total{device=\"sda\"} 10.5\n"
                    "node_disk_io_time_seconds_total{device=\"nvme0n1\"} %.17g\n"
+                   "node_filesystem_avail_bytes{device=\"/dev/sda1\",fstype=\"ext4\","
+                   "mountpoint=\"/\"} 25\n"
+                   "node_filesystem_size_bytes{device=\"/dev/sda1\",fstype=\"ext4\","
+                   "mountpoint=\"/\"} 1e+02\n"
                    "node_load1 9\nnode_load15 7\nnode_load5 1.5\n"
                    "node_memory_MemAvailable_bytes %.17g\n"
                    "node_memory_MemFree_bytes 1.5e+09\n"
                    "node_memory_MemTotal_bytes %.17g\n"
                    "node_my_metric 0.25\n"
+                   "node_network_carrier{device=\"eth0\"} 1\n"
+                   "node_network_receive_bytes_total{device=\"eth0\"} %.17g\n"
+                   "node_network_speed_bytes{device=\"eth0\"} 1.25e+08\n"
+                   "node_network_transmit_bytes_total{device=\"eth0\"} 1e+06\n"
                    "node_pressure_cpu_waiting_seconds_total 4.855241\n"
                    "node_pressure_io_waiting_seconds_total 2.903636\n"
                    "node_pressure_memory_waiting_seconds_total 1\n"
                    "# EOF\n",
-                   machine->busy_s, machine->mem_available, machine->mem_total);
+                   machine->busy_s, machine->mem_available, machine->mem_total,
+                   1e6 * machine->busy_s);
 }
 
 static struct node_wants wants;
@@ -53,7 +62,9 @@ static int set_up(void **state) {
         static const char *const ready[] = {"my_metric", "other_metric", "load5"};
 
         (void)state;
-        node_wants_init(&wants, UINT32_MAX, ready, ARRAY_LEN(ready));
+        node_wants_init(&wants, &(struct node_wants_options){.resources = UINT32_MAX,
+                                                             .ready = ready,
+                                                             .ready_count = ARRAY_LEN(ready)});
         reading = node_reading_new();
         return 0;
 }
@@ -87,6 +98,11 @@ static void test_whole_page(void **state) {
                 assert_true(reading->psi_s[1] == 1);
                 assert_true(reading->psi_s[2] == 2.903636);
                 assert_int_equal(reading->disk_count, 2);
+                assert_true(reading->fs_ratio == 0.75);
+                assert_int_equal(reading->link_count, 1);
+                assert_true(reading->links[0].received_bytes == 6e7);
+                assert_true(reading->links[0].sent_bytes == 1e6);
+                assert_true(reading->links[0].speed_bytes == 1.25e8);
                 assert_int_equal(reading->ready_usable, 5); /* first and third */
                 assert_true(reading->ready[0] == 0.25);
                 assert_true(reading->ready[2] == 1.5); /* read for load, and as it stands */
@@ -170,16 +186,18 @@ static void test_collectors(void **state) {
         struct node_wants some;
 
         (void)state;
-        node_wants_init(&some, BIT(CPU) | BIT(MEM), NULL, 0);
+        node_wants_init(&some, &(struct node_wants_options){.resources = BIT(CPU) | BIT(MEM)});
         assert_int_equal(node_wants_collectors(&some, names), 2);
         assert_string_equal(names[0], "cpu");
         assert_string_equal(names[1], "meminfo");
-        node_wants_init(&some, BIT(LOAD) | BIT(PSI_IO) | BIT(PSI_CPU), NULL, 0);
+        node_wants_init(&some, &(struct node_wants_options){.resources = BIT(LOAD) | BIT(PSI_IO) |
+                                                                         BIT(PSI_CPU)});
         assert_int_equal(node_wants_collectors(&some, names), 3);
         assert_string_equal(names[2], "pressure");
-        node_wants_init(&some, BIT(CPU), ready, 1);
+        node_wants_init(&some, &(struct node_wants_options){
+                                       .resources = BIT(CPU), .ready = ready, .ready_count = 1});
         assert_int_equal(node_wants_collectors(&some, names), 0);
-        node_wants_init(&some, 0, NULL, 0);
+        node_wants_init(&some, &(struct node_wants_options){.resources = 0});
         node_reading_parse(reading, &some, CPU0, sizeof(CPU0) - 1, true);
         assert_int_equal(reading->usable, 0);
 }
@@ -190,7 +208,7 @@ static double step_cpu(struct node_state *state, const char *page, int64_t now_m
         struct window_step step;
 
         parse(page, true);
-        *ret_dropped = node_step_take(state, reading, now_mono_ms, &step);
+        *ret_dropped = node_step_take(state, &wants, reading, now_mono_ms, &step);
         if (!(step.counters & BIT(CPU)))
                 return -1;
         assert_true(step.num[METRIC_CPU] >= 0 && step.num[METRIC_CPU] <= step.den[METRIC_CPU]);
@@ -233,7 +251,7 @@ static void test_cpu_steps(void **state) {
                         fail_msg("row %zu: %g", i, ratio);
                 assert_int_equal(dropped & BIT(CPU), i > 0 && ratio < 0 ? BIT(CPU) : 0);
         }
-        assert_true(node_state_bytes(&before) <= 160);
+        assert_true(node_state_bytes(&before) <= 240);
         node_state_done(&before);
         buf_done(&page);
 }
@@ -274,19 +292,20 @@ static void test_wall_counters(void **state) {
 
         (void)state;
         parse(first, true);
-        assert_int_equal(node_step_take(&before, reading, 0, &step), 0);
+        assert_int_equal(node_step_take(&before, &wants, reading, 0, &step), 0);
         assert_int_equal(step.counters, 0);
         parse(second, true);
-        assert_int_equal(node_step_take(&before, reading, 12000, &step), 0);
+        assert_int_equal(node_step_take(&before, &wants, reading, 12000, &step), 0);
         assert_int_equal(step.counters, BIT(PSI_CPU) | BIT(DISK));
         assert_true(step.num[METRIC_PSI_CPU] == 3 && step.den[METRIC_PSI_CPU] == 12);
         assert_true(step.num[METRIC_DISK] == 6 && step.den[METRIC_DISK] == 12);
         parse(third, true);
-        assert_int_equal(node_step_take(&before, reading, 24000, &step), BIT(DISK));
+        assert_int_equal(node_step_take(&before, &wants, reading, 24000, &step), BIT(DISK));
         assert_int_equal(step.counters, BIT(PSI_CPU));
         assert_true(step.num[METRIC_PSI_CPU] == 12); /* no more than all of the time */
         /* A clock that stands still gives no interval. */
-        assert_int_equal(node_step_take(&before, reading, 24000, &step), BIT(DISK) | BIT(PSI_CPU));
+        assert_int_equal(node_step_take(&before, &wants, reading, 24000, &step),
+                         BIT(DISK) | BIT(PSI_CPU));
         assert_int_equal(step.counters, 0);
         node_state_done(&before);
 }
@@ -306,16 +325,16 @@ static void test_cut_everywhere(void **state) {
                 memcpy(copy, page2.data, len);
 
                 parse(page.data, true);
-                (void)node_step_take(&base, reading, 0, &whole);
-                (void)node_step_take(&base2, reading, 0, &cut);
+                (void)node_step_take(&base, &wants, reading, 0, &whole);
+                (void)node_step_take(&base2, &wants, reading, 0, &cut);
                 parse(page2.data, true);
                 double load_ratio = reading->load_ratio;
                 double ready = reading->ready[0];
                 uint64_t ready_usable = reading->ready_usable;
-                (void)node_step_take(&base, reading, 15000, &whole);
+                (void)node_step_take(&base, &wants, reading, 15000, &whole);
 
                 node_reading_parse(reading, &wants, copy, len, false);
-                (void)node_step_take(&base2, reading, 15000, &cut);
+                (void)node_step_take(&base2, &wants, reading, 15000, &cut);
                 assert_int_equal(cut.counters & ~whole.counters, 0);
                 assert_int_equal(cut.gauges & ~whole.gauges, 0);
                 for (unsigned r = 0; r < METRIC_RESOURCE_COUNT; r++) {
@@ -333,7 +352,7 @@ static void test_cut_everywhere(void **state) {
                 second.idle_s += 15;
                 write_page(&second, &page);
                 parse(page.data, true);
-                (void)node_step_take(&base2, reading, 30000, &cut);
+                (void)node_step_take(&base2, &wants, reading, 30000, &cut);
                 assert_true(!(cut.counters & BIT(CPU)) ||
                             cut.num[METRIC_CPU] / cut.den[METRIC_CPU] < 1e-6);
                 second.idle_s -= 15;

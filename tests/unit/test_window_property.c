@@ -327,7 +327,7 @@ static void run_round(uint64_t number, const struct node_wants *wants,
                 node_reading_parse(reading, wants, page.data, page.len, chance(0.98));
                 /* Some pages may be cut, for all that we know: then there is no cpu. */
                 has_cpu = reading->usable & NODE_RESOURCE_BIT(METRIC_CPU);
-                (void)node_step_take(&before, reading, now_ms + mono_offset_ms, &step);
+                (void)node_step_take(&before, wants, reading, now_ms + mono_offset_ms, &step);
                 (void)window_store_add(store, &step);
                 brute_add(&node, now_ms, interval_ms, has_cpu, has_mem);
 
@@ -353,8 +353,9 @@ static void test_against_brute_force(void **state) {
         struct node_wants wants;
 
         (void)state;
-        node_wants_init(&wants, NODE_RESOURCE_BIT(METRIC_CPU) | NODE_RESOURCE_BIT(METRIC_MEM), NULL,
-                        0);
+        node_wants_init(&wants,
+                        &(struct node_wants_options){.resources = NODE_RESOURCE_BIT(METRIC_CPU) |
+                                                                  NODE_RESOURCE_BIT(METRIC_MEM)});
         for (uint64_t round = 0; round < ROUNDS; round++)
                 run_round(round, &wants, reading);
         print_message("%zu looks, %zu of them known; fuller longer averages off by up to %.5f\n",
