@@ -174,6 +174,9 @@ class ControlPlane:
         """kill -9: whoever talks to it sees connections end, then nobody there."""
         self.api_server.kill()
 
+    def is_up(self):
+        return self.api_server.is_running()
+
     def _start_manager(self):
         # ServiceAccounts, Deployments, garbage; the node life cycle would evict from nodes without
         # heartbeats. The default QPS of 20 takes a minute to begin on 2,000 pods.
