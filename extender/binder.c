@@ -246,6 +246,23 @@ static void look(void *userdata) {
              on_pod);
 }
 
+/* The API server forbids what is made in a namespace that is going: no question of RBAC. */
+static bool is_namespace_going(const struct kube_answer *answer) {
+        json_auto_t *status = NULL;
+        const json_t *cause;
+        size_t i;
+
+        if (answer->outcome != KUBE_FORBIDDEN ||
+            json_parse(answer->body, answer->body_bytes, &status, NULL) < 0)
+                return false;
+        json_array_foreach (json_at(status, "details", "causes", NULL), i, cause) {
+                const char *reason = json_string_at(cause, "reason", NULL);
+                if (reason && strcmp(reason, "NamespaceTerminating") == 0)
+                        return true;
+        }
+        return false;
+}
+
 static void attempt(void *userdata);
 
 static void on_answer(void *userdata, const struct kube_answer *answer) {
@@ -265,7 +282,8 @@ static void on_answer(void *userdata, const struct kube_answer *answer) {
                 break;
         case KUBE_UNAUTHORIZED:
         case KUBE_FORBIDDEN:
-                finish(bind, BIND_FORBIDDEN, answer->err.msg);
+                finish(bind, is_namespace_going(answer) ? BIND_NOT_FOUND : BIND_FORBIDDEN,
+                       answer->err.msg);
                 break;
         case KUBE_GONE:
         case KUBE_INVALID:

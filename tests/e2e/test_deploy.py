@@ -16,7 +16,10 @@ from harness import wait_until
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 DEPLOY = TOP / "deploy"
-KUSTOMIZATIONS = (".", "extender-tls", "extender-mtls", "second-scheduler", "cleanup")
+KUSTOMIZATIONS = (
+    *(".", "extender-tls", "extender-mtls", "second-scheduler", "cleanup"),
+    "coming-from/my-scheduler",
+)
 MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 
@@ -36,6 +39,20 @@ def deployed_plane(log_root):
 def deployed(deployed_plane):
     yield deployed_plane
     assert not deployed_plane.died()
+
+
+@pytest.fixture
+def binding_overlay(tmp_path):
+    """An overlay as extender-bind/kustomization.yaml has it."""
+    base = os.path.relpath(DEPLOY, tmp_path.resolve())
+    overlay = {
+        "apiVersion": "kustomize.config.k8s.io/v1beta1",
+        "kind": "Kustomization",
+        "resources": [f"{base}/extender-mtls"],
+        "components": [f"{base}/extender-bind"],
+    }
+    (tmp_path / "kustomization.yaml").write_text(yaml.safe_dump(overlay))
+    return tmp_path
 
 
 def kustomize(deployed, name):
@@ -87,6 +104,26 @@ def test_pods_keep_to_the_restricted_standard(deployed, name):
         deployed.api.create(f"/api/v1/namespaces/{namespace}/serviceaccounts", account)
         pod = {**template, "metadata": {**template["metadata"], "name": "a-pod"}}
         deployed.api.create(f"/api/v1/namespaces/{namespace}/pods?dryRun=All", pod)
+
+
+def test_the_api_server_takes_the_component(deployed, binding_overlay, binary):
+    done = deployed.kubectl("apply", "-k", str(binding_overlay), "--dry-run=server", check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == "", "warnings"
+    objects = list(yaml.safe_load_all(deployed.kubectl("kustomize", str(binding_overlay))))
+    (extender,) = (
+        o["spec"]["template"]["spec"]["containers"][0]
+        for o in objects
+        if o["kind"] == "Deployment" and o["metadata"]["name"] == "plimsoll-extender"
+    )
+    env = {entry["name"]: entry.get("value") for entry in extender["env"]}
+    assert env["PLIMSOLL_CLIENT_CA_FILE"], "whoever is answered can bind pods"
+    said = subprocess.run(
+        [binary("plimsoll-extender"), "--check-config"],
+        env={**os.environ, "PLIMSOLL_BIND": env["PLIMSOLL_BIND"]},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert "\nbind=true (env)\n" in said.stdout, said.stdout
 
 
 def test_replicas_are_created(deployed):
@@ -164,8 +201,8 @@ MAY = {
 }
 
 
-@pytest.mark.parametrize("account", MAY)
-def test_accounts_may_no_more_than_they_must(deployed, figure, account):
+def allowed(deployed, account):
+    """{object: verbs} that an account may."""
     found = {}
     for label, (group, resource, subresource, name) in OBJECTS.items():
         for verb in VERBS:
@@ -188,9 +225,28 @@ def test_accounts_may_no_more_than_they_must(deployed, figure, account):
             )
             if review["status"]["allowed"]:
                 found.setdefault(label, set()).add(verb)
+    return found
+
+
+@pytest.mark.parametrize("account", MAY)
+def test_accounts_may_no_more_than_they_must(deployed, figure, account):
+    found = allowed(deployed, account)
     for label, verbs in found.items():
         figure(f"{label}: {', '.join(v for v in VERBS if v in verbs)}")
     assert found == MAY[account]
+
+
+def test_extender_that_binds_may_no_more_than_it_must(deployed):
+    """extender-bind opts in, and leaves nothing behind."""
+    rules = str(DEPLOY / "extender-bind" / "rbac.yaml")
+    may = MAY["plimsoll-extender"]
+    deployed.kubectl("apply", "-f", rules)
+    try:
+        wanted = {**may, "pods": may["pods"] | {"get"}, "pods/binding": {"create"}}
+        wait_until(lambda: allowed(deployed, "plimsoll-extender") == wanted, what="the rules")
+    finally:
+        deployed.kubectl("delete", "-f", rules)
+    wait_until(lambda: allowed(deployed, "plimsoll-extender") == may, what="the rules to be gone")
 
 
 # -- what the controller may write on a Node -------------------------------------------------------

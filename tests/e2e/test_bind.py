@@ -1,0 +1,320 @@
+"""Pods that the extender itself binds and preempts for, in a real kube-scheduler."""
+
+import http.server
+import json
+import threading
+import time
+import urllib.request
+
+import pytest
+from cluster.plimsoll import TOP, fast_policy, refused, total
+from cluster.workloads import Background, per_node, pod_object
+from harness import wait_until
+
+HOT = {"cpu": 0.9, "mem": 0.3}
+CALM = {"cpu": 0.2, "mem": 0.3}
+CPU = "cpu_usage_avg_5s"
+RBAC = str(TOP / "deploy" / "extender-bind" / "rbac.yaml")
+
+
+def binder_entry(url):
+    """As deploy/coming-from/my-scheduler/config.yaml has it."""
+    return {
+        "urlPrefix": f"{url}/v1",
+        "bindVerb": "bind",
+        "nodeCacheCapable": True,
+        "ignorable": True,
+        "httpTimeout": "5s",
+    }
+
+
+@pytest.fixture
+def may_bind(plane):
+    plane.kubectl("apply", "-f", RBAC)
+    yield
+    plane.kubectl("delete", "-f", RBAC)
+
+
+@pytest.fixture
+def name(namespace):
+    """The scheduler's: of this test alone, whatever others have left to be scheduled."""
+    return namespace.name
+
+
+@pytest.fixture
+def stack(plimsoll, exporters, scheduler, may_bind, name):
+    """Both programs and a scheduler that leaves binding to the extender, or to `binder_url`."""
+
+    def start(binder_url=None):
+        policy = plimsoll.write_policy(fast_policy())
+        controller = plimsoll.controller(policy, exporters)
+        extender = plimsoll.extender(policy, "--bind")
+        entries = [plimsoll.scheduler_entry(extender)]
+        entries += [binder_entry(binder_url(extender) if binder_url else extender.url)]
+        scheduler(name=name, extenders=entries)
+        return controller, extender
+
+    return start
+
+
+@pytest.fixture
+def priority_class(plane, namespace):
+    classes = "/apis/scheduling.k8s.io/v1/priorityclasses"
+    plane.api.create(classes, {"metadata": {"name": namespace.name}, "value": 1000000})
+    yield namespace.name
+    plane.api.delete(f"{classes}/{namespace.name}")
+
+
+def wait_cpu(fleet, names, is_wanted, what):
+    def look():
+        found = fleet.all_annotations()
+        for name in names:
+            text = found[name].get(CPU, "")
+            assert text and is_wanted(float(text.split(",")[0])), f"{name}: {CPU}={text!r}"
+        return True
+
+    wait_until(look, what=what, poll_s=0.1)
+
+
+def uids(pods):
+    return {pod["metadata"]["uid"] for pod in pods}
+
+
+def asked(extender, verb):
+    return total(extender, "plimsoll_extender_requests_total", verb=verb)
+
+
+def bound_by_us(extender):
+    return total(extender, "plimsoll_binds_total", result="bound")
+
+
+def bound_by_account(plane, namespace):
+    """The pods of a namespace that the extender's account bound, by the audit log."""
+    return {
+        event["objectRef"]["name"]
+        for event in plane.audit("plimsoll-extender")
+        if event["objectRef"].get("subresource") == "binding"
+        and event["objectRef"]["namespace"] == namespace.name
+        and event["responseStatus"]["code"] == 201
+    }
+
+
+# -- the way of a Deployment's pods ---------------------------------------------------------------
+
+
+def test_a_deployment_through_every_verb(
+    plane, fleet, namespace, stack, name, priority_class, figure
+):
+    """Filter, prioritize, bind; then preempt, with one of two full nodes hot."""
+    busy, calm = fleet.add(1, load=HOT)[0], fleet.add(1, load=CALM)[0]
+    _, extender = stack()
+    # Calm enough to be filled, both of them.
+    fleet.set_load([busy], **CALM)
+    wait_cpu(fleet, [busy, calm], lambda ratio: ratio < 0.25, "both nodes to be calm")
+    before = len(plane.audit("plimsoll-extender"))
+
+    pod = pod_object("low-0", scheduler=name, cpu="2")
+    began = time.monotonic()
+    namespace.create_deployment("low", 6, pod)
+    places = namespace.wait_bound(6, app="low")
+    took_s = time.monotonic() - began
+    assert per_node(places, [busy, calm]) == [3, 3]
+    assert bound_by_us(extender) == 6
+    for verb in ("filter", "prioritize", "bind"):
+        assert asked(extender, verb) >= 6, verb
+    wait_until(
+        lambda: all(pod["status"]["phase"] == "Running" for pod in namespace.pods("low")),
+        what="the pods to run",
+    )
+    assert bound_by_account(plane, namespace) == set(places)
+    assert not refused(plane, "plimsoll-extender", before)
+    figure(f"6 pods of a Deployment bound by the extender in {took_s:.1f} s")
+
+    # Full both, one hot: whom does a pod of high priority push aside? 2 of 8 CPUs are free.
+    fleet.set_load([busy], **HOT)
+    wait_cpu(fleet, [busy], lambda ratio: ratio > 0.65, "one node to be hot")
+    kept = {pod["metadata"]["uid"] for pod in namespace.pods("low")
+            if pod["spec"].get("nodeName") == busy}  # fmt: skip
+    namespace.create_pod("urgent-0", scheduler=name, cpu="4", priorityClassName=priority_class)
+    wait_until(
+        lambda: namespace.pod("urgent-0")["spec"].get("nodeName") == calm,
+        60,
+        "the urgent pod on the calm node",
+        poll_s=0.1,
+    )
+    assert asked(extender, "preempt") >= 1
+    assert "urgent-0" in bound_by_account(plane, namespace)
+    assert kept <= uids(namespace.pods("low")), "a pod of the hot node was evicted"
+    victims = [e["message"] for e in namespace.events("Preempted")]
+    assert victims and all(calm in text for text in victims), victims
+    figure(f"evicted on the calm node alone: {len(victims)} of 3 pods there, none of 3 on the hot")
+
+
+def test_all_hot_nobody_is_evicted(fleet, namespace, stack, name, priority_class, figure):
+    names = fleet.add(2, load=CALM)
+    _, extender = stack()
+    wait_cpu(fleet, names, lambda ratio: ratio < 0.25, "the nodes to show")
+    namespace.create_deployment("low", 6, pod_object("low-0", scheduler=name, cpu="2500m"))
+    namespace.wait_bound(6, app="low")
+    namespace.create_pods("small", 3, scheduler=name, cpu="50m")
+    namespace.wait_bound(3, app="small")
+    before = uids(namespace.pods("low"))
+    fleet.set_load(names, **HOT)
+    wait_cpu(fleet, names, lambda ratio: ratio > 0.65, "the nodes to be hot")
+
+    namespace.create_pod("urgent-0", scheduler=name, cpu="4", priorityClassName=priority_class)
+    # When a pod ends somewhere, there may be room: the scheduler looks again.
+    for attempt in range(1, 4):
+        wait_until(lambda: asked(extender, "preempt") >= attempt, 60, "an attempt to preempt")
+        namespace.delete_pod(f"small-{attempt - 1:03}")
+    assert uids(namespace.pods("low")) == before
+    assert not namespace.events("Preempted")
+    assert not namespace.pod("urgent-0")["spec"].get("nodeName")
+    figure(
+        f"{len(before)} pods stayed through {asked(extender, 'preempt'):.0f} attempts to preempt"
+    )
+
+
+# -- what may happen in between -------------------------------------------------------------------
+
+
+class Between:
+    """Passes calls on to an extender; `before(args)` runs before a bind is."""
+
+    def __init__(self, before):
+        outer = self
+        self.before, self.target, self.answers = before, None, []
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                outer.before(json.loads(body))
+                request = urllib.request.Request(f"{outer.target}{self.path}", body)
+                with urllib.request.urlopen(request, timeout=30) as answer:
+                    reply = answer.read()
+                outer.answers.append(json.loads(reply))
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(reply)))
+                self.end_headers()
+                self.wfile.write(reply)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.thread = threading.Thread(target=self.server.serve_forever)
+        self.thread.start()
+
+    def url(self, extender):
+        self.target = extender.url
+        return f"http://127.0.0.1:{self.server.server_address[1]}"
+
+    def close(self):
+        self.server.shutdown()
+        self.thread.join()
+        self.server.server_close()
+
+
+@pytest.mark.parametrize("comes_back", [False, True])
+def test_pod_is_deleted_before_it_is_bound(fleet, namespace, stack, name, figure, comes_back):
+    """Gone, or made anew under its name: the new one is not bound on the old one's account."""
+    fleet.add(2, load=CALM)
+    seen = []
+
+    def before(args):
+        seen.append(args["PodUID"])
+        if len(seen) == 1:
+            namespace.delete_pod("web-0")
+            if comes_back:
+                namespace.create_pod("web-0", scheduler=name)
+
+    between = Between(before)
+    try:
+        _, extender = stack(between.url)
+        namespace.create_pod("web-0", scheduler=name)
+        wait_until(lambda: between.answers, what="a bind to be answered")
+        error = between.answers[0]["Error"]
+        if comes_back:
+            places = namespace.wait_bound(1)
+            assert len(seen) == 2 and seen[0] != seen[1]
+            assert namespace.pod("web-0")["metadata"]["uid"] == seen[1]
+            assert "another UID" in error
+            assert total(extender, "plimsoll_binds_total", result="conflict") == 1
+            assert between.answers[1] == {"Error": ""}
+            assert list(places) == ["web-0"]
+        else:
+            assert "not found" in error
+            assert total(extender, "plimsoll_binds_total", result="not_found") == 1
+            assert not namespace.pods()
+        figure(f"answered {error!r}")
+    finally:
+        between.close()
+
+
+def test_the_namespace_goes_before_it_is_bound(plane, fleet, namespace, stack, name, figure):
+    """403 then, as without RBAC; nothing that an operator could mend."""
+    fleet.add(2, load=CALM)
+
+    def is_going():
+        body = {"metadata": {"name": "x"}}
+        path = f"{namespace.root}/configmaps?dryRun=All"
+        return plane.api.request("POST", path, body)[0] == 403
+
+    def before(_):
+        plane.api.delete(namespace.root)
+        wait_until(is_going, what="the namespace to be going")
+
+    between = Between(before)
+    try:
+        _, extender = stack(between.url)
+        pod = pod_object("web-0", scheduler=name)
+        pod["metadata"]["finalizers"] = ["example.com/stay"]
+        namespace.create(pod)
+        wait_until(lambda: between.answers, what="a bind to be answered")
+        assert total(extender, "plimsoll_binds_total", result="not_found") >= 1
+        assert "forbidden;" not in extender.text()
+        figure(f"answered {between.answers[0]['Error']!r}")
+    finally:
+        plane.api.patch(f"{namespace.root}/pods/web-0", {"metadata": {"finalizers": None}})
+        between.close()
+
+
+def test_the_extender_is_killed(plane, fleet, namespace, stack, name, figure):
+    """Ignorable: from one pod to the next the scheduler binds by itself."""
+    fleet.add(4, load=CALM)
+    _, extender = stack()
+    made = []
+
+    def create(ended):
+        if len(made) < 120:
+            namespace.create_pod(f"web-{len(made):03}", scheduler=name, cpu="10m")
+            made.append(None)
+        ended.wait(0.02)
+
+    with Background(create):
+        wait_until(lambda: bound_by_us(extender) >= 20, what="pods bound by the extender")
+        extender.kill()
+        wait_until(lambda: len(made) == 120, what="all pods to be made")
+    namespace.wait_bound(120)
+    ours = len(bound_by_account(plane, namespace))
+    assert 20 <= ours <= 100
+    figure(f"{ours} pods bound by the extender, {120 - ours} by the scheduler after it was killed")
+
+
+def test_without_the_rbac(fleet, namespace, plimsoll, scheduler, name, figure):
+    """Forbidden, said once, and the scheduler binds by itself."""
+    fleet.add(2, load=CALM)
+    policy = plimsoll.write_policy(fast_policy())
+    extender = plimsoll.extender(policy, "--bind")
+    scheduler(
+        name=name,
+        extenders=[plimsoll.scheduler_entry(extender), binder_entry(extender.url)],
+    )
+    namespace.create_pods("web", 5, scheduler=name)
+    namespace.wait_bound(5)
+    assert total(extender, "plimsoll_binds_total", result="forbidden") == 5
+    said = [line for line in extender.text().splitlines() if "forbidden;" in line]
+    assert len(said) == 1 and "pods/binding" in said[0]
+    figure(said[0].split("error=")[-1])
