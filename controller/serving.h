@@ -12,7 +12,7 @@
 #include "controller/node_track.h"
 #include "net/daemon.h"
 
-enum { SERVING_LINES_PER_MIN = 5 };
+enum { SERVING_LINES_PER_MIN = 10 };
 
 struct serving {
         size_t count; /* sources; the exporters are none of them */

@@ -29,7 +29,7 @@ import zlib
 from addresses import address_of
 from httpd import Server
 
-from . import trouble
+from . import agent, trouble
 from .page import COLLECTORS, DISABLED
 from .target import SIGNALS, Clock, Target
 
@@ -122,14 +122,17 @@ class Fleet:
         collectors = self._collectors(request, target)
         if spec is None:
             if collectors is not None:
-                self._reply_page(request, target.page(collectors))
+                self._reply_page(request, self._page(target, collectors))
             return
         trouble.act(
             spec,
             request,
-            lambda: target.page(collectors or target.collectors),
+            lambda: self._page(target, collectors or target.collectors),
             lambda page: self._reply_page(request, page),
         )
+
+    def _page(self, target, collectors):
+        return agent.page(target) if self.options.agent else target.page(collectors)
 
     @staticmethod
     def _collectors(request, target):

@@ -1,0 +1,239 @@
+"""Several sources of readings: who is believed, and what that looks like from outside.
+
+The sources are synthetic exporters with different loads, so that a value tells where it came from.
+"""
+
+import json
+import subprocess
+
+import pytest
+
+from controller_kit import (
+    all_readings,
+    log_lines,
+    patched,
+    policy,
+    read_annotation,
+    reading,
+    write_policy,
+)
+from harness import parse_page, wait_until
+
+CPU = "cpu_usage_avg_5m"
+# A source that comes back has the first word again when half of a window is full.
+SHORT = "cpu_usage_avg_10s"
+SYNC_S = 4
+ORDER = "--metrics-source=node-exporter,node-metrics"
+FAST = ("--speed", "20")
+
+# What the agent documents of itself, https://github.com/kubeservice-stack/node-metrics
+AGENT_GAUGES = {
+    "node_cpu_usage_active": "cpu usage active.",
+    "node_cpu_usage_avg_5m": "cpu usage avg 5m.",
+    "node_cpu_usage_max_avg_1h": "cpu usage max avg 1h.",
+    "node_cpu_usage_max_avg_1d": "cpu usage max avg 1d.",
+    "node_mem_usage_active": "mem usage active.",
+    "node_mem_usage_avg_5m": "mem usage avg 5m.",
+    "node_mem_usage_max_avg_1h": "mem usage max avg 1h.",
+    "node_mem_usage_max_avg_1d": "mem usage max avg 1d.",
+}
+
+
+def agent_at(agents):
+    return f"--node-metrics-url-template=http://{{address}}:{agents.port}/metrics"
+
+
+def served(controller):
+    return controller.labels("plimsoll_nodes_served", "source")
+
+
+def sources_line(controller):
+    """What /readyz?verbose says of the sources."""
+    return next(line for line in controller.ready()[1].splitlines() if "sources" in line)
+
+
+def every_node_near(standin, key, expected, count):
+    found = all_readings(standin, key)
+    return len(found) == count and all(abs(r.value - expected) < 0.02 for r in found.values())
+
+
+def patches_by_node(standin):
+    """{node: [{key: Reading}, ..]} in the order of their arrival."""
+    found = {}
+    for row in standin.patches():
+        texts = {k: read_annotation(v) for k, v in patched(row).items() if k != "node_hot_value"}
+        found.setdefault(row["name"], []).append(texts)
+    return found
+
+
+def assert_nothing_twice(standin):
+    """No key of a node has two values of one second, nor comes sooner than its plan has it."""
+    count = 0
+    for name, rows in patches_by_node(standin).items():
+        for key in {key for row in rows for key in row}:
+            times = [row[key].at_unix for row in rows if key in row]
+            # Half a sync at least, but for a sixteenth and for timestamps being whole seconds.
+            gaps = [b - a for a, b in zip(times, times[1:])]
+            assert all(gap >= SYNC_S / 2 - SYNC_S / 16 - 1 and gap > 0 for gap in gaps), (
+                name,
+                key,
+                times,
+            )
+            count += len(times)
+    return count
+
+
+def test_the_agents_page_is_as_documented(start_exporters):
+    agents = start_exporters("--agent", "--speed", "1000")
+    agents.set(["127.1.0.1"], load={"cpu": 0.25, "mem": 0.5})
+
+    def gauges():
+        series, helps, types = parse_page(agents.page("127.1.0.1").text)
+        names = [name for name in helps if "_usage_" in name]
+        assert all(types[name] == "gauge" for name in names)
+        assert "node_memory_MemAvailable_bytes" in series
+        return {name: helps[name] for name in names}, {n: series[n] for n in names}
+
+    wait_until(lambda: gauges()[0] == AGENT_GAUGES, what="all gauges")
+    # Whatever stood before the load was set leaves the shorter windows soon.
+    wait_until(lambda: gauges()[1]["node_cpu_usage_avg_5m"] == [25], what="the mean")
+
+
+def test_the_next_takes_over_and_gives_back(start_standin, start_exporters, start_controller):
+    standin = start_standin("--nodes", 4)
+    exporters, agents = start_exporters(*FAST), start_exporters("--agent", *FAST)
+    exporters.set("all", load={"cpu": 0.3, "mem": 0.3})
+    agents.trouble("all", "extra", text=f"node_{SHORT} 60\n")
+    rules = policy({name: f"{SYNC_S}s" for name in (SHORT, "mem_usage_avg_5m")})
+    controller = start_controller(
+        standin, exporters, ORDER, agent_at(agents), "--annotation-dead-band=0", content=rules
+    )
+    wait_until(lambda: served(controller) == {"node-exporter": 4, "node-metrics": 0}, what="start")
+    wait_until(lambda: every_node_near(standin, SHORT, 0.3, 4), 60, "the exporters' values")
+    controller.wait_ready()
+    assert sources_line(controller).endswith("sources: node-exporter 4, node-metrics 0")
+    assert controller.metric("plimsoll_source_switches_total") == 0
+
+    exporters.admin("listen", {"on": False})
+    wait_until(lambda: served(controller) == {"node-exporter": 0, "node-metrics": 4}, what="switch")
+    wait_until(lambda: every_node_near(standin, SHORT, 0.6, 4), 60, "the agents' values")
+    assert controller.ready()[0]
+    assert "node-exporter 0, node-metrics 4 (node-000" in sources_line(controller)
+    assert ": connect, ...)" in sources_line(controller), sources_line(controller)
+    switches = {"from": "node-exporter", "to": "node-metrics"}
+    assert controller.metric("plimsoll_source_switches_total", **switches) == 4
+    assert len(log_lines(controller.process, "a node's readings come from another source")) == 4
+
+    exporters.admin("listen", {"on": True})
+    wait_until(lambda: served(controller) == {"node-exporter": 4, "node-metrics": 0}, what="return")
+    wait_until(lambda: every_node_near(standin, SHORT, 0.3, 4), 60, "the exporters' values again")
+    back = "a node's readings come from a preferred source again"
+    assert len(log_lines(controller.process, back)) == 4
+    assert controller.metric("plimsoll_source_switches_total") == 8
+    print(f"{assert_nothing_twice(standin)} annotations written")
+
+
+def test_who_is_believed_is_decided_node_by_node(start_standin, start_exporters, start_controller):
+    standin = start_standin("--nodes", 3)
+    exporters, agents = start_exporters(*FAST), start_exporters("--agent", *FAST)
+    exporters.set("all", load={"cpu": 0.3})
+    agents.trouble("all", "extra", text=f"node_{SHORT} 60\n")
+    exporters.trouble(["127.1.0.2"], "status", code=404)
+    agents.trouble(["127.1.0.3"], "hang")
+    controller = start_controller(
+        standin, exporters, ORDER, agent_at(agents), content=policy({SHORT: "2s"})
+    )
+    wait_until(lambda: served(controller) == {"node-exporter": 2, "node-metrics": 1}, what="all")
+    line = "node-exporter 2, node-metrics 1 (node-0001: not_found)"
+    wait_until(lambda: sources_line(controller).endswith(line), what=line)
+
+    def values():
+        found = all_readings(standin, SHORT)
+        return [round(found[f"node-000{i}"].value, 1) for i in range(3)] if len(found) == 3 else []
+
+    wait_until(lambda: values() == [0.3, 0.6, 0.3], 60, "each node's own")
+    assert controller.ready()[0]
+
+
+def test_the_agent_alone(start_standin, start_exporters, start_controller):
+    """Its gauges are percentages; what it does not have is not written."""
+    standin, agents = start_standin("--nodes", 1), start_exporters("--agent", *FAST)
+    agents.set("all", load={"cpu": 0.342, "mem": 0.61})
+    names = ("avg_5m", "max_avg_1h", "max_avg_1d")
+    wanted = {f"{r}_usage_{n}": "2s" for r in ("cpu", "mem") for n in names}
+    controller = start_controller(
+        standin,
+        1,
+        "--metrics-source=node-metrics",
+        agent_at(agents),
+        "--annotation-dead-band=0",
+        content=policy({**wanted, "psi_cpu_usage_avg_5m": "2s"}),
+    )
+    for key in wanted:
+        expected = 0.342 if key.startswith("cpu") else 0.61
+        wait_until(
+            lambda key=key: reading(standin, "node-0000", key) is not None, what=f"a first {key}"
+        )
+        assert abs(reading(standin, "node-0000", key).value - expected) < 0.01, key
+    assert reading(standin, "node-0000", "psi_cpu_usage_avg_5m") is None
+    wait_until(lambda: served(controller) == {"node-metrics": 1}, what="the count")
+    assert controller.metric("plimsoll_scrapes_total", source="node-metrics", result="ok") > 0
+    assert {row[2] for row in agents.scrapes("127.1.0.1")} == {""}  # its whole page
+
+
+def test_once_waits_for_every_source(start_standin, start_exporters, run, binary, tmp_path):
+    """Both are heard twice before anything is written; one that fails is no failure."""
+    standin = start_standin("--nodes", 2)
+    agents = start_exporters("--agent", *FAST)
+    agents.set("all", load={"cpu": 0.5})
+    path = write_policy(tmp_path / "policy", policy({CPU: "2s"}))
+    wait_until(lambda: "node_cpu_usage_avg_5m" in agents.page("127.1.0.1").text, what="a gauge")
+    wait_until(lambda: "node_cpu_usage_avg_5m" in agents.page("127.1.0.2").text, what="a gauge")
+    process = run(
+        [
+            binary("plimsoll-controller"),
+            *("--kubeconfig", standin.kubeconfig, "--policy-config-path", path),
+            *(ORDER, agent_at(agents), "--node-exporter-port=1"),
+            *("--scrape-interval=1s", "--once"),
+        ],
+        "once",
+    )
+    wait_until(lambda: not process.is_running(), 60, "the end")
+    assert process.stop() == 0
+    assert every_node_near(standin, CPU, 0.5, 2)
+
+
+@pytest.mark.parametrize(
+    "flags, complaint",
+    [
+        (["--metrics-source=node-exporter,cadvisor"], '--metrics-source: "cadvisor": there is no'),
+        (["--metrics-source="], '--metrics-source: "": there is no such source'),
+        (["--metrics-source=node-metrics,node-metrics"], '"node-metrics" is named twice'),
+        (["--node-metrics-url-template=http://agent/"], "--node-metrics-url-template: "),
+        (["--exporter=dcgm"], '--exporter: "dcgm": expected NAME=URL'),
+        (["--exporter=DCGM=http://{address}/"], '--exporter: "DCGM": expected a name'),
+        (["--exporter=a=http://{address}/", "--exporter=a=http://{node}/"], '"a" is taken'),
+        (["--exporter=dcgm=ftp://{address}/"], "--exporter: URL template"),
+    ],
+)
+def test_what_cannot_be_meant(binary, flags, complaint):
+    argv = [binary("plimsoll-controller"), "--check-config", *flags]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == 2 and complaint in done.stderr, done.stderr
+
+
+def test_a_target_by_hand_with_the_agent(binary, start_exporters):
+    agents = start_exporters("--agent", *FAST)
+    agents.set("all", load={"cpu": 0.5})
+    url = f"http://127.1.0.1:{agents.port}/metrics"
+    wait_until(lambda: "node_cpu_usage_avg_5m" in agents.page("127.1.0.1").text, what="a gauge")
+    argv = [
+        binary("plimsoll-controller"),
+        *("--dry-run", "--once", "--output=json", "--scrape-interval=1s"),
+        *("--metrics-source=node-metrics", f"--target=web-1={url}"),
+    ]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    row = json.loads(done.stdout)
+    assert row["node"] == "web-1"
+    assert abs(float(row["annotations"][CPU].split(",")[0]) - 0.5) < 0.01
