@@ -105,6 +105,12 @@ static bool is_due(const struct plan *plan, int64_t age, int64_t limit_ms) {
         return age == INT64_MAX || age + plan->sync_ms > limit_ms + plan->sync_ms / 16;
 }
 
+/* Turns of a node are half a sync apart at least, but for one whose reason was a value that had
+ * been missing: that one does not write the others again. */
+static bool is_recent(const struct plan *plan, int64_t age) {
+        return age < plan->sync_ms / 4;
+}
+
 static bool has_moved(const struct plan *plan, size_t metric, double old, double now) {
         if (fabs(now - old) >= plan->dead_band_ratio)
                 return true;
@@ -156,7 +162,7 @@ struct plan_choice plan_choose(const struct plan *plan, const struct plan_record
                 if (metric->period_ms <= 0 || !is_usable(values, i))
                         continue;
                 int64_t age = age_ms(written, now_unix_ms);
-                if (!is_due(plan, age, metric->period_ms))
+                if (!is_due(plan, age, metric->period_ms) || is_recent(plan, age))
                         continue;
                 choice.metrics |= UINT64_C(1) << i;
                 is_needed = is_needed || is_due(plan, age, lenient_ms(plan, metric)) ||

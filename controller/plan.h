@@ -18,7 +18,8 @@
  * - A value that is not usable is not written; what stands on the node expires by itself.
  *
  * A node that has never been written, or whose values have run out, doesn't wait for its sync (see
- * plan_is_overdue()); the sync after such a write follows after half to one shortest period.
+ * plan_is_overdue()); the sync after such a write follows after half to one shortest period. What
+ * was written moments before is not written again by it.
  */
 #pragma once
 

@@ -317,6 +317,36 @@ static void test_overdue(void **state) {
         assert_false(plan_is_overdue(&plan, record, &values, start_unix_ms));
 }
 
+/* A value that was missing comes moments after the others: it alone is written. */
+static void test_a_late_value(void **state) {
+        struct policy policy;
+        struct plan plan;
+        struct plan_values values;
+
+        (void)state;
+        fill_policy(&policy);
+        plan_init(&plan, &policy, 0.01);
+        _cleanup_(plan_record_freep) struct plan_record *record = plan_record_new(&plan);
+        all_usable(&policy, &values, 0.5);
+        values.usable &= ~UINT64_C(1);
+        struct plan_choice choice = plan_choose(&plan, record, &values, start_unix_ms);
+        assert_int_equal(choice.metrics, values.usable);
+        plan_confirm(record, &choice, &values, start_unix_ms);
+
+        all_usable(&policy, &values, 0.7);
+        int64_t now = start_unix_ms + 15 * MS_PER_S;
+        assert_true(plan_is_overdue(&plan, record, &values, now));
+        choice = plan_choose(&plan, record, &values, now);
+        assert_int_equal(choice.metrics, 1);
+        plan_confirm(record, &choice, &values, now);
+        assert_false(plan_is_overdue(&plan, record, &values, now));
+
+        /* The turn after that carries all of them. */
+        now = plan_next_sync_unix_ms(&plan, "node-1", now);
+        choice = plan_choose(&plan, record, &values, now);
+        assert_int_equal(choice.metrics & 9, 9);
+}
+
 static void test_patch_text(void **state) {
         struct policy policy;
         struct plan plan;
@@ -373,6 +403,7 @@ int main(void) {
                 cmocka_unit_test(test_crossing_a_limit),
                 cmocka_unit_test(test_without_dead_band),
                 cmocka_unit_test(test_overdue),
+                cmocka_unit_test(test_a_late_value),
                 cmocka_unit_test(test_patch_text),
                 cmocka_unit_test(test_replan),
         };
