@@ -202,7 +202,8 @@ static void on_peak(void *userdata, size_t source, struct node *node,
         const struct controller *c = userdata;
         struct tracked *t = node->userdata;
 
-        node_track_peak(&t->track, source, query, ratio, age_ms, now_mono(c));
+        (void)source;
+        node_track_peak(&t->track, c->rules, query, ratio, age_ms, now_mono(c));
 }
 
 /* What the API server says about nodes */

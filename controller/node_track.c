@@ -115,9 +115,11 @@ void node_track_failed(struct node_track *track, size_t source, const char *reas
         feed_failed(&track->feeds[source], reason);
 }
 
-void node_track_peak(struct node_track *track, size_t source, const struct metric_query *query,
-                     double ratio, int64_t age_ms, int64_t now_mono_ms) {
-        (void)window_store_seed(track->feeds[source].windows, query, ratio, age_ms, now_mono_ms);
+void node_track_peak(struct node_track *track, const struct rules *rules,
+                     const struct metric_query *query, double ratio, int64_t age_ms,
+                     int64_t now_mono_ms) {
+        for (size_t i = 0; i < rules->options.source_count; i++)
+                (void)window_store_seed(track->feeds[i].windows, query, ratio, age_ms, now_mono_ms);
 }
 
 static bool is_fresh(const struct node_track *track, const struct rules *rules, size_t source,

@@ -79,9 +79,11 @@ void node_track_reading(struct node_track *track, const struct rules *rules, siz
                         const struct source_reading *reading, int64_t now_mono_ms);
 /** node_track_failed() - an attempt of source number @source gave nothing; @reason is static */
 void node_track_failed(struct node_track *track, size_t source, const char *reason);
-/** node_track_peak() - source number @source knows that @query's value was @ratio @age_ms ago */
-void node_track_peak(struct node_track *track, size_t source, const struct metric_query *query,
-                     double ratio, int64_t age_ms, int64_t now_mono_ms);
+/** node_track_peak() - @query's value was @ratio @age_ms ago, from before this process: every feed
+ * learns it, like the peaks of annotations, whoever tells it */
+void node_track_peak(struct node_track *track, const struct rules *rules,
+                     const struct metric_query *query, double ratio, int64_t age_ms,
+                     int64_t now_mono_ms);
 
 /**
  * node_track_switch() - decide anew which feed is in use

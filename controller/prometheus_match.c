@@ -34,8 +34,9 @@ void prometheus_instance_host(const char *instance, char ret_host[static PROMETH
                 const char *bracket = strchr(instance, ']');
                 instance++;
                 len = bracket ? (size_t)(bracket - instance) : len - 1;
-        } else if (colon && !strchr(colon + 1, ':')) {
-                len = (size_t)(colon - instance); /* more than one colon: IPv6 without a port */
+        } else if (colon && !strpbrk(colon + 1, ":/")) {
+                /* More than one colon: IPv6 without a port. A path: what a prober was sent to. */
+                len = (size_t)(colon - instance);
         }
         canonical(instance, len, ret_host);
 }

@@ -67,14 +67,14 @@ static const struct {
 
 #define SLOWEST_RULE "10m"
 
-void promql_mean_name(enum metric_resource resource, char ret_name[static METRIC_NAME_MAX + 1]) {
+void promql_mean_name(const struct policy *policy, unsigned resource,
+                      char ret_name[static METRIC_NAME_MAX + 1]) {
         (void)snprintf(ret_name, METRIC_NAME_MAX + 1, "%s_usage_avg_5m",
-                       metric_resource_name(resource));
+                       policy_resource_name(policy, resource));
 }
 
 bool promql_is_computed(const struct metric_query *query) {
-        return query->resource < METRIC_RESOURCE_COUNT && query->statistic == METRIC_AVG &&
-               query->window_ms <= PROMQL_LONGEST_MEAN_MS;
+        return query->statistic == METRIC_AVG && query->window_ms <= PROMQL_LONGEST_MEAN_MS;
 }
 
 /* Names hold nothing that would need escaping (metric_name_is_valid()), but may be no PromQL
@@ -83,20 +83,75 @@ static void put_name(const char *name, struct buf *out) {
         buf_printf(out, "{__name__=\"%s\"}", name);
 }
 
-static void put_formula(enum metric_resource resource, int64_t window_ms, struct buf *out) {
+/* The labels that targets are told apart by; a series of a user's own may have any others. */
+#define TARGET "job, instance, node, nodename, kubernetes_node"
+
+/* A series of a policy's own, of those that match:
+ * {__name__="DCGM_FI_DEV_GPU_UTIL",modelName="A100"} */
+static void put_selector(const struct policy_resource *resource, const char *series,
+                         struct buf *out) {
+        buf_printf(out, "{__name__=\"%s\"", series);
+        for (size_t i = 0; i < resource->match_count; i++) {
+                buf_printf(out, ",%s=\"", resource->matches[i].name);
+                for (const char *c = resource->matches[i].value; *c; c++)
+                        buf_printf(out, "%s%c", *c == '"' || *c == '\\' ? "\\" : "", *c);
+                buf_puts(out, "\"");
+        }
+        buf_puts(out, "}");
+}
+
+static void put_reduced(const struct policy_resource *resource, const char *series,
+                        const char *function, const char *window, struct buf *out) {
+        static const char *const reductions[] = {
+                [POLICY_MAX] = "max",
+                [POLICY_MEAN] = "avg",
+                [POLICY_SUM] = "sum",
+                [POLICY_MIN] = "min",
+        };
+
+        buf_printf(out, "%s by (" TARGET ") (%s(", reductions[resource->reduce], function);
+        put_selector(resource, series, out);
+        buf_printf(out, "[%s]))", window);
+}
+
+static void put_own_formula(const struct policy_resource *resource, const char *window,
+                            struct buf *out) {
+        char capacity[NUMBER_TEXT_MAX];
+
+        put_reduced(resource, resource->series,
+                    resource->kind == POLICY_COUNTER ? "rate" : "avg_over_time", window, out);
+        buf_puts(out, " / ");
+        if (resource->capacity > 0) {
+                number_format(resource->capacity, capacity);
+                buf_puts(out, capacity);
+        } else {
+                put_reduced(resource, resource->capacity_series, "avg_over_time", window, out);
+        }
+        buf_puts(out, ") and on (instance) ");
+        put_selector(resource, resource->series, out);
+}
+
+static void put_formula(const struct policy *policy, unsigned resource, int64_t window_ms,
+                        struct buf *out) {
         char window[DURATION_TEXT_MAX];
-        const char *rest = formulas[resource].mean;
 
         duration_format(window_ms, window);
         buf_puts(out, "((");
-        for (const char *place; (place = strstr(rest, "$W")) != NULL; rest = place + 2) {
-                buf_append(out, rest, (size_t)(place - rest));
-                buf_puts(out, window);
+        if (resource >= METRIC_RESOURCE_COUNT) {
+                put_own_formula(&policy->resources[resource - METRIC_RESOURCE_COUNT], window, out);
+        } else {
+                const char *rest = formulas[resource].mean;
+                for (const char *place; (place = strstr(rest, "$W")) != NULL; rest = place + 2) {
+                        buf_append(out, rest, (size_t)(place - rest));
+                        buf_puts(out, window);
+                }
+                buf_printf(out, "%s) and on (instance) %s", rest, formulas[resource].alive);
         }
-        buf_printf(out, "%s) and on (instance) %s)", rest, formulas[resource].alive);
+        buf_puts(out, ")");
 }
 
-bool promql_now(const char *name, const struct metric_query *query, struct buf *out) {
+bool promql_now(const struct policy *policy, const char *name, const struct metric_query *query,
+                struct buf *out) {
         buf_puts(out, "(");
         if (query && query->statistic != METRIC_AVG) {
                 buf_puts(out, "last_over_time(");
@@ -107,21 +162,22 @@ bool promql_now(const char *name, const struct metric_query *query, struct buf *
         }
         if (query && promql_is_computed(query)) {
                 buf_puts(out, " or on (instance) ");
-                put_formula((enum metric_resource)query->resource, query->window_ms, out);
+                put_formula(policy, query->resource, query->window_ms, out);
         }
         buf_puts(out, ") unless on (instance) (" DEAD ")");
         return !out->overflow;
 }
 
-bool promql_history(enum metric_resource resource, int64_t step_ms, struct buf *out) {
+bool promql_history(const struct policy *policy, unsigned resource, int64_t step_ms,
+                    struct buf *out) {
         char name[METRIC_NAME_MAX + 1], step[DURATION_TEXT_MAX];
 
-        promql_mean_name(resource, name);
+        promql_mean_name(policy, resource, name);
         duration_format(step_ms, step);
         /* max_over_time() takes the name off, by which the reader tells what was recorded. */
         buf_puts(out, "label_replace(max_over_time(");
         put_name(name, out);
         buf_printf(out, "[%s]), \"__name__\", \"%s\", \"\", \"\") or on (instance) ", step, name);
-        put_formula(resource, WINDOW_MEAN_MS, out);
+        put_formula(policy, resource, WINDOW_MEAN_MS, out);
         return !out->overflow;
 }

@@ -18,6 +18,9 @@
  * not known (a federated Prometheus) it cannot contradict, and a value may outlive its exporter by
  * Prometheus' look-back of 5 minutes.
  *
+ * A resource of the policy's own is computed from the series that it names, on whichever page
+ * Prometheus found them.
+ *
  * Differences to what is read from a page directly: rates are extrapolated to the window's edges by
  * Prometheus; load's cut at 1 is applied to the window's mean, not to each sample.
  */
@@ -28,10 +31,10 @@
 
 #include "base/attributes.h"
 #include "base/buf.h"
-#include "policy/metric_name.h"
+#include "policy/policy.h"
 
 enum {
-        PROMQL_MAX_BYTES = 4096,
+        PROMQL_MAX_BYTES = 16 << 10,
         /* Longer means are made of 5-minute means by our own windows: a rate over an hour, each
          * half minute and for every CPU of every node, is more than a Prometheus should be asked
          * for. */
@@ -40,25 +43,29 @@ enum {
 
 /** promql_mean_name() - "cpu_usage_avg_5m": the 5-minute mean that maxima and quantiles are made of
  */
-void promql_mean_name(enum metric_resource resource, char ret_name[static METRIC_NAME_MAX + 1]);
+void promql_mean_name(const struct policy *policy, unsigned resource,
+                      char ret_name[static METRIC_NAME_MAX + 1]);
 
 /** promql_is_computed() - is there an expression for this mean without a recording rule? */
 bool promql_is_computed(const struct metric_query *query);
 
 /**
  * promql_now() - the values of a metric on all nodes now
- * @name:  the policy's metric
- * @query: what it means; NULL for a metric that is only recorded
+ * @policy: whose own resources may be asked for
+ * @name:   the metric
+ * @query:  what it means; NULL for a metric that is only recorded
  *
  * Maxima and quantiles are only looked for as recorded series; a rule that is evaluated every five
  * minutes, as crane's are, may be late by as much again.
  * Return: false when @out has run over
  */
-bool promql_now(const char *name, const struct metric_query *query, struct buf *out);
+bool promql_now(const struct policy *policy, const char *name, const struct metric_query *query,
+                struct buf *out);
 
 /**
  * promql_history() - the 5-minute mean of a resource, for a range query with steps of @step_ms
  *
  * Where it was recorded, each point is the largest since the point before.
  */
-bool promql_history(enum metric_resource resource, int64_t step_ms, struct buf *out);
+bool promql_history(const struct policy *policy, unsigned resource, int64_t step_ms,
+                    struct buf *out);

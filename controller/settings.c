@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "controller/page_settings.h"
+#include "controller/prometheus_settings.h"
 
 /* Where the rows put their values; read once by settings_parse(). */
 static struct {
@@ -24,6 +25,7 @@ static struct {
         const char *metrics_source;
         const char *node_address_types;
         struct page_settings pages;
+        struct prometheus_settings prometheus;
 
         struct option_list targets;
         bool dry_run, once, cleanup;
@@ -71,10 +73,13 @@ static const struct option_row rows[] = {
 
         {.help = "Where readings come from"},
         {.name = "metrics-source", .type = OPTION_STRING, .value = &raw.metrics_source, .fallback = "node-exporter", .metavar = "LIST",
-         .help = "Sources in order of preference, comma-separated: node-exporter, or node-metrics, the agent of crane-scheduler-plus. All are asked all the time; for each node the next is believed while the one before fails or knows nothing of it."},
+         .help = "Sources in order of preference, comma-separated: node-exporter; prometheus; node-metrics, the agent of crane-scheduler-plus. All are asked all the time; for each node the next is believed while the one before fails or knows nothing of it."},
         {.name = "node-address-types", .type = OPTION_STRING, .value = &raw.node_address_types, .fallback = "InternalIP,ExternalIP,Hostname", .metavar = "LIST",
          .help = "Which of a node's addresses is scraped: the first of these types that it has."},
         PAGE_ROWS(raw.pages),
+
+        {.help = "Asking Prometheus"},
+        PROMETHEUS_ROWS(raw.prometheus),
 
         {.help = "Looking before writing"},
         {.name = "dry-run", .type = OPTION_BOOL, .value = &raw.dry_run,
@@ -134,7 +139,15 @@ static int read_sources(struct source_set_options *ret, struct error *err) {
                 return error_set(err, EINVAL,
                                  "--target names pages: not every one of --metrics-source reads "
                                  "pages");
-        return page_settings_read(&raw.pages, raw.once || raw.targets.count > 0, ret, err);
+        r = page_settings_read(&raw.pages, raw.once || raw.targets.count > 0, ret, err);
+        if (r < 0)
+                return r;
+        r = prometheus_settings_read(&raw.prometheus, source_set_has(ret, SOURCE_PROMETHEUS),
+                                     &ret->prometheus, err);
+        if (r < 0)
+                return r;
+        ret->prometheus.is_once = raw.once;
+        return 0;
 }
 
 int settings_parse(int argc, char **argv, enum options_outcome *ret_outcome, struct settings *ret,

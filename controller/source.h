@@ -10,7 +10,8 @@
  *   node's windows (window.h), and any metric whose name is a query is computed from them.
  * - values: metrics that the source delivers ready-made, by their index in the policy; published
  *   as they stand as long as they are fresh.
- * - a peak that was known before we looked, for the maxima over a long window.
+ * - a peak of before we looked, for the maxima over a long window: history, whoever tells it, so
+ *   windows of other sources learn it as well.
  *
  * Every attempt on a node ends in a reading or in a failure: a node about which a server says
  * nothing has failed. By that the loop knows when to believe the next source instead, and --once

@@ -15,6 +15,17 @@ static const struct page_options *node_metrics_page(const struct source_set_opti
         return &options->node_metrics;
 }
 
+static struct source *new_prometheus(const struct source_parts *parts,
+                                     const struct source_set_options *options,
+                                     const struct source_sink *sink) {
+        return prometheus_new(parts->loop, parts->client, parts->metrics, &options->prometheus,
+                              sink);
+}
+
+static int64_t prometheus_interval_ms(const struct source_set_options *options) {
+        return options->prometheus.interval_ms;
+}
+
 /* A kind has either a page or the two others. */
 static const struct {
         const char *name; /* in --metrics-source */
@@ -25,6 +36,8 @@ static const struct {
         int64_t (*interval_ms)(const struct source_set_options *options);
 } kinds[SOURCE_KIND_COUNT] = {
         [SOURCE_NODE_EXPORTER] = {"node-exporter", .page = node_exporter_page},
+        [SOURCE_PROMETHEUS] = {"prometheus", .new = new_prometheus,
+                               .interval_ms = prometheus_interval_ms},
         [SOURCE_NODE_METRICS] = {"node-metrics", .page = node_metrics_page},
 };
 

@@ -15,12 +15,18 @@
 #include "codec/metrics.h"
 #include "controller/node_track.h"
 #include "controller/page_source.h"
+#include "controller/prometheus.h"
 #include "controller/source.h"
 #include "kube/kube_api.h"
 #include "net/http_client.h"
 #include "net/loop.h"
 
-enum source_kind { SOURCE_NODE_EXPORTER, SOURCE_NODE_METRICS, SOURCE_KIND_COUNT };
+enum source_kind {
+        SOURCE_NODE_EXPORTER,
+        SOURCE_PROMETHEUS,
+        SOURCE_NODE_METRICS,
+        SOURCE_KIND_COUNT
+};
 
 enum { SOURCE_SET_MAX_EXPORTERS = RULES_MAX_SOURCES - SOURCE_KIND_COUNT };
 
@@ -28,6 +34,7 @@ struct source_set_options {
         enum source_kind kinds[SOURCE_KIND_COUNT]; /* in order of preference */
         size_t kind_count;                         /* > 0 */
         struct page_options node_exporter, node_metrics;
+        struct prometheus_options prometheus;
         /* Further pages of the nodes: behind all others, and never believed in their place. */
         struct page_options exporters[SOURCE_SET_MAX_EXPORTERS];
         size_t exporter_count;

@@ -11,6 +11,8 @@ exporters            synthetic node_exporters: harness.Exporters
 start_exporters(..)  the same with arguments of your own
 real_node_exporter   Debian's prometheus-node-exporter on a free port: its URL
 start_real_exporter  the same with flags of your own
+start_prometheus(..) Debian's prometheus for {target: labels}: a prometheus_kit.RealPrometheus
+pretended            a prometheus_kit.PretendedPrometheus; start_pretended(..) for those with arguments
 start_controller(..) plimsoll-controller for a stand-in and exporters: a controller_kit.Controller
 
 A missing prerequisite is an error, never a skip. After each test every program is stopped, and
@@ -26,6 +28,7 @@ import pytest
 
 from controller_kit import SCRAPE_S, Controller, policy, write_policy
 from harness import Exporters, Process, StandIn
+from prometheus_kit import PretendedPrometheus, RealPrometheus
 
 
 @pytest.fixture
@@ -141,6 +144,35 @@ def start_real_exporter(run):
 @pytest.fixture
 def real_node_exporter(start_real_exporter):
     return start_real_exporter()
+
+
+@pytest.fixture
+def start_prometheus(run, tmp_path):
+    for program in ("prometheus", "promtool"):
+        assert shutil.which(program), "apt-get install prometheus"
+
+    def start(targets, **more):
+        return RealPrometheus(run, str(tmp_path), targets, **more)
+
+    return start
+
+
+@pytest.fixture
+def start_pretended():
+    started = []
+
+    def start(**more):
+        started.append(PretendedPrometheus(**more))
+        return started[-1]
+
+    yield start
+    for server in started:
+        server.close()
+
+
+@pytest.fixture
+def pretended(start_pretended):
+    return start_pretended()
 
 
 @pytest.fixture

@@ -24,7 +24,12 @@ from harness import Process, fetch, wait_until  # noqa: E402
 README = TOP / "README.md"
 PLACE = re.compile(r"<!-- (flags|metrics): ([\w-]+) -->\n.*?<!-- end -->", re.DOTALL)
 PORT_FLAGS = {
-    "plimsoll-controller": ["--health-port=0", "--bind-address=127.0.0.1"],
+    "plimsoll-controller": [
+        "--health-port=0",
+        "--bind-address=127.0.0.1",
+        "--metrics-source=node-exporter,prometheus",
+        "--prometheus-address=http://127.0.0.1:1",
+    ],
     "plimsoll-extender": ["--port=0", "--bind"],
 }
 # Nobody listens there: the programs start and wait.

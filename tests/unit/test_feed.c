@@ -226,7 +226,7 @@ static void test_exporter(void **state) {
         assert_float_equal(value(world, CPU_AVG), -1, 0);
 }
 
-/* Peaks of before are everybody's; one that a source remembers is its own. */
+/* Peaks of before are everybody's, whether the node's annotations or a source remembers them. */
 static void test_peaks(void **state) {
         struct world *world = *state;
         const struct metric_query *peak = &world->rules->policy->metrics[CPU_MAX].query;
@@ -241,8 +241,8 @@ static void test_peaks(void **state) {
         }
         assert_int_equal(serving(world), FIRST);
         assert_float_equal(value(world, CPU_MAX), 0.7, 1e-6);
-        node_track_peak(&world->track, SECOND, peak, 0.9, 0, world->now_ms);
-        assert_float_equal(value(world, CPU_MAX), 0.7, 1e-6);
+        node_track_peak(&world->track, world->rules, peak, 0.9, 0, world->now_ms);
+        assert_float_equal(value(world, CPU_MAX), 0.9, 1e-6);
         node_track_failed(&world->track, FIRST, "refused");
         node_track_failed(&world->track, FIRST, "refused");
         assert_int_equal(serving(world), SECOND);

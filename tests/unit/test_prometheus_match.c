@@ -17,6 +17,7 @@ static void test_instance_host(void **state) {
                 {"Node-7.example:9100", "node-7.example"},
                 {"node-7", "node-7"},
                 {"node-7:https", "node-7"},
+                {"10.0.0.7:9100/probe", "10.0.0.7:9100/probe"},
                 {"::ffff:10.0.0.7", "::ffff:10.0.0.7"},
                 {"[fd00::7", "fd00::7"},
                 {"[]:1", ""},

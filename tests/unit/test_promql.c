@@ -5,11 +5,29 @@
 #include "base/mem.h"
 #include "controller/promql.h"
 
+/* With two resources of its own. */
+static const struct policy policy = {
+        .resource_count = 2,
+        .resources = {{.name = "gpu",
+                       .series = "DCGM_FI_DEV_GPU_UTIL",
+                       .kind = POLICY_GAUGE,
+                       .reduce = POLICY_MAX,
+                       .match_count = 2,
+                       .matches = {{"modelName", "A\\100"}, {"pci", "\"x\""}},
+                       .capacity = 100},
+                      {.name = "ops",
+                       .series = "disk_ops_total",
+                       .kind = POLICY_COUNTER,
+                       .reduce = POLICY_SUM,
+                       .capacity_series = "disk_ops_limit"}},
+};
+
 static const char *now(struct buf *out, const char *name) {
         struct metric_query query;
 
         buf_clear(out);
-        assert_true(promql_now(name, metric_query_parse(name, &query) ? &query : NULL, out));
+        assert_true(promql_now(&policy, name,
+                               policy_metric_query(&policy, name, &query) ? &query : NULL, out));
         return out->data;
 }
 
@@ -35,6 +53,19 @@ static void test_now(void **state) {
                  "(last_over_time({__name__=\"cpu_usage_max_avg_1d\"}[10m]))" GUARD},
                 {"mem_usage_p95_1h",
                  "(last_over_time({__name__=\"mem_usage_p95_1h\"}[10m]))" GUARD},
+                {"gpu_usage_avg_5m",
+                 "({__name__=\"gpu_usage_avg_5m\"} or on (instance) "
+                 "((max by (job, instance, node, nodename, kubernetes_node) (avg_over_time("
+                 "{__name__=\"DCGM_FI_DEV_GPU_UTIL\",modelName=\"A\\\\100\",pci=\"\\\"x\\\"\"}"
+                 "[5m])) / 100) and on (instance) {__name__=\"DCGM_FI_DEV_GPU_UTIL\","
+                 "modelName=\"A\\\\100\",pci=\"\\\"x\\\"\"}))" GUARD},
+                {"ops_usage_avg_5m",
+                 "({__name__=\"ops_usage_avg_5m\"} or on (instance) "
+                 "((sum by (job, instance, node, nodename, kubernetes_node) (rate("
+                 "{__name__=\"disk_ops_total\"}[5m])) / "
+                 "sum by (job, instance, node, nodename, kubernetes_node) (avg_over_time("
+                 "{__name__=\"disk_ops_limit\"}[5m]))) and on (instance) "
+                 "{__name__=\"disk_ops_total\"}))" GUARD},
                 /* Somebody's own rule; no PromQL identifier. */
                 {"gpu.busy-share", "({__name__=\"gpu.busy-share\"})" GUARD},
         };
@@ -57,7 +88,7 @@ static void test_every_resource(void **state) {
                 assert_non_null(strstr(out.data, ") and on (instance) node_"));
                 assert_null(strstr(out.data, "$"));
                 buf_clear(&out);
-                assert_true(promql_history(r, 300000, &out));
+                assert_true(promql_history(&policy, r, 300000, &out));
                 assert_non_null(strstr(out.data, "[5m]"));
                 assert_null(strstr(out.data, "$"));
         }
@@ -68,7 +99,7 @@ static void test_history(void **state) {
         struct buf out = BUF_INIT(PROMQL_MAX_BYTES);
 
         (void)state;
-        assert_true(promql_history(METRIC_PSI_CPU, 60000, &out));
+        assert_true(promql_history(&policy, METRIC_PSI_CPU, 60000, &out));
         assert_string_equal(
                 out.data, "label_replace(max_over_time({__name__=\"psi_cpu_usage_avg_5m\"}[1m]), "
                           "\"__name__\", \"psi_cpu_usage_avg_5m\", \"\", \"\") or on (instance) "
@@ -82,7 +113,7 @@ static void test_overflow(void **state) {
         struct buf small = BUF_INIT(40);
 
         (void)state;
-        assert_false(promql_now("cpu_usage_avg_5m", NULL, &small));
+        assert_false(promql_now(&policy, "cpu_usage_avg_5m", NULL, &small));
         buf_done(&small);
 }
 

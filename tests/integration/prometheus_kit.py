@@ -1,0 +1,254 @@
+"""Two kinds of Prometheus: Debian's, as it is, and one that says whatever a test wants.
+
+The pretended one is a thread of the test. It knows series by the name of the metric that a query
+begins with, as recorded (with a name) or computed (without), and can be told to misbehave.
+"""
+
+import base64
+import http.server
+import json
+import os
+import re
+import ssl
+import subprocess
+import threading
+import time
+import urllib.parse
+from typing import NamedTuple
+
+from harness import fetch, wait_until
+
+# crane-scheduler's documented rules, in percent; only the intervals are arguments.
+CRANE_RULES = """
+groups:
+  - name: cpu_mem_usage_active
+    interval: {active}
+    rules:
+      - record: cpu_usage_active
+        expr: 100 - (avg by (instance) (irate(node_cpu_seconds_total{{mode="idle"}}[30s])) * 100)
+      - record: mem_usage_active
+        expr: 100*(1-node_memory_MemAvailable_bytes/node_memory_MemTotal_bytes)
+  - name: usage-1m
+    interval: {mean}
+    rules:
+      - record: cpu_usage_avg_5m
+        expr: avg_over_time(cpu_usage_active[5m])
+      - record: mem_usage_avg_5m
+        expr: avg_over_time(mem_usage_active[5m])
+  - name: usage-5m
+    interval: {peak}
+    rules:
+      - record: cpu_usage_max_avg_1h
+        expr: max_over_time(cpu_usage_avg_5m[1h])
+      - record: cpu_usage_max_avg_1d
+        expr: max_over_time(cpu_usage_avg_5m[1d])
+      - record: mem_usage_max_avg_1h
+        expr: max_over_time(mem_usage_avg_5m[1h])
+      - record: mem_usage_max_avg_1d
+        expr: max_over_time(mem_usage_avg_5m[1d])
+"""
+
+
+class Asked(NamedTuple):
+    """One request that the pretended Prometheus got."""
+
+    method: str
+    path: str
+    params: dict
+    headers: dict
+    at_unix: float
+
+    @property
+    def name(self):
+        """Of the metric that the query begins with."""
+        return re.search(r'\{__name__="([^"]+)"', self.params["query"]).group(1)
+
+
+class PretendedPrometheus:
+    """Start with `with`, or close(); `url` is its address.
+
+    recorded, computed   {metric: [(labels, value)]}, what instant queries answer; value as text
+    history              {metric: function of a unix time -> value or None} of node labels `past`
+    trouble              function(handler, asked) -> True when it has answered (or not) by itself
+    """
+
+    def __init__(self, tls=None, prefix=""):
+        self.recorded, self.computed, self.history, self.past = {}, {}, {}, []
+        self.trouble = None
+        self.warnings = []
+        self.asked = []
+        self.in_flight = self.most_in_flight = 0
+        self.lock = threading.Lock()
+        self.prefix = prefix
+        outer = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            timeout = 60
+
+            def do_GET(self):
+                outer.handle(self)
+
+            do_POST = do_GET
+
+            def log_message(self, *_):
+                pass
+
+        class Server(http.server.ThreadingHTTPServer):
+            daemon_threads = True
+
+            def handle_error(self, *_):
+                pass  # clients that give up are part of the tests
+
+        self.server = Server(("127.0.0.1", 0), Handler)
+        scheme = "http"
+        if tls:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(*tls)
+            self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
+            scheme = "https"
+        self.url = f"{scheme}://127.0.0.1:{self.server.server_port}{prefix}"
+        self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
+        self.thread.start()
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+        self.thread.join()
+
+    def handle(self, handler):
+        body = handler.rfile.read(int(handler.headers.get("Content-Length") or 0))
+        parts = urllib.parse.urlsplit(handler.path)
+        form = body.decode() if handler.command == "POST" else parts.query
+        params = dict(urllib.parse.parse_qsl(form, strict_parsing=True))
+        asked = Asked(handler.command, parts.path, params, dict(handler.headers), time.time())
+        with self.lock:
+            self.asked.append(asked)
+            self.in_flight += 1
+            self.most_in_flight = max(self.most_in_flight, self.in_flight)
+        try:
+            if self.trouble is None or not self.trouble(handler, asked):
+                self.answer(handler, asked)
+        finally:
+            with self.lock:
+                self.in_flight -= 1
+
+    def answer(self, handler, asked):
+        if asked.path == f"{self.prefix}/api/v1/query":
+            rows = [
+                ({"__name__": asked.name, **labels}, value)
+                for labels, value in self.recorded.get(asked.name, [])
+            ] + self.computed.get(asked.name, [])
+            result = [
+                {"metric": labels, "value": [round(time.time(), 3), str(value)]}
+                for labels, value in rows
+            ]
+            kind = "vector"
+        else:
+            assert asked.path == f"{self.prefix}/api/v1/query_range", asked.path
+            kind, result = "matrix", self.range(asked)
+        data = {"status": "success", "data": {"resultType": kind, "result": result}}
+        if self.warnings:
+            data["warnings"] = self.warnings
+        send(handler, 200, json.dumps(data))
+
+    def range(self, asked):
+        start, end, step = (float(asked.params[key]) for key in ("start", "end", "step"))
+        assert end >= start and (end - start) / step <= 11000
+        function = self.history.get(asked.name, lambda at: None)
+        times = [start + i * step for i in range(int((end - start) / step + 1.5))]
+        points = [[at, str(function(at))] for at in times if function(at) is not None]
+        return [{"metric": labels, "values": points} for labels in self.past if points]
+
+    def count(self, path="/api/v1/query"):
+        return sum(asked.path.endswith(path) for asked in self.asked)
+
+
+def send(handler, status, body, **headers):
+    data = body if isinstance(body, bytes) else body.encode()
+    handler.send_response(status)
+    handler.send_header("Content-Type", "application/json")
+    handler.send_header("Content-Length", str(len(data)))
+    for name, value in headers.items():
+        handler.send_header(name, value)
+    handler.end_headers()
+    handler.wfile.write(data)
+
+
+def basic(user, password):
+    return "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
+
+
+class RealPrometheus:
+    """Debian's, scraping `targets` ({address: labels}) once a second."""
+
+    def __init__(self, run, directory, targets, rules=None, name="prometheus", blocks=None):
+        self.directory = os.path.join(directory, name)
+        os.makedirs(self.directory)
+        self.targets_path = os.path.join(self.directory, "targets.json")
+        self.set_targets(targets)
+        config = {
+            "global": {"scrape_interval": "1s", "scrape_timeout": "1s"},
+            "scrape_configs": [
+                {
+                    "job_name": "node",
+                    "file_sd_configs": [
+                        {"files": [self.targets_path], "refresh_interval": "1s"},
+                    ],
+                }
+            ],
+        }
+        if rules:
+            with open(os.path.join(self.directory, "rules.yml"), "w", encoding="utf-8") as file:
+                file.write(rules)
+            config["rule_files"] = ["rules.yml"]
+        path = os.path.join(self.directory, "prometheus.yml")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(config, file)
+        data = os.path.join(self.directory, "data")
+        if blocks:
+            os.makedirs(data)
+            text = os.path.join(self.directory, "history.om")
+            with open(text, "w", encoding="utf-8") as file:
+                file.write(blocks)
+            done = subprocess.run(
+                ["promtool", "tsdb", "create-blocks-from", "openmetrics", text, data],
+                capture_output=True,
+                text=True,
+                timeout=120,
+                check=False,
+            )
+            assert done.returncode == 0, done.stderr
+        self.argv = [
+            "prometheus",
+            f"--config.file={path}",
+            f"--storage.tsdb.path={data}",
+            # Two and a half hours of samples would wait for a block; nothing of a test is that old.
+            "--storage.tsdb.retention.time=30d",
+        ]
+        self.run = run
+        self.name = name
+        self.port = 0
+        self.start()
+
+    def start(self):
+        """Again after a kill, on the same port."""
+        listen = f"--web.listen-address=127.0.0.1:{self.port}"
+        self.process = self.run([*self.argv, listen], f"{self.name}-{time.monotonic_ns()}")
+        self.port = self.process.wait_port(r'msg="Listening on" address=[\d.]+:(\d+)')
+        self.url = f"http://127.0.0.1:{self.port}"
+        wait_until(lambda: fetch(f"{self.url}/-/ready").status == 200, what="Prometheus")
+
+    def set_targets(self, targets):
+        content = [{"targets": [at], "labels": labels} for at, labels in targets.items()]
+        with open(f"{self.targets_path}.new", "w", encoding="utf-8") as file:
+            json.dump(content, file)
+        os.rename(f"{self.targets_path}.new", self.targets_path)
+
+    def query(self, promql):
+        """The vector of an instant query: [(labels, value)]."""
+        query = urllib.parse.urlencode({"query": promql})
+        answer = fetch(f"{self.url}/api/v1/query?{query}")
+        assert answer.status == 200, answer.text
+        result = answer.json()["data"]["result"]
+        return [(row["metric"], float(row["value"][1])) for row in result]

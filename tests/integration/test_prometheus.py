@@ -1,0 +1,490 @@
+"""plimsoll-controller asks a Prometheus: one that answers well, one that errs, lies, hangs and dies."""
+
+import json
+import time
+
+import pytest
+
+from controller_kit import log_lines, policy, reading
+from harness import wait_until
+from prometheus_kit import basic, send
+from tls_kit import Authority
+
+CPU, MEM = "cpu_usage_avg_5m", "mem_usage_avg_5m"
+PEAK = "cpu_usage_max_avg_1d"
+
+
+@pytest.fixture
+def start_asking(start_controller, start_standin):
+    """A controller that asks `prometheus` every second about three nodes: (it, the stand-in)."""
+
+    def start(prometheus, *flags, nodes=3, source="prometheus", exporters=1, **more):
+        standin = start_standin("--nodes", nodes)
+        controller = start_controller(
+            standin,
+            exporters,
+            f"--metrics-source={source}",
+            f"--prometheus-address={prometheus.url}",
+            "--prometheus-interval=1s",
+            "--prometheus-timeout=1s",
+            "--annotation-dead-band=0",
+            *flags,
+            **more,
+        )
+        return controller, standin
+
+    return start
+
+
+def expect(standin, node, key, value, timeout_s=30):
+    def look():
+        found = reading(standin, node, key)
+        return found is not None and abs(found.value - value) < 1e-5
+
+    try:
+        wait_until(look, timeout_s, f"{key} of {node} to be {value}")
+    except AssertionError as error:
+        raise AssertionError(f"{error}: {standin.annotations(node)}") from None
+
+
+def node(number):
+    return f"node-{number:04d}"
+
+
+def test_what_is_asked(pretended, start_asking):
+    """Recorded in percent, computed as ratios; by POST, one query per metric for all nodes."""
+    pretended.recorded[CPU] = [({"instance": f"127.1.0.{i}:9100"}, 10.0 * i) for i in (1, 2)]
+    pretended.computed[CPU] = [
+        ({"instance": "127.1.0.2:9100"}, 0.9),  # is recorded, in other words
+        ({"instance": "127.1.0.3:9100"}, 0.7),
+    ]
+    pretended.computed[MEM] = [({"instance": f"127.1.0.{i}:9100"}, 0.1 * i) for i in (1, 2, 3)]
+    controller, standin = start_asking(pretended)
+    for i, cpu in ((1, 0.1), (2, 0.2), (3, 0.7)):
+        expect(standin, node(i - 1), CPU, cpu)
+        expect(standin, node(i - 1), MEM, 0.1 * i)
+    controller.wait_ready()
+    asked = pretended.asked[0]
+    assert asked.method == "POST" and asked.path == "/api/v1/query"
+    assert asked.headers["Content-Type"] == "application/x-www-form-urlencoded"
+    assert asked.params["timeout"] == "0.900"
+    rounds = pretended.count()
+    wait_until(lambda: pretended.count() >= rounds + 4, what="two rounds")
+    assert {a.name for a in pretended.asked} == {CPU, MEM}
+    assert abs(sum(a.name == CPU for a in pretended.asked) - pretended.count() / 2) <= 1
+    assert controller.labels("plimsoll_prometheus_queries_total", "result").keys() == {"ok"}
+    fates = controller.labels("plimsoll_prometheus_series", "fate")
+    assert fates == {"used": 6, "duplicate": 1, "unmatched": 0, "unusable": 0}
+    assert controller.metric("plimsoll_targets_failing", source="prometheus") == 0
+
+
+def test_unit_of_rules(pretended, start_asking):
+    """Rules that record ratios; what is computed is one anyway."""
+    pretended.recorded[CPU] = [({"instance": "127.1.0.1"}, 0.5)]
+    pretended.computed[CPU] = [({"instance": "127.1.0.2"}, 0.25)]
+    controller, standin = start_asking(pretended, "--prometheus-unit=ratio")
+    expect(standin, node(0), CPU, 0.5)
+    expect(standin, node(1), CPU, 0.25)
+    assert not log_lines(controller.process, "no recorded value")
+
+
+def test_hint_at_the_unit(pretended, start_asking):
+    """Ratios taken for percentages would make every node look idle: said once."""
+    pretended.recorded[CPU] = [({"instance": f"127.1.0.{i}"}, 0.3 * i) for i in (1, 2, 3)]
+    controller, standin = start_asking(pretended)
+    expect(standin, node(0), CPU, 0.003)
+    controller.process.wait_log("--prometheus-unit=ratio")
+    rounds = pretended.count()
+    wait_until(lambda: pretended.count() >= rounds + 4, what="two rounds")
+    assert controller.process.text().count("--prometheus-unit=ratio") == 1
+
+
+def test_which_node_a_series_is_about(pretended, start_asking):
+    rows = [
+        ({"instance": "127.1.0.1:9100", "node": node(4)}, 0.10),  # instance stands above labels
+        ({"instance": "NODE-0001:9100"}, 0.11),
+        ({"instance": "10.244.0.7:9100", "node": node(2)}, 0.12),
+        ({"instance": "10.244.0.8:9100", "kubernetes_node": node(3)}, 0.13),
+        ({"nodename": node(4)}, 0.14),
+        # Twice: the largest counts, whatever the order.
+        ({"instance": "127.1.0.6:9100", "job": "a"}, 0.15),
+        ({"instance": "127.1.0.6:9100", "job": "b"}, 0.35),
+        ({"instance": "node-0005", "job": "c"}, 0.25),
+        # Nobody's.
+        ({"instance": "10.9.9.9:9100"}, 0.9),
+        ({"instance": "127.1.0.1:9100/metrics"}, 0.9),
+        ({}, 0.9),
+    ]
+    pretended.computed[CPU] = rows
+    controller, standin = start_asking(pretended, nodes=6, content=policy({CPU: "2s"}))
+    for i in range(5):
+        expect(standin, node(i), CPU, 0.10 + 0.01 * i)
+    expect(standin, node(5), CPU, 0.35)
+    fates = controller.labels("plimsoll_prometheus_series", "fate")
+    assert fates == {"used": 6, "duplicate": 2, "unmatched": 3, "unusable": 0}
+
+
+def test_values_that_are_none(pretended, start_asking):
+    """They are no usage, and not 0 either: the node has no value, and that is said."""
+    bad = ["NaN", "+Inf", "-Inf", "-5", "1e300", "", "0x10", "x"]
+    pretended.recorded[CPU] = [
+        ({"instance": f"127.1.0.{i + 1}"}, value) for i, value in enumerate(bad)
+    ] + [({"instance": "127.1.0.9"}, 140)]
+    controller, standin = start_asking(pretended, nodes=9, content=policy({CPU: "2s"}))
+    expect(standin, node(8), CPU, 1.4)  # a rule of somebody's, used as it stands
+    for i in range(8):
+        assert reading(standin, node(i), CPU) is None, bad[i]
+    fates = controller.labels("plimsoll_prometheus_series", "fate")
+    assert fates["unusable"] == 8 and fates["used"] == 1
+    assert controller.metric("plimsoll_targets_failing", source="prometheus") == 8
+    lines = log_lines(controller.process, "node begins to fail")
+    assert len(lines) == 8 and all("reason=no_data" in line for line in lines)
+    # Computed ones may be a rounding error below 0, or extrapolated above 1.
+    pretended.recorded[CPU] = []
+    pretended.computed[CPU] = [
+        ({"instance": "127.1.0.1"}, "-1e-9"),
+        ({"instance": "127.1.0.2"}, "1.004"),
+        ({"instance": "127.1.0.9"}, "-0.2"),
+    ]
+    expect(standin, node(0), CPU, 0)
+    expect(standin, node(1), CPU, 1)
+    wait_until(
+        lambda: controller.labels("plimsoll_prometheus_series", "fate")["unusable"] == 1,
+        what="a negative share to be none",
+    )
+
+
+def answers(status, body, **headers):
+    return lambda handler, asked: send(handler, status, body, **headers) or True
+
+
+def error(kind, text):
+    return json.dumps({"status": "error", "errorType": kind, "error": text})
+
+
+def cut(handler, asked):
+    handler.send_response(200)
+    handler.send_header("Content-Length", "1000")
+    handler.end_headers()
+    handler.wfile.write(b'{"status":"success","data":{"resultType":"vector","result":[')
+    handler.close_connection = True
+    return True
+
+
+def flood(handler, asked):
+    handler.send_response(200)
+    handler.send_header("Content-Length", str(1 << 30))
+    handler.end_headers()
+    for _ in range(1 << 10):
+        handler.wfile.write(b"[" * (1 << 20))
+    return True
+
+
+def hang(handler, asked):
+    time.sleep(5)
+    handler.close_connection = True
+    return True
+
+
+SUCCESS = '{"status":"success","data":{"resultType":"%s","result":%s}}'
+TROUBLES = {
+    "status error": (answers(200, error("timeout", "too slow")), "query"),
+    "execution": (answers(422, error("execution", "too many samples")), "query"),
+    "unavailable": (answers(503, error("timeout", "query timed out")), "query"),
+    "gateway": (answers(502, "<html>bad gateway</html>"), "status_5xx"),
+    "unauthorized": (answers(401, "who?"), "unauthorized"),
+    "forbidden": (answers(403, "no"), "unauthorized"),
+    "not found": (answers(404, "404 page not found"), "not_found"),
+    "redirect": (answers(302, "", Location="http://127.0.0.1:1/"), "status_other"),
+    "login page": (answers(200, "<html>Sign in</html>"), "bad_reply"),
+    "empty": (answers(200, ""), "bad_reply"),
+    "scalar": (answers(200, SUCCESS % ("scalar", '[1,"2"]')), "bad_reply"),
+    "no list": (answers(200, SUCCESS % ("vector", "{}")), "bad_reply"),
+    "deep": (answers(200, SUCCESS % ("vector", "[" * 100000)), "bad_reply"),
+    "cut": (cut, "reset"),
+    "flood": (flood, "too_large"),
+    "hang": (hang, "timeout"),
+}
+
+
+@pytest.mark.parametrize("trouble", TROUBLES)
+def test_trouble(trouble, pretended, start_asking):
+    """Counted by its reason, said once, no value from it; and the way back."""
+    fault, reason = TROUBLES[trouble]
+    pretended.computed[CPU] = [({"instance": f"127.1.0.{i}"}, 0.5) for i in (1, 2, 3)]
+    controller, standin = start_asking(pretended, content=policy({CPU: "2s"}))
+    expect(standin, node(0), CPU, 0.5)
+    pretended.trouble = fault
+
+    def failures():
+        return controller.labels("plimsoll_prometheus_queries_total", "result").get(reason, 0)
+
+    wait_until(lambda: failures() >= 2, what=f"two failures {reason}")
+    assert controller.metric("plimsoll_targets_failing", source="prometheus") == 3
+    said = "a query to Prometheus fails" if reason in ("query", "too_large") else (
+        "Prometheus cannot be asked"
+    )  # fmt: skip
+    (line,) = log_lines(controller.process, said)
+    assert f"reason={reason}" in line
+    assert not log_lines(controller.process, "node begins to fail"), "it is not the nodes"
+    pretended.trouble = None
+    pretended.computed[CPU] = [({"instance": f"127.1.0.{i}"}, 0.6) for i in (1, 2, 3)]
+    expect(standin, node(0), CPU, 0.6)
+    assert controller.metric("plimsoll_targets_failing", source="prometheus") == 0
+    results = controller.labels("plimsoll_prometheus_queries_total", "result")
+    assert results.keys() <= {"ok", reason, "timeout"}
+
+
+def test_one_query_that_fails(pretended, start_asking):
+    """The other metrics of the round are as good as ever."""
+    pretended.computed[CPU] = pretended.computed[MEM] = [({"instance": "127.1.0.1"}, 0.5)]
+    pretended.trouble = lambda handler, asked: asked.name == MEM and answers(
+        422, error("execution", "too many samples")
+    )(handler, asked)
+    controller, standin = start_asking(pretended, nodes=1)
+    expect(standin, node(0), CPU, 0.5)
+    assert reading(standin, node(0), MEM) is None
+    (line,) = log_lines(controller.process, "a query to Prometheus fails")
+    assert f"metric={MEM}" in line and "too many samples" in line
+    assert controller.metric("plimsoll_targets_failing", source="prometheus") == 0
+
+
+def test_warnings(pretended, start_asking):
+    """Thanos without one of its stores: what is there counts, and it is said that more may be."""
+    pretended.warnings = ["store 10.0.0.1:10901 is gone\nlevel=error forged"]
+    pretended.computed[CPU] = [({"instance": "127.1.0.1"}, 0.5)]
+    controller, standin = start_asking(pretended, nodes=1)
+    expect(standin, node(0), CPU, 0.5)
+    assert controller.metric("plimsoll_prometheus_warnings_total") >= 1
+    assert controller.process.text().count("warning=") == 1
+
+
+def test_a_slow_one(pretended, start_asking):
+    """Bounded queries at a time, rounds that are cut, and no pile-up behind them."""
+    names = {f"{r}_usage_avg_{w}": "2s" for r in ("cpu", "mem", "load") for w in ("5m", "1m", "2m")}
+    pretended.computed = {name: [({"instance": "127.1.0.1"}, 0.5)] for name in names}
+    pretended.trouble = lambda handler, asked: time.sleep(0.6)
+    controller, standin = start_asking(pretended, nodes=1, content=policy(names))
+    expect(standin, node(0), "cpu_usage_avg_5m", 0.5)
+    wait_until(lambda: pretended.count() >= 24, 60, what="several rounds")
+    assert pretended.most_in_flight <= 8  # four, and as many that were given up and do not know yet
+    assert controller.metric("plimsoll_prometheus_rounds_cut_total") >= 1
+    assert len(log_lines(controller.process, "Prometheus has not answered a round of queries when the next is due")) == 1  # fmt: skip
+    pretended.trouble = None
+    for name in names:
+        expect(standin, node(0), name, 0.5)
+
+
+def test_get_where_post_is_refused(pretended, start_asking):
+    def no_post(handler, asked):
+        return asked.method == "POST" and answers(405, "no")(handler, asked)
+
+    pretended.trouble = no_post
+    pretended.computed[CPU] = pretended.computed[MEM] = [({"instance": "127.1.0.1"}, 0.5)]
+    controller, standin = start_asking(pretended, nodes=1)
+    expect(standin, node(0), CPU, 0.5)
+    wait_until(lambda: pretended.count() >= 8, what="more rounds")
+    posts = sum(asked.method == "POST" for asked in pretended.asked)
+    assert posts <= 4, "it has learned"
+    assert len(log_lines(controller.process, "Prometheus is asked by GET from now on")) == 1
+
+
+def test_behind_a_path_with_tls_and_credentials(start_pretended, start_asking, tmp_path):
+    authority = Authority(str(tmp_path / "ca"), "ca")
+    pretended = start_pretended(tls=authority.server("prometheus"), prefix="/prefix")
+    pretended.url += "/"
+    pretended.computed[CPU] = [({"instance": "127.1.0.1"}, 0.5)]
+    secret = tmp_path / "secret"
+
+    def only(wanted):
+        return lambda handler, asked: asked.headers.get("Authorization") != wanted and answers(
+            401, "who?"
+        )(handler, asked)
+
+    secret.write_text("sesame\n")
+    pretended.trouble = only("Bearer sesame")
+    flags = [f"--prometheus-ca-file={authority.cert}"]
+    controller, standin = start_asking(
+        pretended, *flags, f"--prometheus-bearer-token-file={secret}", nodes=1
+    )
+    expect(standin, node(0), CPU, 0.5)
+    assert "sesame" not in controller.process.text()
+
+    pretended.trouble = only(basic("me", "sesame"))
+    _, standin = start_asking(
+        pretended,
+        *flags,
+        "--prometheus-username=me",
+        f"--prometheus-password-file={secret}",
+        nodes=1,
+    )
+    expect(standin, node(0), CPU, 0.5)
+
+    controller, standin = start_asking(pretended, nodes=1)
+    controller.process.wait_log("Prometheus cannot be asked.*reason=tls")
+
+
+@pytest.mark.parametrize(
+    "flags,complaint",
+    [
+        ([], "--metrics-source=prometheus needs --prometheus-address"),
+        (["--prometheus-address=prometheus:9090"], "expected http"),
+        (["--prometheus-address=http://me:secret@host"], "no user or password"),
+        (["--prometheus-address=http://"], "no host"),
+        (["--prometheus-address=http://host/?a"], "expected no '?'"),
+        (["--prometheus-address=http://h", "--prometheus-username=x"], "need each other"),
+        (["--prometheus-address=http://h", "--prometheus-key-file=x"], "need each other"),
+        (
+            ["--prometheus-address=http://h", "--metrics-source=node-exporter"],
+            "needs prometheus in",
+        ),
+        (["--prometheus-address=http://h", "--dry-run", "--target=http://h/"], "--target names"),
+    ],
+)
+def test_flags(run, binary, flags, complaint):
+    program = binary("plimsoll-controller")
+    process = run([program, "--metrics-source=prometheus", *flags], "flags")
+    assert process.wait_exit() == 2
+    assert complaint in process.stderr() and "secret" not in process.stderr()
+
+
+def test_a_peak_that_outlives_its_node(pretended, start_asking):
+    """A recorded maximum over a day is there for a day; without a mean beside it, it is the past."""
+    pretended.recorded[CPU] = [({"instance": "127.1.0.1"}, 50)]
+    pretended.recorded[PEAK] = [({"instance": f"127.1.0.{i}"}, 90) for i in (1, 2)]
+    _, standin = start_asking(pretended, nodes=2, content=policy({PEAK: "2s"}))
+    expect(standin, node(0), PEAK, 0.9)
+    rounds = pretended.count()
+    wait_until(lambda: pretended.count() >= rounds + 4, what="two rounds")
+    assert reading(standin, node(1), PEAK) is None
+    assert {asked.name for asked in pretended.asked} == {CPU, PEAK}, "the mean is asked for, too"
+    assert pretended.count("query_range") == 0, "what is recorded needs no history"
+
+
+def past(peak_h, peak, level):
+    """A level, with ten minutes of `peak` that long ago."""
+    began = time.time()
+
+    def value(at):
+        return peak if abs(began - at - peak_h * 3600) < 300 else level
+
+    return value
+
+
+def test_history(pretended, start_asking):
+    """No rules: the last day is read in pieces, and the first maximum that is written knows it."""
+    metrics = {CPU: "2s", PEAK: "2s", "cpu_usage_max_avg_1h": "2s", "cpu_usage_p50_1d": "2s"}
+    pretended.computed[CPU] = [({"instance": f"127.1.0.{i}"}, 0.2) for i in (1, 2, 3)]
+    pretended.past = [{"instance": f"127.1.0.{i}"} for i in (1, 2)]
+    pretended.history[CPU] = past(20, 0.8, 0.4)
+    controller, standin = start_asking(pretended, content=policy(metrics))
+    expect(standin, node(0), PEAK, 0.8)
+    expect(standin, node(0), "cpu_usage_max_avg_1h", 0.4)
+    expect(standin, node(0), "cpu_usage_p50_1d", 0.4)
+    expect(standin, node(2), PEAK, 0.2)  # a node without a past
+    written = [
+        row["body"]["metadata"]["annotations"]
+        for row in standin.patches(name=node(0))
+        if PEAK in row["body"]["metadata"]["annotations"]
+    ]
+    assert written[0][PEAK].startswith("0.80000,"), "never less"
+    ranges = [asked for asked in pretended.asked if asked.path.endswith("query_range")]
+    spans = [tuple(float(a.params[key]) for key in ("start", "end", "step")) for a in ranges]
+    assert max(end for _, end, _ in spans) - min(start for start, _, _ in spans) > 23.8 * 3600
+    assert all((end - start) / step < 60 for start, end, step in spans), "in pieces"
+    assert spans[0][2] == 60 and spans[-1][2] == 300
+    (line,) = log_lines(controller.process, "history has been read from Prometheus")
+    assert "resource=cpu" in line and "hours=24" in line
+    count = len(ranges)
+    rounds = pretended.count()
+    wait_until(lambda: pretended.count() >= rounds + 8, what="more rounds")
+    assert pretended.count("query_range") == count, "once"
+
+
+def test_history_holds_up_nobody(pretended, start_asking):
+    """While it hangs, means are written; when it is given up, maxima are what has been seen."""
+    pretended.trouble = lambda handler, asked: asked.path.endswith("query_range") and answers(
+        503, error("timeout", "query timed out")
+    )(handler, asked)
+    pretended.computed[CPU] = [({"instance": "127.1.0.1"}, 0.2)]
+    controller, standin = start_asking(pretended, nodes=1, content=policy({CPU: "2s", PEAK: "2s"}))
+    expect(standin, node(0), CPU, 0.2)
+    assert reading(standin, node(0), PEAK) is None
+    controller.process.wait_log("history cannot be read from Prometheus.*resource=cpu", 90)
+    expect(standin, node(0), PEAK, 0.2)
+    asked = [a for a in pretended.asked if a.path.endswith("query_range")]
+    points = [
+        round((float(a.params["end"]) - float(a.params["start"])) / float(a.params["step"])) + 1
+        for a in asked
+    ]
+    assert points == [60, 30, 15, 7], "each try is for less"
+
+
+def test_once(pretended, start_asking, start_standin, run, binary):
+    """One pass knows the history, too."""
+    pretended.computed[CPU] = [({"instance": "127.1.0.1"}, 0.2)]
+    pretended.computed[MEM] = [({"instance": "127.1.0.1"}, 0.3)]
+    pretended.past = [{"instance": "127.1.0.1"}]
+    pretended.history[CPU] = past(20, 0.8, 0.4)
+    standin = start_standin("--nodes", 1)
+    argv = [binary("plimsoll-controller"), "--kubeconfig", standin.kubeconfig, "--once"]
+    argv += ["--metrics-source=prometheus", f"--prometheus-address={pretended.url}"]
+    process = run(argv, "once")
+    assert process.wait_exit() == 0, process.text()
+    expect(standin, node(0), CPU, 0.2)
+    expect(standin, node(0), PEAK, 0.8)
+    expect(standin, node(0), "mem_usage_max_avg_1d", 0.3)
+
+
+def test_restart(pretended, start_asking, start_controller):
+    """What a Prometheus without history cannot know stands on the nodes."""
+    metrics = policy({CPU: "2s", PEAK: "2s"})
+    pretended.computed[CPU] = [({"instance": "127.1.0.1"}, 0.9)]
+    controller, standin = start_asking(pretended, nodes=1, content=metrics)
+    expect(standin, node(0), PEAK, 0.9)
+    assert controller.process.stop() == 0
+    pretended.computed[CPU] = [({"instance": "127.1.0.1"}, 0.1)]
+    start_controller(
+        standin,
+        1,
+        "--metrics-source=prometheus",
+        f"--prometheus-address={pretended.url}",
+        "--prometheus-interval=1s",
+        content=metrics,
+    )
+    expect(standin, node(0), CPU, 0.1)
+    expect(standin, node(0), PEAK, 0.9)
+
+
+def test_failover(start_pretended, start_asking, start_exporters):
+    """It hangs, and the exporters are asked in its place; and the way back.
+
+    The window is a short one: before the exporter's is half full, Prometheus' last word stands.
+    """
+    name = "cpu_usage_avg_4s"
+    exporters = start_exporters()
+    exporters.set({"first": "127.1.0.1", "count": 2}, load={"cpu": 0.3})
+    pretended = start_pretended()
+    pretended.computed[name] = [({"instance": f"127.1.0.{i}"}, 0.6) for i in (1, 2)]
+    controller, standin = start_asking(
+        pretended,
+        nodes=2,
+        source="prometheus,node-exporter",
+        exporters=exporters,
+        content=policy({name: "2s"}),
+    )
+    expect(standin, node(0), name, 0.6)
+    wait_until(lambda: exporters.scrapes("127.1.0.1")[4:], what="a window of the exporter's")
+    pretended.trouble = hang
+    failed = controller.labels("plimsoll_prometheus_queries_total", "result").get("timeout", 0)
+
+    def from_exporters():
+        found = reading(standin, node(0), name)
+        return abs(found.value - 0.3) < 0.05
+
+    wait_until(from_exporters, what="the exporter's value")
+    after = controller.labels("plimsoll_prometheus_queries_total", "result")["timeout"] - failed
+    print(f"{after:g} queries timed out until the exporter's value stood on the node")
+    pretended.trouble = None
+    expect(standin, node(0), name, 0.6)
+    expect(standin, node(1), name, 0.6)
