@@ -40,6 +40,9 @@ struct rules *rules_new(struct policy *policy, const struct rules_options *optio
         for (size_t i = 0; i < options->source_count; i++) {
                 const struct rules_source *source = &options->sources[i];
                 rules->sources[i].window_plan = plan_windows(policy, source);
+                rules->sources[i].is_asked = !source->exporter ||
+                                             window_plan_channels(rules->sources[i].window_plan) !=
+                                                     0;
                 rules->sources[i].fresh_ms = FRESH_INTERVALS * source->interval_ms;
                 if (rules->sources[i].fresh_ms < MS_PER_MIN)
                         rules->sources[i].fresh_ms = MS_PER_MIN;
@@ -172,7 +175,7 @@ static void seed(struct node_track *track, const struct rules *rules, size_t met
         if (!metric->is_query || annotation->value > 1 || age_ms < -ANNOTATION_SKEW_MS)
                 return;
         for (size_t i = 0; i < rules->options.source_count; i++)
-                if (!track->is_seeded)
+                if (!track->is_seeded || !is_fresh(track, rules, i, now_mono_ms))
                         (void)window_store_seed(track->feeds[i].windows, &metric->query,
                                                 annotation->value, age_ms, now_mono_ms);
 }
@@ -221,7 +224,7 @@ uint32_t node_track_outcomes(const struct node_track *track, const struct rules 
         uint32_t least = UINT32_MAX;
 
         for (size_t i = 0; i < rules->options.source_count; i++)
-                if (track->feeds[i].outcomes < least)
+                if (rules->sources[i].is_asked && track->feeds[i].outcomes < least)
                         least = track->feeds[i].outcomes;
         return least;
 }
@@ -295,12 +298,27 @@ static const char *why_not_read(const struct node_track *track, const struct rul
         return why;
 }
 
+/* The feed that a metric is to be expected from; NULL when there is none. */
+static const struct feed *feed_of(const struct node_track *track, const struct rules *rules,
+                                  const struct policy_metric *metric) {
+        const char *exporter = policy_metric_exporter(rules->policy, metric);
+
+        if (!*exporter)
+                return &track->feeds[track->serving];
+        for (size_t i = rules->ordered_count; i < rules->options.source_count; i++)
+                if (strcmp(rules->options.sources[i].exporter, exporter) == 0)
+                        return &track->feeds[i];
+        return NULL;
+}
+
 const char *node_track_why(const struct node_track *track, const struct rules *rules, size_t metric,
                            int64_t now_mono_ms) {
         const struct policy_metric *wanted = &rules->policy->metrics[metric];
-        const struct feed *feed = &track->feeds[track->serving];
+        const struct feed *feed = feed_of(track, rules, wanted);
         double ratio;
 
+        if (!feed)
+                return "there is no --exporter of that name";
         if (metric_value_now(track, rules, metric, now_mono_ms, &ratio))
                 return "";
         if ((feed->ready & (UINT64_C(1) << metric)) == 0) {

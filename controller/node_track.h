@@ -50,6 +50,7 @@ struct rules {
         struct {
                 struct window_plan *window_plan;
                 int64_t fresh_ms; /* readings older than this say nothing about now */
+                bool is_asked;    /* false: an exporter from which the policy wants nothing */
         } sources[RULES_MAX_SOURCES];
         size_t ordered_count;           /* sources before the exporters */
         char *keys[POLICY_MAX_METRICS]; /* annotation keys, prefix and all */

@@ -72,6 +72,7 @@ struct page_source {
 
         struct outage_log outages;
         bool has_told_fallback;
+        bool is_idle; /* an exporter from which the policy wants nothing */
         bool is_stopped;
         struct loop_timer tick;
         struct metric *scrapes_ok, *duration, *failing, *fallbacks, *malformed, *skipped;
@@ -185,6 +186,17 @@ static void target_succeeded(struct target *target) {
                                      target->node->name);
                 metric_set(source->failing, (double)source->outages.failing);
         }
+}
+
+/* Nobody looks any more. */
+static void forget_failure(struct target *target) {
+        struct page_source *source = target->source;
+
+        if (!target->is_failing)
+                return;
+        target->is_failing = false;
+        outage_log_gone(&source->outages);
+        metric_set(source->failing, (double)source->outages.failing);
 }
 
 /* The URL of the target's page, in source->url. NULL: it is there; else why it cannot be. */
@@ -375,6 +387,10 @@ static void on_turn(void *userdata) {
                 target->due_mono_ms += source->options.interval_ms;
         while (target->due_mono_ms <= now_mono_ms);
         loop_timer_arm(source->loop, &target->timer, target->due_mono_ms, on_turn, target);
+        if (source->is_idle) {
+                forget_failure(target);
+                return;
+        }
         if (page_place_is_queued(&target->place) || target->scrape) {
                 metric_inc(source->skipped);
                 return;
@@ -410,6 +426,7 @@ static void set_policy(struct source *base, const struct policy *policy) {
                         ready[ready_count++] = metric->name;
                 }
         }
+        source->is_idle = source->options.exporter[0] && resources == 0;
         node_wants_init(&source->wants, &(struct node_wants_options){
                                                 .resources = resources,
                                                 .ready = ready,
@@ -477,9 +494,7 @@ static void drop_target(struct page_source *source, size_t slot) {
         source->targets[slot] = NULL;
         loop_timer_disarm(source->loop, &target->timer);
         reset_target(target);
-        if (target->is_failing)
-                outage_log_gone(&source->outages);
-        metric_set(source->failing, (double)source->outages.failing);
+        forget_failure(target);
         free(target);
 }
 

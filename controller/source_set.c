@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/mem.h"
 
 enum { OTHERS_IN_FLIGHT = 16 }; /* of sources that ask a server about all nodes */
@@ -216,7 +217,24 @@ const struct source_ops *source_set_ops(const struct source_set *set, size_t sou
         return set->members[source].source->ops;
 }
 
+/* A policy may be ahead of the flags, or belong to another controller: no reason to refuse it. */
+static void warn_of_unknown_exporters(const struct source_set *set, const struct policy *policy) {
+        for (size_t i = 0; i < policy->resource_count; i++) {
+                const struct policy_resource *resource = &policy->resources[i];
+                bool is_known = !resource->exporter[0];
+                for (size_t m = 0; m < set->count && !is_known; m++)
+                        is_known = strcmp(set->members[m].source->ops->name, resource->exporter) ==
+                                   0;
+                if (!is_known)
+                        log_warn(MSG("a metric of the policy cannot be read: no --exporter has the "
+                                     "name that it gives"),
+                                 STR("metric", resource->name),
+                                 STR("exporter", resource->exporter));
+        }
+}
+
 void source_set_policy(struct source_set *set, const struct policy *policy) {
+        warn_of_unknown_exporters(set, policy);
         for (size_t i = 0; i < set->count; i++) {
                 struct source *source = set->members[i].source;
                 source->ops->set_policy(source, policy);

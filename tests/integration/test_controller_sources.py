@@ -181,6 +181,38 @@ def test_the_agent_alone(start_standin, start_exporters, start_controller):
     assert {row[2] for row in agents.scrapes("127.1.0.1")} == {""}  # its whole page
 
 
+def test_one_more_exporter_on_every_node(start_standin, start_exporters, start_controller):
+    """What is declared with its name comes from there alone; without it the rest goes on."""
+    standin = start_standin("--nodes", 2)
+    exporters, others = start_exporters(*FAST), start_exporters()
+    exporters.trouble("all", "extra", text="GPU_UTIL 10\n")
+    others.trouble(["127.1.0.1"], "extra", text='GPU_UTIL{gpu="0"} 40\nGPU_UTIL{gpu="1"} 80\n')
+    others.trouble(["127.1.0.2"], "rst")
+    rules = policy({CPU: "2s", "gpu_usage_avg_5m": "2s", "tpu_usage_avg_5m": "2s"})
+    rules["spec"]["metrics"] = [
+        {"name": name, "exporter": exporter, "series": "GPU_UTIL", "kind": "gauge"}
+        | {"reduce": "max", "capacity": 100}
+        for name, exporter in (("gpu", "dcgm"), ("tpu", "coral"))
+    ]
+    controller = start_controller(
+        standin,
+        exporters,
+        f"--exporter=dcgm=http://{{address}}:{others.port}/metrics",
+        "--exporter=spare=http://{address}:1/",  # the policy wants nothing of it
+        content=rules,
+    )
+    wait_until(lambda: reading(standin, "node-0000", "gpu_usage_avg_5m"), what="the GPU's usage")
+    assert reading(standin, "node-0000", "gpu_usage_avg_5m").value == 0.8
+    wait_until(lambda: reading(standin, "node-0001", CPU), what="the CPU's, of the other")
+    assert reading(standin, "node-0001", "gpu_usage_avg_5m") is None
+    wait_until(lambda: served(controller) == {"node-exporter": 2}, what="the count")
+    assert {row[2] for row in others.scrapes("127.1.0.1")} == {""}
+    assert controller.metric("plimsoll_targets_failing", source="dcgm") == 1
+    assert controller.metric("plimsoll_targets_failing", source="spare") == 0
+    assert controller.metric("plimsoll_scrapes_total", source="spare") == 0
+    controller.process.wait_log("no --exporter has the name.* metric=tpu exporter=coral")
+
+
 def test_once_waits_for_every_source(start_standin, start_exporters, run, binary, tmp_path):
     """Both are heard twice before anything is written; one that fails is no failure."""
     standin = start_standin("--nodes", 2)
@@ -194,7 +226,7 @@ def test_once_waits_for_every_source(start_standin, start_exporters, run, binary
             binary("plimsoll-controller"),
             *("--kubeconfig", standin.kubeconfig, "--policy-config-path", path),
             *(ORDER, agent_at(agents), "--node-exporter-port=1"),
-            *("--scrape-interval=1s", "--once"),
+            *("--scrape-interval=1s", "--once", "--exporter=spare=http://{address}:1/"),
         ],
         "once",
     )

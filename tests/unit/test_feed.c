@@ -211,6 +211,7 @@ static void test_exporter(void **state) {
         struct window_step step = {.gauges = (1u << METRIC_RESOURCE_COUNT) | (1u << METRIC_CPU)};
 
         assert_int_equal(world->rules->ordered_count, EXTRA);
+        assert_true(world->rules->sources[EXTRA].is_asked);
         step.num[METRIC_RESOURCE_COUNT] = 0.6;
         step.num[METRIC_CPU] = 0.9;
         for (int i = 0; i < 2; i++, world->now_ms += every_ms) {
@@ -257,6 +258,12 @@ static void test_outcomes(void **state) {
                 node_track_failed(&world->track, source, "refused");
         }
         assert_int_equal(node_track_outcomes(&world->track, world->rules), 1);
+        /* Nobody waits for an exporter from which nothing is wanted. */
+        world->rules->sources[EXTRA].is_asked = false;
+        node_track_failed(&world->track, FIRST, "refused");
+        node_track_failed(&world->track, SECOND, "refused");
+        node_track_failed(&world->track, THIRD, "refused");
+        assert_int_equal(node_track_outcomes(&world->track, world->rules), 2);
 }
 
 int main(void) {

@@ -128,10 +128,10 @@ static void test_seeds(void **state) {
                 struct plan_values values;
                 node_track_init(&track, rules);
                 annotate(&track, rules, rows[i].annotations);
-                /* Only what stood there when the node came into sight is history. */
+                scrape_cpu(&track, rules, 0.2, now_mono_ms + 1);
+                /* Once we look ourselves, what is written there is no news. */
                 annotate(&track, rules,
                          "{\"cpu_usage_max_avg_1h\":\"0.99000,2026-07-23T11:25:53Z\"}");
-                scrape_cpu(&track, rules, 0.2, now_mono_ms + 1);
                 scrape_cpu(&track, rules, 0.2, now_mono_ms + 15001);
                 node_track_values(&track, rules, now_mono_ms + 15001, &values);
                 if (values.ratio[1] < rows[i].expected - 1e-5 ||
@@ -139,6 +139,35 @@ static void test_seeds(void **state) {
                         fail_msg("%s: %g", rows[i].annotations, values.ratio[1]);
                 node_track_done(&track, rules);
         }
+}
+
+/* Whoever writes meanwhile knows of peaks that we cannot see. */
+static void test_peaks_while_scrapes_fail(void **state) {
+        static const char later[] = "{\"cpu_usage_max_avg_1h\":\"0.90000,2026-07-23T11:25:53Z\"}";
+        _cleanup_(rules_freep) struct rules *rules = new_rules(policy_text);
+        struct node_track track;
+        struct plan_values values;
+        int64_t at_ms = now_mono_ms - 10 * MS_PER_MIN;
+
+        (void)state;
+        node_track_init(&track, rules);
+        annotate(&track, rules, "{}");
+        scrape_cpu(&track, rules, 0.2, at_ms);
+        scrape_cpu(&track, rules, 0.2, at_ms + 15000);
+        annotate(&track, rules, later); /* ten minutes after the last scrape */
+        at_ms = now_mono_ms + 15000;
+        scrape_cpu(&track, rules, 0.2, at_ms);
+        scrape_cpu(&track, rules, 0.2, at_ms + 15000);
+        node_track_values(&track, rules, at_ms + 15000, &values);
+        assert_int_equal(values.usable & 2, 2);
+        assert_float_equal(values.ratio[1], 0.9, 1e-6);
+        /* It is forgotten with its window, as any other. */
+        at_ms = now_mono_ms + 62 * MS_PER_MIN;
+        scrape_cpu(&track, rules, 0.2, at_ms);
+        scrape_cpu(&track, rules, 0.2, at_ms + 15000);
+        node_track_values(&track, rules, at_ms + 15000, &values);
+        assert_float_equal(values.ratio[1], 0.2, 1e-6);
+        node_track_done(&track, rules);
 }
 
 static void test_written_by_others(void **state) {
@@ -284,9 +313,13 @@ static void test_report(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_values), cmocka_unit_test(test_ready_made),
-                cmocka_unit_test(test_seeds),  cmocka_unit_test(test_written_by_others),
-                cmocka_unit_test(test_replan), cmocka_unit_test(test_own_resources),
+                cmocka_unit_test(test_values),
+                cmocka_unit_test(test_ready_made),
+                cmocka_unit_test(test_seeds),
+                cmocka_unit_test(test_peaks_while_scrapes_fail),
+                cmocka_unit_test(test_written_by_others),
+                cmocka_unit_test(test_replan),
+                cmocka_unit_test(test_own_resources),
                 cmocka_unit_test(test_report),
         };
 
