@@ -286,7 +286,7 @@ def test_typos_are_errors(exporters):
         ("trouble", {"targets": "all", "kind": "hangs"}),
         ("trouble", {"targets": "all", "kind": "hang", "second": 1}),
         ("targets", {"targets": "all", "loads": {}}),
-        ("targets", {"targets": ["n"], "load": {"gpu": 1}}),
+        ("targets", {"targets": ["n"], "load": {"gpus": 1}}),
     ]:
         with pytest.raises(AssertionError, match="400"):
             exporters.admin(path, body)

@@ -5,7 +5,8 @@ The admin endpoints are on a port of their own. `targets` in a body is a list of
 
     GET  /exporters/           this text
     POST /exporters/targets    {targets, load?: {cpu, mem, ..: model}, cpus?: N or [ids],
-                                memory_bytes?, disabled?: [collectors], virtual_devices?}
+                                memory_bytes?, disabled?: [collectors], virtual_devices?,
+                                link_bytes_per_s?, has_gpus?: bool}
     POST /exporters/trouble    {targets, kind, ..}; see trouble.py
     POST /exporters/well       {targets}: end the trouble
     POST /exporters/reboot     {targets}: counters start again at 0
@@ -103,6 +104,13 @@ class Fleet:
             key, path = request.conn.local_address, request.path
         if self.authorization and request.headers.get("authorization") != self.authorization:
             request.reply(401, b"Unauthorized\n", "text/plain; charset=utf-8")
+            return
+        if path == "/dcgm":  # another exporter of the same node
+            target = self.target(key)
+            if target.has_gpus:
+                request.reply(200, target.dcgm_page(), trouble.TEXT)
+            else:
+                request.reply(404, b"404 page not found\n", "text/plain; charset=utf-8")
             return
         if path != "/metrics":
             text = b'<html><body><h1>Node Exporter</h1><a href="/metrics">Metrics</a></body></html>'
@@ -219,7 +227,8 @@ class Fleet:
         return __doc__ + trouble.__doc__
 
     def post_targets(self, body):
-        known = {"targets", "load", "cpus", "memory_bytes", "disabled", "virtual_devices"}
+        plain = {"virtual_devices", "link_bytes_per_s", "has_gpus"}
+        known = {"targets", "load", "cpus", "memory_bytes", "disabled"} | plain
         if set(body) - known:
             raise ValueError(f"unknown keys {sorted(set(body) - known)}")
         if body["targets"] == "all":
@@ -232,7 +241,8 @@ class Fleet:
                 cpus = body["cpus"]
                 target.set_cpus(range(cpus) if isinstance(cpus, int) else cpus)
             target.memory_bytes = float(body.get("memory_bytes", target.memory_bytes))
-            target.virtual_devices = body.get("virtual_devices", target.virtual_devices)
+            for name in plain & set(body):
+                setattr(target, name, body[name])
             if "disabled" in body:
                 self._disable(target, body["disabled"])
             target.reshape()

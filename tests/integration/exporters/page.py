@@ -61,6 +61,7 @@ MEMINFO_SHARES = {
 }
 
 LINK_BYTES_PER_S = 1.25e9
+VETH_BYTES_PER_S = 1.25e9  # as the kernel makes it up
 DISK_BYTES = 107374182400.0
 DEVICE = "eth0"
 DISK = "nvme0n1"
@@ -105,19 +106,25 @@ FAMILIES = _load_families()
 class Shape:
     """What two targets must have in common to share a template."""
 
-    __slots__ = ("cpus", "memory_bytes", "virtual_devices", "key")
+    __slots__ = ("cpus", "memory_bytes", "virtual_devices", "link_bytes_per_s", "key")
 
-    def __init__(self, cpus, memory_bytes, virtual_devices=0):
+    def __init__(self, cpus, memory_bytes, virtual_devices=0, link_bytes_per_s=LINK_BYTES_PER_S):
         self.cpus = tuple(cpus)
         self.memory_bytes = memory_bytes
         self.virtual_devices = virtual_devices
-        self.key = (self.cpus, memory_bytes, virtual_devices)
+        self.link_bytes_per_s = link_bytes_per_s
+        self.key = (self.cpus, memory_bytes, virtual_devices, link_bytes_per_s)
 
     def __hash__(self):
         return hash(self.key)
 
     def __eq__(self, other):
         return self.key == other.key
+
+
+def virtual_devices(shape):
+    """Two kinds of names: the usual one, and what some CNI plugin may think of."""
+    return [f"{'veth' if i % 2 == 0 else 'pod'}{i:08x}" for i in range(shape.virtual_devices)]
 
 
 def _static(shape):
@@ -144,9 +151,6 @@ def _static(shape):
             f'node_disk_info{{device="{DISK}",major="259",minor="0",model="",path="",revision="",'
             'serial="",wwn=""} 1'
         ],
-        "node_network_speed_bytes": [
-            f'node_network_speed_bytes{{device="{DEVICE}"}} {number(LINK_BYTES_PER_S)}'
-        ],
         "node_uname_info": [
             'node_uname_info{domainname="(none)",machine="x86_64",nodename="node",'
             'release="6.1.0-32-amd64",sysname="Linux",version="#1 SMP"} 1'
@@ -162,7 +166,24 @@ def _static(shape):
             "promhttp_metric_handler_requests_in_flight 1"
         ],
     }
-    devices = [DEVICE, "lo"] + [f"veth{i:08x}" for i in range(shape.virtual_devices)]
+    veths = virtual_devices(shape)
+    devices = [DEVICE, "lo"] + veths
+    speeds = {DEVICE: shape.link_bytes_per_s, **dict.fromkeys(veths, VETH_BYTES_PER_S)}
+    ids = {"lo": 1, DEVICE: 2, **{name: 10 + i for i, name in enumerate(veths)}}
+    lines["node_network_speed_bytes"] = [
+        f'node_network_speed_bytes{{device="{device}"}} {number(float(speed))}'
+        for device, speed in speeds.items()
+    ]
+    for family, values in {
+        "iface_id": ids,
+        # A veth's end in the pod, by its number there.
+        "iface_link": {name: 3 if name in veths else ids[name] for name in devices},
+        "protocol_type": {name: 772 if name == "lo" else 1 for name in devices},
+    }.items():
+        lines[f"node_network_{family}"] = [
+            f'node_network_{family}{{device="{device}"}} {value}'
+            for device, value in values.items()
+        ]
     for family, value in (("carrier", 1), ("mtu_bytes", 1500), ("up", 1)):
         lines[f"node_network_{family}"] = [
             f'node_network_{family}{{device="{device}"}} {value}' for device in devices
@@ -217,7 +238,7 @@ def _dynamic(shape):
         for cpu in shape.cpus
         for mode in ("nice", "user")
     ]
-    devices = [DEVICE] + [f"veth{i:08x}" for i in range(shape.virtual_devices)]
+    devices = [DEVICE] + virtual_devices(shape)
     disk_values = {
         "node_disk_io_time_seconds_total": "disk_busy",
         "node_disk_io_time_weighted_seconds_total": "disk_busy",
@@ -233,6 +254,7 @@ def _dynamic(shape):
         "node_network_transmit_packets_total": "net_tx_packets",
     }
     root = f'{{device="/dev/{DISK}p1",fstype="ext4",mountpoint="/"}}'
+    tmpfs = '{device="tmpfs",fstype="tmpfs",mountpoint="/run/lock"}'
     files = {
         "node_filesystem_avail_bytes": "fs_available",
         "node_filesystem_free_bytes": "fs_available",
@@ -246,11 +268,15 @@ def _dynamic(shape):
         elif collector == "netdev":
             key = net_values.get(family, "zero")
             rows[family] = [
-                (f'{{device="{device}"}}', key if device == DEVICE else "zero")
+                (f'{{device="{device}"}}', key if device == DEVICE or key == "zero" else "pods")
                 for device in devices
             ]
         elif collector == "filesystem":
-            rows[family] = [(root, files.get(family, "zero"))]
+            rows[family] = [
+                (root, files.get(family, "zero")),
+                # As full as can be, and none of the node's disks.
+                (tmpfs, "fs_files" if family.endswith("size_bytes") else "zero"),
+            ]
     return rows
 
 
@@ -281,6 +307,28 @@ class Template:
 
     def render(self, values):
         return (self.text % tuple([values[key] for key in self.keys])).encode()
+
+
+def dcgm_page(utilisations):
+    """NVIDIA's dcgm-exporter, as far as it matters: a GPU for each utilisation, in percent."""
+    families = {
+        "DCGM_FI_DEV_SM_CLOCK": ("SM clock frequency (in MHz).", lambda _: 1410),
+        "DCGM_FI_DEV_GPU_UTIL": ("GPU utilization (in %).", lambda percent: percent),
+        # A field that the GPU does not have, as some versions write it.
+        "DCGM_FI_DEV_MEMORY_TEMP": ("Memory temperature (in C).", lambda _: 9223372036854775794),
+    }
+    parts = []
+    for family, (text, value) in families.items():
+        parts.append(f"# HELP {family} {text}\n# TYPE {family} gauge\n")
+        for i, percent in enumerate(utilisations):
+            model = "NVIDIA A100-SXM4-80GB" if i < 2 else "NVIDIA T1000 8GB"
+            parts.append(
+                f'{family}{{gpu="{i}",UUID="GPU-c2f76b33-7953-256e-8f33-13433419b{i:03x}",'
+                f'pci_bus_id="00000000:{49 + i:02X}:00.0",device="nvidia{i}",modelName="{model}",'
+                f'Hostname="dcgm",DCGM_FI_DRIVER_VERSION="580.105.08",container="",namespace="",'
+                f'pod=""}} {value(percent)}\n'
+            )
+    return "".join(parts).encode()
 
 
 @lru_cache(maxsize=512)

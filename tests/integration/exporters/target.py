@@ -9,7 +9,9 @@ from .page import (
     COLLECTORS,
     DISK_BYTES,
     LINK_BYTES_PER_S,
+    VETH_BYTES_PER_S,
     Shape,
+    dcgm_page,
     number,
     template,
 )
@@ -26,6 +28,7 @@ SIGNALS = {
     "psi_mem": 0.0,
     "psi_io": 0.01,
     "fs": 0.35,
+    "gpu": 0.5,
 }
 SCRAPES_KEPT = 2000
 
@@ -66,6 +69,8 @@ class Target:
         self.signals = {name: Signal(loads.get(name, value)) for name, value in SIGNALS.items()}
         self.memory_bytes = float(memory_bytes)
         self.virtual_devices = virtual_devices
+        self.link_bytes_per_s = LINK_BYTES_PER_S
+        self.has_gpus = True
         self.cpus = {cpu: Cpu(0.0, 0.0, UPTIME_S) for cpu in range(cpus)}
         self.boot_at = -UPTIME_S
         self.booted_with = {name: 0.0 for name in SIGNALS}
@@ -80,7 +85,9 @@ class Target:
         self.reshape()
 
     def reshape(self):
-        self.shape = Shape(sorted(self.cpus), self.memory_bytes, self.virtual_devices)
+        self.shape = Shape(
+            sorted(self.cpus), self.memory_bytes, self.virtual_devices, self.link_bytes_per_s
+        )
 
     def set_loads(self, loads):
         unknown = set(loads) - set(SIGNALS)
@@ -107,6 +114,10 @@ class Target:
 
     def page(self, collectors):
         return template(self.shape, collectors).render(self.values())
+
+    def dcgm_page(self):
+        """Two GPUs of one kind, of which one has the load and one none, and an idle small one."""
+        return dcgm_page([int(100 * self.signals["gpu"].value(self.clock.now())), 0, 0])
 
     def values(self):
         t = self.clock.now()
@@ -157,6 +168,8 @@ class Target:
             "disk_operations": float(int(totals["disk"] * 2000)),
             "net_rx": float(int(rx)),
             "net_tx": float(int(tx)),
+            # All pods together, among themselves: more than the link could carry.
+            "pods": float(int(uptime_s * VETH_BYTES_PER_S * 0.9)),
             "net_rx_packets": float(int(rx / 900)),
             "net_tx_packets": float(int(tx / 900)),
             "fs_size": DISK_BYTES,

@@ -1,0 +1,214 @@
+"""Network devices, filesystems and metrics of the policy's own, from page to annotation."""
+
+import json
+
+import pytest
+
+from controller_kit import log_lines, policy, reading, write_policy
+from harness import wait_until
+
+NODE = "node-0000"
+TARGET = "127.1.0.1"
+STATISTICS = ("avg", "max_avg", "max", "p50", "p90", "p95", "p99")
+LOADS = {
+    "cpu": 0.62,
+    "mem": 0.41,
+    "net_rx": 0.37,
+    "net_tx": 0.23,
+    "disk": 0.55,
+    "load": 0.48,
+    "fs": 0.71,
+    "psi_cpu": 0.19,
+    "psi_mem": 0.11,
+    "psi_io": 0.29,
+}
+# The exporter counts by its own clock, and we divide by ours from page to page.
+TOLERANCE = 0.02
+
+
+def policy_with(resources, metrics, **more):
+    content = policy(metrics, **more)
+    content["spec"]["metrics"] = resources
+    return content
+
+
+def wait_values(standin, keys, node=NODE):
+    """{key: value} of the second patch, when the first interval is no longer all there is."""
+
+    def found():
+        values = {key: reading(standin, node, key) for key in keys}
+        return None not in values.values() and len(standin.patches(name=node)) >= 3 and values
+
+    return {key: r.value for key, r in wait_until(found, what=f"{len(keys)} values").items()}
+
+
+def test_every_resource_by_every_statistic(start_standin, start_exporters, start_controller):
+    """All of them on one node; pods' own devices and a full tmpfs beside change nothing."""
+    standin, exporters = start_standin("--nodes", 1), start_exporters("--cpus", 2)
+    exporters.set([TARGET], load=LOADS, virtual_devices=40)
+    wanted = {**LOADS, "net": max(LOADS["net_rx"], LOADS["net_tx"])}
+    # A policy holds 64 metrics: every resource, and every statistic of every other one.
+    keys = [f"{resource}_usage_avg_5m" for resource in wanted]
+    for i, statistic in enumerate(STATISTICS):
+        keys += [f"{resource}_usage_{statistic}_1h" for resource in list(wanted)[i % 2 :: 2]]
+    assert len(keys) <= 64
+    start_controller(
+        standin, exporters, "--annotation-dead-band=0", content=policy({key: "2s" for key in keys})
+    )
+    values = wait_values(standin, keys)
+    off = {key: abs(value - wanted[key.partition("_usage_")[0]]) for key, value in values.items()}
+    print(f"the worst of {len(off)}: {max(off.items(), key=lambda item: item[1])}")
+    assert {key: distance for key, distance in off.items() if distance > TOLERANCE} == {}
+    asked = set(exporters.scrapes(TARGET)[-1][2].split(","))
+    assert asked == {
+        *("cpu", "meminfo", "loadavg", "pressure"),
+        *("diskstats", "netdev", "netclass", "filesystem"),
+    }
+
+
+def dry_run(run, binary, tmp_path, exporters, content, *flags):
+    path = tmp_path / "policy.json"
+    path.write_text(json.dumps(content), encoding="utf-8")
+    argv = [
+        *(binary("plimsoll-controller"), "--dry-run", "--once", "--scrape-interval=1s"),
+        *("--output=json", f"--policy-config-path={path}"),
+        *(f"--target=node=http://{TARGET}:{exporters.port}/metrics", *flags),
+    ]
+    process = run(argv, "dry-run")
+    assert process.wait_exit() == 0, process.text()
+    (row,) = [json.loads(line) for line in process.stdout().splitlines()]
+    return row
+
+
+def test_devices_without_a_speed(start_exporters, run, binary, tmp_path):
+    """A virtual machine's device says -125000: unusable with a reason, or as the operator says."""
+    exporters = start_exporters()
+    exporters.set([TARGET], load={"net_rx": 0.2, "net_tx": 0.1}, link_bytes_per_s=-125000)
+    content = policy({"cpu_usage_avg_5m": "1m", "net_usage_avg_5m": "1m"})
+    row = dry_run(run, binary, tmp_path, exporters, content)
+    assert row["unusable"] == {
+        "net_usage_avg_5m": "a network device reports no speed, see --network-speed"
+    }
+    assert "failure" not in row and "cpu_usage_avg_5m" in row["annotations"]
+
+    row = dry_run(run, binary, tmp_path, exporters, content, "--network-speed=20G")
+    value = float(row["annotations"]["net_usage_avg_5m"].split(",")[0])
+    assert row["unusable"] == {} and abs(value - 0.1) < TOLERANCE, "0.2 of 10G"
+
+    row = dry_run(run, binary, tmp_path, exporters, content, "--network-device-pattern=ens*,eth1")
+    assert row["unusable"] == {
+        "net_usage_avg_5m": "no network device that counts, see --network-device-pattern"
+    }
+
+
+@pytest.mark.parametrize(
+    "flag, message",
+    [
+        ("--network-speed=fast", "--network-speed: expected bits a second such as 1G or 25G"),
+        ("--network-speed=0", "--network-speed: expected bits a second"),
+        ("--network-device-pattern=eth0,", "--network-device-pattern: an empty pattern"),
+    ],
+)
+def test_flags_that_make_no_sense(run, binary, flag, message):
+    process = run([binary("plimsoll-controller"), "--check-config", flag], "odd", clean_exit=False)
+    assert process.wait_exit() != 0
+    assert message in process.text()
+
+
+def test_gpu_utilisation(start_standin, start_exporters, start_controller):
+    """README.md's example: the DCGM exporter's page, and nodes that have none."""
+    standin, exporters = start_standin("--nodes", 2), start_exporters()
+    exporters.set([TARGET], load={"gpu": 0.8})
+    exporters.set(["127.1.0.2"], has_gpus=False)
+    gpu = {
+        "name": "gpu",
+        "exporter": "dcgm",
+        "series": "DCGM_FI_DEV_GPU_UTIL",
+        "kind": "gauge",
+        "match": {"modelName": "NVIDIA A100-SXM4-80GB"},
+        "reduce": "mean",
+        "capacity": 100,
+    }
+    content = policy_with(
+        [
+            gpu,
+            {**gpu, "name": "gpu_busiest", "reduce": "max", "match": {}},
+            {**gpu, "name": "gpu_absent", "match": {"modelName": "NVIDIA H100"}},
+            {**gpu, "name": "gpu_temperature", "series": "DCGM_FI_DEV_MEMORY_TEMP"},
+        ],
+        {
+            "cpu_usage_avg_5m": "2s",
+            "gpu_usage_avg_5m": "2s",
+            "gpu_usage_p95_1h": "2s",
+            "gpu_busiest_usage_max_avg_1h": "2s",
+            "gpu_absent_usage_avg_5m": "2s",
+            "gpu_temperature_usage_avg_5m": "2s",
+        },
+    )
+    port = exporters.port
+    controller = start_controller(
+        standin, exporters, f"--exporter=dcgm=http://{{address}}:{port}/dcgm", content=content
+    )
+    keys = ["gpu_usage_avg_5m", "gpu_usage_p95_1h", "gpu_busiest_usage_max_avg_1h"]
+    values = wait_values(standin, keys)
+    assert values == {keys[0]: 0.4, keys[1]: 0.4, keys[2]: 0.8}
+    wait_until(lambda: len(standin.patches(name="node-0001")) >= 3, what="the other node's")
+    for node in (NODE, "node-0001"):
+        there = set(standin.annotations(node))
+        assert "cpu_usage_avg_5m" in there
+        assert not there & {"gpu_absent_usage_avg_5m", "gpu_temperature_usage_avg_5m"}
+        assert (node == NODE) == ("gpu_usage_avg_5m" in there)
+    # Of node_exporter no more is asked for: the GPU's series stand elsewhere.
+    assert exporters.scrapes(TARGET)[-1][2] == "cpu"
+    assert controller.ready()[0]
+
+
+def test_series_of_the_nodes_own_page(start_standin, start_exporters, start_controller):
+    """A counter and a gauge against another series, by which known values come out again."""
+    standin, exporters = start_standin("--nodes", 1), start_exporters()
+    exporters.set([TARGET], load={"net_rx": 0.3, "mem": 0.25}, virtual_devices=4)
+    content = policy_with(
+        [
+            {
+                "name": "received",
+                "series": "node_network_receive_bytes_total",
+                "kind": "counter",
+                "match": {"device": "eth0"},
+                "capacity": 1.25e9,
+            },
+            {
+                "name": "available",
+                "series": "node_memory_MemAvailable_bytes",
+                "kind": "gauge",
+                "capacitySeries": "node_memory_MemTotal_bytes",
+            },
+        ],
+        {
+            "received_usage_avg_5m": "2s",
+            "available_usage_avg_5m": "2s",
+            "net_rx_usage_avg_5m": "2s",
+        },
+    )
+    controller = start_controller(standin, exporters, "--annotation-dead-band=0", content=content)
+    values = wait_values(standin, [row["name"] for row in content["spec"]["syncPolicy"]])
+    assert abs(values["received_usage_avg_5m"] - 0.3) < TOLERANCE
+    assert values["received_usage_avg_5m"] == values["net_rx_usage_avg_5m"]
+    assert abs(values["available_usage_avg_5m"] - 0.75) < 1e-4
+    assert exporters.scrapes(TARGET)[-1][2] == "", "the whole page: a series may stand anywhere"
+
+    # Another order, one of them changed: what stayed the same keeps its windows.
+    before = values["available_usage_avg_5m"]
+    exporters.set([TARGET], load={"mem": 0.0})
+    resources = content["spec"]["metrics"]
+    resources.reverse()
+    resources[1]["capacity"] = 2.5e9
+    path = controller.process.argv[controller.process.argv.index("--policy-config-path") + 1]
+    write_policy(path, content)
+    in_force = "policy is in force"
+    wait_until(lambda: len(log_lines(controller.process, in_force)) == 2, what="the reload")
+    wait_until(
+        lambda: abs(reading(standin, NODE, "received_usage_avg_5m").value - 0.15) < TOLERANCE,
+        what="half of the ratio",
+    )
+    after = reading(standin, NODE, "available_usage_avg_5m").value
+    assert before < after < 0.999, "what was before is still in the mean"
