@@ -3,9 +3,9 @@
 
 mmdebstrap makes the base from Debian's packages, buildah builds in a chroot; the results are in a
 storage of their own in $XDG_CACHE_HOME/plimsoll-e2e/images (else ~/.cache/..), where podman() finds
-them. A machine that cannot do this (not root, programs missing, no network) is told so in one
-line, which test_image.py repeats when it is skipped for it. A Dockerfile that does not build is an
-error.
+them. A machine that cannot do this (not root, programs missing, no network, containers forbidden)
+is told so in one line, which test_image.py repeats when it is skipped for it. A Dockerfile that
+does not build is an error.
 """
 
 import os
@@ -24,6 +24,7 @@ TOP = build.HERE.parents[2]
 PROGRAMS = ("mmdebstrap", "buildah", "podman", "runc")
 BASE = "localhost/plimsoll-e2e-base:bookworm"
 BASE_DAYS = 7
+PROBE = "localhost/plimsoll-e2e-probe"
 UNABLE = HOME / "unable"
 # runc, because crun refuses hybrid cgroups; the limits are ones that a container may have.
 CONTAINERS_CONF = """
@@ -81,6 +82,22 @@ def make_base():
         raise Unable(f"podman import: {last_words(done)}")
 
 
+def probe():
+    """Build and run an image that cannot be at fault: whoever forbids that is the machine."""
+    folder = HOME / "probe"
+    folder.mkdir(exist_ok=True)
+    (folder / "Dockerfile").write_text(f"FROM {BASE}\nRUN true\n")
+    done = run(
+        "buildah", "bud", "--isolation=chroot", "--network=host", "--layers", "--quiet",
+        f"--tag={PROBE}", str(folder),
+    )  # fmt: skip
+    if done.returncode != 0:
+        raise Unable(f"buildah bud: {last_words(done)}")
+    done = podman("run", "--rm", "--network=none", "--read-only", "--cap-drop=all", PROBE, "true")
+    if done.returncode != 0:
+        raise Unable(f"podman run: {last_words(done)}")
+
+
 def build_images():
     if os.geteuid() != 0:
         raise Unable("building images needs root")
@@ -89,6 +106,7 @@ def build_images():
         raise Unable(f"these programs are missing: {' '.join(missing)}")
     (HOME / "containers.conf").write_text(CONTAINERS_CONF)
     make_base()
+    probe()
     for program in ("plimsoll-controller", "plimsoll-extender"):
         print(f"building the image of {program}", flush=True)
         done = run(
