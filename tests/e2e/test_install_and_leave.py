@@ -5,18 +5,16 @@ processes with the same accounts.
 """
 
 import os
-import pathlib
 import re
 import subprocess
 
 import pytest
 from cluster.control_plane import ControlPlane
 from cluster.nodes import Fleet, start_kwok
+from cluster.pages import block, follow
 from cluster.plimsoll import Plimsoll, fast_policy, refused
 from harness import wait_until
-from tools import build
 
-TOP = pathlib.Path(__file__).resolve().parents[2]
 # Of Kubernetes itself, and never at rest.
 RESTLESS = re.compile(r"^(event|pod|lease\S*/kube-node-lease|podmetrics|nodemetrics)")
 
@@ -35,23 +33,7 @@ def bare(log_dir):
 
 
 def readme_block(name):
-    text = (TOP / "deploy" / "README.md").read_text("utf-8")
-    return re.search(rf"<!-- run: {name} -->\n+```\n(.*?)```", text, re.S)[1]
-
-
-def follow(plane, commands):
-    """Run commands of the README, at the top of the tree as it says; what they print."""
-    done = subprocess.run(
-        ["bash", "-euxc", commands], cwd=TOP, capture_output=True, text=True, check=False,
-        env={
-            **os.environ,
-            "KUBECONFIG": plane.kubeconfig,
-            "KUBECACHEDIR": plane.path("kubectl-cache"),
-            "PATH": f"{os.path.dirname(build.program('kubectl'))}:{os.environ['PATH']}",
-        },
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    return block("README.md", name)
 
 
 def objects(plane):

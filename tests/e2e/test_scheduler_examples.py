@@ -7,14 +7,13 @@ import os
 import pathlib
 import re
 import ssl
-import subprocess
 import urllib.request
 
 import pytest
 import yaml
+from cluster.pages import block, follow
 from cluster.plimsoll import fast_policy, metrics, wait_ready
 from harness import parse_page, wait_until
-from tools import build
 
 DEPLOY = pathlib.Path(__file__).resolve().parents[2] / "deploy"
 EXAMPLES = sorted((DEPLOY / "scheduler").glob("config-*.yaml"))
@@ -84,11 +83,6 @@ def kube_scheduler(plane):
     # As if it had given them away: the next one need not wait until they have run out.
     for lease in ("kube-scheduler", "plimsoll-scheduler"):
         plane.api.delete(f"/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/{lease}")
-
-
-def readme_block(name):
-    text = (DEPLOY / "README.md").read_text("utf-8")
-    return re.search(rf"<!-- run: {name} -->\n+```\n(.*?)```", text, re.S)[1]
 
 
 def localized(path, target, url, kubeconfig=None, keys=None):
@@ -161,15 +155,7 @@ def test_kube_scheduler_asks_us(plane, plimsoll, nodes, namespace, kube_schedule
     if path.stem != "config-http":
         plane.kubectl("-n", "kube-system", "delete", "secret", "plimsoll-extender-tls",
                          "--ignore-not-found")  # fmt: skip
-        subprocess.run(
-            ["bash", "-euc", readme_block("certificates")],
-            cwd=tmp_path, check=True, capture_output=True,
-            env={
-                **os.environ,
-                "KUBECONFIG": plane.kubeconfig,
-                "PATH": f"{os.path.dirname(build.program('kubectl'))}:{os.environ['PATH']}",
-            },
-        )  # fmt: skip
+        follow(plane, block("README.md", "certificates"), tmp_path)
         scheme = "https"
         flags = [
             f"--tls-cert-file={tmp_path}/tls.crt",
