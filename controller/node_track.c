@@ -1,6 +1,7 @@
 #include "controller/node_track.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -254,24 +255,33 @@ static bool feed_value(const struct feed *feed, const struct policy_metric *metr
         return true;
 }
 
+static bool is_maximum(const struct policy_metric *metric) {
+        return metric->is_query &&
+               (metric->query.statistic == METRIC_MAX || metric->query.statistic == METRIC_MAX_AVG);
+}
+
 static bool metric_value_now(const struct node_track *track, const struct rules *rules,
                              size_t index, int64_t now_mono_ms, double *ret_ratio) {
         const struct policy_metric *metric = &rules->policy->metrics[index];
         bool is_known = false;
-        double ratio, fullness;
+        double known = 0, ratio, fullness = 0;
 
-        for (size_t turn = 0; turn < rules->options.source_count; turn++) {
+        for (size_t turn = 0; turn < rules->options.source_count && fullness < FULL_ENOUGH;
+             turn++) {
                 size_t source = feed_at_turn(track, turn);
+                fullness = 0;
                 if (!is_fresh(track, rules, source, now_mono_ms) ||
                     !feed_value(&track->feeds[source], metric, index, now_mono_ms, &ratio,
                                 &fullness))
                         continue;
-                if (!is_known || fullness >= FULL_ENOUGH)
-                        *ret_ratio = ratio;
+                if (is_known && is_maximum(metric))
+                        known = fmax(known, ratio); /* a peak that anybody saw was one */
+                else if (!is_known || fullness >= FULL_ENOUGH)
+                        known = ratio;
                 is_known = true;
-                if (fullness >= FULL_ENOUGH)
-                        break;
         }
+        if (is_known)
+                *ret_ratio = known;
         return is_known;
 }
 

@@ -9,7 +9,8 @@
  * recent reading goes on learning peaks from them: somebody else knows better.
  *
  * A value comes from the serving feed (feed.h); what that does not have, or has less than half of
- * while another has more, comes from the next feed in order that is fresh.
+ * while another has more, comes from the next feed in order that is fresh. A maximum over less than
+ * half of its window is that of all feeds that are asked in this way.
  */
 #pragma once
 

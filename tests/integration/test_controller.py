@@ -351,7 +351,7 @@ def test_floods_share_one_budget(controller, start_standin, exporters):
     exporters.trouble({"first": "127.1.0.1", "count": 40}, "garbage", mebibytes=16)
     process = controller(standin, exporters, "--scrape-interval=2s", "--scrape-timeout=2s")
     wait_until(lambda: metric(process, "plimsoll_scrapes_total") > 100, what="scrapes")
-    wait_until(lambda: ratio(standin, "node-0043", "cpu_usage_avg_5m") is not None, what="windows")
+    wait_until(lambda: ratio(standin, "node-0043", "cpu_usage_avg_5m") is not None, 90, "windows")
     # 40 pages of 16 MiB would be 640; the budget is 32, and a sanitizer keeps what was freed.
     assert process.rss_kib() < 400 * 1024
 

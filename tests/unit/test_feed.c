@@ -187,6 +187,26 @@ static void test_values(void **state) {
         assert_float_equal(value(world, CPU_AVG), 0.8, 1e-3);
 }
 
+/* Who has looked for longer knows of more peaks, and what we saw ourselves is not taken back. */
+static void test_maxima(void **state) {
+        struct world *world = *state;
+
+        for (int i = 0; i < 20; i++, world->now_ms += every_ms) {
+                says(world, FIRST, 0.3, 0.3);
+                says_ready(world, THIRD, 1u << CPU_MAX, i < 10 ? 0.2 : 0.8);
+                if (i >= 2)
+                        assert_float_equal(value(world, CPU_MAX), (float)(i < 10 ? 0.3 : 0.8),
+                                           1e-6);
+        }
+        assert_int_equal(serving(world), FIRST);
+        /* Once it has half of the hour, its word alone counts. */
+        for (int i = 0; i < 120; i++, world->now_ms += every_ms) {
+                says(world, FIRST, 0.3, 0.3);
+                says_ready(world, THIRD, 1u << CPU_MAX, 0.8);
+        }
+        assert_float_equal(value(world, CPU_MAX), 0.3, 1e-6);
+}
+
 /* A metric that the feed in use does not have comes from the next that has it. */
 static void test_per_metric(void **state) {
         struct world *world = *state;
@@ -271,6 +291,7 @@ int main(void) {
                 cmocka_unit_test(test_sequences),
                 cmocka_unit_test_setup_teardown(test_nobody_left, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_values, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(test_maxima, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_per_metric, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_exporter, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_peaks, set_up, tear_down),

@@ -4,7 +4,7 @@ As https://github.com/kubeservice-stack/node-metrics documents it in pkg/collect
 each 15 s it notes how busy the node is in percent; the gauges are the mean of the notes of the last
 301 s and the largest one of the last 3,601 and 86,401 s. (Its own note of the CPU is the mean since
 boot; here it is that of the 15 s.) Without a note there is no gauge. The rest of its page is
-node_exporter's cpu and meminfo.
+node_exporter's cpu and meminfo, which collect[] can ask for.
 """
 
 from .page import number
@@ -16,7 +16,7 @@ WINDOWS = {  # suffix: (seconds, reduction)
     "max_avg_1h": (3601, "max"),
     "max_avg_1d": (86401, "max"),
 }
-COLLECTORS = ("cpu", "meminfo")
+COLLECTORS = ("base", "cpu", "meminfo")  # the gauges, and node_exporter's
 
 
 def notes(signal, since, now):
@@ -28,7 +28,11 @@ def notes(signal, since, now):
     ]
 
 
-def page(target):
+def page(target, collectors):
+    """Its whole page, or some collectors of it."""
+    series = target.page(tuple(name for name in collectors if name != "base"))
+    if "base" not in collectors:
+        return series
     now = target.clock.now()
     lines = []
     for resource in ("cpu", "mem"):
@@ -40,4 +44,4 @@ def page(target):
             words = f"{resource} usage {suffix.replace('_', ' ')}."
             name = f"node_{resource}_usage_{suffix}"
             lines += [f"# HELP {name} {words}", f"# TYPE {name} gauge", f"{name} {number(value)}"]
-    return "".join(f"{line}\n" for line in lines).encode() + target.page(COLLECTORS)
+    return "".join(f"{line}\n" for line in lines).encode() + series

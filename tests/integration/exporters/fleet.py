@@ -68,6 +68,8 @@ class Fleet:
             found.trouble = self.defaults["trouble"]
             found.trouble_left = self.defaults["times"]
             self._disable(found, self.defaults["disabled"])
+            if options.agent:
+                found.collectors = agent.COLLECTORS
             self.targets[key] = found
         return found
 
@@ -140,7 +142,7 @@ class Fleet:
         )
 
     def _page(self, target, collectors):
-        return agent.page(target) if self.options.agent else target.page(collectors)
+        return (agent.page if self.options.agent else Target.page)(target, collectors)
 
     @staticmethod
     def _collectors(request, target):
