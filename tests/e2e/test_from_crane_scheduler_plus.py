@@ -1,0 +1,244 @@
+"""deploy/coming-from/crane-scheduler-plus.md, as it stands: to Plimsoll without a gap, and back.
+
+The fork is objects and a thread that writes what its controller would; its agent is a stand-in. Our
+programs run as the Deployments of the overlay have them: their environment is read from there.
+"""
+
+import os
+import subprocess
+import threading
+import time
+
+import pytest
+import yaml
+from cluster.api import ApiError
+from cluster.control_plane import ControlPlane
+from cluster.nodes import Fleet, start_kwok
+from cluster.pages import block, follow
+from cluster.plimsoll import TOP, Plimsoll, ask, refused, wait_ready
+from cluster.workloads import pod_object
+from harness import Exporters, wait_until
+from reference_policy import Policy, timestamp_ms
+
+PAGE = "coming-from/crane-scheduler-plus.md"
+PREFIX = "plimsoll.local/"
+AGENT_PORT = 19101
+FORK = "/apis/apps/v1/namespaces/crane-system/deployments/crane-scheduler-controller"
+AHEAD_S = 8 * 3600  # its clock is Asia/Shanghai's
+LOADS = [(0.9, 0.3), (0.3, 0.4), (0.1, 0.2), (0.02, 0.1)]
+
+
+def fork_policy():
+    """The default policy as the fork writes it: limits in percent, and no name."""
+    policy = yaml.safe_load((TOP / "policy" / "policy.yaml").read_text(encoding="utf-8"))
+    policy.pop("metadata", None)
+    for row in policy["spec"]["predicate"]:
+        row["maxLimitPecent"] = round(row["maxLimitPecent"] * 100)
+    return policy
+
+
+def fork_objects():
+    def workload(kind, name, **spec):
+        pod = {
+            "metadata": {"labels": {"app": name}},
+            "spec": {"containers": [{"name": "main", "image": "fork"}]},
+        }
+        return {
+            "apiVersion": "apps/v1",
+            "kind": kind,
+            "metadata": {"name": name, "namespace": "crane-system"},
+            "spec": {"selector": {"matchLabels": {"app": name}}, "template": pod, **spec},
+        }
+
+    return [
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "crane-system"}},
+        {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": "dynamic-scheduler-policy", "namespace": "crane-system"},
+            "data": {"policy.yaml": yaml.safe_dump(fork_policy(), sort_keys=False)},
+        },
+        workload("Deployment", "crane-scheduler-controller", replicas=3),
+        workload("Deployment", "crane-scheduler", replicas=1),
+        workload("DaemonSet", "node-metrics"),
+    ]
+
+
+class ForkController(threading.Thread):
+    """Writes percentages with a local clock while its Deployment has replicas."""
+
+    def __init__(self, plane, fleet, loads):
+        super().__init__(daemon=True)
+        self.plane, self.fleet, self.loads = plane, fleet, loads
+        self.ending = threading.Event()
+
+    def run(self):
+        while not self.ending.wait(1):
+            if self.plane.api.get(FORK)["spec"]["replicas"] == 0:
+                continue
+            at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + AHEAD_S))
+            for name, load in self.loads.items():
+                values = {"node_hot_value": "0"}
+                for resource, ratio in zip(("cpu", "mem"), load):
+                    for window in ("avg_5m", "max_avg_1h", "max_avg_1d"):
+                        values[f"{resource}_usage_{window}"] = f"{ratio * 100:.5f}"
+                self.fleet.annotate(name, {key: f"{v},{at}" for key, v in values.items()})
+
+    def stop(self):
+        self.ending.set()
+        self.join(30)
+
+
+@pytest.fixture
+def bare(log_dir):
+    """A cluster with a scheduler, and with the fork in it."""
+    plane = ControlPlane(os.path.join(log_dir, "cluster"), "127.100.61.1")
+    try:
+        start_kwok(plane)
+        plane.start_scheduler()
+        plane.kubectl("apply", "-f", "-", stdin=yaml.safe_dump_all(fork_objects()))
+        yield plane
+        assert not plane.died()
+    finally:
+        plane.stop()
+
+
+@pytest.fixture
+def agents(log_dir):
+    peer = Exporters(log_dir, "--agent", "--port", AGENT_PORT, "--speed", "20", name="agents")
+    yield peer
+    peer.stop()
+
+
+def environment(plane, name):
+    """What the Deployment sets for its container, but for what comes from the pod."""
+    path = f"/apis/apps/v1/namespaces/kube-system/deployments/{name}"
+    container = plane.api.get(path)["spec"]["template"]["spec"]["containers"][0]
+    return {row["name"]: row["value"] for row in container["env"] if "value" in row}
+
+
+def start(plane, plimsoll, run, name, *flags):
+    env = environment(plane, name)
+    assert env["PLIMSOLL_ANNOTATION_PREFIX"] == PREFIX.rstrip("/")
+    argv = [plimsoll.binary(name), f"--kubeconfig={plimsoll.kubeconfig(name)}", *flags]
+    process = run(argv, name, env)
+    process.url = f"http://127.0.0.1:{process.wait_port()}"
+    wait_ready(process)
+    return process
+
+
+class Watcher(threading.Thread):
+    """Asks the extender again and again which nodes pass."""
+
+    def __init__(self, extender, names):
+        super().__init__(daemon=True)
+        self.extender, self.names = extender, names
+        self.answers, self.ending = [], threading.Event()
+
+    def run(self):
+        while not self.ending.wait(0.1):
+            answer = ask(self.extender, "filter", pod_object("asked-0"), self.names)
+            self.answers.append(frozenset(answer["NodeNames"]))
+
+    def stop(self):
+        self.ending.set()
+        self.join(30)
+        return self.answers
+
+
+def test_there_and_back(bare, agents, log_dir, run, binary, figure):
+    fleet = Fleet(bare, agents)
+    names = [fleet.add(1, load={"cpu": cpu, "mem": mem})[0] for cpu, mem in LOADS]
+    hot = names[0]
+    fork = ForkController(bare, fleet, dict(zip(names, LOADS)))
+    fork.start()
+    plimsoll = Plimsoll(bare, log_dir, run, binary)
+    controller = {}
+
+    def ours(name):
+        return {k: v for k, v in fleet.annotations(name).items() if k.startswith(PREFIX)}
+
+    def theirs(name):
+        return {k: v for k, v in fleet.annotations(name).items() if "/" not in k}
+
+    def start_ours():
+        """What the kubelet would do once the Deployment is there; the block waits for its work."""
+        path = "/apis/apps/v1/namespaces/kube-system/deployments/plimsoll-controller"
+        wait_until(lambda: exists(bare, path), 60, "the Deployment")
+        controller["process"] = start(
+            bare, plimsoll, run, "plimsoll-controller", "--bind-address=127.0.0.1",
+            "--health-port=0", "--scrape-interval=1s",
+            "--leader-elect-resource-namespace=kube-system",
+        )  # fmt: skip
+
+    wait_until(lambda: all(len(theirs(name)) == 7 for name in names), 60, "the fork's annotations")
+
+    # Look first: their own formula has nothing but zeros, ours an order.
+    path = f"export PATH={os.path.dirname(binary('plimsoll-extender'))}:$PATH\n"
+    table = follow(bare, path + block(PAGE, "look"))
+    assert all(name in table for name in names), table
+    now = timestamp_ms(time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())) + AHEAD_S * 1000
+    rules = Policy(fork_policy()["spec"])
+    assert [rules.score100(fleet.annotations(name), now, {}) for name in names] == [0, 0, 0, 0]
+
+    starter = threading.Thread(target=start_ours, daemon=True)
+    starter.start()
+    follow(bare, block(PAGE, "beside"))
+    starter.join(60)
+    # All at once, in the first patch: nobody waits three minutes for the rest.
+    wait_until(lambda: all(len(ours(n)) == 7 for n in names), 60, "our annotations")
+    assert all(len(theirs(name)) == 7 for name in names)
+    assert not refused(bare, "plimsoll-controller")
+    extender = start(bare, plimsoll, run, "plimsoll-extender", "--port=0", "--compact-scores=false")
+    passing = frozenset(names) - {hot}
+    wait_until(
+        lambda: set(ask(extender, "filter", pod_object("asked-0"), names)["NodeNames"]) == passing,
+        what="verdicts",
+    )
+    watcher = Watcher(extender, names)
+    watcher.start()
+    rows = ask(extender, "prioritize", pod_object("asked-0"), names)
+    scores = {row["Host"]: row["Score"] for row in rows}
+    assert 0 < scores[names[1]] < scores[names[2]] < scores[names[3]], scores
+
+    follow(bare, block(PAGE, "rest"))
+    wait_until(lambda: not any(theirs(name) for name in names), 30, "theirs to be gone")
+    assert all(len(ours(name)) == 7 for name in names)
+
+    follow(bare, block(PAGE, "back"))
+    assert all(theirs(name) for name in names)
+    answers = watcher.stop()
+    # From the first verdict to the last, whatever came and went.
+    assert len(answers) > 5 and set(answers) == {passing}, set(answers)
+
+    first, rest = block(PAGE, "leave").split("kubectl -n kube-system wait", 1)
+    assert controller["process"].stop() == 0
+    follow(bare, first)
+    env = cleanup_environment(bare)
+    cleaner = subprocess.run(
+        [
+            binary("plimsoll-controller"), "--cleanup",
+            f"--kubeconfig={plimsoll.kubeconfig('plimsoll-controller')}",
+        ],
+        env={**os.environ, **env}, capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert cleaner.returncode == 0, cleaner.stderr
+    assert not any(ours(name) for name in names)
+    assert all(theirs(name) for name in names), "the fork's stay"
+    extender.stop()
+    follow(bare, "kubectl -n kube-system wait" + rest)
+    fork.stop()
+    figure(f"{len(answers)} verdicts, all the same; scores {[scores[name] for name in names]}")
+
+
+def exists(plane, path):
+    try:
+        return plane.api.get(path) is not None
+    except ApiError:
+        return False
+
+
+def cleanup_environment(plane):
+    path = "/apis/batch/v1/namespaces/kube-system/jobs/plimsoll-cleanup"
+    container = plane.api.get(path)["spec"]["template"]["spec"]["containers"][0]
+    return {row["name"]: row["value"] for row in container["env"]}
