@@ -130,8 +130,8 @@ static int each_item(struct span items, list_item_fn *fn, void *userdata, size_t
         return 0;
 }
 
-/* The document with "[]" for its items: kind, metadata, and the proof that the rest is JSON. */
-static int parse_frame(const char *text, size_t len, struct span items, struct list_page *page,
+/* The document with "[]" for its items: the proof that it is a list and that the rest is JSON. */
+static int parse_frame(const char *text, size_t len, struct span items, json_t **ret,
                        struct error *err) {
         _cleanup_(freep) char *frame = xmalloc(len + 1);
         size_t head = items.at ? (size_t)(items.at - text) : len;
@@ -155,6 +155,12 @@ static int parse_frame(const char *text, size_t len, struct span items, struct l
         const json_t *rest = json_at(root, "items", NULL);
         if (!(json_is_array(rest) && json_array_size(rest) == 0) && !json_is_null(rest))
                 return error_set(err, EBADMSG, "%.60s without items", kind);
+        *ret = TAKE_PTR(root);
+        return 0;
+}
+
+static int read_metadata(const json_t *root, struct list_page *page, struct error *err) {
+        const char *kind = json_string_at(root, "kind", NULL);
         const char *version = json_string_at(root, "metadata", "resourceVersion", NULL);
         const char *next = json_string_at(root, "metadata", "continue", NULL);
         if (!version || !*version || strlen(version) > RESOURCE_VERSION_MAX_BYTES)
@@ -175,16 +181,36 @@ void list_page_done(struct list_page *page) {
 int list_page_parse(const char *text, size_t len, list_item_fn *fn, void *userdata,
                     struct list_page *ret, struct error *err) {
         _cleanup_(list_page_done) struct list_page page = {0};
+        json_auto_t *root = NULL;
         struct span items;
 
         int r = find_items((struct span){text, text + len}, &items, err);
         if (r == 0)
-                r = parse_frame(text, len, items, &page, err);
+                r = parse_frame(text, len, items, &root, err);
+        if (r == 0)
+                r = read_metadata(root, &page, err);
         if (r == 0 && items.at)
                 r = each_item(items, fn, userdata, &page.count, err);
         if (r < 0)
                 return r;
         *ret = page;
         page = (struct list_page){0};
+        return 0;
+}
+
+int list_items_parse(const char *text, size_t len, list_item_fn *fn, void *userdata,
+                     size_t *ret_count, struct error *err) {
+        json_auto_t *root = NULL;
+        struct span items;
+        size_t count = 0;
+
+        int r = find_items((struct span){text, text + len}, &items, err);
+        if (r == 0)
+                r = parse_frame(text, len, items, &root, err);
+        if (r == 0 && items.at)
+                r = each_item(items, fn, userdata, &count, err);
+        if (r < 0)
+                return r;
+        *ret_count = count;
         return 0;
 }

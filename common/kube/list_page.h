@@ -34,3 +34,10 @@ typedef void list_item_fn(void *userdata, const json_t *object);
  */
 _must_check_ int list_page_parse(const char *text, size_t len, list_item_fn *fn, void *userdata,
                                  struct list_page *ret, struct error *err);
+
+/**
+ * list_items_parse() - the same of a list that nobody can watch: it needs no resourceVersion
+ * @ret_count: of items; set on success only
+ */
+_must_check_ int list_items_parse(const char *text, size_t len, list_item_fn *fn, void *userdata,
+                                  size_t *ret_count, struct error *err);
