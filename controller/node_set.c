@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/strmap.h"
 #include "codec/json.h"
+#include "codec/quantity.h"
 #include "controller/target_url.h"
 
 /* Whole Nodes are read, some 17 kB each; this many at a time stay below 10 MB as a tree. */
@@ -140,6 +141,14 @@ static const char *find_address(const struct node_set *set, const json_t *object
         return NULL;
 }
 
+/* status.allocatable, which the kubelet fills in; 0 for none, or none that we could divide by. */
+static double find_allocatable(const json_t *object, const char *resource) {
+        const char *text = json_string_at(object, "status", "allocatable", resource, NULL);
+        double amount;
+
+        return text && quantity_parse(text, strlen(text), &amount) && amount > 0 ? amount : 0;
+}
+
 static bool is_same(const char *a, const char *b) {
         return a == b || (a && b && strcmp(a, b) == 0);
 }
@@ -176,6 +185,8 @@ void node_set_apply(struct node_set *set, enum reflector_event event, const json
                 node->address = address ? xstrdup(address) : NULL;
                 set->events.on_moved(set->events.userdata, node);
         }
+        node->allocatable_cpu_cores = find_allocatable(object, "cpu");
+        node->allocatable_memory_bytes = find_allocatable(object, "memory");
         const json_t *annotations = json_at(object, "metadata", "annotations", NULL);
         set->events.on_annotations(set->events.userdata, node,
                                    json_is_object(annotations) ? annotations : NULL);

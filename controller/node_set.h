@@ -18,9 +18,10 @@ struct node {
         uint32_t slot; /* dense, taken again after a removal: others index arrays by it */
         uint64_t uid_hash;
         char *name;
-        char *address;  /* an IP address or host name; NULL when it has none of the wanted types */
-        char *url;      /* --target's; NULL: from the address */
-        void *userdata; /* of the set's owner */
+        char *address; /* an IP address or host name; NULL when it has none of the wanted types */
+        char *url;     /* --target's; NULL: from the address */
+        double allocatable_cpu_cores, allocatable_memory_bytes; /* 0: not known */
+        void *userdata;                                         /* of the set's owner */
 };
 
 enum { NODE_SET_MAX = 100000, NODE_SET_MAX_ADDRESS_TYPES = 5 };

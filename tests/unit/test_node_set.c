@@ -138,6 +138,41 @@ static void test_life(void **state) {
         assert_null(node_set_get(set, "b"));
 }
 
+static void test_allocatable(void **state) {
+        static const struct {
+                const char *status;
+                double cpu_cores, memory_bytes;
+        } rows[] = {
+                {"{\"allocatable\":{\"cpu\":\"3920m\",\"memory\":\"32931948Ki\"}}", 3.92,
+                 32931948.0 * 1024},
+                {"{\"allocatable\":{\"cpu\":\"8\"},\"capacity\":{\"memory\":\"1Gi\"}}", 8, 0},
+                /* nothing to divide by */
+                {"{\"allocatable\":{\"cpu\":\"0\",\"memory\":\"-1Gi\"}}", 0, 0},
+                {"{\"allocatable\":{\"cpu\":8,\"memory\":\"lots\"}}", 0, 0},
+                {"{\"allocatable\":[]}", 0, 0},
+                {"{}", 0, 0},
+                {"null", 0, 0},
+        };
+        struct seen seen;
+        _cleanup_(node_set_freep) struct node_set *set = new_set(&seen, "InternalIP");
+
+        (void)state;
+        /* One node throughout: what it no longer says is no longer known. */
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                char text[512];
+                snprintf(text, sizeof(text), "{\"metadata\":{\"name\":\"a\"},\"status\":%s}",
+                         rows[i].status);
+                apply(set, REFLECTOR_PRESENT, text);
+                const struct node *node = node_set_get(set, "a");
+                if (node->allocatable_cpu_cores != rows[i].cpu_cores ||
+                    node->allocatable_memory_bytes != rows[i].memory_bytes)
+                        fail_msg("row %zu gave %g, %g", i, node->allocatable_cpu_cores,
+                                 node->allocatable_memory_bytes);
+        }
+        assert_int_equal(seen.added, 1);
+        assert_int_equal(seen.moved, 0);
+}
+
 static void test_odd_objects(void **state) {
         static const char *const rows[] = {
                 "{}",
@@ -219,9 +254,9 @@ static void test_targets(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_addresses),   cmocka_unit_test(test_life),
-                cmocka_unit_test(test_odd_objects), cmocka_unit_test(test_address_types),
-                cmocka_unit_test(test_targets),
+                cmocka_unit_test(test_addresses),     cmocka_unit_test(test_allocatable),
+                cmocka_unit_test(test_life),          cmocka_unit_test(test_odd_objects),
+                cmocka_unit_test(test_address_types), cmocka_unit_test(test_targets),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
