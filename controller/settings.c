@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "controller/metrics_server_settings.h"
 #include "controller/page_settings.h"
 #include "controller/prometheus_settings.h"
 
@@ -26,6 +27,7 @@ static struct {
         const char *node_address_types;
         struct page_settings pages;
         struct prometheus_settings prometheus;
+        struct metrics_server_settings metrics_server;
 
         struct option_list targets;
         bool dry_run, once, cleanup;
@@ -73,13 +75,16 @@ static const struct option_row rows[] = {
 
         {.help = "Where readings come from"},
         {.name = "metrics-source", .type = OPTION_STRING, .value = &raw.metrics_source, .fallback = "node-exporter", .metavar = "LIST",
-         .help = "Sources in order of preference, comma-separated: node-exporter; prometheus; node-metrics, the agent of crane-scheduler-plus. All are asked all the time; for each node the next is believed while the one before fails or knows nothing of it."},
+         .help = "Sources in order of preference, comma-separated: node-exporter; prometheus; metrics-server, CPU and memory alone; node-metrics, the agent of crane-scheduler-plus. All are asked all the time; for each node the next is believed while the one before fails or knows nothing of it."},
         {.name = "node-address-types", .type = OPTION_STRING, .value = &raw.node_address_types, .fallback = "InternalIP,ExternalIP,Hostname", .metavar = "LIST",
          .help = "Which of a node's addresses is scraped: the first of these types that it has."},
         PAGE_ROWS(raw.pages),
 
         {.help = "Asking Prometheus"},
         PROMETHEUS_ROWS(raw.prometheus),
+
+        {.help = "Asking metrics-server"},
+        METRICS_SERVER_ROWS(raw.metrics_server),
 
         {.help = "Looking before writing"},
         {.name = "dry-run", .type = OPTION_BOOL, .value = &raw.dry_run,
@@ -139,6 +144,7 @@ static int read_sources(struct source_set_options *ret, struct error *err) {
                 return error_set(err, EINVAL,
                                  "--target names pages: not every one of --metrics-source reads "
                                  "pages");
+        ret->metrics_server = metrics_server_settings_read(&raw.metrics_server);
         r = page_settings_read(&raw.pages, raw.once || raw.targets.count > 0, ret, err);
         if (r < 0)
                 return r;

@@ -27,6 +27,17 @@ static int64_t prometheus_interval_ms(const struct source_set_options *options) 
         return options->prometheus.interval_ms;
 }
 
+static struct source *new_metrics_server(const struct source_parts *parts,
+                                         const struct source_set_options *options,
+                                         const struct source_sink *sink) {
+        return metrics_server_new(parts->loop, parts->api, parts->metrics, &options->metrics_server,
+                                  sink);
+}
+
+static int64_t metrics_server_interval_ms(const struct source_set_options *options) {
+        return options->metrics_server.interval_ms;
+}
+
 /* A kind has either a page or the two others. */
 static const struct {
         const char *name; /* in --metrics-source */
@@ -40,6 +51,8 @@ static const struct {
         [SOURCE_PROMETHEUS] = {"prometheus", .new = new_prometheus,
                                .interval_ms = prometheus_interval_ms},
         [SOURCE_NODE_METRICS] = {"node-metrics", .page = node_metrics_page},
+        [SOURCE_METRICS_SERVER] = {"metrics-server", .new = new_metrics_server,
+                                   .interval_ms = metrics_server_interval_ms},
 };
 
 /* One source, and how it is told from the others when it calls. */

@@ -13,6 +13,7 @@
 #include "base/attributes.h"
 #include "base/error.h"
 #include "codec/metrics.h"
+#include "controller/metrics_server.h"
 #include "controller/node_track.h"
 #include "controller/page_source.h"
 #include "controller/prometheus.h"
@@ -25,7 +26,8 @@ enum source_kind {
         SOURCE_NODE_EXPORTER,
         SOURCE_PROMETHEUS,
         SOURCE_NODE_METRICS,
-        SOURCE_KIND_COUNT
+        SOURCE_METRICS_SERVER,
+        SOURCE_KIND_COUNT,
 };
 
 enum { SOURCE_SET_MAX_EXPORTERS = RULES_MAX_SOURCES - SOURCE_KIND_COUNT };
@@ -35,6 +37,7 @@ struct source_set_options {
         size_t kind_count;                         /* > 0 */
         struct page_options node_exporter, node_metrics;
         struct prometheus_options prometheus;
+        struct metrics_server_options metrics_server;
         /* Further pages of the nodes: behind all others, and never believed in their place. */
         struct page_options exporters[SOURCE_SET_MAX_EXPORTERS];
         size_t exporter_count;

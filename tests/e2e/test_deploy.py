@@ -170,6 +170,8 @@ OBJECTS = {
     "nodes": ("", "nodes", "", ""),
     "nodes/status": ("", "nodes", "status", ""),
     "nodes/proxy": ("", "nodes", "proxy", ""),
+    "node metrics": ("metrics.k8s.io", "nodes", "", ""),
+    "pod metrics": ("metrics.k8s.io", "pods", "", ""),
     "pods": ("", "pods", "", ""),
     "pods/binding": ("", "pods", "binding", ""),
     "pods/eviction": ("", "pods", "eviction", ""),
@@ -188,6 +190,7 @@ OBJECTS = {
 MAY = {
     "plimsoll-controller": {
         "nodes": {"list", "watch", "patch"},
+        "node metrics": {"list"},
         "pods": {"list", "watch"},
         # RBAC does not know the name of what is created; get and update go by it.
         "leases of their own": {"get", "create", "update"},

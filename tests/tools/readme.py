@@ -27,7 +27,7 @@ PORT_FLAGS = {
     "plimsoll-controller": [
         "--health-port=0",
         "--bind-address=127.0.0.1",
-        "--metrics-source=node-exporter,prometheus",
+        "--metrics-source=node-exporter,prometheus,metrics-server",
         "--prometheus-address=http://127.0.0.1:1",
     ],
     "plimsoll-extender": ["--port=0", "--bind"],

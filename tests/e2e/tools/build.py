@@ -54,6 +54,7 @@ MODULES = {
             ],
         )
     },
+    "metrics-server": {},
 }
 
 

@@ -35,6 +35,7 @@ silently test nothing.
     POST   /standin/delete           {resource, names | prefix, count?}
     POST   /standin/mutate           {per_second, seconds, nodes?, what: annotations | heartbeat,
                                       keys?}: change nodes in the background
+    POST   /standin/nodemetrics      what metrics.k8s.io says of the nodes; see node_metrics.py
     POST   /standin/objects          {resource, object}: store as it is, unvalidated
     GET    /standin/objects          ?resource= &namespace= &name=: as stored
     GET    /standin/jobs             background jobs: id, done, total, running
@@ -474,6 +475,9 @@ class Admin:
         for version in pods:
             self._set_phase(version, body["phase"])
         return {"pods": len(pods)}
+
+    def post_nodemetrics(self, body):
+        self.api.node_metrics.set(body)
 
     def post_delete(self, body):
         _only(body, "resource", "names", "prefix", "namespace", "count")

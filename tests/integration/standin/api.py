@@ -23,6 +23,8 @@ from .errors import (
     too_large_version,
 )
 from .negotiate import negotiate, view_for
+from .node_metrics import GROUP as METRICS_GROUP
+from .node_metrics import NodeMetrics
 from .selection import compile_selector
 from .store import Watcher, dumps, page
 from .writes import Writes
@@ -92,6 +94,7 @@ class Api(Writes):
         self.registry = store.registry
         self.authenticator = authenticator
         self.options = options
+        self.node_metrics = NodeMetrics()
 
     # -- entry -------------------------------------------------------------------------------
 
@@ -124,6 +127,9 @@ class Api(Writes):
         if not route.plural:
             self._not_a_resource(request)
             return
+        if route.group == METRICS_GROUP:
+            self._node_metrics(request, route)
+            return
         resource = self.registry.find(route.group, route.version, route.plural)
         if resource is None or (resource.namespaced and not route.namespace and route.name):
             if not (route.plural == "bindings" and route.verb == "create"):
@@ -141,6 +147,17 @@ class Api(Writes):
         if handler is None:
             raise method_not_allowed(resource, route.verb)
         handler(request, route, resource, self.store.of(resource))
+
+    def _node_metrics(self, request, route):
+        """Of the server behind the aggregator; see node_metrics.py."""
+        asked = (route.version, route.plural, route.name, route.verb)
+        if not self.node_metrics.on or asked != ("v1beta1", "nodes", "", "list"):
+            raise no_such_path()
+        if not self.node_metrics.available:
+            request.reply(503, b"service unavailable\n", "text/plain; charset=utf-8")
+            return
+        nodes = [version.obj for version in self.store.named("nodes").all()]
+        self._answer(request, 200, dumps(self.node_metrics.list(nodes)))
 
     def _not_a_resource(self, request):
         if request.method not in ("GET", "HEAD"):

@@ -1,0 +1,310 @@
+"""metrics-server as a source: what its list says stands on the nodes, and nothing that it does not
+say; a list that fails, or half of it, is told once, with what to look at."""
+
+import time
+
+import pytest
+
+from controller_kit import AGENT, all_readings, log_lines, node_names, policy, reading
+from harness import wait_until
+
+CPU, MEM = "cpu_usage_avg_5m", "mem_usage_avg_5m"
+RULES = policy({CPU: "1s", MEM: "1s"})
+PATH = "/apis/metrics.k8s.io/v1beta1/nodes"
+FLAGS = (
+    "--metrics-source=metrics-server",
+    "--metrics-server-interval=1s",
+    "--annotation-dead-band=0",
+)
+NOBODY = 1  # a port of exporters, where only metrics-server is asked
+FAILING, RECOVERED = "node begins to fail", "node has recovered"
+NO_LIST, LISTED = "node metrics cannot be listed", "node metrics are listed again"
+
+
+def serve(standin, **what):
+    standin.admin("nodemetrics", {"on": True, **what})
+
+
+def lists(standin):
+    """Lists of node metrics that the controller asked for."""
+    return [row for row in standin.admin("requests", agent=AGENT) if row["target"] == PATH]
+
+
+def wait_values(standin, key, expected, timeout_s=40):
+    """Wait until these nodes, and no others, carry these values."""
+
+    def stand():
+        found = {name: r.value for name, r in all_readings(standin, key).items()}
+        assert found.keys() == expected.keys()
+        assert found == pytest.approx(expected, abs=2e-5)
+        return True
+
+    wait_until(stand, timeout_s, f"{key} of {expected}")
+
+
+def test_usage_against_what_is_allocatable(start_standin, start_controller):
+    standin = start_standin()
+    # 8 CPUs and 32 GiB, and a small one.
+    standin.add_nodes(4)
+    standin.admin("nodes", {"names": ["small"], "cpus": 2, "memory_gib": 4})
+    serve(
+        standin,
+        usage={
+            "node-0000": {"cpu": "2", "memory": "8Gi"},
+            "node-0001": {"cpu": "412345678n", "memory": "3293194Ki"},
+            "node-0002": {"cpu": "12500m", "memory": "1e12"},  # above what there is
+            "node-0003": {"cpu": "0", "memory": "0"},
+            "small": {"cpu": "1500000u", "memory": "1G"},
+        },
+        # Of a node that is not followed, and items that name nobody.
+        extra=[{"metadata": {"name": "stranger"}}, {}, {"metadata": {"name": 7}}],
+    )
+    controller = start_controller(standin, NOBODY, *FLAGS, content=RULES)
+    wait_values(
+        standin,
+        CPU,
+        {
+            "node-0000": 0.25,
+            "node-0001": 0.412345678 / 8,
+            "node-0002": 1,
+            "node-0003": 0,
+            "small": 0.75,
+        },
+    )
+    wait_values(
+        standin,
+        MEM,
+        {
+            "node-0000": 0.25,
+            "node-0001": 3293194 / (32 << 20),
+            "node-0002": 1,
+            "node-0003": 0,
+            "small": 1e9 / (4 << 30),
+        },
+    )
+    controller.wait_ready()
+    wait_until(
+        lambda: controller.metric("plimsoll_nodes_served", source="metrics-server") == 5,
+        what="the served nodes to be counted",
+    )
+    assert controller.metric("plimsoll_targets_failing", source="metrics-server") == 0
+    assert controller.metric("plimsoll_metrics_server_listed") == 1
+    asked = lists(standin)
+    assert {row["code"] for row in asked} == {200}
+    # One request at a time, and no more than one an interval.
+    starts = [row["at_unix"] for row in asked]
+    assert all(b - a > 0.9 for a, b in zip(starts, starts[1:]))
+    counted = controller.labels("plimsoll_metrics_server_items_total", "result")
+    assert counted["unknown_node"] >= 1 and counted["new"] >= 10
+    assert log_lines(controller.process, NO_LIST) == []
+
+
+def test_samples_that_come_seldom(start_standin, start_controller):
+    """Asked much more often than there is something new: every sample stands until the next."""
+    standin = start_standin("--nodes", 1)
+    serve(standin, resolution_s=6, window="6s", usage={"*": {"cpu": "4", "memory": "8Gi"}})
+    controller = start_controller(standin, NOBODY, *FLAGS, content=RULES)
+    wait_values(standin, CPU, {"node-0000": 0.5})
+    serve(standin, usage={"*": {"cpu": "8", "memory": "8Gi"}})
+    wait_until(
+        lambda: reading(standin, "node-0000", CPU).value > 0.6, 60, "the mean to follow the load"
+    )
+
+    def mostly_repeated():
+        counted = controller.labels("plimsoll_metrics_server_items_total", "result")
+        return counted["repeated"] > counted["new"] >= 3
+
+    wait_until(mostly_repeated, 60, "three samples, each of them seen several times")
+    assert controller.metric("plimsoll_targets_failing", source="metrics-server") == 0
+    assert log_lines(controller.process, FAILING) == []
+
+
+def test_nodes_without_a_usable_item(start_standin, start_controller):
+    standin = start_standin("--nodes", 7)
+    standin.admin("nodes", {"names": ["bare"], "cpus": "0", "memory_gib": 0})
+    standin.admin("nodes", {"names": ["odd"], "cpus": "many"})
+    names = node_names(7)
+    reasons = {
+        "node-0001": (None, "no_data"),
+        "node-0002": ({"timestamp": "yesterday"}, "malformed"),
+        "node-0003": ({"usage": {"cpu": "-1", "memory": 5}}, "malformed"),
+        "node-0004": ({"timestamp": -3600}, "stale"),
+    }
+    serve(
+        standin,
+        usage={"*": {"cpu": "2", "memory": "8Gi"}},
+        change={
+            **{name: change for name, (change, _) in reasons.items()},
+            "node-0005": {"timestamp": 3600},  # a clock that is ahead is no reason
+            "node-0006": {"usage": {"memory": None}, "window": "soon"},  # nor half an item
+        },
+    )
+    reasons["bare"] = ({}, "no_allocatable")
+    controller = start_controller(standin, NOBODY, *FLAGS, content=RULES)
+    measured = [names[0], names[5], names[6]]
+    wait_values(standin, CPU, dict.fromkeys(measured, 0.25))
+    # "odd" has memory to divide by, and no CPUs.
+    wait_values(standin, MEM, dict.fromkeys([*measured[:2], "odd"], 0.25))
+    wait_until(
+        lambda: controller.metric("plimsoll_targets_failing", source="metrics-server")
+        == len(reasons),
+        what="the failing ones to be counted",
+    )
+    told = log_lines(controller.process, FAILING)
+    for name, (_, reason) in reasons.items():
+        assert sum(f"node={name} reason={reason} " in line for line in told) == 1, told
+    assert len(told) == len(reasons)
+    ready, text = controller.ready()
+    assert ready and f"{len(measured) + 1} of {len(names) + 2} nodes are measured" in text
+
+    # All of them get well.
+    standin.admin(
+        "nodemetrics", {"change": {name: {} for name in [*reasons, "node-0005"] if name != "bare"}}
+    )
+    standin.admin("delete", {"resource": "nodes", "names": ["bare", "odd"]})
+    wait_values(standin, CPU, dict.fromkeys(names, 0.25))
+    wait_until(
+        lambda: len(log_lines(controller.process, RECOVERED)) == 4, what="four to be told as well"
+    )
+    assert controller.metric("plimsoll_targets_failing", source="metrics-server") == 0
+
+
+def test_no_metrics_server_yet(start_standin, start_controller):
+    standin = start_standin("--nodes", 2)
+    controller = start_controller(standin, NOBODY, *FLAGS, content=RULES)
+    wait_until(lambda: len(lists(standin)) >= 4, what="a few attempts")
+    ready, text = controller.ready()
+    assert not ready
+    assert "not_found; see" in text and "kubectl get apiservice v1beta1.metrics.k8s.io" in text
+    (line,) = log_lines(controller.process, NO_LIST)
+    assert "reason=not_found" in line and "is metrics-server installed?" in line
+    assert all_readings(standin, CPU) == {}
+
+    # Installed, but not up yet: that is another trouble, told as such.
+    serve(standin, available=False)
+    wait_until(lambda: len(log_lines(controller.process, NO_LIST)) == 2, what="the next trouble")
+    line = log_lines(controller.process, NO_LIST)[-1]
+    assert "reason=unavailable" in line and "503 service unavailable" in line
+    assert "does metrics-server run?" in line
+
+    serve(standin, available=True, usage={"*": {"cpu": "2", "memory": "8Gi"}})
+    wait_values(standin, CPU, dict.fromkeys(node_names(2), 0.25))
+    assert len(log_lines(controller.process, LISTED)) == 1
+    controller.wait_ready()
+
+
+def test_what_rbac_lacks_is_named(start_standin, start_controller, tmp_path):
+    standin = start_standin("--nodes", 2)
+    serve(standin, usage={"*": {"cpu": "2", "memory": "8Gi"}})
+    allowed = {
+        "apiGroups": [""],
+        "resources": ["nodes", "pods"],
+        "verbs": ["list", "watch", "patch"],
+    }
+    missing = {"apiGroups": ["metrics.k8s.io"], "resources": ["nodes"], "verbs": ["list"]}
+
+    def may(*rules):
+        row = {"token": "t", "user": "plimsoll", "groups": [], "rules": list(rules)}
+        standin.admin("auth", {"tokens": [row]})
+
+    may(allowed)
+    path = standin.edit_kubeconfig(tmp_path / "kubeconfig", user={"token": "t"})
+    controller = start_controller(path, NOBODY, *FLAGS, content=RULES)
+    wait_until(lambda: log_lines(controller.process, NO_LIST), what="the trouble to be told")
+    (line,) = log_lines(controller.process, NO_LIST)
+    assert "reason=forbidden" in line
+    for part in ("apiGroups [metrics.k8s.io]", "resources [nodes]", "verbs [list]", "ClusterRole"):
+        assert part in line
+    assert 'cannot list resource \\"nodes\\" in API group \\"metrics.k8s.io\\"' in line
+
+    def told():
+        text = controller.ready()[1]
+        return "forbidden; see the rule for nodes.metrics.k8s.io (list) in the ClusterRole" in text
+
+    wait_until(told, what="/readyz to name the rule")
+
+    may(allowed, missing)
+    wait_values(standin, CPU, dict.fromkeys(node_names(2), 0.25))
+    controller.wait_ready()
+
+
+WAYS = [
+    {"action": "status", "status": 500},
+    {"action": "status", "status": 503, "plain": True, "message": "error trying to reach service"},
+    {"action": "status", "status": 429, "retry_after": 1},
+    {"action": "status", "status": 401},
+    {"action": "reset"},
+    {"action": "close"},
+    {"action": "garbage"},
+    {"action": "empty"},
+    {"action": "html"},
+    {"action": "deep"},
+    {"action": "huge", "mebibytes": 70},
+    {"action": "truncate", "bytes": 400},
+    {"action": "not_http"},
+    {"action": "hang"},
+    {"action": "drip", "bytes": 10, "seconds": 0.5},
+]
+
+
+def test_lists_that_fail(start_standin, start_controller):
+    """Each failure costs its own round and nothing else; nothing of half a list is believed."""
+    standin = start_standin("--nodes", 3)
+    serve(standin, usage={"*": {"cpu": "2", "memory": "8Gi"}})
+    controller = start_controller(standin, NOBODY, *FLAGS, content=RULES)
+    names = node_names(3)
+    wait_values(standin, CPU, dict.fromkeys(names, 0.25))
+    for number, way in enumerate(WAYS, 1):
+        standin.fault(path="^" + PATH, count=-1, **way)
+        wait_until(
+            lambda: len(log_lines(controller.process, NO_LIST)) == number, what=f"{way} to be told"
+        )
+        standin.clear_faults()
+        since = time.time()
+        wait_until(
+            lambda: len(log_lines(controller.process, LISTED)) == number, what=f"{way} to be over"
+        )
+        wait_until(
+            lambda: all(r.at_unix > since for r in all_readings(standin, CPU).values()),
+            what=f"annotations after {way}",
+        )
+        assert controller.metric("plimsoll_metrics_server_listed") == 1
+    wait_values(standin, CPU, dict.fromkeys(names, 0.25))
+    assert log_lines(controller.process, FAILING) == []
+    assert len(log_lines(controller.process, NO_LIST)) == len(WAYS)
+
+
+def test_the_next_source_takes_over_and_gives_back(
+    start_standin, start_exporters, start_controller
+):
+    standin, exporters = start_standin("--nodes", 2), start_exporters("--speed", "20")
+    exporters.set("all", load={"cpu": 0.6, "mem": 0.6})
+    serve(standin, usage={"*": {"cpu": "2", "memory": "8Gi"}})
+    controller = start_controller(
+        standin,
+        exporters,
+        "--metrics-source=metrics-server,node-exporter",
+        *FLAGS[1:],
+        content=RULES,
+    )
+    names = node_names(2)
+    wait_values(standin, MEM, dict.fromkeys(names, 0.25))
+    serve(standin, available=False)
+    wait_values(standin, MEM, dict.fromkeys(names, 0.6))
+    wait_until(
+        lambda: controller.metric("plimsoll_nodes_served", source="node-exporter") == 2,
+        what="both to be served by their exporters",
+    )
+    assert controller.ready()[0]
+    serve(standin, available=True)
+    # Of the five minutes, what metrics-server said before and after.
+    wait_values(standin, MEM, dict.fromkeys(names, 0.25))
+    # One node alone.
+    serve(standin, change={"node-0001": None})
+    wait_values(standin, MEM, {"node-0000": 0.25, "node-0001": 0.6})
+    # No instant was written twice with different values.
+    said = {}
+    for row in standin.patches():
+        for key, text in row["body"]["metadata"]["annotations"].items():
+            value, _, at = text.partition(",")
+            assert said.setdefault((row["name"], key, at), value) == value
