@@ -8,6 +8,7 @@ exporters          synthetic node_exporters (harness.Exporters)
 fleet              nodes of this test (cluster.nodes.Fleet), removed after it
 namespace          a namespace of this test (cluster.workloads.Namespace), removed after it
 plimsoll           our programs with their ServiceAccounts (cluster.plimsoll.Plimsoll)
+make_plimsoll(..)  the same for a control plane, or a build of ours, that the test chooses
 scheduler(..)      start a kube-scheduler that ends with the test
 figure(text)       what the test measured; printed at the end of the run
 
