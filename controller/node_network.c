@@ -6,15 +6,14 @@
 #include "base/number.h"
 #include "controller/id_list.h"
 
-/* In kernels, container runtimes, CNI plugins and hypervisors. */
-static const char *const virtual_names[] = {
+const char *const network_virtual_names[] = {
         "lo",       "veth*",   "docker*", "podman*", "br*",          "virbr*",  "vnet*",
         "tap*",     "tun*",    "tunl*",   "wg*",     "ifb*",         "dummy*",  "bond*",
         "team*",    "vlan*",   "macv*",   "ipvl*",   "vxlan*",       "geneve*", "genev_*",
         "gre*",     "erspan*", "sit*",    "ip6*",    "ip_vti*",      "ipip*",   "nlmon*",
         "ovs-*",    "cni*",    "cbr*",    "cali*",   "cilium*",      "lxc*",    "lxd*",
         "flannel*", "weave*",  "antrea*", "kube-*",  "nodelocaldns", "eni*",    "gke*",
-        "azv*",     "vcan*",   "vrf*",
+        "azv*",     "vcan*",   "vrf*",    NULL,
 };
 
 enum { ETHERNET = 1, INFINIBAND = 32 }; /* ARPHRD_* of <net/if_arp.h> */
@@ -22,8 +21,8 @@ enum { ETHERNET = 1, INFINIBAND = 32 }; /* ARPHRD_* of <net/if_arp.h> */
 static bool is_candidate(const struct network_rules *rules, const char *name, size_t len) {
         if (rules->devices.count > 0)
                 return glob_list_matches(&rules->devices, name, len);
-        for (size_t i = 0; i < ARRAY_LEN(virtual_names); i++)
-                if (glob_matches(virtual_names[i], name, len))
+        for (size_t i = 0; network_virtual_names[i]; i++)
+                if (glob_matches(network_virtual_names[i], name, len))
                         return false;
         return true;
 }

@@ -35,6 +35,10 @@ struct network_rules {
         double speed_bytes;       /* a second, of devices that report none; 0: there is none */
 };
 
+/* Names that virtual devices have in kernels, container runtimes, CNI plugins and hypervisors:
+ * globs, NULL-terminated. */
+extern const char *const network_virtual_names[];
+
 /**
  * network_speed_parse() - bits a second, "1000000000" or "1G" (k, M, G and T are decimal)
  * Return: 0; -EINVAL when that is no number above 0

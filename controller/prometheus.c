@@ -62,7 +62,7 @@ struct prometheus {
         struct source_sink sink;
         struct prometheus_api *api;
         struct prometheus_backfill *backfill;
-        const struct policy *policy;
+        struct promql promql; /* the policy in force */
 
         struct node **nodes; /* by slot */
         bool *is_silent;     /* by slot: the last round had nothing, and that was logged */
@@ -199,7 +199,7 @@ static void look_for_history(struct prometheus *source) {
         source->awaited &= missing;
         for (unsigned resource = 0; resource < WINDOW_MAX_CHANNELS; resource++)
                 if (missing >> resource & 1)
-                        prometheus_backfill_add(source->backfill, source->policy, resource,
+                        prometheus_backfill_add(source->backfill, &source->promql, resource,
                                                 source->reach_ms[resource], source->present_unix_s,
                                                 source->node_count);
 }
@@ -423,7 +423,7 @@ static void on_point(void *userdata, const struct prometheus_series *series, uns
         struct node *node = find_node(source, series);
         double ratio = 0;
 
-        promql_mean_name(source->policy, resource, name);
+        promql_mean_name(&source->promql, resource, name);
         bool is_recorded = strcmp(series->labels[PROMETHEUS_NAME], name) == 0;
         if (node && read_ratio(source, is_recorded, point->value, &ratio))
                 source->sink.on_peak(source->sink.userdata, node, &mean, ratio, age_ms);
@@ -457,7 +457,7 @@ static void add_ask(struct prometheus *source, const char *name, const struct me
         bool is_mean = query && query->statistic == METRIC_AVG &&
                        query->window_ms == WINDOW_MEAN_MS;
 
-        if (!promql_now(source->policy, name, query, &text)) {
+        if (!promql_now(&source->promql, name, query, &text)) {
                 log_warn(MSG("the metric takes too long a query"), STR("metric", name));
                 buf_done(&text);
                 return;
@@ -481,7 +481,7 @@ static void set_policy(struct source *base, const struct policy *policy) {
 
         drop_asks(source);
         prometheus_backfill_drop(source->backfill);
-        source->policy = policy;
+        source->promql.policy = policy;
         source->wanted = source->awaited = 0;
         source->has_rounds = false;
         memset(source->reach_ms, 0, sizeof(source->reach_ms));
@@ -509,7 +509,7 @@ static void set_policy(struct source *base, const struct policy *policy) {
                 char name[METRIC_NAME_MAX + 1];
                 if (!((source->wanted & ~asked) >> resource & 1))
                         continue;
-                promql_mean_name(policy, resource, name);
+                promql_mean_name(&source->promql, resource, name);
                 add_ask(source, name, &mean, -1);
         }
 }
@@ -631,6 +631,7 @@ struct source *prometheus_new(struct loop *loop, struct http_client *client,
         source->loop = loop;
         source->options = *options;
         source->sink = *sink;
+        source->promql.network = &source->options.network;
         source->outages.what = "ask Prometheus";
         source->api = prometheus_api_new(loop, client, metrics, &options->api);
         source->backfill = prometheus_backfill_new(

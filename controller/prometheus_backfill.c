@@ -17,7 +17,7 @@ enum {
 
 /* A resource that waits or is being read. */
 struct job {
-        const struct policy *policy;
+        const struct promql *promql;
         unsigned resource;
         int64_t reach_ms;
         int64_t done_ms; /* so much of it has been read, counted back from `from` */
@@ -88,7 +88,7 @@ static void take(struct prometheus_backfill *backfill, struct job *job,
 static void on_answer(void *userdata, const struct prometheus_answer *answer) {
         struct prometheus_backfill *backfill = userdata;
         struct job *job = &backfill->jobs[0];
-        const char *resource = policy_resource_name(job->policy, job->resource);
+        const char *resource = policy_resource_name(job->promql->policy, job->resource);
 
         backfill->call = NULL;
         if (answer->failure) {
@@ -135,7 +135,7 @@ static void ask(void *userdata) {
         if (backfill->piece_ms > end_ms - job->done_ms)
                 backfill->piece_ms = end_ms - job->done_ms;
         double to_unix_s = job->now_unix_s - (double)job->done_ms / 1000;
-        (void)promql_history(job->policy, job->resource, step_ms, &query);
+        (void)promql_history(job->promql, job->resource, step_ms, &query);
         backfill->call = prometheus_ask(
                 backfill->api,
                 &(struct prometheus_question){
@@ -150,7 +150,7 @@ static void ask(void *userdata) {
         buf_done(&query);
 }
 
-void prometheus_backfill_add(struct prometheus_backfill *backfill, const struct policy *policy,
+void prometheus_backfill_add(struct prometheus_backfill *backfill, const struct promql *promql,
                              unsigned resource, int64_t reach_ms, double now_unix_s,
                              size_t node_count) {
         size_t points_max = ANSWER_POINTS_MAX / (node_count > 0 ? node_count : 1);
@@ -160,7 +160,7 @@ void prometheus_backfill_add(struct prometheus_backfill *backfill, const struct 
         if (points_max > POINTS_MAX)
                 points_max = POINTS_MAX;
         backfill->jobs[backfill->job_count++] = (struct job){
-                .policy = policy,
+                .promql = promql,
                 .resource = resource,
                 .reach_ms = reach_ms < PROMETHEUS_BACKFILL_LONGEST_MS
                                     ? reach_ms

@@ -14,8 +14,8 @@
 
 #include "base/attributes.h"
 #include "controller/prometheus_api.h"
+#include "controller/promql.h"
 #include "controller/window.h"
-#include "policy/policy.h"
 
 enum { PROMETHEUS_BACKFILL_LONGEST_MS = 24 * 60 * 60 * 1000 };
 
@@ -39,11 +39,11 @@ DEFINE_FREEP(struct prometheus_backfill, prometheus_backfill_free);
 
 /**
  * prometheus_backfill_add() - read a resource's last @reach_ms, after those that were added before
- * @policy:     borrowed until prometheus_backfill_drop()
+ * @promql:     borrowed until prometheus_backfill_drop()
  * @reach_ms:   cut to PROMETHEUS_BACKFILL_LONGEST_MS
  * @now_unix_s: Prometheus' present
  */
-void prometheus_backfill_add(struct prometheus_backfill *backfill, const struct policy *policy,
+void prometheus_backfill_add(struct prometheus_backfill *backfill, const struct promql *promql,
                              unsigned resource, int64_t reach_ms, double now_unix_s,
                              size_t node_count);
 /** prometheus_backfill_drop() - forget what is under way and waiting, without calls */

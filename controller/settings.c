@@ -152,6 +152,7 @@ static int read_sources(struct source_set_options *ret, struct error *err) {
                                      &ret->prometheus, err);
         if (r < 0)
                 return r;
+        ret->prometheus.network = ret->node_exporter.network;
         ret->prometheus.is_once = raw.once;
         return 0;
 }

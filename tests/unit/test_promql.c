@@ -22,11 +22,14 @@ static const struct policy policy = {
                        .capacity_series = "disk_ops_limit"}},
 };
 
+static const struct network_rules physical;
+static const struct promql promql = {.policy = &policy, .network = &physical};
+
 static const char *now(struct buf *out, const char *name) {
         struct metric_query query;
 
         buf_clear(out);
-        assert_true(promql_now(&policy, name,
+        assert_true(promql_now(&promql, name,
                                policy_metric_query(&policy, name, &query) ? &query : NULL, out));
         return out->data;
 }
@@ -42,10 +45,10 @@ static void test_now(void **state) {
                  "((1 - avg_over_time(node_memory_MemAvailable_bytes[5m]) / "
                  "avg_over_time(node_memory_MemTotal_bytes[5m])) and on (instance) "
                  "node_memory_MemAvailable_bytes))" GUARD},
-                {"psi_io_usage_avg_90s",
-                 "({__name__=\"psi_io_usage_avg_90s\"} or on (instance) "
-                 "((rate(node_pressure_io_waiting_seconds_total[1m30s])) and on (instance) "
-                 "node_pressure_io_waiting_seconds_total))" GUARD},
+                {"psi_io_usage_avg_90s", "({__name__=\"psi_io_usage_avg_90s\"} or on (instance) "
+                                         "((rate(node_pressure_io_waiting_seconds_total[1m30s]) / "
+                                         "rate(node_time_seconds[1m30s])) and on (instance) "
+                                         "node_pressure_io_waiting_seconds_total))" GUARD},
                 /* Too long to be asked for: our own windows have it. */
                 {"cpu_usage_avg_1h", "({__name__=\"cpu_usage_avg_1h\"})" GUARD},
                 /* A maximum would take a subquery. */
@@ -88,7 +91,7 @@ static void test_every_resource(void **state) {
                 assert_non_null(strstr(out.data, ") and on (instance) node_"));
                 assert_null(strstr(out.data, "$"));
                 buf_clear(&out);
-                assert_true(promql_history(&policy, r, 300000, &out));
+                assert_true(promql_history(&promql, r, 300000, &out));
                 assert_non_null(strstr(out.data, "[5m]"));
                 assert_null(strstr(out.data, "$"));
         }
@@ -99,12 +102,37 @@ static void test_history(void **state) {
         struct buf out = BUF_INIT(PROMQL_MAX_BYTES);
 
         (void)state;
-        assert_true(promql_history(&policy, METRIC_PSI_CPU, 60000, &out));
+        assert_true(promql_history(&promql, METRIC_PSI_CPU, 60000, &out));
+        assert_string_equal(out.data,
+                            "label_replace(max_over_time({__name__=\"psi_cpu_usage_avg_5m\"}[1m]), "
+                            "\"__name__\", \"psi_cpu_usage_avg_5m\", \"\", \"\") or on (instance) "
+                            "((rate(node_pressure_cpu_waiting_seconds_total[5m]) / "
+                            "rate(node_time_seconds[5m])) and on (instance) "
+                            "node_pressure_cpu_waiting_seconds_total)");
+        buf_done(&out);
+}
+
+/* The operator's devices and speed; a pattern cannot break out of its string. */
+static void test_network(void **state) {
+        const struct network_rules rules = {
+                .devices = {.count = 2, .globs = {"eth?.*", "a\"}[1s])"}},
+                .speed_bytes = 1.25e8,
+        };
+        const struct promql named = {.policy = &policy, .network = &rules};
+        const struct metric_query query = {METRIC_NET_TX, METRIC_AVG, 300000};
+        struct buf out = BUF_INIT(PROMQL_MAX_BYTES);
+
+        (void)state;
+        assert_true(promql_now(&named, "net_tx_usage_avg_5m", &query, &out));
         assert_string_equal(
-                out.data, "label_replace(max_over_time({__name__=\"psi_cpu_usage_avg_5m\"}[1m]), "
-                          "\"__name__\", \"psi_cpu_usage_avg_5m\", \"\", \"\") or on (instance) "
-                          "((rate(node_pressure_cpu_waiting_seconds_total[5m])) and on (instance) "
-                          "node_pressure_cpu_waiting_seconds_total)");
+                out.data,
+                "({__name__=\"net_tx_usage_avg_5m\"} or on (instance) ((max without (device) ("
+                "rate(node_network_transmit_bytes_total{device=~\"eth...*|a...1s..\"}[5m]) / "
+                "(node_network_speed_bytes > 0 or node_network_carrier * 0 + 125000000) and "
+                "node_network_carrier == 1) / rate(node_time_seconds[5m])) and on (instance) "
+                "node_network_carrier))" GUARD);
+        assert_non_null(strstr(now(&out, "net_usage_avg_5m"), "{device!~\"lo|veth.*|docker.*|"));
+        assert_non_null(strstr(out.data, "node_network_iface_id == node_network_iface_link"));
         buf_done(&out);
 }
 
@@ -113,15 +141,14 @@ static void test_overflow(void **state) {
         struct buf small = BUF_INIT(40);
 
         (void)state;
-        assert_false(promql_now(&policy, "cpu_usage_avg_5m", NULL, &small));
+        assert_false(promql_now(&promql, "cpu_usage_avg_5m", NULL, &small));
         buf_done(&small);
 }
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_now),
-                cmocka_unit_test(test_every_resource),
-                cmocka_unit_test(test_history),
+                cmocka_unit_test(test_now),      cmocka_unit_test(test_every_resource),
+                cmocka_unit_test(test_history),  cmocka_unit_test(test_network),
                 cmocka_unit_test(test_overflow),
         };
 

@@ -1,0 +1,283 @@
+"""Debian's Prometheus between the exporters and plimsoll-controller.
+
+PLIMSOLL_SLOW_TESTS=1 adds the comparison over six minutes in real time.
+"""
+
+import os
+import time
+
+import pytest
+
+from controller_kit import log_lines, policy, reading
+from harness import wait_until
+from prometheus_kit import CRANE_RULES
+
+CPU, MEM = "cpu_usage_avg_5m", "mem_usage_avg_5m"
+PEAKS = ("cpu_usage_max_avg_1h", "cpu_usage_max_avg_1d", "mem_usage_max_avg_1h")
+TOLERANCE = 0.03
+FAST_RULES = CRANE_RULES.format(active="1s", mean="1s", peak="2s")
+
+
+@pytest.fixture
+def start_asking(start_controller):
+    def start(standin, prometheus, *flags, exporters=1, source="prometheus", **more):
+        return start_controller(
+            standin,
+            exporters,
+            f"--metrics-source={source}",
+            f"--prometheus-address={prometheus.url}",
+            "--prometheus-interval=1s",
+            "--annotation-dead-band=0",
+            *flags,
+            **more,
+        )
+
+    return start
+
+
+def names(count):
+    return [f"node-{i:04d}" for i in range(count)]
+
+
+def values(standin, node, keys):
+    found = {key: reading(standin, node, key) for key in keys}
+    return {key: value.value for key, value in found.items() if value}
+
+
+def windows_agree(one, other, nodes, keys):
+    """The largest difference, once both have everything."""
+
+    def all_there():
+        return all(
+            len(values(standin, node, keys)) == len(keys)
+            for standin in (one, other)
+            for node in nodes
+        )
+
+    wait_until(all_there, 60, "every window on every node")
+
+    def apart():
+        return {
+            f"{node} {key}": abs(values(one, node, [key])[key] - values(other, node, [key])[key])
+            for node in nodes
+            for key in keys
+        }
+
+    def agree():
+        worst = max(apart().items(), key=lambda item: item[1])
+        assert worst[1] < TOLERANCE, worst
+        return worst[1]
+
+    return wait_until(lambda: [agree()], 120, "windows to agree")[0]
+
+
+@pytest.mark.parametrize("rules", [None, FAST_RULES], ids=["computed", "crane's rules"])
+def test_same_load_through_both(
+    rules, start_prometheus, start_exporters, start_standin, start_controller, start_asking
+):
+    """Synthetic exporters with known loads, scraped directly and by Prometheus."""
+    # crane's rule takes a CPU's idle time over wall time: that asks for seconds as they pass.
+    exporters = start_exporters()
+    nodes = names(5)
+    for i in range(5):
+        exporters.set([f"127.1.0.{i + 1}"], load={"cpu": 0.1 + 0.2 * i, "mem": 0.9 - 0.15 * i})
+    prometheus = start_prometheus(
+        {f"127.1.0.{i + 1}:{exporters.port}": {} for i in range(5)}, rules=rules
+    )
+    keys = (CPU, MEM, *PEAKS)
+    content = policy({key: "2s" for key in keys})
+    direct, asked = start_standin("--nodes", 5), start_standin("--nodes", 5)
+    start_controller(direct, exporters, "--annotation-dead-band=0", content=content)
+    controller = start_asking(asked, prometheus, content=content)
+    apart = windows_agree(direct, asked, nodes, keys)
+    print(f"windows through node-exporter and prometheus are {apart:.5f} apart")
+    for i, node in enumerate(nodes):
+        found = values(asked, node, keys)
+        assert abs(found[CPU] - (0.1 + 0.2 * i)) < TOLERANCE
+        assert abs(found[MEM] - (0.9 - 0.15 * i)) < TOLERANCE
+    assert controller.labels("plimsoll_prometheus_queries_total", "result").keys() == {"ok"}
+    fates = controller.labels("plimsoll_prometheus_series", "fate")
+    assert fates["unmatched"] == fates["unusable"] == fates["duplicate"] == 0
+    has_history = log_lines(controller.process, "history has been read from Prometheus")
+    print(f"history was read: {bool(has_history)}")
+
+
+def test_every_resource_of_a_real_exporter(
+    start_prometheus, real_node_exporter, start_standin, start_controller, start_asking
+):
+    """This machine, by a Prometheus that knows the node by a label, and directly."""
+    port = int(real_node_exporter.rpartition(":")[2])
+    prometheus = start_prometheus({f"127.0.0.1:{port}": {"instance": "m", "node": "node-0000"}})
+    resources = ("cpu", "mem", "load", "disk", "fs", "psi_cpu", "psi_mem", "psi_io")
+    keys = [f"{resource}_usage_avg_5m" for resource in resources]
+    keys += ["net_usage_avg_5m", "net_rx_usage_avg_5m", "net_tx_usage_avg_5m"]
+    content = policy({key: "2s" for key in keys})
+    direct = start_standin("--nodes", 1, "--first-address", "127.0.0.1")
+    asked = start_standin("--nodes", 1, "--first-address", "127.0.0.1")
+    network = "--network-speed=1G"
+    start_controller(direct, port, "--annotation-dead-band=0", network, content=content)
+    controller = start_asking(asked, prometheus, network, content=content)
+    wait_until(lambda: CPU in asked.annotations("node-0000"), what="a window")
+    seen = wait_until(
+        lambda: len(values(direct, "node-0000", keys)) >= 4
+        and values(direct, "node-0000", keys).keys() == values(asked, "node-0000", keys).keys()
+        and values(direct, "node-0000", keys),
+        60,
+        "both to have the same windows",
+    )
+    print(f"windows of this machine: {', '.join(sorted(seen))}")
+    apart = windows_agree(direct, asked, ["node-0000"], list(seen))
+    print(f"they are {apart:.5f} apart")
+    assert controller.labels("plimsoll_prometheus_queries_total", "result").keys() == {"ok"}
+
+
+@pytest.mark.parametrize("rules", [None, FAST_RULES], ids=["computed", "crane's rules"])
+def test_an_exporter_that_dies(
+    rules, start_prometheus, start_exporters, start_standin, start_asking
+):
+    """A rate over five minutes has five more minutes to live; the node has no value at once."""
+    exporters = start_exporters()
+    targets = {f"127.1.0.{i}:{exporters.port}": {} for i in (1, 2, 3)}
+    prometheus = start_prometheus(targets, rules=rules)
+    standin = start_standin("--nodes", 3)
+    controller = start_asking(standin, prometheus, content=policy({CPU: "2s", MEM: "2s"}))
+
+    def failing():
+        return controller.metric("plimsoll_targets_failing", source="prometheus")
+
+    wait_until(lambda: len(standin.annotations("node-0002")) >= 4, what="windows")
+    computed = f"rate(node_cpu_seconds_total{{instance='127.1.0.2:{exporters.port}'}}[5m])"
+    wait_until(lambda: prometheus.query(computed), what="a rate")
+    wait_until(lambda: failing() == 0, what="all nodes to have values")
+    exporters.trouble(["127.1.0.2"], "close")
+    wait_until(lambda: failing() == 1, what="the node whose exporter is down to have none")
+    assert prometheus.query(computed), "Prometheus would still have answered"
+    if rules:
+        # Of one that is no target any more there is no `up`; what was recorded lives on for a while.
+        return
+    prometheus.set_targets({at: {} for at in list(targets)[:2]})
+    wait_until(lambda: failing() == 2, 60, "the node that is no target any more to have none")
+    exporters.well()
+    wait_until(lambda: failing() == 1, what="the exporter that is back")
+
+
+def blocks_of_a_day():
+    """Counters of yesterday: 0.2 busy, 0.75 for a quarter of an hour twenty hours ago."""
+    now = time.time()
+    begin, end = now - 23.5 * 3600, now - 120
+    busy = idle = 0.0
+    rows = {"user": [], "idle": []}
+    at = begin
+    while at < end:
+        share = 0.75 if abs(now - 20 * 3600 - at) < 450 else 0.2
+        busy, idle, at = busy + 15 * share, idle + 15 * (1 - share), at + 15
+        rows["user"].append((at, busy))
+        rows["idle"].append((at, idle))
+    text = "# TYPE node_cpu_seconds counter\n"
+    for mode, points in rows.items():
+        labels = f'cpu="0",mode="{mode}",instance="127.1.0.1:9100",job="node"'
+        for at, value in points:
+            text += f"node_cpu_seconds_total{{{labels}}} {value:.2f} {at:.0f}\n"
+    return text + "# EOF\n"
+
+
+def test_yesterdays_peak(start_prometheus, start_exporters, start_standin, start_asking):
+    """A Prometheus with history, an installation without: the first maximum written is right."""
+    blocks = blocks_of_a_day()
+    exporters = start_exporters()
+    exporters.set(["127.1.0.1"], load={"cpu": 0.3})
+    prometheus = start_prometheus({f"127.1.0.1:{exporters.port}": {}}, blocks=blocks)
+    standin = start_standin("--nodes", 1)
+    metrics = {CPU: "2s", "cpu_usage_max_avg_1h": "2s", "cpu_usage_max_avg_1d": "2s"}
+    controller = start_asking(standin, prometheus, content=policy(metrics))
+    wait_until(lambda: len(values(standin, "node-0000", metrics)) == 3, what="the windows")
+    written = [
+        row["body"]["metadata"]["annotations"]
+        for row in standin.patches(name="node-0000")
+        if "cpu_usage_max_avg_1d" in row["body"]["metadata"]["annotations"]
+    ]
+    first = float(written[0]["cpu_usage_max_avg_1d"].partition(",")[0])
+    assert abs(first - 0.75) < TOLERANCE, written[0]
+    assert abs(values(standin, "node-0000", metrics)["cpu_usage_max_avg_1h"] - 0.3) < 0.1
+    (line,) = log_lines(controller.process, "history has been read from Prometheus")
+    print(line[line.index("resource=") :])
+
+
+def test_it_dies_and_comes_back(start_prometheus, start_exporters, start_standin, start_asking):
+    """kill -9: the exporters are believed within two rounds, and Prometheus again when it is back."""
+    exporters = start_exporters()
+    exporters.set({"first": "127.1.0.1", "count": 2}, load={"cpu": 0.4})
+    # That it can be seen whose value stands there: Prometheus scrapes other loads.
+    exporters.set({"first": "127.2.0.1", "count": 2}, load={"cpu": 0.7})
+    prometheus = start_prometheus(
+        {f"127.2.0.{i}:{exporters.port}": {"instance": f"127.1.0.{i}"} for i in (1, 2)}
+    )
+    standin = start_standin("--nodes", 2)
+    name = "cpu_usage_avg_4s"
+    controller = start_asking(
+        standin,
+        prometheus,
+        exporters=exporters,
+        source="prometheus,node-exporter",
+        content=policy({name: "2s"}),
+    )
+
+    def stands(value):
+        return all(
+            abs(values(standin, node, [name]).get(name, 0) - value) < TOLERANCE for node in names(2)
+        )
+
+    def served(source):
+        return controller.metric("plimsoll_nodes_served", source=source)
+
+    wait_until(lambda: stands(0.7), what="Prometheus' values")
+    wait_until(lambda: exporters.scrapes("127.1.0.1")[5:], what="windows of the exporters")
+    prometheus.process.kill()
+    died = time.monotonic()
+    wait_until(lambda: served("node-exporter") == 2, what="the exporters to serve")
+    print(f"the exporters served {time.monotonic() - died:.1f} s after the kill, rounds are 1 s")
+    wait_until(lambda: stands(0.4), what="the exporters' values")
+    assert len(log_lines(controller.process, "Prometheus cannot be asked")) == 1
+    prometheus.start()
+    wait_until(lambda: served("prometheus") == 2, what="Prometheus to serve")
+    wait_until(lambda: stands(0.7), what="Prometheus' values")
+    assert len(log_lines(controller.process, "Prometheus answers again")) == 1
+    for node in names(2):
+        written = [row["body"]["metadata"]["annotations"] for row in standin.patches(name=node)]
+        stamps = [row[name].partition(",")[2] for row in written if name in row]
+        assert len(stamps) == len(set(stamps)), "no annotation twice in one second"
+
+
+@pytest.mark.skipif(
+    not os.environ.get("PLIMSOLL_SLOW_TESTS"), reason="six minutes: PLIMSOLL_SLOW_TESTS=1"
+)
+def test_six_minutes(
+    start_prometheus, start_exporters, start_standin, start_controller, start_asking
+):
+    """A load that moves, at crane's and everybody's usual intervals."""
+    exporters = start_exporters()
+    for i in range(3):
+        load = {"kind": "sine", "mean": 0.5, "amplitude": 0.3, "period_s": 120 + 60 * i}
+        exporters.set([f"127.1.0.{i + 1}"], load={"cpu": load, "mem": load})
+    targets = {f"127.1.0.{i + 1}:{exporters.port}": {} for i in range(3)}
+    computing = start_prometheus(targets)
+    recording = start_prometheus(
+        targets, rules=CRANE_RULES.format(active="15s", mean="15s", peak="30s"), name="recording"
+    )
+    content = policy({CPU: "5s", MEM: "5s", "cpu_usage_max_avg_1h": "5s"})
+    standins = [start_standin("--nodes", 3) for _ in range(3)]
+    start_controller(
+        standins[0], exporters, "--annotation-dead-band=0", "--scrape-interval=15s", content=content
+    )
+    for standin, prometheus in zip(standins[1:], (computing, recording)):
+        start_asking(standin, prometheus, content=content)
+    end = time.monotonic() + 360
+    wait_until(lambda: time.monotonic() > end, 400, "six minutes to pass", poll_s=1)
+    for standin, what in zip(standins[1:], ("computed", "by crane's rules")):
+        apart = max(
+            abs(values(standins[0], node, [key])[key] - values(standin, node, [key])[key])
+            for node in names(3)
+            for key in (CPU, MEM)
+        )
+        print(f"after six minutes, {what}: {apart:.5f} apart")
+        assert apart < TOLERANCE
