@@ -1,0 +1,66 @@
+/* Places for scrapes: who waits, and for whom. */
+#include "cmocka_wrap.h"
+
+#include "controller/page_lanes.h"
+
+enum { MANY = PAGE_HEALTHY_PLACES + 10 };
+
+static void test_order(void **state) {
+        struct page_lanes lanes = {0};
+        struct page_place places[4] = {0};
+
+        (void)state;
+        assert_null(page_lanes_pop(&lanes));
+        page_lanes_push(&lanes, PAGE_LANE_FAILING, &places[0]);
+        page_lanes_push(&lanes, PAGE_LANE_HEALTHY, &places[1]);
+        page_lanes_push(&lanes, PAGE_LANE_HEALTHY, &places[2]);
+        page_lanes_push(&lanes, PAGE_LANE_HEALTHY, &places[3]);
+        assert_true(page_place_is_queued(&places[2]));
+        page_lanes_drop(&places[2]);
+        page_lanes_drop(&places[2]); /* again is nothing */
+        assert_false(page_place_is_queued(&places[2]));
+        /* The healthy first, each lane in its order. */
+        assert_ptr_equal(page_lanes_pop(&lanes), &places[1]);
+        assert_false(page_place_is_queued(&places[1]));
+        page_lanes_push(&lanes, PAGE_LANE_HEALTHY, &places[1]);
+        assert_ptr_equal(page_lanes_pop(&lanes), &places[3]);
+        assert_ptr_equal(page_lanes_pop(&lanes), &places[1]);
+        assert_ptr_equal(page_lanes_pop(&lanes), &places[0]);
+        assert_null(page_lanes_pop(&lanes));
+}
+
+/* However many fail and hang, the healthy have their places; and the other way round. */
+static void test_places(void **state) {
+        static struct page_place failing[MANY], healthy[MANY];
+        struct page_lanes lanes = {0};
+        size_t count = 0;
+
+        (void)state;
+        for (size_t i = 0; i < MANY; i++)
+                page_lanes_push(&lanes, PAGE_LANE_FAILING, &failing[i]);
+        for (; page_lanes_pop(&lanes); count++)
+                page_lanes_enter(&lanes, PAGE_LANE_FAILING);
+        assert_int_equal(count, PAGE_FAILING_PLACES);
+
+        for (size_t i = 0; i < MANY; i++)
+                page_lanes_push(&lanes, PAGE_LANE_HEALTHY, &healthy[i]);
+        for (count = 0; page_lanes_pop(&lanes); count++)
+                page_lanes_enter(&lanes, PAGE_LANE_HEALTHY);
+        assert_int_equal(count, PAGE_HEALTHY_PLACES);
+
+        page_lanes_leave(&lanes, PAGE_LANE_FAILING);
+        assert_ptr_equal(page_lanes_pop(&lanes), &failing[PAGE_FAILING_PLACES]);
+        page_lanes_enter(&lanes, PAGE_LANE_FAILING);
+        assert_null(page_lanes_pop(&lanes));
+        page_lanes_leave(&lanes, PAGE_LANE_HEALTHY);
+        assert_ptr_equal(page_lanes_pop(&lanes), &healthy[PAGE_HEALTHY_PLACES]);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_order),
+                cmocka_unit_test(test_places),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
