@@ -183,18 +183,20 @@ class Between:
 
     def __init__(self, before):
         outer = self
-        self.before, self.target, self.answers = before, None, []
+        self.before, self.target = before, None
+        self.answers = {}  # by the pod's uid: two binds may be under way at once
 
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
             def do_POST(self):
                 body = self.rfile.read(int(self.headers["Content-Length"]))
-                outer.before(json.loads(body))
+                args = json.loads(body)
+                outer.before(args)
                 request = urllib.request.Request(f"{outer.target}{self.path}", body)
                 with urllib.request.urlopen(request, timeout=30) as answer:
                     reply = answer.read()
-                outer.answers.append(json.loads(reply))
+                outer.answers[args["PodUID"]] = json.loads(reply)
                 self.send_response(200)
                 self.send_header("Content-Length", str(len(reply)))
                 self.end_headers()
@@ -234,15 +236,16 @@ def test_pod_is_deleted_before_it_is_bound(fleet, namespace, stack, name, figure
     try:
         _, extender = stack(between.url)
         namespace.create_pod("web-0", scheduler=name)
-        wait_until(lambda: between.answers, what="a bind to be answered")
-        error = between.answers[0]["Error"]
+        wait_until(lambda: seen and seen[0] in between.answers, what="a bind to be answered")
+        error = between.answers[seen[0]]["Error"]
         if comes_back:
             places = namespace.wait_bound(1)
             assert len(seen) == 2 and seen[0] != seen[1]
             assert namespace.pod("web-0")["metadata"]["uid"] == seen[1]
             assert "another UID" in error
             assert total(extender, "plimsoll_binds_total", result="conflict") == 1
-            assert between.answers[1] == {"Error": ""}
+            wait_until(lambda: seen[1] in between.answers, what="the other bind to be answered")
+            assert between.answers[seen[1]] == {"Error": ""}
             assert list(places) == ["web-0"]
         else:
             assert "not found" in error
@@ -275,7 +278,7 @@ def test_the_namespace_goes_before_it_is_bound(plane, fleet, namespace, stack, n
         wait_until(lambda: between.answers, what="a bind to be answered")
         assert total(extender, "plimsoll_binds_total", result="not_found") >= 1
         assert "forbidden;" not in extender.text()
-        figure(f"answered {between.answers[0]['Error']!r}")
+        figure(f"answered {next(iter(between.answers.values()))['Error']!r}")
     finally:
         plane.api.patch(f"{namespace.root}/pods/web-0", {"metadata": {"finalizers": None}})
         between.close()
