@@ -86,7 +86,7 @@ def test_user_path(plane, plimsoll, run, exporters, fleet, namespace, scheduler,
     assert all(name in explained for name in names)
 
     for account in ACCOUNTS:
-        assert not refused(plane, account)
+        assert not refused(plane, account, after=asked_before[account])
         asked = plane.audit(account)[asked_before[account] :]
         bad = [
             e
