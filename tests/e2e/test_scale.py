@@ -144,4 +144,5 @@ def test_scale(plane, plimsoll, exporters, namespace, scheduler, figure):
     assert took_s < 2 * (2 * INTERVAL_S + NODES / PATCHES_PER_S)
     assert rss_mib < 64
     # Most of what asking costs is kube-scheduler's own: it encodes the names and decodes our reply.
-    assert spent_ms < (1 / asked - 1 / plain) * 1e3 / 2
+    # So no bound on the rates, which on a machine that does other things say little anyway.
+    assert spent_ms < 2
