@@ -1,0 +1,109 @@
+"""deploy/coming-from/network-traffic-plugin.md, followed by its text.
+
+The plugin itself needs a scheduler that is built with it; what is held against ours is its formula.
+"""
+
+import os
+import re
+import subprocess
+from collections import Counter
+
+import pytest
+import yaml
+from cluster.control_plane import ControlPlane
+from cluster.nodes import Fleet, start_kwok
+from cluster.pages import TOP, block, environment
+from cluster.plimsoll import Plimsoll, metrics, refused
+from cluster.workloads import Namespace
+from harness import wait_until
+
+PAGE = "coming-from/network-traffic-plugin.md"
+RECEIVED = [0.05, 0.1, 0.2, 0.4]  # of 10 Gbit/s
+METRIC = "net_rx_usage_avg_3m"
+
+
+@pytest.fixture
+def bare(log_dir):
+    """A cluster that has never heard of us."""
+    plane = ControlPlane(os.path.join(log_dir, "cluster"), "127.100.61.1")
+    try:
+        start_kwok(plane)
+        yield plane
+        assert not plane.died()
+    finally:
+        plane.stop()
+
+
+def plugin_score(loads, load):
+    """By which its copies score: 100 less the share of the busiest candidate."""
+    return 100 - round(load * 1000) * 100 // round(max(loads) * 1000)
+
+
+def scheduler_lines():
+    """The lines that the page adds to the scheduler's configuration."""
+    text = (TOP / "deploy" / PAGE).read_text("utf-8")
+    (diff,) = re.findall(r"```diff\n(.*?)```", text, re.S)
+    added = [line[1:] for line in diff.splitlines() if line[0] == "+"]
+    return yaml.safe_load("\n".join(added))["extenders"]
+
+
+def test_the_page_as_it_stands(bare, exporters, log_dir, run, binary, figure):
+    def follow(name):
+        env = environment(bare)
+        env["PATH"] = f"{os.path.dirname(binary('plimsoll-extender'))}:{env['PATH']}"
+        done = subprocess.run(
+            ["bash", "-euxc", block(PAGE, name)],
+            cwd=TOP, env=env, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    fleet = Fleet(bare, exporters)
+    names = [fleet.add(1, load={"net_rx": load, "net_tx": 0.01})[0] for load in RECEIVED]
+    # Their devices say no speed, as those of virtual machines.
+    exporters.set([fleet.addresses[name] for name in names], link_bytes_per_s=-125000)
+
+    before = bare.start_scheduler()  # the one that is built with the plugin
+    follow("installing")
+    follow("devices")
+    deployment = bare.kubectl(
+        "-n", "kube-system", "get", "deployment", "plimsoll-controller", "-o", "yaml"
+    )
+    (container,) = yaml.safe_load(deployment)["spec"]["template"]["spec"]["containers"]
+    flags = [
+        f"--{item['name'].removeprefix('PLIMSOLL_').lower().replace('_', '-')}={item['value']}"
+        for item in container["env"]
+        if "value" in item
+    ]
+    assert "--network-speed=10G" in flags and "--network-device-pattern=eth*,ens192" in flags
+
+    plimsoll = Plimsoll(bare, log_dir, run, binary)
+    plimsoll.controller(None, exporters, *flags, "--leader-elect-resource-namespace=kube-system")
+    extender = plimsoll.extender(None)
+    wait_until(lambda: all(METRIC in fleet.annotations(name) for name in names), 60, "annotations")
+    said = follow("looking")
+    assert all(f"{name}: passes" in said for name in names), said
+
+    answer = plimsoll.explain(
+        TOP / "deploy" / "coming-from" / "network-traffic" / "policy.yaml",
+        bare.kubectl("get", "nodes", "-o", "json"), "-o", "json",
+    )  # fmt: skip
+    ours = {row["node"]: row["score100"] for row in yaml.safe_load(answer)}
+    theirs = {name: plugin_score(RECEIVED, load) for name, load in zip(names, RECEIVED)}
+    off = {name: abs(ours[name] - theirs[name]) for name in names}
+    assert max(off.values()) <= 5, (ours, theirs)
+
+    # The scheduler's configuration with the page's lines; only the address is this machine's.
+    (entry,) = scheduler_lines()
+    entry["urlPrefix"] = f"{extender.url}/v1"
+    before.kill()
+    bare.start_scheduler(extenders=[entry])
+    space = Namespace(bare, "traffic")
+    space.create_pods("pod", 6)
+    placed = Counter({name: 0 for name in names})
+    placed.update(space.wait_bound(6).values())
+    calls = metrics(extender)['plimsoll_extender_requests_total{verb="prioritize",code="200"}']
+    assert calls == 6 and placed[names[0]] == max(placed.values()), placed
+    assert placed[names[-1]] == 0, "the busiest node"
+    assert not refused(bare, "plimsoll-controller") and not refused(bare, "plimsoll-extender")
+    figure(f"the plugin's formula gives {theirs}, we {ours}; six pods went to {placed}")
