@@ -19,6 +19,7 @@ DEPLOY = TOP / "deploy"
 KUSTOMIZATIONS = (
     *(".", "extender-tls", "extender-mtls", "second-scheduler", "cleanup"),
     "coming-from/my-scheduler",
+    "coming-from/crane-scheduler",
     "coming-from/crane-scheduler-plus",
     "coming-from/crane-scheduler-plus/cleanup",
 )
