@@ -237,22 +237,15 @@ static size_t feed_at_turn(const struct node_track *track, size_t turn) {
         return turn <= track->serving ? turn - 1 : turn;
 }
 
-/* One feed's word on a metric; *ret_fullness: how much of its window stands behind it. */
-static bool feed_value(const struct feed *feed, const struct policy_metric *metric, size_t index,
-                       int64_t now_mono_ms, double *ret_ratio, double *ret_fullness) {
-        if (feed->ready & (UINT64_C(1) << index)) {
-                *ret_ratio = feed->ready_ratio[index];
-                *ret_fullness = 1;
-                return true;
-        }
+/* One feed's word on a metric. */
+static struct window_reading feed_value(const struct feed *feed, const struct policy_metric *metric,
+                                        size_t index, int64_t now_mono_ms) {
+        if (feed->ready & (UINT64_C(1) << index))
+                return (struct window_reading){
+                        .status = WINDOW_KNOWN, .ratio = feed->ready_ratio[index], .fullness = 1};
         if (!metric->is_query)
-                return false;
-        struct window_reading reading = window_read(feed->windows, &metric->query, now_mono_ms);
-        if (reading.status != WINDOW_KNOWN)
-                return false;
-        *ret_ratio = reading.ratio;
-        *ret_fullness = reading.fullness;
-        return true;
+                return (struct window_reading){.status = WINDOW_NOT_PLANNED};
+        return window_read(feed->windows, &metric->query, now_mono_ms);
 }
 
 static bool is_maximum(const struct policy_metric *metric) {
@@ -261,38 +254,43 @@ static bool is_maximum(const struct policy_metric *metric) {
 }
 
 static bool metric_value_now(const struct node_track *track, const struct rules *rules,
-                             size_t index, int64_t now_mono_ms, double *ret_ratio) {
+                             size_t index, int64_t now_mono_ms, struct window_reading *ret) {
         const struct policy_metric *metric = &rules->policy->metrics[index];
-        bool is_known = false;
-        double known = 0, ratio, fullness = 0;
+        bool is_known = false, is_full = false;
 
-        for (size_t turn = 0; turn < rules->options.source_count && fullness < FULL_ENOUGH;
-             turn++) {
+        for (size_t turn = 0; turn < rules->options.source_count && !is_full; turn++) {
                 size_t source = feed_at_turn(track, turn);
-                fullness = 0;
-                if (!is_fresh(track, rules, source, now_mono_ms) ||
-                    !feed_value(&track->feeds[source], metric, index, now_mono_ms, &ratio,
-                                &fullness))
+                if (!is_fresh(track, rules, source, now_mono_ms))
                         continue;
-                if (is_known && is_maximum(metric))
-                        known = fmax(known, ratio); /* a peak that anybody saw was one */
-                else if (!is_known || fullness >= FULL_ENOUGH)
-                        known = ratio;
+                struct window_reading reading = feed_value(&track->feeds[source], metric, index,
+                                                           now_mono_ms);
+                if (reading.status != WINDOW_KNOWN)
+                        continue;
+                is_full = reading.fullness >= FULL_ENOUGH;
+                /* A peak that anybody saw was one. */
+                bool is_better = is_known && is_maximum(metric) ? reading.ratio > ret->ratio
+                                                                : is_full;
+                if (!is_known || is_better)
+                        *ret = reading;
                 is_known = true;
         }
-        if (is_known)
-                *ret_ratio = known;
         return is_known;
 }
 
 void node_track_values(const struct node_track *track, const struct rules *rules,
                        int64_t now_mono_ms, struct plan_values *ret) {
-        ret->usable = 0;
+        ret->usable = ret->provisional = 0;
         ret->has_hot = false;
         ret->hot = 0;
-        for (size_t i = 0; i < rules->policy->metric_count; i++)
-                if (metric_value_now(track, rules, i, now_mono_ms, &ret->ratio[i]))
-                        ret->usable |= UINT64_C(1) << i;
+        for (size_t i = 0; i < rules->policy->metric_count; i++) {
+                struct window_reading reading;
+                if (!metric_value_now(track, rules, i, now_mono_ms, &reading))
+                        continue;
+                ret->ratio[i] = reading.ratio;
+                ret->usable |= UINT64_C(1) << i;
+                if (reading.is_provisional)
+                        ret->provisional |= UINT64_C(1) << i;
+        }
 }
 
 /* What the first fresh feed that has something to say about it says; or NULL. */
@@ -325,11 +323,11 @@ const char *node_track_why(const struct node_track *track, const struct rules *r
                            int64_t now_mono_ms) {
         const struct policy_metric *wanted = &rules->policy->metrics[metric];
         const struct feed *feed = feed_of(track, rules, wanted);
-        double ratio;
+        struct window_reading value;
 
         if (!feed)
                 return "there is no --exporter of that name";
-        if (metric_value_now(track, rules, metric, now_mono_ms, &ratio))
+        if (metric_value_now(track, rules, metric, now_mono_ms, &value))
                 return "";
         if ((feed->ready & (UINT64_C(1) << metric)) == 0) {
                 if (!wanted->is_query)

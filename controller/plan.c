@@ -162,7 +162,10 @@ struct plan_choice plan_choose(const struct plan *plan, const struct plan_record
                 if (metric->period_ms <= 0 || !is_usable(values, i))
                         continue;
                 int64_t age = age_ms(written, now_unix_ms);
-                if (!is_due(plan, age, metric->period_ms) || is_recent(plan, age))
+                bool is_corrected = written->is_provisional &&
+                                    (values->provisional & (UINT64_C(1) << i)) == 0;
+                if ((!is_due(plan, age, metric->period_ms) && !is_corrected) ||
+                    is_recent(plan, age))
                         continue;
                 choice.metrics |= UINT64_C(1) << i;
                 is_needed = is_needed || is_due(plan, age, lenient_ms(plan, metric)) ||
@@ -226,7 +229,12 @@ void plan_confirm(struct plan_record *record, const struct plan_choice *choice,
                   const struct plan_values *values, int64_t now_unix_ms) {
         for (size_t i = 0; i < record->count; i++)
                 if ((choice->metrics & (UINT64_C(1) << i)) != 0)
-                        record->metrics[i] = (struct plan_written){values->ratio[i], now_unix_ms};
+                        record->metrics[i] = (struct plan_written){
+                                .value = values->ratio[i],
+                                .at_unix_ms = now_unix_ms,
+                                .is_provisional = (values->provisional >> i & 1) != 0,
+                        };
         if (choice->has_hot)
-                record->hot = (struct plan_written){(double)values->hot, now_unix_ms};
+                record->hot = (struct plan_written){.value = (double)values->hot,
+                                                    .at_unix_ms = now_unix_ms};
 }

@@ -12,6 +12,8 @@
  *   since it was written, and did not cross a limit of the policy, is none for one more period (at
  *   most 4 minutes of the 5 in which readers still use it); then its timestamp is renewed whatever
  *   it says. Once there is a reason, all that is due goes along.
+ * - What was provisional when it was written is due as soon as it no longer is: a maximum of the
+ *   first seconds would stand for three hours otherwise, and be believed after a restart.
  * - The hot value rides along with every patch, and is a reason itself when readers would
  *   otherwise see a wrong one. It is never written between syncs: the extender counts bindings
  *   live, so the annotation serves other readers, who had no more than this from crane.
@@ -50,6 +52,7 @@ struct plan {
 struct plan_written {
         double value;
         int64_t at_unix_ms; /* PLAN_NEVER: it isn't there */
+        bool is_provisional;
 };
 
 /* All of a node's, in the policy's order; allocated with plan_record_new(). */
@@ -61,7 +64,8 @@ struct plan_record {
 
 /* What could be written now. */
 struct plan_values {
-        uint64_t usable; /* a bit per metric of the policy */
+        uint64_t usable;      /* a bit per metric of the policy */
+        uint64_t provisional; /* those that rest on next to nothing, see window_reading */
         double ratio[POLICY_MAX_METRICS];
         bool has_hot; /* bindings are being counted and the policy asks for it */
         int64_t hot;

@@ -520,17 +520,22 @@ struct window_reading window_read(const struct window_store *store,
                 size_t count = buckets_collect(store, ring, channel, now_mono_ms, values);
                 struct sums mean = cells_sum(store, &plan->rings[plan->means], channel,
                                              store->last_mono_ms);
+                float provisional = -1;
                 reading.fullness = fmin((double)count * (double)ring->resolution_ms / window_ms, 1);
                 /* The mean of this moment, even if it isn't full enough to be remembered. */
                 if (mean.den > 0 && now_mono_ms - store->last_mono_ms < ring->window_ms &&
                     (ring->kind == WINDOW_PEAKS || count == 0)) {
                         values[count++] = (float)(mean.num / mean.den);
+                        if (mean.covered_ms < WINDOW_MEAN_MS / 2.0)
+                                provisional = values[count - 1];
                         reading.fullness = fmax(reading.fullness,
                                                 fmin(mean.covered_ms / window_ms, 1));
                 }
                 if (count == 0)
                         return reading;
-                reading.ratio = (double)summarise(query->statistic, values, count);
+                float value = summarise(query->statistic, values, count);
+                reading.ratio = (double)value;
+                reading.is_provisional = value == provisional;
         }
         reading.status = WINDOW_KNOWN;
         return reading;

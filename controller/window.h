@@ -143,6 +143,8 @@ struct window_reading {
         enum window_status status;
         double ratio;    /* 0 unless WINDOW_KNOWN */
         double fullness; /* share of the window's time that has data, [0, 1] */
+        /* It rests on a mean that is not full enough to be remembered, and may be gone soon. */
+        bool is_provisional;
 };
 
 /** window_read() - a window's value at @now_mono_ms, with what stands behind it */

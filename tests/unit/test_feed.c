@@ -270,6 +270,28 @@ static void test_peaks(void **state) {
         assert_float_equal(value(world, CPU_MAX), 0.9, 1e-6);
 }
 
+/* Until half of five minutes is known, a maximum may be gone soon; peaks of before stay. */
+static void test_provisional(void **state) {
+        struct world *world = *state;
+        struct plan_values values;
+
+        for (int i = 0; i < 20; i++, world->now_ms += every_ms) {
+                says(world, FIRST, i < 4 ? 0.9 : 0.1, 0.1);
+                node_track_values(&world->track, world->rules, world->now_ms, &values);
+                if (i >= 1)
+                        assert_int_equal(values.provisional, i * 15 < 150 ? 1u << CPU_MAX : 0);
+        }
+        const struct metric_query *peak = &world->rules->policy->metrics[CPU_MAX].query;
+        node_track_failed(&world->track, FIRST, "refused");
+        node_track_failed(&world->track, FIRST, "refused");
+        says(world, SECOND, 0.1, 0.1);
+        world->now_ms += every_ms;
+        says(world, SECOND, 0.1, 0.1);
+        node_track_peak(&world->track, world->rules, peak, 0.5, 0, world->now_ms);
+        node_track_values(&world->track, world->rules, world->now_ms, &values);
+        assert_int_equal(values.provisional, 0);
+}
+
 static void test_outcomes(void **state) {
         struct world *world = *state;
 
@@ -295,6 +317,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(test_per_metric, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_exporter, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_peaks, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(test_provisional, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_outcomes, set_up, tear_down),
         };
 

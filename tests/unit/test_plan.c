@@ -347,6 +347,41 @@ static void test_a_late_value(void **state) {
         assert_int_equal(choice.metrics & 9, 9);
 }
 
+/* A maximum of the first seconds does not stand for its whole period. */
+static void test_provisional(void **state) {
+        struct policy policy;
+        struct plan plan;
+        struct plan_values values;
+        int64_t now = start_unix_ms;
+
+        (void)state;
+        fill_policy(&policy);
+        plan_init(&plan, &policy, 0.01);
+        _cleanup_(plan_record_freep) struct plan_record *record = plan_record_new(&plan);
+        all_usable(&policy, &values, 0.9);
+        values.provisional = 1u << 2 | 1u << 5; /* the maxima of a day */
+        struct plan_choice choice = plan_choose(&plan, record, &values, now);
+        plan_confirm(record, &choice, &values, now);
+
+        /* As long as it is, there is nothing better to say. */
+        now = plan_next_sync_unix_ms(&plan, "node-1", now);
+        choice = plan_choose(&plan, record, &values, now);
+        assert_int_equal(choice.metrics & (1u << 2 | 1u << 5), 0);
+        plan_confirm(record, &choice, &values, now);
+
+        /* Then it is corrected at the next turn, once, even if nothing else has a reason. */
+        values.provisional = 0;
+        values.ratio[2] = 0.2;
+        now = plan_next_sync_unix_ms(&plan, "node-1", now);
+        choice = plan_choose(&plan, record, &values, now);
+        assert_int_equal(choice.metrics & (1u << 2 | 1u << 5), 1u << 2 | 1u << 5);
+        plan_confirm(record, &choice, &values, now);
+        values.ratio[2] = 0.7;
+        now = plan_next_sync_unix_ms(&plan, "node-1", now);
+        choice = plan_choose(&plan, record, &values, now);
+        assert_int_equal(choice.metrics & (1u << 2 | 1u << 5), 0);
+}
+
 static void test_patch_text(void **state) {
         struct policy policy;
         struct plan plan;
@@ -404,6 +439,7 @@ int main(void) {
                 cmocka_unit_test(test_without_dead_band),
                 cmocka_unit_test(test_overdue),
                 cmocka_unit_test(test_a_late_value),
+                cmocka_unit_test(test_provisional),
                 cmocka_unit_test(test_patch_text),
                 cmocka_unit_test(test_replan),
         };
