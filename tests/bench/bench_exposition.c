@@ -123,7 +123,7 @@ static size_t strict(const char *page, size_t len) {
         return count;
 }
 
-static struct node_wants wants;
+static struct node_wants wants, everything;
 static struct node_reading *reading;
 
 static size_t skim(const char *page, size_t len) {
@@ -141,13 +141,18 @@ static size_t read_node(const char *page, size_t len) {
         return reading->samples;
 }
 
+/* Network devices, filesystems, disks and pressure as well. */
+static size_t read_everything(const char *page, size_t len) {
+        node_reading_parse(reading, &everything, page, len, true);
+        return reading->samples;
+}
+
 static const struct {
         const char *name;
         size_t (*run)(const char *page, size_t len);
 } kinds[] = {
-        {"newlines alone (limit)", newlines},
-        {"skim", skim},
-        {"page to reading", read_node},
+        {"newlines alone (limit)", newlines}, {"skim", skim},
+        {"page to reading", read_node},       {"page to every resource", read_everything},
         {"every line strictly", strict},
 };
 
@@ -209,6 +214,8 @@ int main(int argc, char **argv) {
         node_wants_init(&wants,
                         &(struct node_wants_options){.resources = NODE_RESOURCE_BIT(METRIC_CPU) |
                                                                   NODE_RESOURCE_BIT(METRIC_MEM)});
+        node_wants_init(&everything,
+                        &(struct node_wants_options){.resources = NODE_READING_RESOURCES});
         reading = node_reading_new();
         for (size_t shape = 0; shape < ARRAY_LEN(names); shape++) {
                 struct buf pages[PAGES];
