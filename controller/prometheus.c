@@ -16,7 +16,8 @@
 #define SOURCE_NAME "prometheus"
 
 enum {
-        FIRST_ROUND_MS = 300, /* after the first node: more are coming */
+        FIRST_ROUND_MS = 300,         /* after the last node: more may be coming, */
+        FIRST_ROUND_LATEST_MS = 5000, /* but nobody waits for ever */
         ONCE_ROUND_MS = 1000,
         TICK_MS = 5000,
         ASKS_MAX = POLICY_MAX_METRICS + WINDOW_MAX_CHANNELS,
@@ -74,7 +75,8 @@ struct prometheus {
         size_t ask_count;
 
         struct loop_timer turn, tick;
-        int64_t due_mono_ms;
+        int64_t due_mono_ms, first_latest_mono_ms;
+        bool has_begun;               /* the first turn has come */
         bool is_in_round, has_rounds; /* one has been finished under this policy */
         size_t next_ask, in_flight;
         double present_unix_s;     /* Prometheus', in this round */
@@ -200,8 +202,7 @@ static void look_for_history(struct prometheus *source) {
         for (unsigned resource = 0; resource < WINDOW_MAX_CHANNELS; resource++)
                 if (missing >> resource & 1)
                         prometheus_backfill_add(source->backfill, &source->promql, resource,
-                                                source->reach_ms[resource], source->present_unix_s,
-                                                source->node_count);
+                                                source->reach_ms[resource], source->present_unix_s);
 }
 
 /* What the round said about a node; false when that was nothing. */
@@ -383,6 +384,7 @@ static int64_t interval_ms(const struct prometheus *source) {
 static void on_turn(void *userdata) {
         struct prometheus *source = userdata;
 
+        source->has_begun = true;
         do
                 source->due_mono_ms += interval_ms(source);
         while (source->due_mono_ms <= now_mono(source));
@@ -551,9 +553,14 @@ static void add_node(struct source *base, struct node *node) {
         if (!source->nodes[node->slot])
                 source->node_count++;
         source->nodes[node->slot] = node;
-        if (loop_timer_is_armed(&source->turn))
+        if (source->has_begun)
                 return;
+        /* History is read once: all nodes shall be there to take it. */
+        if (!loop_timer_is_armed(&source->turn))
+                source->first_latest_mono_ms = now_mono(source) + FIRST_ROUND_LATEST_MS;
         source->due_mono_ms = now_mono(source) + FIRST_ROUND_MS;
+        if (source->due_mono_ms > source->first_latest_mono_ms)
+                source->due_mono_ms = source->first_latest_mono_ms;
         loop_timer_arm(source->loop, &source->turn, source->due_mono_ms, on_turn, source);
 }
 

@@ -7,7 +7,8 @@
 #include "controller/promql.h"
 
 enum {
-        POINTS_MAX = 60,           /* of one series in one piece */
+        POINTS_FIRST = 10, /* of one series in the first piece: who knows how many there are */
+        POINTS_MAX = 60,   /* in any */
         ANSWER_POINTS_MAX = 60000, /* of all series: some 2 MB of text */
         RETRY_MS = 5000,
         RETRIES_MAX = 3, /* in a row, each with half of the points */
@@ -23,7 +24,8 @@ struct job {
         int64_t done_ms; /* so much of it has been read, counted back from `from` */
         double now_unix_s;
         int64_t now_mono_ms; /* the same moment */
-        size_t points_max;
+        size_t points_max;   /* of one series in the next piece */
+        size_t points_cap;   /* and ever */
         size_t points, pieces;
         int64_t began_mono_ms;
 };
@@ -68,10 +70,12 @@ static void take(struct prometheus_backfill *backfill, struct job *job,
         const struct prometheus_backfill_events *events = &backfill->events;
         struct prometheus_series series;
         struct prometheus_point point;
+        size_t series_count = 0;
         double present_unix_s = job->now_unix_s +
                                 (double)(now_mono(backfill) - job->now_mono_ms) / 1000;
 
         while (prometheus_reply_next(reply, &series)) {
+                series_count++;
                 while (prometheus_series_next(&series, reply, &point)) {
                         double age_s = present_unix_s - point.at_unix_s;
                         /* What was not asked for: somebody else's clock, or nonsense. */
@@ -83,6 +87,11 @@ static void take(struct prometheus_backfill *backfill, struct job *job,
                                          (int64_t)(age_s * 1000));
                 }
         }
+        job->points_max = ANSWER_POINTS_MAX / (series_count > 0 ? series_count : 1);
+        if (job->points_max > job->points_cap)
+                job->points_max = job->points_cap;
+        if (job->points_max == 0)
+                job->points_max = 1;
 }
 
 static void on_answer(void *userdata, const struct prometheus_answer *answer) {
@@ -101,6 +110,7 @@ static void on_answer(void *userdata, const struct prometheus_answer *answer) {
                         return;
                 }
                 job->points_max = job->points_max / 2 > 0 ? job->points_max / 2 : 1;
+                job->points_cap = job->points_max;
                 ask_at(backfill, now_mono(backfill) + RETRY_MS * (int64_t)backfill->retries);
                 return;
         }
@@ -151,14 +161,9 @@ static void ask(void *userdata) {
 }
 
 void prometheus_backfill_add(struct prometheus_backfill *backfill, const struct promql *promql,
-                             unsigned resource, int64_t reach_ms, double now_unix_s,
-                             size_t node_count) {
-        size_t points_max = ANSWER_POINTS_MAX / (node_count > 0 ? node_count : 1);
-
+                             unsigned resource, int64_t reach_ms, double now_unix_s) {
         if (backfill->job_count == WINDOW_MAX_CHANNELS)
                 return;
-        if (points_max > POINTS_MAX)
-                points_max = POINTS_MAX;
         backfill->jobs[backfill->job_count++] = (struct job){
                 .promql = promql,
                 .resource = resource,
@@ -167,7 +172,8 @@ void prometheus_backfill_add(struct prometheus_backfill *backfill, const struct 
                                     : PROMETHEUS_BACKFILL_LONGEST_MS,
                 .now_unix_s = now_unix_s,
                 .now_mono_ms = now_mono(backfill),
-                .points_max = points_max > 0 ? points_max : 1,
+                .points_max = POINTS_FIRST,
+                .points_cap = POINTS_MAX,
         };
         if (backfill->job_count == 1)
                 ask_at(backfill, now_mono(backfill));

@@ -44,7 +44,6 @@ DEFINE_FREEP(struct prometheus_backfill, prometheus_backfill_free);
  * @now_unix_s: Prometheus' present
  */
 void prometheus_backfill_add(struct prometheus_backfill *backfill, const struct promql *promql,
-                             unsigned resource, int64_t reach_ms, double now_unix_s,
-                             size_t node_count);
+                             unsigned resource, int64_t reach_ms, double now_unix_s);
 /** prometheus_backfill_drop() - forget what is under way and waiting, without calls */
 void prometheus_backfill_drop(struct prometheus_backfill *backfill);

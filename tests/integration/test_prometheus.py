@@ -417,7 +417,7 @@ def test_history_holds_up_nobody(pretended, start_asking):
         round((float(a.params["end"]) - float(a.params["start"])) / float(a.params["step"])) + 1
         for a in asked
     ]
-    assert points == [60, 30, 15, 7], "each try is for less"
+    assert points == [10, 5, 2, 1], "each try is for less"
 
 
 def test_once(pretended, start_asking, start_standin, run, binary):
