@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""Keeps the README's flags and metrics equal to what the programs say of themselves.
+"""Keeps the flags and metrics in the rooms' README.md equal to what the programs say of themselves.
 
-    readme.py BUILD            fail with a diff when README.md differs
+    readme.py BUILD            fail with a diff when one differs
     readme.py BUILD --apply    rewrite the marked places
 
 A marked place begins with `<!-- flags: PROGRAM -->` or `<!-- metrics: PROGRAM -->` and ends with
@@ -21,7 +21,7 @@ sys.path.insert(0, str(TOP / "tests" / "integration"))
 
 from harness import Process, fetch, wait_until  # noqa: E402
 
-README = TOP / "README.md"
+READMES = [TOP / "controller" / "README.md", TOP / "extender" / "README.md"]
 PLACE = re.compile(r"<!-- (flags|metrics): ([\w-]+) -->\n.*?<!-- end -->", re.DOTALL)
 PORT_FLAGS = {
     "plimsoll-controller": [
@@ -83,10 +83,11 @@ def metrics(build, program):
     return "\n".join(rows) + "\n"
 
 
-def main():
-    build = sys.argv[1]
+def bring_up_to_date(build, path, is_applied):
+    """Rewrite or compare one file; false when it differs."""
     makers = {"flags": flags, "metrics": metrics}
-    old = README.read_text(encoding="utf-8")
+    old = path.read_text(encoding="utf-8")
+    name = path.relative_to(TOP)
 
     def fill(match):
         kind, program = match.groups()
@@ -94,21 +95,26 @@ def main():
         return f"<!-- {kind}: {program} -->\n\n{made}\n<!-- end -->"
 
     new, places = PLACE.subn(fill, old)
-    if places != 4:
-        print(f"README.md has {places} marked places, expected 4")
-        return 1
-    if "--apply" in sys.argv:
-        README.write_text(new, encoding="utf-8")
-        return 0
+    if places != 2:
+        print(f"{name} has {places} marked places, expected 2")
+        return False
+    if is_applied:
+        path.write_text(new, encoding="utf-8")
+        return True
     if new != old:
         sys.stdout.writelines(
             difflib.unified_diff(
-                old.splitlines(True), new.splitlines(True), "README.md", "the programs"
+                old.splitlines(True), new.splitlines(True), str(name), "the program"
             )
         )
         print("run: tests/tools/readme.py BUILD --apply")
-        return 1
-    return 0
+    return new == old
+
+
+def main():
+    build = sys.argv[1]
+    is_applied = "--apply" in sys.argv
+    return 0 if all([bring_up_to_date(build, path, is_applied) for path in READMES]) else 1
 
 
 if __name__ == "__main__":
