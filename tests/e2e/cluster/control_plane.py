@@ -80,6 +80,9 @@ class ControlPlane:
         self.authority = Authority(self.path("pki"))
         self.front_proxy = Authority(self.path("pki"), "front-proxy-ca")
         self.sign_api_server("kube-apiserver")
+        self.front_proxy.client("front-proxy", "front-proxy")
+        # kwok's, where it plays kubelet for metrics-server.
+        self.kubelet_keys = self.authority.server("kubelet", [self.address])
         self.signing_key, self.signing_public = signing_key(self.path("pki"))
         with open(self.path("audit-policy.yaml"), "w", encoding="utf-8") as file:
             yaml.safe_dump(AUDIT_POLICY, file)
@@ -144,6 +147,12 @@ class ControlPlane:
             f"--client-ca-file={self.authority.cert}",
             f"--requestheader-client-ca-file={self.front_proxy.cert}",
             "--requestheader-allowed-names=front-proxy",
+            # With these and the certificate it asks aggregated APIs in its users' names.
+            "--requestheader-username-headers=X-Remote-User",
+            "--requestheader-group-headers=X-Remote-Group",
+            "--requestheader-extra-headers-prefix=X-Remote-Extra-",
+            f"--proxy-client-cert-file={pki}/front-proxy.crt",
+            f"--proxy-client-key-file={pki}/front-proxy.key",
             f"--service-account-key-file={self.signing_public}",
             f"--service-account-signing-key-file={self.signing_key}",
             "--service-account-issuer=https://kubernetes.default.svc",

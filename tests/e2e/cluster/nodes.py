@@ -13,7 +13,13 @@ USAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "kwok.yaml")
 FIRST_ADDRESS = "127.1.0.1"
 KWOK_PORT = 10247
 MANAGED = "kwok.x-k8s.io/node"
+# Where metrics-server asks; a kubelet's is /metrics/resource.
+RESOURCE_PAGE = "metrics.k8s.io/resource-metrics-path"
 POD_KEYS = ("cpu", "memory", "pods")
+
+
+def resource_page(node):
+    return f"/metrics/nodes/{node}/metrics/resource"
 
 
 def node_object(name, address, cpu="8", memory="32Gi", pods="110", labels=None, kwok=True):
@@ -24,7 +30,7 @@ def node_object(name, address, cpu="8", memory="32Gi", pods="110", labels=None, 
         "metadata": {
             "name": name,
             "labels": {"kubernetes.io/hostname": name, **(labels or {})},
-            "annotations": {MANAGED: "fake"} if kwok else {},
+            "annotations": {MANAGED: "fake", RESOURCE_PAGE: resource_page(name)} if kwok else {},
         },
         "status": {
             "capacity": amounts,
@@ -43,9 +49,12 @@ def node_object(name, address, cpu="8", memory="32Gi", pods="110", labels=None, 
 def start_kwok(plane):
     """Play kubelet for every node that asks for it (MANAGED), and run the pods on them at once.
 
-    On exporter_template() it also serves what an exporter of each node would say (kwok.yaml).
+    On exporter_template() it also serves what an exporter of each node would say (kwok.yaml), and
+    to metrics-server what a kubelet would.
     """
     stages = build.shared("kwok", "kustomize/stage/*/fast/*.yaml")
+    pages = build.shared("kwok", "kustomize/metrics/resource/*.yaml")
+    cert, key = plane.kubelet_keys
     process = plane.run(
         "kwok",
         f"--kubeconfig={plane.kubeconfig}",
@@ -54,7 +63,10 @@ def start_kwok(plane):
         f"--server-address={plane.address}:{KWOK_PORT}",
         f"--node-ip={plane.address}",
         f"--node-port={KWOK_PORT}",
-        *[f"--config={path}" for path in [*stages, USAGE]],
+        # HTTP and HTTPS on the same port.
+        f"--tls-cert-file={cert}",
+        f"--tls-private-key-file={key}",
+        *[f"--config={path}" for path in [*stages, *pages, USAGE]],
     )
     return process
 

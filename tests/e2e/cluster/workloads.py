@@ -22,6 +22,17 @@ def pod_object(name, scheduler=None, cpu="100m", memory="64Mi", labels=None, **s
     }
 
 
+def load_pod(node, cpu, memory_gi):
+    """A pod on this node that uses so many CPUs and Gi, as kwok computes it (kwok.yaml)."""
+    pod = pod_object(f"load-{node}", nodeName=node)
+    pod["metadata"]["annotations"] = {
+        "e2e/cpu-at-first": str(cpu),
+        "e2e/cpu": str(cpu),
+        "e2e/memory": f"{memory_gi}Gi",
+    }
+    return pod
+
+
 def template_of(pod):
     """A pod as the template of a Deployment or DaemonSet: (template, selector)."""
     labels = pod["metadata"]["labels"]

@@ -1,0 +1,194 @@
+"""The real metrics-server as a source, beside the exporters of the same nodes."""
+
+import time
+
+import pytest
+from cluster.metrics_server import MetricsServer, point_to_kwok
+from cluster.nodes import exporter_template
+from cluster.plimsoll import metrics, page, refused, total
+from cluster.workloads import load_pod
+from harness import wait_until
+
+pytestmark = pytest.mark.patient
+
+CPU, MEM = "cpu_usage_avg_1m", "mem_usage_avg_1m"
+POLICY = {
+    "apiVersion": "scheduler.policy.crane.io/v1alpha1",
+    "kind": "DynamicSchedulerPolicy",
+    "spec": {"syncPolicy": [{"name": CPU, "period": "5s"}, {"name": MEM, "period": "5s"}]},
+}
+CPUS, MEMORY_GI = 8, 32
+INTERVAL_S = 5
+APART = 0.03
+# Of the exporters' annotations, where both write.
+PREFIX = "exporter.example.com/"
+# CPUs and Gi of memory that the pods of a node use. (metrics-server leaves out who uses nothing.)
+LOADS = [(0.1, 1), (1, 2), (2, 8), (4, 16), (6, 24), (7.5, 28)]
+
+
+@pytest.fixture
+def plane(start_plane):
+    """A control plane of this test's own: a group that does not answer is in everybody's way."""
+    return start_plane()
+
+
+@pytest.fixture
+def metrics_server(plane):
+    server = MetricsServer(plane)
+    server.register()
+    server.start()
+    return server
+
+
+def expected(cpu, memory_gi):
+    return cpu / CPUS, memory_gi / MEMORY_GI
+
+
+def put_loads(namespace, names, loads):
+    for name, (cpu, memory_gi) in zip(names, loads):
+        namespace.create(load_pod(name, cpu, memory_gi))
+
+
+def values(annotations, prefix=""):
+    """(cpu, mem) that stand on a node, or None."""
+    found = [annotations.get(prefix + key) for key in (CPU, MEM)]
+    return None if None in found else tuple(float(text.split(",")[0]) for text in found)
+
+
+def wait_agree(fleet, names, loads, prefixes, what):
+    """Wait until all of these annotations are near what the pods use; return how far apart."""
+
+    def look():
+        worst = 0.0
+        for name, load in zip(names, loads):
+            annotations = fleet.annotations(name)
+            for prefix in prefixes:
+                said = values(annotations, prefix)
+                assert said, f"{name} has nothing with {prefix!r}"
+                for got, want in zip(said, expected(*load)):
+                    assert abs(got - want) < APART, f"{name}: {prefix!r} {said} for {load}"
+                    worst = max(worst, abs(got - want))
+        return (worst,)
+
+    return wait_until(look, 240, what, poll_s=1)[0]
+
+
+def start_from_exporters(plane, plimsoll, policy, *flags, kubeconfig=None):
+    return plimsoll.controller(
+        policy,
+        None,
+        f"--target-url-template={exporter_template(plane)}",
+        *flags,
+        interval=f"{INTERVAL_S}s",
+        kubeconfig=kubeconfig,
+    )
+
+
+def test_the_same_load_seen_both_ways(plane, metrics_server, fleet, namespace, plimsoll, figure):
+    names = fleet.add(len(LOADS), cpu=str(CPUS), memory=f"{MEMORY_GI}Gi")
+    point_to_kwok(plane, names)
+    put_loads(namespace, names, LOADS)
+    metrics_server.wait_items(names)
+    policy = plimsoll.write_policy(POLICY)
+    # With the account and the role of deploy/; the other one may write under another prefix, and
+    # there is but one lease.
+    ours = plimsoll.controller(
+        policy,
+        None,
+        "--metrics-source=metrics-server",
+        f"--metrics-server-interval={INTERVAL_S}s",
+    )
+    start_from_exporters(
+        plane,
+        plimsoll,
+        policy,
+        f"--annotation-prefix={PREFIX}",
+        "--leader-elect=false",
+        kubeconfig=plane.kubeconfig,
+    )
+    worst = wait_agree(fleet, names, LOADS, ("", PREFIX), "both to say what the pods use")
+    top = plane.kubectl("top", "nodes", "--no-headers").splitlines()
+    assert len(top) == len(names)
+    for line in top:
+        name, _, cpu_percent, _, memory_percent = line.split()
+        for got, shown in zip(values(fleet.annotations(name)), (cpu_percent, memory_percent)):
+            assert abs(got - int(shown.rstrip("%")) / 100) < APART, line
+    figure(f"{len(names)} nodes at rest: at most {worst:.4f} from what their pods use")
+
+    # The load moves: what was busy is at rest, and the other way round.
+    namespace.delete_pods()
+    moved = LOADS[::-1]
+    put_loads(namespace, names, moved)
+    began = time.monotonic()
+    worst = wait_agree(fleet, names, moved, ("", PREFIX), "both to follow the load")
+    figure(
+        f"load moved: both agree with it again (within {worst:.4f}) after "
+        f"{time.monotonic() - began:.0f} s, a window being 60 s"
+    )
+    assert total(ours, "plimsoll_api_requests_total", resource="nodes.metrics.k8s.io", code="200")
+    assert not refused(plane, "plimsoll-controller")
+
+
+def test_metrics_server_dies_and_comes_back(
+    plane, metrics_server, fleet, namespace, plimsoll, figure
+):
+    names = fleet.add(len(LOADS), cpu=str(CPUS), memory=f"{MEMORY_GI}Gi")
+    point_to_kwok(plane, names)
+    put_loads(namespace, names, LOADS)
+    metrics_server.wait_items(names)
+    policy = plimsoll.write_policy(POLICY)
+    controller = start_from_exporters(
+        plane,
+        plimsoll,
+        policy,
+        "--metrics-source=metrics-server,node-exporter",
+        f"--metrics-server-interval={INTERVAL_S}s",
+    )
+
+    def served_by(source):
+        return lambda: total(controller, "plimsoll_nodes_served", source=source) == len(names)
+
+    def rounds():
+        found = metrics(controller)
+        return sum(
+            value
+            for series, value in found.items()
+            if series.startswith("plimsoll_api_requests_total")
+            and 'resource="nodes.metrics.k8s.io"' in series
+        )
+
+    wait_until(served_by("metrics-server"), what="metrics-server to serve all nodes")
+    wait_agree(fleet, names, LOADS, ("",), "the first annotations")
+    before, asked = {name: fleet.annotations(name) for name in names}, rounds()
+    metrics_server.kill()
+    began = time.monotonic()
+    wait_until(served_by("node-exporter"), what="the exporters to take over", poll_s=0.2)
+    away_s, failed = time.monotonic() - began, rounds() - asked
+    assert "metrics-server" in page(controller, "/readyz?verbose").text
+    assert page(controller, "/readyz").status == 200
+    # Two of them decide; the rest is for a machine that is slow to look.
+    assert failed <= 6, f"{failed} rounds until the exporters served"
+
+    # What is written goes on, and says the same: the exporters' windows are warm.
+    def all_new():
+        now = {name: fleet.annotations(name) for name in names}
+        return all(now[name].get(CPU) != before[name][CPU] for name in names)
+
+    wait_until(all_new, 120, "annotations from the exporters", poll_s=0.5)
+    worst = wait_agree(fleet, names, LOADS, ("",), "the exporters to say the same")
+
+    metrics_server.start()
+    began = time.monotonic()
+    wait_until(served_by("metrics-server"), 180, "metrics-server to serve again", poll_s=0.5)
+    figure(
+        f"metrics-server killed: the exporters served {away_s:.1f} s later ({failed:.0f} lists "
+        f"every {INTERVAL_S} s), within {worst:.4f}; it served again {time.monotonic() - began:.0f} s "
+        "after its start"
+    )
+    wait_agree(fleet, names, LOADS, ("",), "metrics-server to say the same again")
+    text = controller.text()
+    assert (
+        text.count('msg="node metrics cannot be listed"') <= 2
+    ), "503, and before that perhaps 404"
+    assert text.count('msg="node metrics are listed again"') == 1
+    assert not refused(plane, "plimsoll-controller")
