@@ -22,6 +22,7 @@ KUSTOMIZATIONS = (
     "coming-from/crane-scheduler",
     "coming-from/crane-scheduler-plus",
     "coming-from/crane-scheduler-plus/cleanup",
+    "coming-from/metrics-server",
 )
 MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_PATCH = "application/strategic-merge-patch+json"
