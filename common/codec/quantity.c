@@ -23,7 +23,8 @@ static bool read_scaled(const char *text, size_t len, double *ret) {
                 digits++;
         for (size_t i = 0; i < ARRAY_LEN(suffixes); i++) {
                 const char *suffix = suffixes[i].text;
-                if (strlen(suffix) != len - digits || memcmp(suffix, text + digits, len - digits))
+                if (strlen(suffix) != len - digits ||
+                    memcmp(suffix, text + digits, len - digits) != 0)
                         continue;
                 double number;
                 if (!number_parse(text, digits, &number))
