@@ -164,7 +164,8 @@ def test_the_page_as_it_stands(bare, exporters, log_dir, run, binary, figure):
 
         for name, load in zip(names, LOADS):
             wait_until(lambda: abs(value(name) - load) < 0.03, 60, f"{name}'s load, by Prometheus")
-        assert metrics(controller)['plimsoll_nodes_served{source="prometheus"}'] == len(names)
+        served = 'plimsoll_nodes_served{source="prometheus"}'  # counted once a second
+        wait_until(lambda: metrics(controller)[served] == len(names), 60, "all nodes to be served")
         extender = plimsoll.extender(None, *container_flags(bare, "plimsoll-extender"))
         explained = plimsoll.explain(
             plimsoll.write_policy(fast_policy(window="5m", period=f"{PERIOD_S}s")),
