@@ -99,7 +99,8 @@ def log_root(request, tmp_path_factory):
 
 @pytest.fixture
 def log_dir(request, log_root):
-    path = empty_directory(os.path.join(log_root, safe_name(request)))
+    module = request.module.__name__
+    path = empty_directory(os.path.join(log_root, module, safe_name(request)))
     request.node.stash[LOGS] = path
     return path
 
