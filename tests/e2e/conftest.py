@@ -2,6 +2,8 @@
 
 plane              the control plane that the tests share, with kwok, and with deploy/ applied
 start_plane()      one of the test's own, for tests that kill it
+bare               one of the test's own that has never heard of us, with kwok and a scheduler
+unscheduled        the same without the scheduler
 log_dir            where this test's logs go; below $PLIMSOLL_LOG_DIR if that is set
 run, binary        start a program (harness.Process), find a program of ours
 exporters          synthetic node_exporters (harness.Exporters)
@@ -192,6 +194,33 @@ def start_plane(log_dir):
     for plane in planes:
         plane.stop()
     assert not problems, "\n".join(problems)
+
+
+@pytest.fixture
+def unscheduled(log_dir):
+    """A cluster that has never heard of us, for tests that install as users do."""
+    plane = ControlPlane(os.path.join(log_dir, "cluster"), "127.100.60.1")
+    try:
+        start_kwok(plane)
+        yield plane
+        assert not plane.died()
+    finally:
+        plane.stop()
+
+
+@pytest.fixture
+def bare(unscheduled):
+    unscheduled.start_scheduler()
+    return unscheduled
+
+
+@pytest.fixture
+def priority_class(plane, namespace):
+    """The name of a class far above that of ordinary pods."""
+    classes = "/apis/scheduling.k8s.io/v1/priorityclasses"
+    plane.api.create(classes, {"metadata": {"name": namespace.name}, "value": 1000000})
+    yield namespace.name
+    plane.api.delete(f"{classes}/{namespace.name}")
 
 
 @pytest.fixture

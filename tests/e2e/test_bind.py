@@ -57,25 +57,6 @@ def stack(plimsoll, exporters, scheduler, may_bind, name):
     return start
 
 
-@pytest.fixture
-def priority_class(plane, namespace):
-    classes = "/apis/scheduling.k8s.io/v1/priorityclasses"
-    plane.api.create(classes, {"metadata": {"name": namespace.name}, "value": 1000000})
-    yield namespace.name
-    plane.api.delete(f"{classes}/{namespace.name}")
-
-
-def wait_cpu(fleet, names, is_wanted, what):
-    def look():
-        found = fleet.all_annotations()
-        for name in names:
-            text = found[name].get(CPU, "")
-            assert text and is_wanted(float(text.split(",")[0])), f"{name}: {CPU}={text!r}"
-        return True
-
-    wait_until(look, what=what, poll_s=0.1)
-
-
 def uids(pods):
     return {pod["metadata"]["uid"] for pod in pods}
 
@@ -110,7 +91,7 @@ def test_a_deployment_through_every_verb(
     _, extender = stack()
     # Calm enough to be filled, both of them.
     fleet.set_load([busy], **CALM)
-    wait_cpu(fleet, [busy, calm], lambda ratio: ratio < 0.25, "both nodes to be calm")
+    fleet.wait_reading(CPU, [busy, calm], lambda ratio: ratio < 0.25, "both nodes to be calm")
     before = len(plane.audit("plimsoll-extender"))
 
     pod = pod_object("low-0", scheduler=name, cpu="2")
@@ -132,7 +113,7 @@ def test_a_deployment_through_every_verb(
 
     # Full both, one hot: whom does a pod of high priority push aside? 2 of 8 CPUs are free.
     fleet.set_load([busy], **HOT)
-    wait_cpu(fleet, [busy], lambda ratio: ratio > 0.65, "one node to be hot")
+    fleet.wait_reading(CPU, [busy], lambda ratio: ratio > 0.65, "one node to be hot")
     kept = {pod["metadata"]["uid"] for pod in namespace.pods("low")
             if pod["spec"].get("nodeName") == busy}  # fmt: skip
     namespace.create_pod("urgent-0", scheduler=name, cpu="4", priorityClassName=priority_class)
@@ -153,14 +134,14 @@ def test_a_deployment_through_every_verb(
 def test_all_hot_nobody_is_evicted(fleet, namespace, stack, name, priority_class, figure):
     names = fleet.add(2, load=CALM)
     _, extender = stack()
-    wait_cpu(fleet, names, lambda ratio: ratio < 0.25, "the nodes to show")
+    fleet.wait_reading(CPU, names, lambda ratio: ratio < 0.25, "the nodes to show")
     namespace.create_deployment("low", 6, pod_object("low-0", scheduler=name, cpu="2500m"))
     namespace.wait_bound(6, app="low")
     namespace.create_pods("small", 3, scheduler=name, cpu="50m")
     namespace.wait_bound(3, app="small")
     before = uids(namespace.pods("low"))
     fleet.set_load(names, **HOT)
-    wait_cpu(fleet, names, lambda ratio: ratio > 0.65, "the nodes to be hot")
+    fleet.wait_reading(CPU, names, lambda ratio: ratio > 0.65, "the nodes to be hot")
 
     namespace.create_pod("urgent-0", scheduler=name, cpu="4", priorityClassName=priority_class)
     # When a pod ends somewhere, there may be room: the scheduler looks again.

@@ -8,10 +8,8 @@ import re
 import subprocess
 from collections import Counter
 
-import pytest
 import yaml
-from cluster.control_plane import ControlPlane
-from cluster.nodes import Fleet, start_kwok
+from cluster.nodes import Fleet
 from cluster.pages import TOP, block, environment
 from cluster.plimsoll import Plimsoll, metrics, refused
 from cluster.workloads import Namespace
@@ -20,18 +18,6 @@ from harness import wait_until
 PAGE = "coming-from/network-traffic-plugin.md"
 RECEIVED = [0.05, 0.1, 0.2, 0.4]  # of 10 Gbit/s
 METRIC = "net_rx_usage_avg_3m"
-
-
-@pytest.fixture
-def bare(log_dir):
-    """A cluster that has never heard of us."""
-    plane = ControlPlane(os.path.join(log_dir, "cluster"), "127.100.61.1")
-    try:
-        start_kwok(plane)
-        yield plane
-        assert not plane.died()
-    finally:
-        plane.stop()
 
 
 def plugin_score(loads, load):
@@ -47,9 +33,9 @@ def scheduler_lines():
     return yaml.safe_load("\n".join(added))["extenders"]
 
 
-def test_the_page_as_it_stands(bare, exporters, log_dir, run, binary, figure):
+def test_the_page_as_it_stands(unscheduled, exporters, log_dir, run, binary, figure):
     def follow(name):
-        env = environment(bare)
+        env = environment(unscheduled)
         env["PATH"] = f"{os.path.dirname(binary('plimsoll-extender'))}:{env['PATH']}"
         done = subprocess.run(
             ["bash", "-euxc", block(PAGE, name)],
@@ -58,15 +44,15 @@ def test_the_page_as_it_stands(bare, exporters, log_dir, run, binary, figure):
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
-    fleet = Fleet(bare, exporters)
+    fleet = Fleet(unscheduled, exporters)
     names = [fleet.add(1, load={"net_rx": load, "net_tx": 0.01})[0] for load in RECEIVED]
     # Their devices say no speed, as those of virtual machines.
     exporters.set([fleet.addresses[name] for name in names], link_bytes_per_s=-125000)
 
-    before = bare.start_scheduler()  # the one that is built with the plugin
+    before = unscheduled.start_scheduler()  # the one that is built with the plugin
     follow("installing")
     follow("devices")
-    deployment = bare.kubectl(
+    deployment = unscheduled.kubectl(
         "-n", "kube-system", "get", "deployment", "plimsoll-controller", "-o", "yaml"
     )
     (container,) = yaml.safe_load(deployment)["spec"]["template"]["spec"]["containers"]
@@ -77,7 +63,7 @@ def test_the_page_as_it_stands(bare, exporters, log_dir, run, binary, figure):
     ]
     assert "--network-speed=10G" in flags and "--network-device-pattern=eth*,ens192" in flags
 
-    plimsoll = Plimsoll(bare, log_dir, run, binary)
+    plimsoll = Plimsoll(unscheduled, log_dir, run, binary)
     plimsoll.controller(None, exporters, *flags, "--leader-elect-resource-namespace=kube-system")
     extender = plimsoll.extender(None)
     wait_until(lambda: all(METRIC in fleet.annotations(name) for name in names), 60, "annotations")
@@ -86,7 +72,7 @@ def test_the_page_as_it_stands(bare, exporters, log_dir, run, binary, figure):
 
     answer = plimsoll.explain(
         TOP / "deploy" / "coming-from" / "network-traffic" / "policy.yaml",
-        bare.kubectl("get", "nodes", "-o", "json"), "-o", "json",
+        unscheduled.kubectl("get", "nodes", "-o", "json"), "-o", "json",
     )  # fmt: skip
     ours = {row["node"]: row["score100"] for row in yaml.safe_load(answer)}
     theirs = {name: plugin_score(RECEIVED, load) for name, load in zip(names, RECEIVED)}
@@ -97,13 +83,14 @@ def test_the_page_as_it_stands(bare, exporters, log_dir, run, binary, figure):
     (entry,) = scheduler_lines()
     entry["urlPrefix"] = f"{extender.url}/v1"
     before.kill()
-    bare.start_scheduler(extenders=[entry])
-    space = Namespace(bare, "traffic")
+    unscheduled.start_scheduler(extenders=[entry])
+    space = Namespace(unscheduled, "traffic")
     space.create_pods("pod", 6)
     placed = Counter({name: 0 for name in names})
     placed.update(space.wait_bound(6).values())
     calls = metrics(extender)['plimsoll_extender_requests_total{verb="prioritize",code="200"}']
     assert calls == 6 and placed[names[0]] == max(placed.values()), placed
     assert placed[names[-1]] == 0, "the busiest node"
-    assert not refused(bare, "plimsoll-controller") and not refused(bare, "plimsoll-extender")
+    for program in ("plimsoll-controller", "plimsoll-extender"):
+        assert not refused(unscheduled, program)
     figure(f"the plugin's formula gives {theirs}, we {ours}; six pods went to {placed}")

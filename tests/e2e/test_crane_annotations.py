@@ -5,7 +5,7 @@ import time
 
 import pytest
 import yaml
-from cluster.plimsoll import TOP, ask, fast_policy
+from cluster.plimsoll import TOP, ask
 from cluster.workloads import per_node, pod_object
 from harness import wait_until
 from reference_policy import Policy, score10, timestamp_ms

@@ -4,32 +4,16 @@ kwok lets the pods of our Deployments and of the Job "run" at once; what they wo
 processes with the same accounts.
 """
 
-import os
 import re
 import subprocess
 
-import pytest
-from cluster.control_plane import ControlPlane
-from cluster.nodes import Fleet, start_kwok
+from cluster.nodes import Fleet
 from cluster.pages import block, follow
 from cluster.plimsoll import Plimsoll, fast_policy, refused
 from harness import wait_until
 
 # Of Kubernetes itself, and never at rest.
 RESTLESS = re.compile(r"^(event|pod|lease\S*/kube-node-lease|podmetrics|nodemetrics)")
-
-
-@pytest.fixture
-def bare(log_dir):
-    """A cluster that has never heard of us, with a scheduler."""
-    plane = ControlPlane(os.path.join(log_dir, "cluster"), "127.100.60.1")
-    try:
-        start_kwok(plane)
-        plane.start_scheduler()
-        yield plane
-        assert not plane.died()
-    finally:
-        plane.stop()
 
 
 def readme_block(name):

@@ -27,28 +27,6 @@ def stack(plimsoll, exporters, scheduler):
     return start
 
 
-@pytest.fixture
-def priority_class(plane, namespace):
-    """The name of a class far above that of ordinary pods."""
-    classes = "/apis/scheduling.k8s.io/v1/priorityclasses"
-    plane.api.create(classes, {"metadata": {"name": namespace.name}, "value": 1000000})
-    yield namespace.name
-    plane.api.delete(f"{classes}/{namespace.name}")
-
-
-def wait_cpu(fleet, names, is_wanted, what):
-    """Wait until the CPU annotation of every one of the nodes is as wanted."""
-
-    def look():
-        found = fleet.all_annotations()
-        for name in names:
-            text = found[name].get(CPU, "")
-            assert text and is_wanted(float(text.split(",")[0])), f"{name}: {CPU}={text!r}"
-        return True
-
-    wait_until(look, what=what, poll_s=0.1)
-
-
 def wait_unschedulable(namespace, pod):
     def look():
         condition = namespace.condition(pod)
@@ -60,8 +38,8 @@ def wait_unschedulable(namespace, pod):
 def test_hot_nodes_get_no_pod(fleet, namespace, stack, figure):
     hot, calm = fleet.add(2, load=HOT), fleet.add(3, load=CALM)
     stack()
-    wait_cpu(fleet, hot, lambda ratio: ratio > 0.85, "the hot nodes to show")
-    wait_cpu(fleet, calm, lambda ratio: ratio < 0.25, "the calm nodes to show")
+    fleet.wait_reading(CPU, hot, lambda ratio: ratio > 0.85, "the hot nodes to show")
+    fleet.wait_reading(CPU, calm, lambda ratio: ratio < 0.25, "the calm nodes to show")
 
     namespace.create_pods("web", 20)
     places = namespace.wait_bound(20)
@@ -76,7 +54,7 @@ def test_hot_nodes_get_no_pod(fleet, namespace, stack, figure):
 def test_all_hot_waits_with_one_reason(fleet, namespace, stack, figure):
     names = fleet.add(3, load=HOT)
     stack()
-    wait_cpu(fleet, names, lambda ratio: ratio > 0.85, "the hot nodes to show")
+    fleet.wait_reading(CPU, names, lambda ratio: ratio > 0.85, "the hot nodes to show")
 
     namespace.create_pod("patient-0")
     condition = wait_unschedulable(namespace, "patient-0")
@@ -90,7 +68,7 @@ def test_all_hot_waits_with_one_reason(fleet, namespace, stack, figure):
 
     fleet.set_load(names, **CALM)
     fallen = time.monotonic()
-    wait_cpu(fleet, names[:1], lambda ratio: ratio <= 0.65, "the load to have fallen")
+    fleet.wait_reading(CPU, names[:1], lambda ratio: ratio <= 0.65, "the load to have fallen")
     published = time.monotonic()
     namespace.wait_bound(1)
     bound = time.monotonic()
@@ -107,7 +85,7 @@ def test_node_without_data_gets_pods(fleet, namespace, exporters, stack, figure)
     (silent,) = fleet.add(1)
     exporters.trouble([fleet.addresses[silent]], "rst")
     controller, extender = stack()
-    wait_cpu(fleet, hot, lambda ratio: ratio > 0.85, "the hot nodes to show")
+    fleet.wait_reading(CPU, hot, lambda ratio: ratio > 0.85, "the hot nodes to show")
 
     namespace.create_pods("web", 10)
     places = namespace.wait_bound(10)
@@ -130,12 +108,12 @@ def test_load_evicts_nobody(fleet, namespace, stack, priority_class, figure):
     """A pod of high priority while every node is hot: preemption would kill and not help."""
     names = fleet.add(3, load=CALM)
     _, extender = stack()
-    wait_cpu(fleet, names, lambda ratio: ratio < 0.25, "the nodes to show")
+    fleet.wait_reading(CPU, names, lambda ratio: ratio < 0.25, "the nodes to show")
     namespace.create_pods("low", 12)
     namespace.wait_bound(12)
     before = uids(namespace.pods("low"))
     fleet.set_load(names, **HOT)
-    wait_cpu(fleet, names, lambda ratio: ratio > 0.65, "the nodes to be hot")
+    fleet.wait_reading(CPU, names, lambda ratio: ratio > 0.65, "the nodes to be hot")
 
     namespace.create_pod("urgent-0", priorityClassName=priority_class)
     condition = wait_unschedulable(namespace, "urgent-0")
@@ -157,14 +135,14 @@ def test_load_evicts_nobody_from_full_nodes(fleet, namespace, stack, priority_cl
     """
     names = fleet.add(3, load=CALM, cpu="2100m")
     _, extender = stack()
-    wait_cpu(fleet, names, lambda ratio: ratio < 0.25, "the nodes to show")
+    fleet.wait_reading(CPU, names, lambda ratio: ratio < 0.25, "the nodes to show")
     namespace.create_pods("low", 6, cpu="1")
     places = namespace.wait_bound(6)
     namespace.create_pod("small-0", cpu="50m")
     namespace.wait_bound(1, app="small")
     before = uids(namespace.pods("low"))
     fleet.set_load(names, **HOT)
-    wait_cpu(fleet, names, lambda ratio: ratio > 0.65, "the nodes to be hot")
+    fleet.wait_reading(CPU, names, lambda ratio: ratio > 0.65, "the nodes to be hot")
 
     namespace.create_pod("urgent-0", priorityClassName=priority_class, cpu="1")
     condition = wait_unschedulable(namespace, "urgent-0")
@@ -179,7 +157,7 @@ def test_load_evicts_nobody_from_full_nodes(fleet, namespace, stack, priority_cl
     # kube-scheduler knows, so that it looks again when a pod ends somewhere, or after 5 minutes.
     calm = names[1]
     fleet.set_load([calm], **CALM)
-    wait_cpu(fleet, [calm], lambda ratio: ratio < 0.65, "the load to have fallen")
+    fleet.wait_reading(CPU, [calm], lambda ratio: ratio < 0.65, "the load to have fallen")
     namespace.delete_pod("small-0")
     wait_until(
         lambda: namespace.pod("urgent-0")["spec"].get("nodeName") == calm,

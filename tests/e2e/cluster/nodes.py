@@ -7,6 +7,7 @@ with kwok=False is an object and nothing else; pods that are bound to it stay Pe
 import os
 
 from addresses import address_of
+from harness import wait_until
 from tools import build
 
 USAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "kwok.yaml")
@@ -110,6 +111,18 @@ class Fleet:
             item["metadata"]["name"]: item["metadata"].get("annotations", {})
             for item in self.plane.api.items("/api/v1/nodes")
         }
+
+    def wait_reading(self, key, names, is_wanted, what):
+        """Wait until that annotation's ratio is as wanted on every one of the nodes."""
+
+        def look():
+            found = self.all_annotations()
+            for name in names:
+                text = found[name].get(key, "")
+                assert text and is_wanted(float(text.split(",")[0])), f"{name}: {key}={text!r}"
+            return True
+
+        wait_until(look, what=what, poll_s=0.1)
 
     def annotate(self, name, annotations):
         """Write annotations by hand; None removes one."""

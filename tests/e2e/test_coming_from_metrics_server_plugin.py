@@ -12,9 +12,8 @@ import threading
 import pytest
 import yaml
 from cluster.api import ApiError
-from cluster.control_plane import ControlPlane
 from cluster.metrics_server import LIST_PATH, MetricsServer, point_to_kwok
-from cluster.nodes import Fleet, start_kwok
+from cluster.nodes import Fleet
 from cluster.pages import TOP, block, follow
 from cluster.plimsoll import Plimsoll, refused, total, wait_ready
 from cluster.workloads import Namespace, load_pod
@@ -31,20 +30,12 @@ LOADS = [(7.5, 4), (3, 8), (1, 4), (0.5, 2)]
 
 
 @pytest.fixture
-def bare(log_dir):
-    """A cluster that has never heard of us, with a scheduler and metrics-server."""
-    plane = ControlPlane(os.path.join(log_dir, "cluster"), "127.100.62.1")
-    try:
-        start_kwok(plane)
-        plane.start_scheduler()
-        server = MetricsServer(plane)
-        server.register()
-        server.start()
-        plane.metrics_server = server
-        yield plane
-        assert not plane.died()
-    finally:
-        plane.stop()
+def bare(bare):
+    """With metrics-server in it."""
+    bare.metrics_server = MetricsServer(bare)
+    bare.metrics_server.register()
+    bare.metrics_server.start()
+    return bare
 
 
 def environment(plane):

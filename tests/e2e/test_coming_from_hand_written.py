@@ -12,8 +12,7 @@ import time
 
 import pytest
 import yaml
-from cluster.control_plane import ControlPlane
-from cluster.nodes import Fleet, start_kwok
+from cluster.nodes import Fleet
 from cluster.pages import block, environment, follow
 from cluster.plimsoll import TOP, Plimsoll, total, wait_ready
 from cluster.workloads import Background, Namespace
@@ -23,18 +22,6 @@ PAGE = "coming-from/hand-written-extender.md"
 OVERLAY = TOP / "deploy" / "coming-from" / "my-scheduler"
 SCHEDULER = "my-scheduler"
 SECURE_PORT = 26395
-
-
-@pytest.fixture
-def bare(log_dir):
-    plane = ControlPlane(os.path.join(log_dir, "cluster"), "127.100.61.1")
-    try:
-        start_kwok(plane)
-        plane.start_scheduler()
-        yield plane
-        assert not plane.died()
-    finally:
-        plane.stop()
 
 
 class Loop:

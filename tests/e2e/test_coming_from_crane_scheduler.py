@@ -11,10 +11,8 @@ import subprocess
 import threading
 import time
 
-import pytest
 import yaml
-from cluster.control_plane import ControlPlane
-from cluster.nodes import Fleet, start_kwok
+from cluster.nodes import Fleet
 from cluster.pages import TOP, block, environment
 from cluster.plimsoll import Plimsoll, fast_policy, metrics, refused
 from harness import wait_until
@@ -26,19 +24,6 @@ LOADS = [0.2, 0.5, 0.8]
 CRANE_AHEAD_S = 8 * 3600
 CRANE_VALUE = "0.11111"  # by which crane's are told from ours
 PERIOD_S = 2
-
-
-@pytest.fixture
-def bare(log_dir):
-    """A cluster that has never heard of us, with a scheduler."""
-    plane = ControlPlane(os.path.join(log_dir, "cluster"), "127.100.62.1")
-    try:
-        start_kwok(plane)
-        plane.start_scheduler()
-        yield plane
-        assert not plane.died()
-    finally:
-        plane.stop()
 
 
 def crane_objects():

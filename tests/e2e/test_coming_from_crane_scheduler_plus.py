@@ -12,8 +12,7 @@ import time
 import pytest
 import yaml
 from cluster.api import ApiError
-from cluster.control_plane import ControlPlane
-from cluster.nodes import Fleet, start_kwok
+from cluster.nodes import Fleet
 from cluster.pages import block, follow
 from cluster.plimsoll import TOP, Plimsoll, ask, refused, wait_ready
 from cluster.workloads import pod_object
@@ -94,17 +93,10 @@ class ForkController(threading.Thread):
 
 
 @pytest.fixture
-def bare(log_dir):
-    """A cluster with a scheduler, and with the fork in it."""
-    plane = ControlPlane(os.path.join(log_dir, "cluster"), "127.100.61.1")
-    try:
-        start_kwok(plane)
-        plane.start_scheduler()
-        plane.kubectl("apply", "-f", "-", stdin=yaml.safe_dump_all(fork_objects()))
-        yield plane
-        assert not plane.died()
-    finally:
-        plane.stop()
+def bare(bare):
+    """With the fork in it."""
+    bare.kubectl("apply", "-f", "-", stdin=yaml.safe_dump_all(fork_objects()))
+    return bare
 
 
 @pytest.fixture
