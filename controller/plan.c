@@ -106,9 +106,14 @@ static bool is_due(const struct plan *plan, int64_t age, int64_t limit_ms) {
 }
 
 /* Turns of a node are half a sync apart at least, but for one whose reason was a value that had
- * been missing: that one does not write the others again. */
-static bool is_recent(const struct plan *plan, int64_t age) {
-        return age < plan->sync_ms / 4;
+ * been missing: that one does not write the others again. And what was written within this very
+ * second would get the same timestamp: of two such values nobody could tell which is the newer. */
+static bool is_recent(const struct plan *plan, const struct plan_written *written,
+                      int64_t now_unix_ms) {
+        int64_t age = age_ms(written, now_unix_ms);
+
+        return age < plan->sync_ms / 4 ||
+               (age != INT64_MAX && written->at_unix_ms / MS_PER_S == now_unix_ms / MS_PER_S);
 }
 
 static bool has_moved(const struct plan *plan, size_t metric, double old, double now) {
@@ -165,7 +170,7 @@ struct plan_choice plan_choose(const struct plan *plan, const struct plan_record
                 bool is_corrected = written->is_provisional &&
                                     (values->provisional & (UINT64_C(1) << i)) == 0;
                 if ((!is_due(plan, age, metric->period_ms) && !is_corrected) ||
-                    is_recent(plan, age))
+                    is_recent(plan, written, now_unix_ms))
                         continue;
                 choice.metrics |= UINT64_C(1) << i;
                 is_needed = is_needed || is_due(plan, age, lenient_ms(plan, metric)) ||

@@ -347,6 +347,29 @@ static void test_a_late_value(void **state) {
         assert_int_equal(choice.metrics & 9, 9);
 }
 
+/* Timestamps are whole seconds: no two values of a metric get the same one. */
+static void test_within_a_second(void **state) {
+        int64_t second_unix_ms = start_unix_ms - start_unix_ms % MS_PER_S;
+        struct policy policy;
+        struct plan plan;
+        struct plan_values values;
+
+        (void)state;
+        fill_policy(&policy);
+        policy.metrics[0].period_ms = MS_PER_S;
+        plan_init(&plan, &policy, 0);
+        all_usable(&policy, &values, 0.5);
+        _cleanup_(plan_record_freep) struct plan_record *record = plan_record_new(&plan);
+        struct plan_choice choice = plan_choose_all(&plan, &values);
+        plan_confirm(record, &choice, &values, second_unix_ms + 20);
+
+        values.ratio[0] = 0.9;
+        choice = plan_choose(&plan, record, &values, second_unix_ms + 980);
+        assert_int_equal(choice.metrics & 1, 0);
+        choice = plan_choose(&plan, record, &values, second_unix_ms + MS_PER_S);
+        assert_int_equal(choice.metrics & 1, 1);
+}
+
 /* A maximum of the first seconds does not stand for its whole period. */
 static void test_provisional(void **state) {
         struct policy policy;
@@ -439,6 +462,7 @@ int main(void) {
                 cmocka_unit_test(test_without_dead_band),
                 cmocka_unit_test(test_overdue),
                 cmocka_unit_test(test_a_late_value),
+                cmocka_unit_test(test_within_a_second),
                 cmocka_unit_test(test_provisional),
                 cmocka_unit_test(test_patch_text),
                 cmocka_unit_test(test_replan),
