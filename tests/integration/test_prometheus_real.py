@@ -86,6 +86,9 @@ def test_same_load_through_both(
     )
     keys = (CPU, MEM, *PEAKS)
     content = policy({key: "2s" for key in keys})
+    # A maximum keeps what a rate over the first two samples makes of the delay of one of them.
+    samples = "min(count_over_time(node_memory_MemTotal_bytes[5m]))"
+    wait_until(lambda: [v for _, v in prometheus.query(samples) if v >= 15], 60, "15 samples")
     direct, asked = start_standin("--nodes", 5), start_standin("--nodes", 5)
     start_controller(direct, exporters, "--annotation-dead-band=0", content=content)
     controller = start_asking(asked, prometheus, content=content)
