@@ -20,8 +20,6 @@ folder with the output of every process.
 
 import os
 import pathlib
-import re
-import shutil
 import signal
 import sys
 
@@ -34,7 +32,8 @@ from cluster.control_plane import ControlPlane, object_name  # noqa: E402
 from cluster.nodes import Fleet, start_kwok  # noqa: E402
 from cluster.plimsoll import Plimsoll  # noqa: E402
 from cluster.workloads import Namespace  # noqa: E402
-from harness import Exporters, Process  # noqa: E402
+from harness import NIGHTLY, Exporters  # noqa: E402
+from programs import find_program, log_folder, running, show_logs  # noqa: E402
 
 FIGURES = pytest.StashKey[list]()
 LOGS = pytest.StashKey[str]()
@@ -57,6 +56,12 @@ def pytest_configure(config):
     signal.signal(signal.SIGTERM, terminate)
 
 
+def pytest_collection_modifyitems(config, items):
+    left_out = [item for item in items if item.get_closest_marker("nightly") and not NIGHTLY]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item not in left_out]
+
+
 def pytest_terminal_summary(terminalreporter, config):
     # make e2e takes them from the XML, and shows of this output the end: that shall be a failure.
     if config.stash[FIGURES] and not config.option.xmlpath:
@@ -71,24 +76,14 @@ def pytest_runtest_makereport(item, call):
     if not report.failed:
         return
     directory = item.stash.get(LOGS, None)
-    text = f"logs of the shared cluster and of every test: {item.session.stash.get(LOGS, None)}"
-    if directory:
-        text += f"\nlogs of this test: {directory}"
+    shared = item.session.stash.get(LOGS, None)
+    report.sections.append(("logs of the shared cluster and of every test", str(shared)))
+    if not directory:
+        return
     plane = item.funcargs.get("plane")
-    if plane and directory and call.when == "call":
+    if plane and call.when == "call":
         plane.dump(directory)
-    report.sections.append(("where to look", text))
-
-
-def safe_name(request):
-    return re.sub(r"[^\w.-]+", "_", request.node.name)
-
-
-def empty_directory(path):
-    """A folder with nothing in it: an earlier run may have had the same, and its etcd's data."""
-    shutil.rmtree(path, ignore_errors=True)
-    os.makedirs(path)
-    return path
+    show_logs(report, [directory])
 
 
 @pytest.fixture(scope="session")
@@ -101,8 +96,7 @@ def log_root(request, tmp_path_factory):
 
 @pytest.fixture
 def log_dir(request, log_root):
-    module = request.module.__name__
-    path = empty_directory(os.path.join(log_root, module, safe_name(request)))
+    path = log_folder(log_root, request.module.__name__, request.node.name)
     request.node.stash[LOGS] = path
     return path
 
@@ -118,46 +112,16 @@ def figure(request):
 
 @pytest.fixture(scope="session")
 def binary():
-    """Finds a program of ours; the build directories come from the environment."""
-
-    def find(name, build="build"):
-        variable = f"PLIMSOLL_{build.upper()}_DIR"
-        root = os.environ.get(variable)
-        assert root, f"set {variable} to a build directory (make e2e does)"
-        path = os.path.join(root, name.removeprefix("plimsoll-"), name)
-        assert os.access(path, os.X_OK), f"no program {path}"
-        return path
-
-    return find
+    return find_program
 
 
 @pytest.fixture
 def run(log_dir):
-    """Start a program; it must live until it is told to end, and then end with status 0."""
-    started = []
-
-    def start(argv, name, env=None, clean_exit=True):
-        process = Process(argv, name, log_dir, env)
-        started.append((process, clean_exit))
-        return process
-
-    yield start
-    problems = []
-    for process, clean_exit in reversed(started):
-        try:
-            process.assert_clean()
-            was_running = process.is_running()
-            code = process.stop()
-            process.assert_clean()
-            if was_running and clean_exit:
-                assert code == 0, f"{process.name}: status {code}\n{process.text()[-4000:]}"
-        except AssertionError as error:
-            problems.append(str(error))
-    assert not problems, "\n".join(problems)
+    yield from running(log_dir)
 
 
 def new_plane(directory, number):
-    plane = ControlPlane(empty_directory(directory), f"127.100.{number}.1")
+    plane = ControlPlane(directory, f"127.100.{number}.1")
     try:
         start_kwok(plane)
         Plimsoll.install(plane)
@@ -169,7 +133,7 @@ def new_plane(directory, number):
 
 @pytest.fixture(scope="session")
 def shared_plane(log_root):
-    plane = new_plane(os.path.join(log_root, "cluster"), 0)
+    plane = new_plane(log_folder(log_root, "cluster"), 0)
     yield plane
     plane.stop()
 
@@ -186,7 +150,7 @@ def start_plane(log_dir):
 
     def start():
         number = len(planes) + 1
-        planes.append(new_plane(os.path.join(log_dir, f"cluster-{number}"), number))
+        planes.append(new_plane(log_folder(log_dir, f"cluster-{number}"), number))
         return planes[-1]
 
     yield start

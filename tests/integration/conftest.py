@@ -1,6 +1,6 @@
 """Fixtures of the integration tests.
 
-log_dir              where this test's logs go; below $PLIMSOLL_LOG_DIR if that is set
+log_dir              where this test's logs go: $PLIMSOLL_LOG_DIR/<file>/<test>, else a scratch folder
 run(argv, name, env) start a program: a harness.Process; stopped and checked after the test; one
                      that still runs then must end with status 0 on SIGTERM, unless clean_exit=False
 binary(name, build)  path of one of our programs: of $PLIMSOLL_BUILD_DIR (with sanitizers), or with
@@ -9,103 +9,87 @@ standin              an API server stand-in without nodes: harness.StandIn
 start_standin(..)    the same with arguments of your own, as often as you like
 exporters            synthetic node_exporters: harness.Exporters
 start_exporters(..)  the same with arguments of your own
+module_log_dir, module_run, module_start_standin, module_start_exporters
+                     the same for all tests of a file: for programs that tests only ask
 real_node_exporter   Debian's prometheus-node-exporter on a free port: its URL
 start_real_exporter  the same with flags of your own
 start_prometheus(..) Debian's prometheus for {target: labels}: a prometheus_kit.RealPrometheus
 pretended            a prometheus_kit.PretendedPrometheus; start_pretended(..) for those with arguments
 start_controller(..) plimsoll-controller for a stand-in and exporters: a controller_kit.Controller
 
-A missing prerequisite is an error, never a skip. After each test every program is stopped, and
-the test fails if a sanitizer spoke, if a program died that was not told to, or if a peer has a
-traceback.
+Tests marked `nightly` run only in `make nightly`. A missing prerequisite is an error, never a skip.
+After each test every program is stopped, and the test fails if a sanitizer spoke, if a program died
+that was not told to, or if a peer has a traceback; a failure's report has the ends of all logs.
 """
 
 import os
-import re
 import shutil
 
 import pytest
 
 from controller_kit import SCRAPE_S, Controller, policy, write_policy
-from harness import Exporters, Process, StandIn
+from harness import NIGHTLY, Exporters, StandIn
+from programs import find_program, log_folder, peers, running, show_logs
 from prometheus_kit import PretendedPrometheus, RealPrometheus
+
+LOGS = pytest.StashKey[list]()
+
+
+def pytest_collection_modifyitems(config, items):
+    left_out = [item for item in items if item.get_closest_marker("nightly") and not NIGHTLY]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item not in left_out]
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = (yield).get_result()
+    if report.failed:
+        show_logs(report, [*item.stash.get(LOGS, []), *item.parent.stash.get(LOGS, [])])
+
+
+@pytest.fixture(scope="session")
+def log_root(tmp_path_factory):
+    return os.environ.get("PLIMSOLL_LOG_DIR") or str(tmp_path_factory.mktemp("logs"))
 
 
 @pytest.fixture
-def log_dir(request, tmp_path):
-    root = os.environ.get("PLIMSOLL_LOG_DIR")
-    if not root:
-        return str(tmp_path)
-    path = os.path.join(root, re.sub(r"[^\w.-]+", "_", request.node.name))
-    os.makedirs(path, exist_ok=True)
+def log_dir(request, log_root):
+    path = log_folder(log_root, request.module.__name__, request.node.name)
+    request.node.stash[LOGS] = [path]
     return path
 
 
-@pytest.fixture
-def run(log_dir):
-    started = []
-
-    def start(argv, name=None, env=None, clean_exit=True, **more):
-        name = name or f"{os.path.basename(str(argv[0]))}-{len(started)}"
-        process = Process(argv, name, log_dir, env, **more)
-        started.append((process, clean_exit))
-        return process
-
-    yield start
-    problems = []
-    for process, clean_exit in reversed(started):
-        try:
-            process.assert_clean()
-            was_running = process.is_running()
-            code = process.stop()
-            process.assert_clean()
-            if was_running and clean_exit:
-                assert (
-                    code == 0
-                ), f"{process.name}: status {code} after SIGTERM\n{process.text()[-4000:]}"
-        except AssertionError as error:
-            problems.append(str(error))
-        finally:
-            if process.is_running():
-                process.kill()
-    assert not problems, "\n".join(problems)
+@pytest.fixture(scope="module")
+def module_log_dir(request, log_root):
+    path = log_folder(log_root, request.module.__name__, "module")
+    request.node.stash[LOGS] = [path]
+    return path
 
 
 @pytest.fixture(scope="session")
 def binary():
-    """Finds a program of ours; the build directories come from the environment."""
-
-    def find(name, build="build"):
-        variable = f"PLIMSOLL_{build.upper()}_DIR"
-        root = os.environ.get(variable)
-        assert root, f"set {variable} to a build directory (make test does)"
-        part = name.removeprefix("plimsoll-")
-        for path in (os.path.join(root, part, name), os.path.join(root, name)):
-            if os.access(path, os.X_OK):
-                return path
-        raise AssertionError(f"no program {name} below {root}")
-
-    return find
+    return find_program
 
 
-def _peers(kind, log_dir):
-    started = []
+@pytest.fixture
+def run(log_dir):
+    yield from running(log_dir)
 
-    def start(*arguments):
-        suffix = f"-{len(started)}" if started else ""
-        peer = kind(log_dir, *arguments, name=kind.package + suffix)
-        started.append(peer)
-        return peer
 
-    return started, start
+@pytest.fixture(scope="module")
+def module_run(module_log_dir):
+    yield from running(module_log_dir)
 
 
 @pytest.fixture
 def start_standin(log_dir):
-    started, start = _peers(StandIn, log_dir)
-    yield start
-    for peer in started:
-        peer.stop()
+    yield from peers(StandIn, log_dir)
+
+
+@pytest.fixture(scope="module")
+def module_start_standin(module_log_dir):
+    yield from peers(StandIn, module_log_dir)
 
 
 @pytest.fixture
@@ -115,10 +99,12 @@ def standin(start_standin):
 
 @pytest.fixture
 def start_exporters(log_dir):
-    started, start = _peers(Exporters, log_dir)
-    yield start
-    for peer in started:
-        peer.stop()
+    yield from peers(Exporters, log_dir)
+
+
+@pytest.fixture(scope="module")
+def module_start_exporters(module_log_dir):
+    yield from peers(Exporters, module_log_dir)
 
 
 @pytest.fixture

@@ -19,6 +19,8 @@ import urllib.request
 HERE = os.path.dirname(os.path.abspath(__file__))
 PYTHON = "/usr/bin/python3"
 DEFAULT_TIMEOUT_S = 30.0
+# make nightly: the full sizes and the long runs.
+NIGHTLY = os.environ.get("PLIMSOLL_NIGHTLY") == "1"
 
 # Any of these in a program's stderr fails the test that ran it.
 SANITIZER_SIGNS = re.compile(
