@@ -1,14 +1,17 @@
 # Thin: every target is one script. `make demo` and `make test` install what they need first.
 BUILD ?= build
+GATE = /usr/bin/python3 tests/tools/gate.py
 
-.PHONY: help build demo test e2e ci check bench fuzz format clean
+.PHONY: help build demo quick test e2e ci nightly check bench fuzz format clean
 
 help:
 	@echo 'make demo     look at it: a real exporter, a stand-in API server, both programs (DEMO=once ends by itself)'
-	@echo 'make test     make check, then the integration tests'
+	@echo 'make test     unit and integration tests, with all that checks the code'
+	@echo 'make quick    what your change is about: its unit tests and one integration file'
 	@echo 'make e2e      both programs with real Kubernetes; its first run builds that, for minutes'
 	@echo 'make ci       what CI runs: make test and make e2e, counted together'
-	@echo 'make check    the gate: format, lint, gcc and clang, sanitizers, unit tests, fuzz corpora'
+	@echo 'make nightly  make ci in full size, with the long runs and the fuzzers: hours'
+	@echo 'make check    the gate without the integration tests: format, lint, builds, sanitizers, unit tests'
 	@echo 'make build    both programs, into $(BUILD)/'
 	@echo 'make bench    compare the hot paths with their peers, in ratios'
 	@echo 'make fuzz     run every fuzz target for FUZZ_SECONDS=60 each'
@@ -25,21 +28,29 @@ demo:
 	@ninja -C $(BUILD) --quiet
 	@/usr/bin/python3 tests/demo/demo.py --build $(BUILD) $(if $(DEMO),--$(DEMO))
 
+quick:
+	@tests/tools/install-packages build check integration
+	@$(GATE) quick
+
 test:
 	@tests/tools/install-packages build check integration
-	@/usr/bin/python3 tests/tools/gate.py check integration
+	@$(GATE) check integration
 
 e2e:
-	@tests/tools/install-packages build check e2e
-	@/usr/bin/python3 tests/tools/gate.py e2e
+	@tests/tools/install-packages build check integration e2e
+	@$(GATE) e2e
 
 ci:
 	@tests/tools/install-packages build check integration e2e
-	@/usr/bin/python3 tests/tools/gate.py check integration e2e
+	@$(GATE) check integration e2e
+
+nightly:
+	@tests/tools/install-packages build check integration e2e
+	@PLIMSOLL_NIGHTLY=1 $(GATE) check integration e2e fuzz
 
 check:
 	@tests/tools/install-packages build check
-	@/usr/bin/python3 tests/tools/gate.py check
+	@$(GATE) check
 
 bench:
 	@tests/tools/install-packages build bench
@@ -47,7 +58,7 @@ bench:
 
 fuzz:
 	@tests/tools/install-packages build check
-	@tests/tools/fuzz $(or $(FUZZ_SECONDS),60)
+	@$(GATE) fuzz
 
 format:
 	@tests/tools/install-packages check

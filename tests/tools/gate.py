@@ -1,277 +1,250 @@
 """The gate: runs named groups of steps, prints a line for each, and ends with the counts.
 
-    gate.py check                 format, lint, builds, unit tests, sanitizers, fuzz corpora, clang-tidy
-    gate.py check integration     and the integration tests against the built programs
-    gate.py e2e                   builds a real cluster's programs once, for minutes, and runs the
-                                  tests with it, in a sandbox; see tests/e2e/README.md
+    gate.py check          format, lint, builds, unit tests, sanitizers, fuzz corpora, clang-tidy
+    gate.py integration    the integration tests against the built programs, and the demo
+    gate.py e2e            builds a real cluster's programs once, for minutes, and runs the tests
+                           with it; see tests/e2e/README.md
+    gate.py fuzz           every fuzz target for a while ($FUZZ_SECONDS, 60)
+    gate.py quick          what changed since the last commit: the sanitizer build, the unit tests of
+                           the libraries it is in, and the integration file that is nearest to it
+
+Groups run one after the other; what only needs a processor (unit tests, clang-tidy) runs beside
+tests that mostly wait. With PLIMSOLL_NIGHTLY=1 tests have their full sizes.
 
 Each step's output goes to build-gate/<step>.log; of a failed step the end is shown. A step that
 runs tests counts each of them, any other step counts as one. Steps that need a failed build are
-counted as failed, not left out.
+counted as failed, not left out; so is a skip that ledger.py does not excuse.
 """
 
 import concurrent.futures
+import functools
 import json
 import os
 import pathlib
 import shutil
 import subprocess
 import sys
-import time
-import xml.etree.ElementTree
+
+import lanes
+import quick
+from ledger import Ledger, read_junit, read_meson
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 OUT = TOP / "build-gate"
 JOBS = str(os.cpu_count() or 2)
-TAIL_LINES = 80
+NIGHTLY = os.environ.get("PLIMSOLL_NIGHTLY") == "1"
+SANDBOX = TOP / "tests" / "e2e" / "sandbox"
+PYTHON = "/usr/bin/python3"
 
 # name, compiler, meson arguments
 BUILDS = {
-    "gcc": ("gcc", ["--buildtype=release", "-Dbench=true"]),
     "asan": ("clang", ["-Db_sanitize=address,undefined", "-Db_lundef=false"]),
+    "gcc": ("gcc", ["--buildtype=release", "-Dbench=true"]),
     "tsan": ("clang", ["-Db_sanitize=thread", "-Db_lundef=false"]),
-    "fuzz": ("clang", ["-Db_sanitize=address,undefined", "-Db_lundef=false", "-Dfuzz=true"]),
 }
+# What runs on more than one thread: metrics, HTTP server, node table, and their users.
+THREADED = ("codec", "net", "kube", "extender")
 
-SANITIZER_ENV = {
+ENV = os.environ | {
     "ASAN_OPTIONS": "abort_on_error=1:detect_stack_use_after_return=1:strict_string_checks=1",
     "UBSAN_OPTIONS": "halt_on_error=1:abort_on_error=1:print_stacktrace=1",
     "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1",
+    # Another clone of the same sources shall find them compiled.
+    "CCACHE_NOHASHDIR": "1",
+    "PLIMSOLL_BUILD_DIR": str(OUT / "asan"),
+    "PLIMSOLL_RELEASE_DIR": str(OUT / "gcc"),
+    "PLIMSOLL_TSAN_DIR": str(OUT / "tsan"),
+    "PYTHONDONTWRITEBYTECODE": "1",
 }
+STEP_LIMIT_S = 6 * 3600 if NIGHTLY else 1800
+# Most tests wait most of the time.
+INTEGRATION_LANES = (os.cpu_count() or 2) + 2
+E2E_LANES = 2
 
 
 class Gate:
     def __init__(self):
-        self.passed = self.failed = self.skipped = 0
-        self.skip_reasons = []
-        self.broken_builds = set()
         OUT.mkdir(exist_ok=True)
+        self.ledger = Ledger(OUT)
+        self.built = {}
+        self.side = concurrent.futures.ThreadPoolExecutor(1)
+        self.side_steps = []
 
-    def step(self, name, argv, env=None, count=None, is_long=False):
-        """Run one step. `count` reads its tests' results as (passed, failed, [skip reasons]).
-
-        The output of a step that `is_long` is shown as it comes.
-        """
-        if is_long:
+    def step(self, name, argv, env=None, count=None, is_shown=False):
+        """Run one step; true when it went well. Output that `is_shown` is shown as it comes."""
+        if is_shown:
             print(f"  {name}:", flush=True)
-        else:
-            print(f"  {name:<28} ", end="", flush=True)
-        ended = execute(name, argv, env, is_long)
-        if is_long:
-            print(f"  {name:<28} ", end="")
-        return self.account(name, *ended, count)
+        ended = lanes.run_one(
+            argv, OUT / f"{name}.log", TOP, ENV | (env or {}), STEP_LIMIT_S, is_shown
+        )
+        return self.ledger.account(name, *ended, count)
 
-    def account(self, name, code, took_s, count):
-        """Count how a step went, and say so."""
-        log = OUT / f"{name}.log"
-        passed, failed, skips = (1, 0, []) if code == 0 else (0, 1, [])
-        if count:
-            try:
-                passed, failed, skips = count()
-            except (OSError, ValueError, xml.etree.ElementTree.ParseError) as problem:
-                print(f"(no results: {problem}) ", end="")
-                passed, failed, skips = 0, 1, []
-            if code != 0 and failed == 0:
-                failed = 1
-            if passed + failed == 0:
-                failed = 1  # a test step that ran nothing has not passed
-        self.passed += passed
-        self.failed += failed
-        self.skipped += len(skips)
-        self.skip_reasons += skips
-        detail = f"{passed} passed, {failed} failed" if count else ("ok" if code == 0 else "FAILED")
-        print(f"{detail}  ({took_s:.0f} s)", flush=True)
-        if failed:
-            lines = log.read_text(errors="replace").splitlines()[-TAIL_LINES:]
-            print("\n".join("    | " + line for line in lines))
-            print(f"    the whole log: {log.relative_to(TOP)}", flush=True)
-        return failed == 0
+    def beside(self, what, *arguments):
+        """Run this beside the main line of steps, after what was given earlier."""
+        self.side_steps.append(self.side.submit(what, *arguments))
 
-    def skip(self, reason):
-        self.skipped += 1
-        self.skip_reasons.append(reason)
+    def build(self, name, targets=()):
+        """Build once in a run; whether that went well."""
+        if name not in self.built:
+            self.built[name] = self._build(name, targets)
+        return self.built[name]
 
-    def build(self, name):
+    def _build(self, name, targets):
         compiler, arguments = BUILDS[name]
         directory = OUT / name
         if not (directory / "build.ninja").exists():
             shutil.rmtree(directory, ignore_errors=True)
             setup = ["meson", "setup", str(directory), "-Dwerror=true", *arguments]
-            if not self.step(f"setup-{name}", setup, env={"CC": compiler}):
-                self.broken_builds.add(name)
-                return
-        if not self.step(f"build-{name}", ["ninja", "-C", str(directory), "-j", JOBS]):
-            self.broken_builds.add(name)
+            if not self.step(f"setup-{name}", setup, env={"CC": compiler, "CC_LD": "lld"}):
+                return False
+        if name == "tsan":
+            targets = targets or threaded_targets(directory)
+        return self.step(f"build-{name}", ["ninja", "-C", str(directory), "-j", JOBS, *targets])
 
     def meson_test(self, name, build, arguments=()):
-        if build in self.broken_builds:
-            print(f"  {name:<28} FAILED: its build did")
-            self.failed += 1
+        if not self.build(build):
+            self.ledger.account(f"{name}: its build failed", 1, 0)
             return
-        results = OUT / build / "meson-logs" / "testlog.json"
+        # A folder for the results of each run, since several share a build.
+        results = OUT / build / "meson-logs" / f"testlog-{name}.json"
         results.unlink(missing_ok=True)
-        self.step(
-            name,
-            ["meson", "test", "-C", str(OUT / build), "--no-rebuild", "--print-errorlogs",
-             "--num-processes", JOBS, *arguments],
-            env=SANITIZER_ENV,
-            count=lambda: read_meson(results),
-        )  # fmt: skip
+        argv = ["meson", "test", "-C", str(OUT / build), "--no-rebuild", "--print-errorlogs"]
+        argv += ["--num-processes", JOBS, "--logbase", f"testlog-{name}", *arguments]
+        self.step(name, argv, count=lambda: read_meson(results))
 
-    def pytest(self, build, runs, within=()):
-        """Run pytest with {name: arguments}, one run beside the other where there are several."""
-        if build in self.broken_builds:
-            for name in runs:
-                print(f"  {name:<28} FAILED: its build did")
-                self.failed += 1
+    def pytest(self, group, batches, lane_count, arguments=(), logs_per_batch=False, limit_s=900):
+        """Run batches of test files of tests/<group>, each in a sandbox of its own."""
+        if not all([self.build(name) for name in BUILDS]):
+            self.ledger.account(f"{group}: its build failed", 1, 0)
             return
-        env = SANITIZER_ENV | {
-            "PLIMSOLL_BUILD_DIR": str(OUT / build),
-            "PLIMSOLL_RELEASE_DIR": str(OUT / "gcc"),
-            "PLIMSOLL_TSAN_DIR": str(OUT / "tsan"),
-            "PYTHONDONTWRITEBYTECODE": "1",
-        }  # fmt: skip
+        why = subprocess.run([SANDBOX, "true"], capture_output=True, text=True, check=False)
+        if why.returncode != 0:
+            print(f"  no sandbox, one lane: {'; '.join(why.stderr.splitlines())}")
+            self.ledger.account(f"{group}-sandbox", 1, 0)
+            lane_count = 1
+        within = [] if why.returncode else [str(SANDBOX)]
+        (OUT / group).mkdir(exist_ok=True)
 
-        def run(name):
+        def start(index, files):
+            name = f"{group}/{files[0].stem if len(files) == 1 else f'lane-{index + 1}'}"
             results = OUT / f"{name}.xml"
             results.unlink(missing_ok=True)
-            return execute(
-                name,
-                [*within, "/usr/bin/python3", "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider",
-                 f"--junitxml={results}", *runs[name]],
-                env | {"PLIMSOLL_LOG_DIR": str(OUT / f"{name}-logs")},
-            )  # fmt: skip
+            logs = OUT / f"{group}-logs" / (str(index) if logs_per_batch else "")
+            argv = [*within, PYTHON, "-m", "pytest", "-q", "-rs", f"--junitxml={results}"]
+            ended = lanes.run_one(
+                [*argv, *arguments, *map(str, files)],
+                OUT / f"{name}.log",
+                TOP,
+                ENV | {"PLIMSOLL_LOG_DIR": str(logs)},
+                STEP_LIMIT_S if NIGHTLY else limit_s,
+            )
+            self.ledger.account(name, *ended, lambda: read_junit(results))
+            return per_file(results)
 
-        print(f"  {', '.join(runs)} ...", flush=True)
-        with concurrent.futures.ThreadPoolExecutor(len(runs)) as pool:
-            ended = dict(zip(runs, pool.map(run, runs)))
-        for name, how in ended.items():
-            results = OUT / f"{name}.xml"
-            print(f"  {name:<28} ", end="")
-            self.account(name, *how, lambda results=results: read_junit(results))
-            for figure in read_figures(results):
-                print(f"    {figure}", flush=True)
+        times = {}
+        for found in lanes.run(batches, lane_count, start):
+            times |= found
+        lanes.remember(times)
 
     def finish(self):
-        for reason in self.skip_reasons:
-            print(f"skipped: {reason}")
-        print(f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped")
-        return 1 if self.failed else 0
+        for step in self.side_steps:
+            step.result()
+        return self.ledger.finish()
 
 
-def execute(name, argv, env=None, is_shown=False):
-    """Run a command with its output in a log; (status, seconds)."""
-    started = time.monotonic()
-    common = {"cwd": TOP, "env": os.environ | (env or {})}
-    with open(OUT / f"{name}.log", "wb") as log:
-        if not is_shown:
-            done = subprocess.run(argv, **common, stdout=log, stderr=log, check=False)
-            return done.returncode, time.monotonic() - started
-        with subprocess.Popen(
-            argv, **common, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-        ) as process:
-            for line in process.stdout:
-                log.write(line)
-                print("    " + line.decode(errors="replace"), end="", flush=True)
-    return process.returncode, time.monotonic() - started
+def per_file(results):
+    """{test file: seconds} of a junit file."""
+    found = {}
+    if results.exists():
+        for took_s, name in read_junit(results).times:
+            module = name.partition(".")[0]
+            found[module] = round(found.get(module, 0.0) + took_s, 1)
+    return found
 
 
-def read_meson(path):
-    passed, failed, skips = 0, 0, []
-    for line in path.read_text().splitlines():
-        result = json.loads(line)
-        if result["result"] == "SKIP":
-            said = (result.get("stdout") or "").strip().splitlines()
-            skips.append(f"{result['name']}: {said[-1] if said else 'no reason given'}")
-        elif result["result"] in ("OK", "EXPECTEDFAIL"):
-            passed += 1
-        else:
-            failed += 1
-    return passed, failed, skips
+def threaded_targets(directory):
+    """The programs, and the unit tests of the libraries that run on more than one thread."""
+    said = subprocess.run(
+        ["meson", "introspect", "--tests", str(directory)], capture_output=True, check=True
+    ).stdout
+    wanted = {f"plimsoll:{library}" for library in THREADED} | set(THREADED)
+    tests = [row["cmd"][0] for row in json.loads(said) if wanted & set(row["suite"])]
+    programs = ["controller/plimsoll-controller", "extender/plimsoll-extender"]
+    return [os.path.relpath(path, directory) for path in tests] + programs
 
 
-def read_junit(path):
-    passed, failed, skips = 0, 0, []
-    for case in xml.etree.ElementTree.parse(path).getroot().iter("testcase"):
-        skip = case.find("skipped")
-        if skip is not None:
-            skips.append(f"{case.get('name')}: {skip.get('message')}")
-        elif case.find("failure") is not None or case.find("error") is not None:
-            failed += 1
-        else:
-            passed += 1
-    return passed, failed, skips
-
-
-def read_figures(path):
-    """What tests measured: the properties named "figure" of each."""
-    if not path.exists():
-        return
-    for case in xml.etree.ElementTree.parse(path).getroot().iter("testcase"):
-        for item in case.iter("property"):
-            if item.get("name") == "figure":
-                yield f"{case.get('name')}: {item.get('value')}"
+def test_files(group):
+    return sorted((TOP / "tests" / group).glob("test_*.py"))
 
 
 def check(gate):
-    gate.step("format", ["tests/tools/format"])
-    gate.step("lint", ["/usr/bin/python3", "tests/tools/lint.py"])
+    gate.beside(gate.step, "lint", [PYTHON, "tests/tools/lint.py"])
+    gate.beside(gate.step, "format", ["tests/tools/format"])
     for name in BUILDS:
         gate.build(name)
-    gate.meson_test("unit-gcc", "gcc")
-    gate.meson_test("unit-asan", "asan")
-    # What runs on more than one thread: metrics, HTTP server, node table, and their users.
-    threaded = [f"--suite={room}" for room in ("codec", "net", "kube", "extender")]
-    gate.meson_test("unit-tsan", "tsan", threaded)
-    if "asan" not in gate.broken_builds:
-        gate.step("clang-tidy", ["tests/tools/tidy", str(OUT / "asan")])
+    gate.beside(gate.meson_test, "unit-asan", "asan")
+    gate.beside(gate.meson_test, "unit-gcc", "gcc")
+    gate.beside(gate.meson_test, "unit-tsan", "tsan", [f"--suite={room}" for room in THREADED])
+    if gate.built["asan"]:
+        gate.beside(gate.step, "clang-tidy", ["tests/tools/tidy", str(OUT / "asan")])
 
 
 def integration(gate):
-    for name in BUILDS:
-        if name != "fuzz" and not (OUT / name / "build.ninja").exists():
-            gate.build(name)
-    gate.step("readme", ["/usr/bin/python3", "tests/tools/readme.py", str(OUT / "gcc")])
-    gate.pytest("asan", {"integration": ["tests/integration"]})
+    if gate.build("gcc"):
+        gate.step("readme", [PYTHON, "tests/tools/readme.py", str(OUT / "gcc")])
+        demo = [str(SANDBOX), PYTHON, "tests/demo/demo.py", "--build", str(OUT / "gcc"), "--once"]
+        gate.beside(gate.step, "demo", demo)
+    gate.pytest("integration", [[path] for path in test_files("integration")], INTEGRATION_LANES)
 
 
 def e2e(gate):
-    sandbox = "tests/e2e/sandbox"
-    possible = subprocess.run(
-        [sandbox, "true"], cwd=TOP, capture_output=True, text=True, check=False
-    )
-    if possible.returncode != 0:
-        gate.skip(f"e2e: {'; '.join(possible.stderr.splitlines())}")
+    if not gate.step("kubernetes", ["tests/e2e/tools/build.py"], is_shown=True):
         return
-    if not gate.step("kubernetes", ["tests/e2e/tools/build.py"], is_long=True):
-        return
-    gate.step("images", ["tests/e2e/tools/images.py"], is_long=True)
-    gate.build("asan")
-    gate.build("gcc")  # for what measures
-    # Each has a sandbox of its own. Two processors are enough for both of the first.
-    for runs in (
-        {"e2e": "not patient and not alone", "e2e-patient": "patient"},
-        {"e2e-alone": "alone"},
-    ):
-        for name in runs:
-            shutil.rmtree(OUT / f"{name}-logs", ignore_errors=True)
-        gate.pytest(
-            "asan",
-            {name: ["tests/e2e", "-m", marks] for name, marks in runs.items()},
-            within=[sandbox],
-        )
+    gate.step("images", ["tests/e2e/tools/images.py"], is_shown=True)
+    shutil.rmtree(OUT / "e2e-logs", ignore_errors=True)
+    files = test_files("e2e")
+    run = functools.partial(gate.pytest, "e2e", logs_per_batch=True, limit_s=3000)
+    run(lanes.pack(files, E2E_LANES), E2E_LANES, ["-m", "not alone"])
+    alone = [path for path in files if "mark.alone" in path.read_text(encoding="utf-8")]
+    run([alone], 1, ["-m", "alone"])
+
+
+def fuzz(gate):
+    seconds = os.environ.get("FUZZ_SECONDS", "60")
+    gate.step("fuzz", ["tests/tools/fuzz", seconds], is_shown=True)
+
+
+def quick_tests(gate):
+    changed = quick.changed_files(TOP)
+    suites = quick.suites(changed)
+    print(f"  {len(changed)} files changed; unit tests of: {' '.join(suites) or 'nothing'}")
+    if gate.build("asan") and suites:
+        gate.meson_test("unit-asan", "asan", [f"--suite={suite}" for suite in suites])
+    path = quick.nearest_integration_file(changed, test_files("integration"))
+    if path:
+        gate.built |= {"gcc": True, "tsan": True}  # what needs those is not for a minute
+        gate.pytest("integration", [[path]], 1)
+    gate.step("lint", [PYTHON, "tests/tools/lint.py"])
+
+
+GROUPS = {
+    "check": check,
+    "integration": integration,
+    "e2e": e2e,
+    "fuzz": fuzz,
+    "quick": quick_tests,
+}
 
 
 def main():
-    groups = {"check": check, "integration": integration, "e2e": e2e}
     names = sys.argv[1:]
-    if not names or any(name not in groups for name in names):
+    if not names or any(name not in GROUPS for name in names):
         print(__doc__)
         return 2
     gate = Gate()
     for name in names:
         print(f"{name}:", flush=True)
-        groups[name](gate)
+        GROUPS[name](gate)
     return gate.finish()
 
 

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "controller/exposition.h"
+#include "full_size.h"
 
 static const char *const names[] = {
         "node_cpu_seconds_total",
@@ -350,7 +351,7 @@ static void test_numbers_like_strtod(void **state) {
         uint64_t random = 0x9e3779b97f4a7c15;
 
         (void)state;
-        for (int round = 0; round < 1000000; round++) {
+        for (int round = 0, rounds = full_size(1000000, 100000); round < rounds; round++) {
                 char text[96];
                 random ^= random << 13;
                 random ^= random >> 7;

@@ -1,0 +1,87 @@
+"""Runs test files in lanes side by side, each lane in a sandbox of its own.
+
+A batch is some files that share one pytest, and with it the fixtures of its session. The longest
+batch begins first, by the times of the last run, which are kept in the user's cache.
+"""
+
+import concurrent.futures
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import threading
+import time
+
+CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
+TIMES = CACHE / "plimsoll-gate" / "times.json"
+# What a file takes of which nothing is known yet.
+UNKNOWN_S_PER_KB = 1.5
+
+
+def known_times():
+    try:
+        return json.loads(TIMES.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+
+
+def remember(times):
+    TIMES.parent.mkdir(parents=True, exist_ok=True)
+    partial = TIMES.with_suffix(f".{os.getpid()}")
+    partial.write_text(
+        json.dumps(known_times() | times, indent=1, sort_keys=True), encoding="utf-8"
+    )
+    partial.replace(TIMES)
+
+
+def expected_s(path):
+    return known_times().get(path.stem) or path.stat().st_size / 1024 * UNKNOWN_S_PER_KB
+
+
+def pack(paths, count):
+    """Distribute files over `count` batches so that each takes about as long as any other."""
+    batches = [[] for _ in range(count)]
+    takes_s = [0.0] * count
+    for path in sorted(paths, key=expected_s, reverse=True):
+        shortest = takes_s.index(min(takes_s))
+        batches[shortest].append(path)
+        takes_s[shortest] += expected_s(path)
+    return [batch for batch in batches if batch]
+
+
+def run_one(argv, log_path, cwd, env, limit_s, is_shown=False):
+    """Run a command with its output in a log; (status, seconds).
+
+    Its output `is_shown` as it comes, too. What takes too long is killed with all that it started.
+    """
+    started_s = time.monotonic()
+    with open(log_path, "wb") as log, subprocess.Popen(
+        argv, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT,
+        stdout=subprocess.PIPE if is_shown else log, start_new_session=True,
+    ) as process:  # fmt: skip
+        expired = threading.Event()
+
+        def kill():
+            expired.set()
+            os.killpg(process.pid, signal.SIGKILL)
+
+        limit = threading.Timer(limit_s, kill)
+        limit.start()
+        for line in process.stdout or ():
+            log.write(line)
+            print("    " + line.decode(errors="replace"), end="", flush=True)
+        code = process.wait()
+        limit.cancel()
+        if expired.is_set():
+            log.write(f"\nkilled after {limit_s} s\n".encode())
+    return code, time.monotonic() - started_s
+
+
+def run(batches, lanes, start):
+    """Run start(index, batch) for every batch, `lanes` at a time, the longest first; their results
+    in the order of the batches."""
+    order = sorted(range(len(batches)), key=lambda i: -sum(map(expected_s, batches[i])))
+    with concurrent.futures.ThreadPoolExecutor(lanes) as pool:
+        futures = {index: pool.submit(start, index, batches[index]) for index in order}
+    return [futures[index].result() for index in range(len(batches))]

@@ -1,0 +1,147 @@
+"""What the gate has counted: steps and tests, their times, and skips with what excuses them."""
+
+import json
+import os
+import pathlib
+import re
+import threading
+import time
+import xml.etree.ElementTree
+
+SLOWEST = 15
+TAIL_LINES = 80
+
+# What may be skipped, and where: a test, the reason that it gives, and what must be true of this
+# machine. Any other skip is a failure, so that a green run is a whole run.
+MAY_SKIP = [
+    (r"test_image\.", r"cannot .*images", lambda: os.geteuid() != 0),
+    (r"test_controller_real_resources\.", r"kernel", lambda: not pathlib.Path("/proc/pressure").exists()),
+]  # fmt: skip
+
+
+class Outcome:
+    """Tests of one step: `times` has (seconds, name) of each."""
+
+    def __init__(self):
+        self.passed, self.failed, self.skips, self.times, self.figures = 0, 0, [], [], []
+
+    def add(self, other):
+        self.passed += other.passed
+        self.failed += other.failed
+        self.skips += other.skips
+        self.times += other.times
+        self.figures += other.figures
+        return self
+
+
+def read_meson(path):
+    """The results of a `meson test`, by its testlog.json."""
+    found = Outcome()
+    for line in path.read_text(encoding="utf-8").splitlines():
+        result = json.loads(line)
+        name = result["name"]
+        # A cmocka program that skipped one of its tests ends like one that passed.
+        said = (result.get("stdout") or "") + (result.get("stderr") or "")
+        skipped = re.findall(r"^\[  SKIPPED \] (?!\d+ test)(\w+)", said, re.MULTILINE)
+        found.skips += [(f"{name}.{test}", "skipped by cmocka") for test in dict.fromkeys(skipped)]
+        if result["result"] == "SKIP":
+            found.skips.append((name, "no reason given"))
+        elif result["result"] in ("OK", "EXPECTEDFAIL"):
+            found.passed += 1
+        else:
+            found.failed += 1
+        found.times.append((result["duration"], f"{name} ({path.parents[1].name})"))
+    return found
+
+
+def read_junit(path):
+    """The results of a pytest run, by its junit file."""
+    found = Outcome()
+    for case in xml.etree.ElementTree.parse(path).getroot().iter("testcase"):
+        name = f"{case.get('classname', '').rpartition('.')[2]}.{case.get('name')}"
+        skip = case.find("skipped")
+        if case.find("failure") is not None or case.find("error") is not None:
+            found.failed += 1
+        elif skip is not None:
+            found.skips.append((name, skip.get("message")))
+        else:
+            found.passed += 1
+        found.times.append((float(case.get("time") or 0), name))
+        for item in case.iter("property"):
+            if item.get("name") == "figure":
+                found.figures.append(f"{case.get('name')}: {item.get('value')}")
+    return found
+
+
+def is_excused(name, reason):
+    return any(
+        re.search(test, name) and re.search(words, reason) and holds()
+        for test, words, holds in MAY_SKIP
+    )
+
+
+class Ledger:
+    """Counts steps as they end, from any thread, and prints a line for each."""
+
+    def __init__(self, out):
+        self.out = out
+        self.passed = self.failed = 0
+        self.skips, self.times, self.stages = [], [], []
+        self.lock = threading.Lock()
+        self.started_s = time.monotonic()
+
+    def account(self, name, code, took_s, count=None):
+        """Count how a step went; true when all of it is well.
+
+        `count` reads the Outcome of the tests it ran; a step without one counts as one.
+        """
+        outcome, problem = Outcome(), ""
+        if count:
+            try:
+                outcome = count()
+            except (OSError, ValueError, xml.etree.ElementTree.ParseError) as error:
+                problem = f"no results: {error}; "
+        else:
+            outcome.passed, outcome.failed = (1, 0) if code == 0 else (0, 1)
+        if outcome.failed == 0 and (code != 0 or outcome.passed == 0):
+            outcome.failed = 1  # a test step that ran nothing has not passed
+        unexcused = [skip for skip in outcome.skips if not is_excused(*skip)]
+        outcome.failed += len(unexcused)
+        with self.lock:
+            self.passed += outcome.passed
+            self.failed += outcome.failed
+            self.skips += [skip for skip in outcome.skips if skip not in unexcused]
+            self.times += outcome.times
+            self.stages.append((took_s, name))
+            detail = f"{problem}{outcome.passed} passed, {outcome.failed} failed"
+            if not count:
+                detail = "FAILED" if outcome.failed else "ok"
+            print(f"  {name:<28} {detail}  ({took_s:.0f} s)")
+            for test, reason in unexcused:
+                print(
+                    f"    {test} was skipped, and tests/tools/ledger.py does not excuse it: {reason}"
+                )
+            if outcome.failed and not unexcused:
+                self.show_end(name)
+            for figure in outcome.figures:
+                print(f"    {figure}")
+            print(end="", flush=True)
+        return outcome.failed == 0
+
+    def show_end(self, name):
+        log = self.out / f"{name}.log"
+        if log.exists():
+            lines = log.read_text(errors="replace").splitlines()[-TAIL_LINES:]
+            print("\n".join("    | " + line for line in lines))
+            print(f"    the whole log: {log}")
+
+    def finish(self):
+        """Print the slowest tests and the closing line; the status to end with."""
+        print(f"the {SLOWEST} slowest tests:")
+        for took_s, name in sorted(self.times, reverse=True)[:SLOWEST]:
+            print(f"  {took_s:6.1f} s  {name}")
+        for name, reason in self.skips:
+            print(f"skipped: {name}: {reason}")
+        print(f"all of it took {time.monotonic() - self.started_s:.0f} s")
+        print(f"{self.passed} passed, {self.failed} failed, {len(self.skips)} skipped")
+        return 1 if self.failed else 0
