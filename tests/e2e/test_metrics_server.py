@@ -5,7 +5,7 @@ import time
 import pytest
 from cluster.metrics_server import MetricsServer, point_to_kwok
 from cluster.nodes import exporter_template
-from cluster.plimsoll import metrics, page, refused, total
+from cluster.plimsoll import page, refused, total
 from cluster.workloads import load_pod
 from harness import wait_until
 
@@ -149,13 +149,7 @@ def test_metrics_server_dies_and_comes_back(
         return lambda: total(controller, "plimsoll_nodes_served", source=source) == len(names)
 
     def rounds():
-        found = metrics(controller)
-        return sum(
-            value
-            for series, value in found.items()
-            if series.startswith("plimsoll_api_requests_total")
-            and 'resource="nodes.metrics.k8s.io"' in series
-        )
+        return total(controller, "plimsoll_api_requests_total", resource="nodes.metrics.k8s.io")
 
     wait_until(served_by("metrics-server"), what="metrics-server to serve all nodes")
     wait_agree(fleet, names, LOADS, ("",), "the first annotations")

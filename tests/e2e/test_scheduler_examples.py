@@ -13,7 +13,7 @@ import pytest
 import yaml
 from cluster.pages import block, follow
 from cluster.plimsoll import fast_policy, metrics, wait_ready
-from harness import parse_page, wait_until
+from harness import OwnMetrics, wait_until
 
 DEPLOY = pathlib.Path(__file__).resolve().parents[2] / "deploy"
 EXAMPLES = sorted((DEPLOY / "scheduler").glob("config-*.yaml"))
@@ -170,8 +170,7 @@ def test_kube_scheduler_asks_us(plane, plimsoll, nodes, namespace, kube_schedule
 
     def ask_count():
         with urllib.request.urlopen(f"{extender.url}/metrics", context=context) as page:
-            series, _, _ = parse_page(page.read().decode())
-            return series[FILTER_CALLS][-1]
+            return OwnMetrics(page.read().decode())[FILTER_CALLS]
 
     kubeconfig = plane.component_kubeconfig("kube-scheduler")
     config = localized(path, tmp_path / "config.yaml", extender.url, kubeconfig, tmp_path)

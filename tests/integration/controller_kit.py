@@ -11,7 +11,7 @@ import re
 import time
 from typing import NamedTuple
 
-from harness import fetch, wait_until
+from harness import Pages, wait_until
 
 AGENT = "plimsoll-controller"
 SCRAPE_S = 1
@@ -92,44 +92,13 @@ def node_names(count, start=0):
     return [f"node-{i:04d}" for i in range(start, start + count)]
 
 
-class Controller:
+class Controller(Pages):
     """plimsoll-controller as it runs, and what it says of itself."""
 
     def __init__(self, process):
         self.process = process
         port = process.wait_port(r"msg=serving .*port=(\d+)")
         self.url = f"http://127.0.0.1:{port}"
-
-    def metrics(self):
-        """{series: value}"""
-        answer = fetch(f"{self.url}/metrics")
-        assert answer.status == 200
-        rows = (line.rpartition(" ") for line in answer.text.splitlines() if line[:1] != "#")
-        return {series: float(value) for series, _, value in rows}
-
-    def metric(self, name, **labels):
-        """The sum over the series of a metric that have these labels."""
-        wanted = [f'{key}="{value}"' for key, value in labels.items()]
-        return sum(
-            value
-            for series, value in self.metrics().items()
-            if series.partition("{")[0] == name and all(part in series for part in wanted)
-        )
-
-    def labels(self, name, label):
-        """{label's value: sum} of a metric."""
-        found = {}
-        for series, value in self.metrics().items():
-            match = re.search(rf'[{{,]{label}="([^"]*)"', series)
-            if match and series.partition("{")[0] == name:
-                found[match.group(1)] = found.get(match.group(1), 0) + value
-        return found
-
-    def ready(self):
-        """(is it ready, what it says about that)"""
-        answer = fetch(f"{self.url}/readyz?verbose")
-        assert answer.status in (200, 503), answer.status
-        return answer.status == 200, answer.text
 
     def wait_ready(self, timeout_s=30):
         wait_until(lambda: self.ready()[0], timeout_s, "the controller to be ready")

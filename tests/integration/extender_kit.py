@@ -12,7 +12,7 @@ import socket
 import time
 from datetime import datetime, timezone
 
-from harness import fetch, wait_until
+from harness import Pages, wait_until
 
 AGENT = "plimsoll-extender"
 CPU = "cpu_usage_avg_5m"
@@ -112,7 +112,7 @@ def go_json(value):
     return text.encode()
 
 
-class Extender:
+class Extender(Pages):
     """plimsoll-extender as it runs, and what it says of itself."""
 
     def __init__(self, run, binary, standin, *flags, build="build", name=None, scheme="http"):
@@ -121,33 +121,6 @@ class Extender:
         self.process = run(argv, name or AGENT)
         self.port = self.process.wait_port(r"msg=serving .*\bport=(\d+)")
         self.url = f"{scheme}://127.0.0.1:{self.port}"
-
-    def page(self, path):
-        return fetch(f"{self.url}{path}")
-
-    def metrics(self):
-        """{series: value}"""
-        answer = self.page("/metrics")
-        assert answer.status == 200
-        rows = (line.rpartition(" ") for line in answer.text.splitlines() if line[:1] != "#")
-        return {series: float(value) for series, _, value in rows}
-
-    def metric(self, name, **labels):
-        """The sum over the series of a metric that have these labels; there must be one."""
-        wanted = [f'{key}="{value}"' for key, value in labels.items()]
-        found = [
-            value
-            for series, value in self.metrics().items()
-            if series.partition("{")[0] == name and all(part in series for part in wanted)
-        ]
-        assert found, f"no metric {name} {labels}"
-        return sum(found)
-
-    def ready(self):
-        """(is it ready, what it says about that)"""
-        answer = self.page("/readyz?verbose")
-        assert answer.status in (200, 503), answer.status
-        return answer.status == 200, answer.text
 
     def wait_ready(self, says="", timeout_s=30):
         """Ready, and the verbose page matches this regular expression."""

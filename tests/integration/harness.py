@@ -436,5 +436,76 @@ def parse_page(text):
     return series, helps, types
 
 
+class OwnMetrics(dict):
+    """A page of a program's own metrics: {series: value}.
+
+    What is asked for must be there: a name or a label that the program does not know is a failure
+    and never a 0. Who asks for what has not happened yet waits for it (wait_until), or says what to
+    take instead (`default`); the family must be on the page even so.
+    """
+
+    def __init__(self, text):
+        series, _, self.types = parse_page(text)
+        twice = [name for name, values in series.items() if len(values) > 1]
+        assert not twice, f"series that are there twice: {twice}"
+        super().__init__((name, values[0]) for name, values in series.items())
+
+    def of(self, name, **labels):
+        """[(all its labels, value)] of the series of that name that have these labels."""
+        rows = []
+        for series, value in self.items():
+            base, _, text = series.partition("{")
+            found = dict(LABEL.findall(text))
+            if base == name and labels.items() <= found.items():
+                rows.append((found, value))
+        return rows
+
+    def total(self, name, default=None, **labels):
+        """The sum over the series of that name that have these labels."""
+        rows = self.of(name, **labels)
+        if not rows and default is not None and name in self.types:
+            return default
+        assert rows, f"no series {name} with {labels}; {sorted(s for s in self if name in s)}"
+        return sum(value for _, value in rows)
+
+    def by_label(self, name, label):
+        """{label's value: sum} over the series of that name."""
+        sums = {}
+        for labels, value in self.of(name):
+            if label in labels:
+                sums[labels[label]] = sums.get(labels[label], 0) + value
+        assert sums, f"no series {name} with a label {label}"
+        return sums
+
+
+LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
+
+
+class Pages:
+    """What a program says of itself, at `url`."""
+
+    def page(self, path):
+        return fetch(f"{self.url}{path}")
+
+    def metrics(self):
+        answer = self.page("/metrics")
+        assert answer.status == 200, answer.text
+        return OwnMetrics(answer.text)
+
+    def metric(self, name, default=None, **labels):
+        """OwnMetrics.total() of the page as it is now."""
+        return self.metrics().total(name, default, **labels)
+
+    def labels(self, name, label):
+        """OwnMetrics.by_label() of the page as it is now."""
+        return self.metrics().by_label(name, label)
+
+    def ready(self):
+        """(is it ready, what it says about that)"""
+        answer = self.page("/readyz?verbose")
+        assert answer.status in (200, 503), answer.status
+        return answer.status == 200, answer.text
+
+
 if sys.version_info < (3, 11):
     raise RuntimeError(f"run the integration tests with Debian 12's {PYTHON}")

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from harness import SANITIZER_ENV, fetch, wait_until
+from harness import SANITIZER_ENV, OwnMetrics, fetch, wait_until
 from standin import certs
 
 # Short periods, so that a test sees several syncs.
@@ -68,9 +68,7 @@ def ratio(standin, node, key):
 
 def metric(process, name):
     """The sum over a family's series."""
-    page = fetch(f"http://127.0.0.1:{process.wait_port()}/metrics").text
-    rows = re.findall(rf"^{name}(?:\{{[^}}]*\}})? (\S+)$", page, re.MULTILINE)
-    return sum(map(float, rows))
+    return OwnMetrics(fetch(f"http://127.0.0.1:{process.wait_port()}/metrics").text).total(name)
 
 
 def ready(process):

@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from harness import fetch, wait_until
+from harness import OwnMetrics, fetch, wait_until
 
 POLICY = """
 apiVersion: scheduler.policy.crane.io/v1alpha1
@@ -104,7 +104,7 @@ def ready(process):
 
 def leads(process):
     page = fetch(f"http://127.0.0.1:{process.wait_port()}/metrics").text
-    return float(re.search(r"^plimsoll_leader (\S+)$", page, re.MULTILINE).group(1))
+    return OwnMetrics(page)["plimsoll_leader"]
 
 
 def next_write(standin, user, since, timeout_s=17):

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from harness import fetch, wait_until
+from harness import Pages, fetch, wait_until
 
 POLICY = """
 apiVersion: scheduler.policy.crane.io/v1alpha1
@@ -33,7 +33,7 @@ def now(offset_s=0):
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-class Extender:
+class Extender(Pages):
     """A running extender, asked as kube-scheduler asks."""
 
     def __init__(self, process, port, policy_path):
@@ -54,15 +54,6 @@ class Extender:
         assert all(isinstance(row["Score"], int) and 0 <= row["Score"] <= 10 for row in rows)
         assert len({row["Host"] for row in rows}) == len(rows)
         return {row["Host"]: row["Score"] for row in rows}
-
-    def page(self, path):
-        return fetch(f"{self.url}{path}")
-
-    def metric(self, line):
-        for row in self.page("/metrics").text.splitlines():
-            if row.startswith(line + " "):
-                return float(row.rsplit(" ", 1)[1])
-        raise AssertionError(f"no metric {line}")
 
     def wait_ready(self):
         wait_until(lambda: self.page("/readyz").status == 200, what="readiness")
@@ -115,9 +106,9 @@ def test_filter_and_prioritize(cluster, start_extender):
     assert extender.scores(names) == dict(zip([*NODES, "not-seen-yet"], (9, 5, 3, 0, 0)))
     owner = {"metadata": {"ownerReferences": [{"kind": "DaemonSet"}]}}
     assert extender.passing(Pod=owner) == NODES
-    assert extender.metric('plimsoll_extender_verdicts_total{predicate="cpu_usage_avg_5m"}') == 1
+    assert extender.metric("plimsoll_extender_verdicts_total", predicate="cpu_usage_avg_5m") == 1
     assert extender.metric("plimsoll_extender_unknown_nodes_total") == 2
-    assert extender.metric('plimsoll_extender_requests_total{verb="filter",code="200"}') == 2
+    assert extender.metric("plimsoll_extender_requests_total", verb="filter", code="200") == 2
 
 
 def test_whole_nodes(cluster, start_extender):

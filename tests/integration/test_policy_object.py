@@ -4,7 +4,7 @@
 import pytest
 import yaml
 
-from harness import fetch, wait_until
+from harness import Pages, fetch, wait_until
 
 RESOURCE = "scheduler.policy.crane.io/v1alpha1/dynamicschedulerpolicies/DynamicSchedulerPolicy"
 PATH = "/apis/scheduler.policy.crane.io/v1alpha1/dynamicschedulerpolicies"
@@ -26,20 +26,14 @@ def policy(limit, period="3m", name="default"):
     }
 
 
-class Program:
+class Program(Pages):
     def __init__(self, run, binary, name, standin, *more):
         argv = [binary(name), f"--kubeconfig={standin.kubeconfig}", *FLAGS[name], *more]
         self.process = run(argv, name)
         self.url = f"http://127.0.0.1:{self.process.wait_port()}"
 
-    def ready(self):
-        return fetch(self.url + "/readyz?verbose").text
-
-    def metric(self, name):
-        for line in fetch(self.url + "/metrics").text.splitlines():
-            if line.startswith(name + " "):
-                return float(line.split()[1])
-        return None
+    def told(self):
+        return self.ready()[1]
 
 
 @pytest.fixture
@@ -64,10 +58,10 @@ def condition(standin):
 @pytest.mark.parametrize("name", FLAGS)
 def test_it_is_put_in_force_and_replaced(run, binary, cluster, name):
     program = Program(run, binary, name, cluster)
-    assert "the built-in policy, 6 metrics, generation 1" in program.ready()
+    assert "the built-in policy, 6 metrics, generation 1" in program.told()
     apply(cluster, policy(0.5))
     wait_until(lambda: program.metric("plimsoll_policy_generation") == 2, what="the object")
-    assert "DynamicSchedulerPolicy default, 1 metrics, generation 2" in program.ready()
+    assert "DynamicSchedulerPolicy default, 1 metrics, generation 2" in program.told()
     apply(cluster, policy(0.6))
     wait_until(lambda: program.metric("plimsoll_policy_generation") == 3, what="the change")
     # One of another name is nobody's business.
@@ -76,12 +70,12 @@ def test_it_is_put_in_force_and_replaced(run, binary, cluster, name):
     apply(cluster, policy(-1))
     wait_until(lambda: program.metric("plimsoll_policy_failed") == 1, what="the refusal")
     assert program.metric("plimsoll_policy_generation") == 3
-    assert "spec.predicate[0].maxLimitPecent" in program.ready()
+    assert "spec.predicate[0].maxLimitPecent" in program.told()
     apply(cluster, policy(0.6))
     wait_until(lambda: program.metric("plimsoll_policy_failed") == 0, what="the mending")
     # Deleting it keeps the last good one, and says so.
     assert cluster.call("DELETE", f"{PATH}/default").status == 200
-    wait_until(lambda: "was deleted" in program.ready(), what="the deletion to be told")
+    wait_until(lambda: "was deleted" in program.told(), what="the deletion to be told")
     assert program.metric("plimsoll_policy_generation") == 4
 
 
@@ -128,7 +122,7 @@ def test_a_file_wins(run, binary, cluster, tmp_path, name):
     apply(cluster, policy(0.9))
     program = Program(run, binary, name, cluster, f"--policy-config-path={path}")
     wait_until(lambda: cluster.count(resource="nodes", verb="list") > 0, what="the first list")
-    assert str(path) in program.ready()
+    assert str(path) in program.told()
     assert cluster.count(resource="dynamicschedulerpolicies", verb="list") == 0
 
 
@@ -137,5 +131,5 @@ def test_without_the_custom_resource(run, binary, standin, name):
     """A cluster that never heard of policies: the built-in one, said once, and nothing is held up."""
     standin.add_nodes(1)
     program = Program(run, binary, name, standin)
-    wait_until(lambda: "[+] policy: the built-in policy" in program.ready(), what="readiness")
+    wait_until(lambda: "[+] policy: the built-in policy" in program.told(), what="readiness")
     assert program.process.stderr().count("resource=dynamicschedulerpolicies") <= 1

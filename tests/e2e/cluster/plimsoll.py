@@ -5,7 +5,7 @@ import pathlib
 import subprocess
 
 import yaml
-from harness import fetch, parse_page, wait_until
+from harness import OwnMetrics, fetch, wait_until
 
 from .tokens import short_lived
 
@@ -193,19 +193,13 @@ def ask(extender, verb, pod, names, timeout_s=30):
 
 
 def metrics(process):
-    """{series: value} of a program's own metrics."""
-    series, _, _ = parse_page(page(process, "/metrics").text)
-    return {name: values[-1] for name, values in series.items()}
+    """{series: value} of a program's own metrics, and what OwnMetrics can tell of them."""
+    return OwnMetrics(page(process, "/metrics").text)
 
 
-def total(process, family, **labels):
-    """The sum of a family's series that have these labels."""
-    found = 0.0
-    for name, value in metrics(process).items():
-        base, _, rest = name.partition("{")
-        if base == family and all(f'{key}="{text}"' in rest for key, text in labels.items()):
-            found += value
-    return found
+def total(process, family, default=None, **labels):
+    """The sum of a family's series that have these labels; there must be one, see OwnMetrics."""
+    return metrics(process).total(family, default, **labels)
 
 
 def refused(plane, account, after=0):
