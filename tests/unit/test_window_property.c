@@ -322,11 +322,12 @@ static void run_round(uint64_t number, const struct node_wants *wants,
                 last_ms = now_ms;
 
                 bool has_cpu = !chance(0.005), has_mem = !chance(0.005);
+                bool is_whole = chance(0.98);
                 struct window_step step;
                 node_page(&node, !has_cpu, !has_mem, &page);
-                node_reading_parse(reading, wants, page.data, page.len, chance(0.98));
-                /* Some pages may be cut, for all that we know: then there is no cpu. */
-                has_cpu = reading->usable & NODE_RESOURCE_BIT(METRIC_CPU);
+                node_reading_parse(reading, wants, page.data, page.len, is_whole);
+                /* Of a page that may be cut nobody knows whether it has all CPUs. */
+                has_cpu = has_cpu && is_whole;
                 (void)node_step_take(&before, wants, reading, now_ms + mono_offset_ms, &step);
                 (void)window_store_add(store, &step);
                 brute_add(&node, now_ms, interval_ms, has_cpu, has_mem);
