@@ -49,6 +49,7 @@ class ControlPlane:
         self.address = address
         self.processes = []
         self.scheduler_count = 0
+        self.audit_read_bytes, self.audited = 0, {}
         self.url = f"https://{address}:{API_PORT}"
         self.etcd_url = f"http://{address}:{ETCD_PORT}"
         os.makedirs(directory, exist_ok=True)
@@ -311,16 +312,15 @@ class ControlPlane:
 
     def audit(self, user):
         """What a ServiceAccount of kube-system asked for: the audit events, oldest first."""
-        name = f"system:serviceaccount:kube-system:{user}"
-        events = []
-        with open(self.path("audit.log"), encoding="utf-8") as file:
-            for line in file:
-                if not line.endswith("\n"):
-                    break
-                event = json.loads(line)
-                if event["user"].get("username") == name:
-                    events.append(event)
-        return events
+        with open(self.path("audit.log"), "rb") as file:
+            file.seek(self.audit_read_bytes)
+            # Up to the last line that is whole.
+            lines, end, _ = file.read().rpartition(b"\n")
+        self.audit_read_bytes += len(lines) + len(end)
+        for line in lines.splitlines():
+            event = json.loads(line)
+            self.audited.setdefault(event["user"].get("username"), []).append(event)
+        return list(self.audited.get(f"system:serviceaccount:kube-system:{user}", []))
 
     def compact(self):
         """Throw away etcd's history, so that older resource versions are gone for good."""
