@@ -7,7 +7,8 @@ import time
 import urllib.request
 
 import pytest
-from cluster.plimsoll import TOP, fast_policy, refused, total
+import yaml
+from cluster.plimsoll import TOP, bound_by_account, fast_policy, refused, total
 from cluster.workloads import Background, per_node, pod_object
 from harness import wait_until
 
@@ -18,14 +19,11 @@ RBAC = str(TOP / "deploy" / "extender-bind" / "rbac.yaml")
 
 
 def binder_entry(url):
-    """As deploy/coming-from/my-scheduler/config.yaml has it."""
-    return {
-        "urlPrefix": f"{url}/v1",
-        "bindVerb": "bind",
-        "nodeCacheCapable": True,
-        "ignorable": True,
-        "httpTimeout": "5s",
-    }
+    """As the overlay for those who had a scheduler of their own has it."""
+    path = TOP / "deploy" / "coming-from" / "my-scheduler" / "config.yaml"
+    entries = yaml.safe_load(path.read_text("utf-8"))["extenders"]
+    (entry,) = (entry for entry in entries if "bindVerb" in entry)
+    return {**entry, "urlPrefix": f"{url}/v1"}
 
 
 @pytest.fixture
@@ -67,17 +65,6 @@ def asked(extender, verb):
 
 def bound_by_us(extender):
     return total(extender, "plimsoll_binds_total", result="bound")
-
-
-def bound_by_account(plane, namespace):
-    """The pods of a namespace that the extender's account bound, by the audit log."""
-    return {
-        event["objectRef"]["name"]
-        for event in plane.audit("plimsoll-extender")
-        if event["objectRef"].get("subresource") == "binding"
-        and event["objectRef"]["namespace"] == namespace.name
-        and event["responseStatus"]["code"] == 201
-    }
 
 
 # -- the way of a Deployment's pods ---------------------------------------------------------------

@@ -1,11 +1,11 @@
 """Leaving again: --cleanup, after which the nodes are as before."""
 
-import subprocess
-
 import pytest
 import yaml
+from cluster.pages import follow
 from cluster.plimsoll import TOP, fast_policy, refused
 from harness import wait_until
+from pages import block
 
 POLICY_FILE = TOP / "policy" / "policy.yaml"
 FOREIGN = {
@@ -19,20 +19,6 @@ FOREIGN = {
 def plane(start_plane):
     """What is left of the cluster is what is tested."""
     return start_plane()
-
-
-def cleanup(plimsoll, *flags):
-    """`plimsoll-controller --cleanup` with the token of the controller; (status, output)."""
-    done = subprocess.run(
-        [
-            plimsoll.binary("plimsoll-controller"),
-            f"--kubeconfig={plimsoll.kubeconfig('plimsoll-controller')}",
-            "--cleanup",
-            *flags,
-        ],
-        capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
-    return done.returncode, done.stdout + done.stderr
 
 
 def add_nodes(fleet, count):
@@ -67,19 +53,19 @@ def test_cleanup(plane, fleet, plimsoll, exporters, figure):
     annotated = fleet.all_annotations()
     assert all("cpu_usage_avg_5s" in found for found in annotated.values())
 
-    status, said = cleanup(plimsoll, "--dry-run")
-    assert status == 0, said
-    assert fleet.all_annotations() == annotated, "a dry run writes nothing"
     # Under no policy file at all: the built-in one, or the cluster's.
-    status, said = cleanup(plimsoll)
-    assert status == 0, said
+    kubeconfig = plimsoll.kubeconfig("plimsoll-controller")
+    dry_run, cleanup = block("README.md", "cleanup").splitlines()
+    said = follow(plane, dry_run, kubeconfig=kubeconfig)
+    assert all(name in said for name in fleet.addresses), said
+    assert fleet.all_annotations() == annotated, "a dry run writes nothing"
+    follow(plane, cleanup, kubeconfig=kubeconfig)
     assert fleet.all_annotations() == before
     patches = [e for e in plane.audit("plimsoll-controller") if e["verb"] == "patch"]
     last = patches[-len(before) :]
     assert {event["objectRef"]["name"] for event in last} == set(before), "one patch for each node"
     # Again: there is nothing to do, and nothing is done.
-    status, said = cleanup(plimsoll)
-    assert status == 0, said
+    follow(plane, cleanup, kubeconfig=kubeconfig)
     assert len([e for e in plane.audit("plimsoll-controller") if e["verb"] == "patch"]) == len(
         patches
     )

@@ -5,20 +5,19 @@ leaves on the nodes, while its Deployment has replicas. Prometheus and crane's r
 """
 
 import calendar
-import os
 import re
-import subprocess
 import threading
 import time
 
 import yaml
 from cluster.nodes import Fleet
-from cluster.pages import TOP, block, environment
-from cluster.plimsoll import Plimsoll, fast_policy, metrics, refused
+from cluster.pages import follow
+from cluster.plimsoll import Plimsoll, as_flags, fast_policy, metrics, pod_environment, refused
 from harness import wait_until
+from pages import block
 from prometheus_kit import CRANE_RULES, RealPrometheus
 
-PAGE = "coming-from/crane-scheduler.md"
+PAGE = "deploy/coming-from/crane-scheduler.md"
 METRIC = "cpu_usage_avg_5m"
 LOADS = [0.2, 0.5, 0.8]
 CRANE_AHEAD_S = 8 * 3600
@@ -94,27 +93,7 @@ class Crane:
                 self.gaps.append((name, text))
 
 
-def container_flags(plane, deployment):
-    text = plane.kubectl("-n", "kube-system", "get", "deployment", deployment, "-o", "yaml")
-    (container,) = yaml.safe_load(text)["spec"]["template"]["spec"]["containers"]
-    return [
-        f"--{item['name'].removeprefix('PLIMSOLL_').lower().replace('_', '-')}={item['value']}"
-        for item in container["env"]
-        if "value" in item
-    ]
-
-
 def test_the_page_as_it_stands(bare, exporters, log_dir, run, binary, figure):
-    def follow(name):
-        env = environment(bare)
-        env["PATH"] = f"{os.path.dirname(binary('plimsoll-extender'))}:{env['PATH']}"
-        done = subprocess.run(
-            ["bash", "-euxc", block(PAGE, name)],
-            cwd=TOP, env=env, capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
-
     fleet = Fleet(bare, exporters)
     names = [fleet.add(1, load={"cpu": load, "mem": load})[0] for load in LOADS]
     bare.kubectl("apply", "-f", "-", stdin=yaml.safe_dump_all(crane_objects()))
@@ -127,13 +106,13 @@ def test_the_page_as_it_stands(bare, exporters, log_dir, run, binary, figure):
     crane = Crane(bare, fleet, names)
     try:
         wait_until(lambda: METRIC in fleet.annotations(names[-1]), 60, "crane's annotations")
-        said = follow("look")
+        said = follow(bare, block(PAGE, "look"))
         assert all(name in said for name in names), said
-        assert "--prometheus-address=http://prometheus:9090" in follow("address")
+        assert "--prometheus-address=http://prometheus:9090" in follow(bare, block(PAGE, "address"))
 
         plimsoll = Plimsoll(bare, log_dir, run, binary)
-        follow("controller")
-        flags = container_flags(bare, "plimsoll-controller")
+        follow(bare, block(PAGE, "controller"))
+        flags = as_flags(pod_environment(bare, "plimsoll-controller"))
         assert "--metrics-source=prometheus,node-exporter" in flags
         controller = plimsoll.controller(
             None,
@@ -151,18 +130,18 @@ def test_the_page_as_it_stands(bare, exporters, log_dir, run, binary, figure):
             wait_until(lambda: abs(value(name) - load) < 0.03, 60, f"{name}'s load, by Prometheus")
         served = 'plimsoll_nodes_served{source="prometheus"}'  # counted once a second
         wait_until(lambda: metrics(controller)[served] == len(names), 60, "all nodes to be served")
-        extender = plimsoll.extender(None, *container_flags(bare, "plimsoll-extender"))
+        extender = plimsoll.extender(None, *as_flags(pod_environment(bare, "plimsoll-extender")))
         explained = plimsoll.explain(
             plimsoll.write_policy(fast_policy(window="5m", period=f"{PERIOD_S}s")),
             bare.kubectl("get", "nodes", "-o", "json"), "--annotation-timezone=Asia/Shanghai",
         )  # fmt: skip
         assert re.search(rf"{names[2]}.*reject|{names[2]}.*above", explained, re.S), explained
-        follow("scheduler")
+        follow(bare, block(PAGE, "scheduler"))
         assert extender.is_running()
 
         # And back: crane's controller writes again, and nothing of ours is left but its annotations.
         controller.stop()
-        follow("back")
+        follow(bare, block(PAGE, "back"))
         for name in names:
             wait_until(
                 lambda: fleet.annotations(name)[METRIC].startswith(CRANE_VALUE),

@@ -13,13 +13,14 @@ import pytest
 import yaml
 from cluster.api import ApiError
 from cluster.nodes import Fleet
-from cluster.pages import block, follow
-from cluster.plimsoll import TOP, Plimsoll, ask, refused, wait_ready
+from cluster.pages import follow
+from cluster.plimsoll import TOP, Plimsoll, ask, pod_environment, refused, wait_ready
 from cluster.workloads import pod_object
 from harness import Exporters, wait_until
+from pages import block
 from reference_policy import Policy, timestamp_ms
 
-PAGE = "coming-from/crane-scheduler-plus.md"
+PAGE = "deploy/coming-from/crane-scheduler-plus.md"
 PREFIX = "plimsoll.local/"
 AGENT_PORT = 19101
 FORK = "/apis/apps/v1/namespaces/crane-system/deployments/crane-scheduler-controller"
@@ -108,15 +109,8 @@ def agents(log_dir):
     peer.stop()
 
 
-def environment(plane, name):
-    """What the Deployment sets for its container, but for what comes from the pod."""
-    path = f"/apis/apps/v1/namespaces/kube-system/deployments/{name}"
-    container = plane.api.get(path)["spec"]["template"]["spec"]["containers"][0]
-    return {row["name"]: row["value"] for row in container["env"] if "value" in row}
-
-
 def start(plane, plimsoll, run, name, *flags):
-    env = environment(plane, name)
+    env = pod_environment(plane, name)
     assert env["PLIMSOLL_ANNOTATION_PREFIX"] == PREFIX.rstrip("/")
     argv = [plimsoll.binary(name), f"--kubeconfig={plimsoll.kubeconfig(name)}", *flags]
     process = run(argv, name, env)
@@ -174,8 +168,7 @@ def test_there_and_back(bare, agents, log_dir, run, binary, figure):
     wait_until(lambda: all(len(theirs(name)) == 7 for name in names), 60, "the fork's annotations")
 
     # Look first: their own formula has nothing but zeros, ours an order.
-    path = f"export PATH={os.path.dirname(binary('plimsoll-extender'))}:$PATH\n"
-    table = follow(bare, path + block(PAGE, "look"))
+    table = follow(bare, block(PAGE, "look"))
     assert all(name in table for name in names), table
     now = timestamp_ms(time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())) + AHEAD_S * 1000
     rules = Policy(fork_policy()["spec"])
@@ -215,7 +208,7 @@ def test_there_and_back(bare, agents, log_dir, run, binary, figure):
     first, rest = block(PAGE, "leave").split("kubectl -n kube-system wait", 1)
     assert controller["process"].stop() == 0
     follow(bare, first)
-    env = cleanup_environment(bare)
+    env = pod_environment(bare, "plimsoll-cleanup", "batch/v1/jobs")
     cleaner = subprocess.run(
         [
             binary("plimsoll-controller"), "--cleanup",
@@ -237,9 +230,3 @@ def exists(plane, path):
         return plane.api.get(path) is not None
     except ApiError:
         return False
-
-
-def cleanup_environment(plane):
-    path = "/apis/batch/v1/namespaces/kube-system/jobs/plimsoll-cleanup"
-    container = plane.api.get(path)["spec"]["template"]["spec"]["containers"][0]
-    return {row["name"]: row["value"] for row in container["env"]}

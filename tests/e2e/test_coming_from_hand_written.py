@@ -13,12 +13,13 @@ import time
 import pytest
 import yaml
 from cluster.nodes import Fleet
-from cluster.pages import block, environment, follow
+from cluster.pages import environment, follow
 from cluster.plimsoll import TOP, Plimsoll, total, wait_ready
 from cluster.workloads import Background, Namespace
 from harness import wait_until
+from pages import block
 
-PAGE = "coming-from/hand-written-extender.md"
+PAGE = "deploy/coming-from/hand-written-extender.md"
 OVERLAY = TOP / "deploy" / "coming-from" / "my-scheduler"
 SCHEDULER = "my-scheduler"
 SECURE_PORT = 26395

@@ -4,7 +4,6 @@ scheduler with a plugin to Plimsoll without a gap, and back.
 Our programs run as processes; the controller has the environment that the overlay gives it.
 """
 
-import os
 import re
 import subprocess
 import threading
@@ -14,14 +13,15 @@ import yaml
 from cluster.api import ApiError
 from cluster.metrics_server import LIST_PATH, MetricsServer, point_to_kwok
 from cluster.nodes import Fleet
-from cluster.pages import TOP, block, follow
-from cluster.plimsoll import Plimsoll, refused, total, wait_ready
+from cluster.pages import follow
+from cluster.plimsoll import Plimsoll, pod_environment, refused, total, wait_ready
 from cluster.workloads import Namespace, load_pod
 from harness import wait_until
+from pages import block
 
 pytestmark = pytest.mark.patient
 
-PAGE = "coming-from/metrics-server-plugin.md"
+PAGE = "deploy/coming-from/metrics-server-plugin.md"
 DEPLOYMENT = "/apis/apps/v1/namespaces/kube-system/deployments/plimsoll-controller"
 METRICS = [f"{r}_usage_{w}" for r in ("cpu", "mem") for w in ("avg_5m", "max_avg_1h", "max_avg_1d")]
 CPUS, MEMORY_GI = 8, 32
@@ -38,16 +38,9 @@ def bare(bare):
     return bare
 
 
-def environment(plane):
-    """What the Deployment sets for its container, but for what comes from the pod."""
-    container = plane.api.get(DEPLOYMENT)["spec"]["template"]["spec"]["containers"][0]
-    return {row["name"]: row["value"] for row in container["env"] if "value" in row}
-
-
 def scheduler_of_page():
     """(the profile, the extenders) that the page tells to configure."""
-    text = (TOP / "deploy" / PAGE).read_text("utf-8")
-    config = yaml.safe_load(re.search(r"```\n(profiles:\n.*?)```", text, re.S)[1])
+    config = yaml.safe_load(block(PAGE, "scheduler"))
     return config["profiles"][0], config["extenders"]
 
 
@@ -68,8 +61,7 @@ def test_there_and_back(bare, exporters, log_dir, run, binary, figure):
         return int(first.rstrip("n")) > 0.9 * LOADS[0][0] * 1e9
 
     wait_until(loaded, what="the load to show", poll_s=0.5)
-    path = f"export PATH={os.path.dirname(binary('plimsoll-controller'))}:$PATH\n"
-    said = follow(bare, path + block(PAGE, "look"))
+    said = follow(bare, block(PAGE, "look"))
     for name, (cpu, memory_gi) in zip(names, LOADS):
         # kubectl's percentages have no decimals.
         (row,) = re.findall(rf"^{name} .*\.\d%.*$", said, re.M)
@@ -90,7 +82,7 @@ def test_there_and_back(bare, exporters, log_dir, run, binary, figure):
                 return None
 
         wait_until(exists, 60, "the Deployment")
-        env = environment(bare)
+        env = pod_environment(bare, "plimsoll-controller")
         assert env["PLIMSOLL_METRICS_SOURCE"] == "metrics-server"
         argv = [
             binary("plimsoll-controller"),

@@ -3,19 +3,17 @@
 The plugin itself needs a scheduler that is built with it; what is held against ours is its formula.
 """
 
-import os
-import re
-import subprocess
 from collections import Counter
 
 import yaml
 from cluster.nodes import Fleet
-from cluster.pages import TOP, block, environment
-from cluster.plimsoll import Plimsoll, metrics, refused
+from cluster.pages import follow
+from cluster.plimsoll import Plimsoll, as_flags, metrics, pod_environment, refused
 from cluster.workloads import Namespace
 from harness import wait_until
+from pages import TOP, block
 
-PAGE = "coming-from/network-traffic-plugin.md"
+PAGE = "deploy/coming-from/network-traffic-plugin.md"
 RECEIVED = [0.05, 0.1, 0.2, 0.4]  # of 10 Gbit/s
 METRIC = "net_rx_usage_avg_3m"
 
@@ -27,47 +25,28 @@ def plugin_score(loads, load):
 
 def scheduler_lines():
     """The lines that the page adds to the scheduler's configuration."""
-    text = (TOP / "deploy" / PAGE).read_text("utf-8")
-    (diff,) = re.findall(r"```diff\n(.*?)```", text, re.S)
-    added = [line[1:] for line in diff.splitlines() if line[0] == "+"]
+    diff = block(PAGE, "extenders").splitlines()
+    added = [line[1:] for line in diff if line[0] == "+"]
     return yaml.safe_load("\n".join(added))["extenders"]
 
 
 def test_the_page_as_it_stands(unscheduled, exporters, log_dir, run, binary, figure):
-    def follow(name):
-        env = environment(unscheduled)
-        env["PATH"] = f"{os.path.dirname(binary('plimsoll-extender'))}:{env['PATH']}"
-        done = subprocess.run(
-            ["bash", "-euxc", block(PAGE, name)],
-            cwd=TOP, env=env, capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
-
     fleet = Fleet(unscheduled, exporters)
     names = [fleet.add(1, load={"net_rx": load, "net_tx": 0.01})[0] for load in RECEIVED]
     # Their devices say no speed, as those of virtual machines.
     exporters.set([fleet.addresses[name] for name in names], link_bytes_per_s=-125000)
 
     before = unscheduled.start_scheduler()  # the one that is built with the plugin
-    follow("installing")
-    follow("devices")
-    deployment = unscheduled.kubectl(
-        "-n", "kube-system", "get", "deployment", "plimsoll-controller", "-o", "yaml"
-    )
-    (container,) = yaml.safe_load(deployment)["spec"]["template"]["spec"]["containers"]
-    flags = [
-        f"--{item['name'].removeprefix('PLIMSOLL_').lower().replace('_', '-')}={item['value']}"
-        for item in container["env"]
-        if "value" in item
-    ]
+    follow(unscheduled, block(PAGE, "installing"))
+    follow(unscheduled, block(PAGE, "devices"))
+    flags = as_flags(pod_environment(unscheduled, "plimsoll-controller"))
     assert "--network-speed=10G" in flags and "--network-device-pattern=eth*,ens192" in flags
 
     plimsoll = Plimsoll(unscheduled, log_dir, run, binary)
     plimsoll.controller(None, exporters, *flags, "--leader-elect-resource-namespace=kube-system")
     extender = plimsoll.extender(None)
     wait_until(lambda: all(METRIC in fleet.annotations(name) for name in names), 60, "annotations")
-    said = follow("looking")
+    said = follow(unscheduled, block(PAGE, "looking"))
     assert all(f"{name}: passes" in said for name in names), said
 
     answer = plimsoll.explain(

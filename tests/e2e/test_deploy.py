@@ -11,19 +11,17 @@ import time
 import pytest
 import yaml
 from cluster.api import Api
+from cluster.pages import owners_overlay
 from conftest import new_plane
 from harness import wait_until
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 DEPLOY = TOP / "deploy"
-KUSTOMIZATIONS = (
-    *(".", "extender-tls", "extender-mtls", "second-scheduler", "cleanup"),
-    "coming-from/my-scheduler",
-    "coming-from/crane-scheduler",
-    "coming-from/crane-scheduler-plus",
-    "coming-from/crane-scheduler-plus/cleanup",
-    "coming-from/metrics-server",
-)
+KUSTOMIZATIONS = [
+    str(path.parent.relative_to(DEPLOY))
+    for path in sorted(DEPLOY.rglob("kustomization.yaml"))
+    if "kind: Component" not in path.read_text("utf-8")
+]
 MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 
@@ -43,20 +41,6 @@ def deployed_plane(log_root):
 def deployed(deployed_plane):
     yield deployed_plane
     assert not deployed_plane.died()
-
-
-@pytest.fixture
-def binding_overlay(tmp_path):
-    """An overlay as extender-bind/kustomization.yaml has it."""
-    base = os.path.relpath(DEPLOY, tmp_path.resolve())
-    overlay = {
-        "apiVersion": "kustomize.config.k8s.io/v1beta1",
-        "kind": "Kustomization",
-        "resources": [f"{base}/extender-mtls"],
-        "components": [f"{base}/extender-bind"],
-    }
-    (tmp_path / "kustomization.yaml").write_text(yaml.safe_dump(overlay))
-    return tmp_path
 
 
 def kustomize(deployed, name):
@@ -110,11 +94,12 @@ def test_pods_keep_to_the_restricted_standard(deployed, name):
         deployed.api.create(f"/api/v1/namespaces/{namespace}/pods?dryRun=All", pod)
 
 
-def test_the_api_server_takes_the_component(deployed, binding_overlay, binary):
-    done = deployed.kubectl("apply", "-k", str(binding_overlay), "--dry-run=server", check=False)
+def test_the_api_server_takes_the_component(deployed, tmp_path, binary):
+    overlay = str(owners_overlay(tmp_path / "overlay"))
+    done = deployed.kubectl("apply", "-k", overlay, "--dry-run=server", check=False)
     assert done.returncode == 0, done.stderr
     assert done.stderr == "", "warnings"
-    objects = list(yaml.safe_load_all(deployed.kubectl("kustomize", str(binding_overlay))))
+    objects = list(yaml.safe_load_all(deployed.kubectl("kustomize", overlay)))
     (extender,) = (
         o["spec"]["template"]["spec"]["containers"][0]
         for o in objects

@@ -7,17 +7,16 @@ processes with the same accounts.
 import re
 import subprocess
 
+import yaml
 from cluster.nodes import Fleet
-from cluster.pages import block, follow
+from cluster.pages import follow
 from cluster.plimsoll import Plimsoll, fast_policy, refused
 from harness import wait_until
+from pages import TOP, block
 
+PAGE = "deploy/README.md"
 # Of Kubernetes itself, and never at rest.
 RESTLESS = re.compile(r"^(event|pod|lease\S*/kube-node-lease|podmetrics|nodemetrics)")
-
-
-def readme_block(name):
-    return block("README.md", name)
 
 
 def objects(plane):
@@ -52,14 +51,26 @@ def nodes_as_they_are(plane):
     }
 
 
-def test_the_cluster_is_as_before(bare, exporters, log_dir, run, binary, figure):
+def check_kubeadm(plane, directory):
+    """The configuration that the page has made on a control-plane node, but for where it is put."""
+    commands = block(PAGE, "kubeadm").replace("/etc/kubernetes/plimsoll", str(directory))
+    follow(plane, commands)
+    (entry,) = yaml.safe_load((directory / "scheduler.yaml").read_text("utf-8"))["extenders"]
+    service = plane.api.get("/api/v1/namespaces/kube-system/services/plimsoll-extender")
+    assert entry["urlPrefix"] == f"http://{service['spec']['clusterIP']}:8010/v1"
+
+
+def test_the_cluster_is_as_before(bare, exporters, log_dir, run, binary, tmp_path, figure):
     fleet = Fleet(bare, exporters)
     names = fleet.add(5, load={"cpu": 0.4})
     wait_until(lambda: bare.api.get(f"/api/v1/nodes/{names[-1]}"), what="nodes")
     before, nodes_before = objects(bare), nodes_as_they_are(bare)
 
-    said = follow(bare, readme_block("installing"))
+    said = follow(bare, block(PAGE, "installing"))
     assert "default" in said.splitlines()[-1], said
+    check_kubeadm(bare, tmp_path / "plimsoll")
+    follow(bare, block(PAGE, "second-scheduler"))
+    bare.kubectl("-n", "kube-system", "rollout", "status", "deployment/plimsoll-scheduler")
     added = objects(bare) - before
 
     # The policy of the README wants minutes; this one, applied over it, seconds.
@@ -79,9 +90,10 @@ def test_the_cluster_is_as_before(bare, exporters, log_dir, run, binary, figure)
         60, "annotations on every node",
     )  # fmt: skip
     assert "True" in bare.kubectl("get", "dsp"), "in force"
+    assert '"cpu_usage_avg_5s":"0.' in follow(bare, block(PAGE, "annotations"))
     assert nodes_as_they_are(bare) != nodes_before
 
-    leaving = readme_block("leaving")
+    leaving = block(PAGE, "leaving")
     first, rest = leaving.split("kubectl -n kube-system wait", 1)
     controller.stop()
     follow(bare, first)
@@ -92,6 +104,8 @@ def test_the_cluster_is_as_before(bare, exporters, log_dir, run, binary, figure)
     assert cleaner.returncode == 0, cleaner.stderr
     assert not refused(bare, "plimsoll-controller")
     follow(bare, "kubectl -n kube-system wait" + rest)
+    # As the page says below them.
+    bare.kubectl("delete", "-k", str(TOP / "deploy/second-scheduler"), "--ignore-not-found")
 
     def as_before():
         assert objects(bare) == before

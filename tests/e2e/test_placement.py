@@ -5,8 +5,9 @@ import time
 
 import pytest
 from cluster.plimsoll import fast_policy, total
-from cluster.workloads import per_node, pod_object
+from cluster.workloads import per_node, pod_object  # noqa: F401, for the example
 from harness import wait_until
+from pages import block
 
 HOT = {"cpu": 0.9, "mem": 0.3}
 CALM = {"cpu": 0.2, "mem": 0.3}
@@ -35,20 +36,8 @@ def wait_unschedulable(namespace, pod):
     return wait_until(look, what=f"{pod} to be unschedulable", poll_s=0.1)
 
 
-def test_hot_nodes_get_no_pod(fleet, namespace, stack, figure):
-    hot, calm = fleet.add(2, load=HOT), fleet.add(3, load=CALM)
-    stack()
-    fleet.wait_reading(CPU, hot, lambda ratio: ratio > 0.85, "the hot nodes to show")
-    fleet.wait_reading(CPU, calm, lambda ratio: ratio < 0.25, "the calm nodes to show")
-
-    namespace.create_pods("web", 20)
-    places = namespace.wait_bound(20)
-    assert set(places.values()) == set(calm)
-    namespace.create_daemon_set("agent", pod_object("agent-0"))
-    daemons = namespace.wait_bound(5, app="agent")
-    assert set(daemons.values()) == set(hot + calm)
-    counts = per_node(places, calm)
-    figure(f"20 pods on 3 calm nodes {counts}, none on 2 hot ones; DaemonSet pods on all 5")
+# test_hot_nodes_get_no_pod(), as the README of these tests has it
+exec(block("tests/e2e/README.md", "example"))  # pylint: disable=exec-used
 
 
 def test_all_hot_waits_with_one_reason(fleet, namespace, stack, figure):

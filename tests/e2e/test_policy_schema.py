@@ -9,8 +9,10 @@ import re
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 
+import yaml
 from cluster.plimsoll import fast_policy
 from harness import NIGHTLY
+from pages import block
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 BAD = TOP / "tests" / "data" / "bad-policies"
@@ -25,6 +27,13 @@ def test_default_policy_applies(plane):
     said = plane.kubectl("explain", "dsp.spec.predicate.maxLimitPecent")
     assert "ratio" in said
     plane.kubectl("delete", "dsp", "default")
+
+
+def test_policies_of_the_readme_apply(plane):
+    policy = yaml.safe_load(block("README.md", "policy"))
+    own = {**policy, **yaml.safe_load(block("README.md", "own-metrics"))}
+    for content in (policy, own):
+        plane.kubectl("apply", "--dry-run=server", "-f", "-", stdin=yaml.safe_dump(content))
 
 
 # Refused by kubectl or the API server for what they are, before any field is looked at.

@@ -4,21 +4,20 @@ Only addresses and paths of the examples are replaced, by those of this machine.
 """
 
 import os
-import pathlib
 import re
 import ssl
-import urllib.request
 
 import pytest
 import yaml
-from cluster.pages import block, follow
-from cluster.plimsoll import fast_policy, metrics, wait_ready
-from harness import OwnMetrics, wait_until
+from cluster.pages import follow, owners_overlay
+from cluster.plimsoll import bound_by_account, fast_policy, refused, total, wait_ready
+from pages import TOP, block
 
-DEPLOY = pathlib.Path(__file__).resolve().parents[2] / "deploy"
-EXAMPLES = sorted((DEPLOY / "scheduler").glob("config-*.yaml"))
+DEPLOY = TOP / "deploy"
+FILES = [*(DEPLOY / "scheduler").glob("config-*.yaml"), DEPLOY / "second-scheduler" / "config.yaml"]
+EXAMPLES = {path.stem: path.read_text("utf-8") for path in sorted(FILES)}
+EXAMPLES["README"] = block("README.md", "scheduler")
 SECURE_PORT = 26390
-FILTER_CALLS = 'plimsoll_extender_requests_total{verb="filter",code="200"}'
 
 # As kubeadm 1.36 writes it, but for what is of no concern here.
 STATIC_POD = """
@@ -85,35 +84,31 @@ def kube_scheduler(plane):
         plane.api.delete(f"/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/{lease}")
 
 
-def localized(path, target, url, kubeconfig=None, keys=None):
-    """An example with this machine's addresses and paths in it."""
-    text = path.read_text("utf-8")
-    text, count = re.subn(r"(urlPrefix: )https?://[^/]*", rf"\1{url}", text)
-    assert count == 1
+def localized(text, target, url, kubeconfig=None, keys=None):
+    """An example with this machine's addresses and paths in it, in a file."""
+    text = re.sub(r"(urlPrefix: )https?://[^/]*", rf"\1{url}", text)
+    assert text.count(f"urlPrefix: {url}/v1") == len(yaml.safe_load(text)["extenders"])
     if kubeconfig:
         text = text.replace("/etc/kubernetes/scheduler.conf", kubeconfig)
     if keys:
         text = text.replace("/etc/kubernetes/plimsoll/", f"{keys}/")
-    with open(target, "w", encoding="utf-8") as file:
-        file.write(text)
+    target.write_text(text)
     return target
 
 
-@pytest.mark.parametrize(
-    "path", [*EXAMPLES, DEPLOY / "second-scheduler" / "config.yaml"], ids=lambda path: path.stem
-)
-def test_an_extender_can_never_stop_the_scheduler(path):
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_an_extender_can_never_stop_the_scheduler(name):
     """Ignorable, a timeout well under a second, and names instead of nodes, wherever we show it."""
-    (extender,) = yaml.safe_load(path.read_text("utf-8"))["extenders"]
+    (extender,) = yaml.safe_load(EXAMPLES[name])["extenders"]
     assert extender["ignorable"] is True
     assert extender["httpTimeout"] == "200ms"
     assert extender["nodeCacheCapable"] is True
     if extender["urlPrefix"].startswith("https"):
         assert extender["tlsConfig"]["caFile"] and extender["tlsConfig"]["serverName"]
-    # The reasons stand beside them.
-    text = path.read_text("utf-8")
-    for key in ("ignorable", "httpTimeout", "nodeCacheCapable", "weight"):
-        assert re.search(rf"^ *#.*\n *{key}:", text, re.M), f"{key} without a reason"
+    # The reasons stand above them, on the page behind them.
+    for key in ("ignorable", "httpTimeout", "nodeCacheCapable"):
+        reason = rf"^ *#.*\n *{key}:|^ *{key}: \S+ +# "
+        assert re.search(reason, EXAMPLES[name], re.M), f"{key} without a reason"
 
 
 def test_static_pod_patch(plane, tmp_path):
@@ -139,43 +134,83 @@ def test_static_pod_patch(plane, tmp_path):
     assert {volume["name"] for volume in merged["spec"]["volumes"]} == set(mounts)
 
 
-def expect_placed_by_us(namespace, ask_count, scheduler=None):
+def filtered(extender):
+    return total(extender, "plimsoll_extender_requests_total", 0, verb="filter", code="200")
+
+
+def expect_placed_by_us(namespace, extender, scheduler=None):
     """A pod gets a node, and the extender was asked for it."""
-    before = ask_count()
+    before = filtered(extender)
     namespace.create_pod("web-0", **({"scheduler": scheduler} if scheduler else {}))
     namespace.wait_bound(1)
-    wait_until(lambda: ask_count() > before, what="the extender to have been asked")
+    assert filtered(extender) > before
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_kube_scheduler_asks_us(plane, plimsoll, nodes, namespace, kube_scheduler, path, tmp_path):
-    """The extender with the certificates of the README, kube-scheduler with the example."""
-    policy = plimsoll.write_policy(fast_policy())
-    scheme, flags, context = "http", [], None
-    if path.stem != "config-http":
-        plane.kubectl("-n", "kube-system", "delete", "secret", "plimsoll-extender-tls",
-                         "--ignore-not-found")  # fmt: skip
-        follow(plane, block("README.md", "certificates"), tmp_path)
-        scheme = "https"
-        flags = [
+@pytest.fixture
+def start_extender(plane, plimsoll, tmp_path):
+    """The one that an example asks: over TLS with the certificates of deploy/README.md."""
+
+    def start(example, *flags):
+        policy = plimsoll.write_policy(fast_policy())
+        if "enableHTTPS" not in example:
+            return plimsoll.extender(policy, *flags)
+        follow(plane, block("deploy/README.md", "certificates"), tmp_path)
+        flags += (
             f"--tls-cert-file={tmp_path}/tls.crt",
             f"--tls-private-key-file={tmp_path}/tls.key",
-        ]
+        )
         context = ssl.create_default_context(cafile=tmp_path / "ca.crt")
         context.check_hostname = False
-    if path.stem == "config-mtls":
-        flags += [f"--client-ca-file={tmp_path}/ca.crt"]
-        context.load_cert_chain(tmp_path / "scheduler.crt", tmp_path / "scheduler.key")
-    extender = plimsoll.extender(policy, *flags, scheme=scheme)
+        if "certFile" in example:
+            flags += (f"--client-ca-file={tmp_path}/ca.crt",)
+            context.load_cert_chain(tmp_path / "scheduler.crt", tmp_path / "scheduler.key")
+        return plimsoll.extender(policy, *flags, scheme="https", context=context)
 
-    def ask_count():
-        with urllib.request.urlopen(f"{extender.url}/metrics", context=context) as page:
-            return OwnMetrics(page.read().decode())[FILTER_CALLS]
+    yield start
+    plane.kubectl(
+        "-n", "kube-system", "delete", "secret", "plimsoll-extender-tls", "--ignore-not-found"
+    )
 
+
+@pytest.mark.parametrize("name", sorted(EXAMPLES.keys() - {"config"}))
+def test_kube_scheduler_asks_us(
+    plane, start_extender, nodes, namespace, kube_scheduler, name, tmp_path
+):
+    """The extender with the certificates of the page, kube-scheduler with the example."""
+    extender = start_extender(EXAMPLES[name])
     kubeconfig = plane.component_kubeconfig("kube-scheduler")
-    config = localized(path, tmp_path / "config.yaml", extender.url, kubeconfig, tmp_path)
-    kube_scheduler(config, kubeconfig)
-    expect_placed_by_us(namespace, ask_count)
+    path = tmp_path / "config.yaml"
+    kube_scheduler(localized(EXAMPLES[name], path, extender.url, kubeconfig, tmp_path), kubeconfig)
+    expect_placed_by_us(namespace, extender)
+
+
+def test_owner_of_an_extender(
+    plane, plimsoll, start_extender, nodes, namespace, kube_scheduler, tmp_path, figure
+):
+    """The page for them: mutual TLS, the component that may bind, and one entry more."""
+    config = yaml.safe_load(EXAMPLES["config-mtls"])
+    (entry,) = yaml.safe_load(block("deploy/coming-from/hand-written-extender.md", "binder"))
+    (first,) = config["extenders"]
+    assert entry["tlsConfig"].keys() == first["tlsConfig"].keys()
+    # "as above"
+    entry["tlsConfig"] = first["tlsConfig"]
+    config["extenders"].append(entry)
+    example = yaml.safe_dump(config)
+
+    plimsoll.install(plane, owners_overlay(tmp_path / "overlay"))
+    try:
+        before = len(plane.audit("plimsoll-extender"))
+        extender = start_extender(example, "--bind")
+        kubeconfig = plane.component_kubeconfig("kube-scheduler")
+        path = tmp_path / "config.yaml"
+        kube_scheduler(localized(example, path, extender.url, kubeconfig, tmp_path), kubeconfig)
+        expect_placed_by_us(namespace, extender)
+        assert bound_by_account(plane, namespace) == {"web-0"}
+        assert not refused(plane, "plimsoll-extender", before)
+    finally:
+        plane.kubectl("delete", "-f", str(DEPLOY / "extender-bind" / "rbac.yaml"))
+        plimsoll.install(plane)
+    figure("a pod was filtered, ranked and bound over mutual TLS")
 
 
 def test_second_scheduler(plane, plimsoll, nodes, namespace, kube_scheduler, tmp_path, figure):
@@ -198,18 +233,13 @@ def test_second_scheduler(plane, plimsoll, nodes, namespace, kube_scheduler, tmp
     )
     extender.url = f"http://127.0.0.1:{extender.wait_port()}"
     wait_ready(extender)
-    example = tmp_path / "example.yaml"
-    example.write_text(config["data"]["config.yaml"])
-    path = localized(example, tmp_path / "config.yaml", extender.url)
+    path = localized(config["data"]["config.yaml"], tmp_path / "config.yaml", extender.url)
     # In a pod it finds the API server by its ServiceAccount; here it has to be told.
     with open(path, "a", encoding="utf-8") as file:
         file.write(f"clientConnection: {{kubeconfig: {kubeconfig}}}\n")
     process = kube_scheduler(path, kubeconfig)
 
-    def ask_count():
-        return metrics(extender)[FILTER_CALLS]
-
-    expect_placed_by_us(namespace, ask_count, scheduler="plimsoll-scheduler")
+    expect_placed_by_us(namespace, extender, scheduler="plimsoll-scheduler")
     lease = plane.api.get(
         "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/plimsoll-scheduler"
     )

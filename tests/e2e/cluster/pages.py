@@ -1,45 +1,40 @@
-"""The commands of our pages, as they stand there.
-
-    <!-- run: NAME -->
-
-    ```
-    commands
-    ```
-
-    <!-- end -->
-"""
+"""Following the commands of our pages (tests/integration/pages.py), as they stand there."""
 
 import os
-import pathlib
-import re
 import subprocess
 
+from pages import TOP, block
+from programs import find_program
 from tools import build
 
-TOP = pathlib.Path(__file__).resolve().parents[3]
+PROGRAMS = ("plimsoll-controller", "plimsoll-extender")
 
 
-def block(page, name):
-    """The commands called `name` of a page below deploy/."""
-    text = (TOP / "deploy" / page).read_text("utf-8")
-    return re.search(rf"<!-- run: {name} -->\n+```\n(.*?)```", text, re.S)[1]
-
-
-def environment(plane):
-    """What commands need to mean this cluster by kubectl."""
+def environment(plane, kubeconfig=None):
+    """What commands need to mean this cluster by kubectl, and our programs by their names."""
+    programs = [build.program("kubectl"), *map(find_program, PROGRAMS)]
     return {
         **os.environ,
-        "KUBECONFIG": plane.kubeconfig,
+        "KUBECONFIG": kubeconfig or plane.kubeconfig,
         "KUBECACHEDIR": plane.path("kubectl-cache"),
-        "PATH": f"{os.path.dirname(build.program('kubectl'))}:{os.environ['PATH']}",
+        "PATH": os.pathsep.join([*map(os.path.dirname, programs), os.environ["PATH"]]),
     }
 
 
-def follow(plane, commands, directory=TOP):
+def owners_overlay(directory):
+    """The overlay that the page for owners of an extender shows, in a folder of its own."""
+    directory.mkdir()
+    deploy = os.path.relpath(TOP / "deploy", directory.resolve())
+    text = block("deploy/coming-from/hand-written-extender.md", "component")
+    (directory / "kustomization.yaml").write_text(text.replace(".../deploy", deploy))
+    return directory
+
+
+def follow(plane, commands, directory=TOP, kubeconfig=None):
     """Run commands of a page, at the top of the tree as it says; what they print."""
     done = subprocess.run(
         ["bash", "-euxc", commands], cwd=directory, capture_output=True, text=True, check=False,
-        env=environment(plane),
+        env=environment(plane, kubeconfig),
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

@@ -169,6 +169,21 @@ class Plimsoll:
         }
 
 
+def pod_environment(plane, name, kind="apps/v1/deployments"):
+    """What the pod template of a Deployment or Job of ours sets, but for what comes from the pod."""
+    api, _, resource = kind.rpartition("/")
+    found = plane.api.get(f"/apis/{api}/namespaces/{NAMESPACE}/{resource}/{name}")
+    (container,) = found["spec"]["template"]["spec"]["containers"]
+    return {row["name"]: row["value"] for row in container["env"] if "value" in row}
+
+
+def as_flags(environment):
+    return [
+        f"--{name.removeprefix('PLIMSOLL_').lower().replace('_', '-')}={value}"
+        for name, value in environment.items()
+    ]
+
+
 def page(process, path):
     """One of a program's own pages."""
     return fetch(f"{process.url}{path}", context=getattr(process, "context", None))
@@ -200,6 +215,17 @@ def metrics(process):
 def total(process, family, default=None, **labels):
     """The sum of a family's series that have these labels; there must be one, see OwnMetrics."""
     return metrics(process).total(family, default, **labels)
+
+
+def bound_by_account(plane, namespace):
+    """The pods of a namespace that the extender's account bound, by the audit log."""
+    return {
+        event["objectRef"]["name"]
+        for event in plane.audit("plimsoll-extender")
+        if event["objectRef"].get("subresource") == "binding"
+        and event["objectRef"]["namespace"] == namespace.name
+        and event["responseStatus"]["code"] == 201
+    }
 
 
 def refused(plane, account, after=0):

@@ -1,0 +1,66 @@
+"""What our pages tell to try before there is a cluster: the windows of one exporter, the peers of the
+integration tests, a shell in a cluster of one's own. In the sandbox their fixed ports are free."""
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+
+from harness import fetch
+from pages import TOP, block
+from tools import build
+
+
+def start_node_exporter(run, address):
+    # It does not handle SIGTERM: dying of it is its ordinary end.
+    argv = [shutil.which("prometheus-node-exporter"), f"--web.listen-address={address}"]
+    run(argv, "node-exporter", clean_exit=False).wait_log("Listening on")
+
+
+def test_windows_of_one_exporter(run, tmp_path):
+    start_node_exporter(run, "127.0.0.1:9100")
+    (tmp_path / "build").symlink_to(os.environ["PLIMSOLL_BUILD_DIR"])
+    done = subprocess.run(
+        ["bash", "-euxc", block("README.md", "windows")],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    for metric in ("cpu_usage_avg_5m", "mem_usage_max_avg_1d"):
+        assert metric in done.stdout
+
+
+def test_peers_by_themselves(run, tmp_path):
+    commands = block("tests/integration/README.md", "peers").replace("/tmp/", f"{tmp_path}/")
+    standin, exporters, kubectl = commands.splitlines()
+    ready = {}
+    for name, command in {"standin": standin, "exporters": exporters}.items():
+        program, path, *arguments = shlex.split(command)
+        process = run([program, TOP / path, *arguments], name)
+        ready[name] = json.loads(process.wait_log(r"^\{.*\}$").group(0))
+        assert "GET" in fetch(f"{ready[name]['admin_url']}/{name}/").text
+    said = subprocess.run(
+        ["bash", "-euxc", kubectl],
+        env={**os.environ, "PATH": f"{os.path.dirname(build.program('kubectl'))}:{os.environ['PATH']}"},
+        capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    assert [line.split()[:2] for line in said.splitlines()[1:]] == [
+        [f"node-000{index}", "Ready"] for index in range(5)
+    ]
+    assert "127.1.0.2" in said
+    assert "node_cpu_seconds_total" in fetch("http://127.1.0.2:9100/metrics").text
+
+
+def test_shell(tmp_path):
+    done = subprocess.run(
+        ["bash", "-euxc", block("tests/e2e/README.md", "shell")],
+        input="kubectl get nodes --output=name\nkubectl get dsp\n",
+        env={**os.environ, "SHELL": "/bin/bash", "TMPDIR": str(tmp_path)},
+        cwd=TOP, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert [line for line in done.stdout.splitlines() if line.startswith("node/")] == [
+        f"node/node-{index}" for index in range(3)
+    ]
+    assert "No resources found" in done.stderr, "the CRD is there, and no policy"
+    assert not list(tmp_path.iterdir()), "nothing is left behind"

@@ -1,0 +1,67 @@
+"""The fenced blocks of our pages, as they stand there, for the tests that run them.
+
+A block has a name when a line above it gives one: `run` for commands, `check` for what is validated.
+
+    <!-- run: NAME -->
+
+    ```
+    commands
+    ```
+
+test_pages.py sees to it that every block of every page has a test.
+"""
+
+import pathlib
+import re
+import textwrap
+from typing import NamedTuple
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+BLOCK = re.compile(
+    r"(?:^ *<!-- (?P<mark>\w+): (?P<name>[\w-]+) -->\n+)?"
+    r"^(?P<indent> *)```(?P<kind>\w*)\n(?P<text>.*?)^(?P=indent)```$",
+    re.M | re.S,
+)
+
+
+class Block(NamedTuple):
+    """`mark` and `name` are None where nothing names it; `kind` is what stands behind the fence."""
+
+    page: str
+    line: int
+    mark: str
+    name: str
+    kind: str
+    text: str
+
+
+def pages():
+    """Every page of the tree, by its path from the top."""
+    found = (path.relative_to(TOP) for path in TOP.rglob("*.md"))
+    # Nothing of a build, a virtual environment or git.
+    own = (path for path in found if not re.match(r"\.|build", path.parts[0]))
+    return sorted(str(path) for path in own)
+
+
+def blocks(page):
+    """Every fenced block of a page."""
+    text = (TOP / page).read_text("utf-8")
+    found = [
+        Block(
+            page,
+            text.count("\n", 0, match.start("indent")) + 1,
+            match["mark"],
+            match["name"],
+            match["kind"],
+            textwrap.dedent(match["text"]),
+        )
+        for match in BLOCK.finditer(text)
+    ]
+    assert 2 * len(found) == len(re.findall(r"^ *```", text, re.M)), f"{page}: a fence that we miss"
+    return found
+
+
+def block(page, name):
+    """The text of the one block of a page that is called `name`."""
+    (found,) = (block.text for block in blocks(page) if block.name == name)
+    return found

@@ -1,0 +1,148 @@
+"""Every fenced block of every page is run or validated by a test, which takes it from the page."""
+
+import ast
+import os
+import subprocess
+
+import pytest
+import yaml
+from harness import wait_until  # noqa: F401, for the example
+from pages import TOP, block, blocks, pages
+from prometheus_kit import CRANE_RULES
+
+# (page, how it begins): why no test runs it.
+NOT_RUN = {
+    ("ARCHITECTURE.md", "node_exporter x N --scrape-->"): "a drawing",
+    ("CONTRIBUTING.md", "meson setup build"): "builds and formats the tree, as make check does",
+    ("README.md", "make test"): "runs these tests",
+    ("README.md", "docker build"): "needs docker; test_image.py builds these targets by buildah",
+    ("README.md", "score100 ="): "a formula; tests/data/crane-verdicts.jsonl holds us to it",
+    ("deploy/README.md", "docker build"): "needs docker and a registry to push to",
+    ("deploy/README.md", "buildah bud"): "fetches its base from a registry; see test_image.py",
+    ("tests/e2e/README.md", "make e2e"): "runs the tests with a real cluster",
+    ("tests/e2e/README.md", "tests/e2e/tools/build.py"): "builds for these tests, and runs some",
+    ("tests/integration/README.md", "PLIMSOLL_BUILD_DIR="): "runs these tests",
+}
+PROGRAMS = ("plimsoll-controller", "plimsoll-extender")
+
+
+def string(node, constants):
+    """The value of an argument that is a literal, or a constant of its file."""
+    if isinstance(node, ast.Name):
+        node = constants.get(node.id)
+    return node.value if isinstance(node, ast.Constant) else None
+
+
+def taken():
+    """{(page, name)} of every block() in the tests."""
+    found = set()
+    for path in sorted((TOP / "tests").rglob("*.py")):
+        tree = ast.parse(path.read_text("utf-8"))
+        constants = {
+            target.id: node.value
+            for node in tree.body
+            if isinstance(node, ast.Assign)
+            for target in node.targets
+            if isinstance(target, ast.Name)
+        }
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.Call):
+                continue
+            function = node.func
+            called = (
+                function.attr
+                if isinstance(function, ast.Attribute)
+                else getattr(function, "id", "")
+            )
+            if called == "block":
+                row = tuple(string(argument, constants) for argument in node.args)
+                assert len(row) == 2 and None not in row, f"{path}:{node.lineno}: name it literally"
+                found.add(row)
+    return found
+
+
+def test_every_block_has_a_test():
+    found = [row for page in pages() for row in blocks(page)]
+    # tests/tools/readme.py holds flags and metrics to what the programs say.
+    named = [row for row in found if row.mark in ("run", "check")]
+    others = [row for row in found if row.mark not in ("run", "check", "flags", "metrics")]
+    names = {(row.page, row.name) for row in named}
+    assert len(names) == len(named), "a name twice on one page"
+    asked, excused = taken(), set()
+    problems = [f"{page}: no test takes {name!r}" for page, name in sorted(names - asked)]
+    problems += [f"{page}: a test wants {name!r}" for page, name in sorted(asked - names)]
+    for row in others:
+        excuses = {
+            key for key in NOT_RUN if row.page == key[0] and row.text.lstrip().startswith(key[1])
+        }
+        if not excuses:
+            problems.append(f"{row.page}:{row.line}: name it, and let a test take it by block()")
+        excused |= excuses
+    problems += [
+        f"{page}: no block {start!r} is without a test" for page, start in set(NOT_RUN) - excused
+    ]
+    assert not problems, "\n".join(problems)
+
+
+def commands(text):
+    """The commands of a block, without what is said about them."""
+    return [line.partition(" #")[0].rstrip() for line in text.splitlines()]
+
+
+def test_the_readme_repeats_what_is_run():
+    """Its commands in a cluster are those of deploy/README.md, which the tests with a cluster run."""
+    installing = commands(block("deploy/README.md", "installing"))
+    assert [line for line in installing if "rollout status" not in line] == commands(
+        block("README.md", "installing")
+    )
+    assert commands(block("deploy/README.md", "leaving")) == commands(block("README.md", "leaving"))
+
+
+# -- policies --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_policies_of_the_readme(binary, program, tmp_path):
+    policy = yaml.safe_load(block("README.md", "policy"))
+    own = {**policy, **yaml.safe_load(block("README.md", "own-metrics"))}
+    for number, content in enumerate((policy, own)):
+        path = tmp_path / f"{number}.yaml"
+        path.write_text(yaml.safe_dump(content))
+        done = subprocess.run(
+            [binary(program), "--check-config", "--strict", f"--policy-config-path={path}"],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert (done.returncode, done.stderr) == (0, "")
+        printed = yaml.safe_load(done.stdout.partition("# Policy\n")[2])
+        assert printed["spec"]["syncPolicy"] == content["spec"]["syncPolicy"]
+
+
+def test_rules_for_those_who_come_from_crane(tmp_path):
+    """Prometheus takes them, and they are the ones that the tests of the source record by."""
+    text = block("deploy/coming-from/crane-scheduler.md", "rules")
+    path = tmp_path / "rules.yaml"
+    path.write_text(text)
+    done = subprocess.run(
+        ["promtool", "check", "rules", str(path)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    ours = CRANE_RULES.format(active="30s", mean="1m", peak="5m")
+    assert yaml.safe_load(text) == yaml.safe_load(ours)
+
+
+# -- things to try ---------------------------------------------------------------------------------
+
+# test_annotations_appear(), as the README of these tests has it
+exec(block("tests/integration/README.md", "example"))  # pylint: disable=exec-used
+
+
+@pytest.mark.nightly
+def test_demo():
+    """`make demo`, of programs that are built already, and so that it ends by itself."""
+    build = {"BUILD": os.environ["PLIMSOLL_RELEASE_DIR"], "DEMO": "once"}
+    done = subprocess.run(
+        ["bash", "-euxc", block("README.md", "demo")],
+        cwd=TOP, env={**os.environ, **build}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "above 0.65" in done.stdout and "keeps all of this running" in done.stdout
