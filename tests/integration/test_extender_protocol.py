@@ -103,6 +103,7 @@ def test_errors_have_no_body_and_keep_the_connection(extender):
             ("/v1/bind", good, "POST", 404),
             ("/v1/preempt", good, "POST", 400),
             ("/v1/filters", good, "POST", 404),
+            ("/v1?verb=/filter", good, "POST", 404),
             ("/", b"", "POST", 404),
             ("/v1/filter", b"", "GET", 405),
             ("/v1/filter", good, "PUT", 405),
@@ -113,7 +114,16 @@ def test_errors_have_no_body_and_keep_the_connection(extender):
 
 
 @pytest.mark.parametrize(
-    "path", ["/filter", "//filter", "/x/y/filter", "/v1//filter", "/v1/filter/", "/a%20b/filter"]
+    "path",
+    [
+        "/filter",
+        "//filter",
+        "/x/y/filter",
+        "/v1//filter",
+        "/v1/filter/",
+        "/a%20b/filter",
+        "/filter?x=1",
+    ],
 )
 def test_any_prefix(extender, path):
     args = {"Pod": POD, "Nodes": None, "NodeNames": NODES}
