@@ -452,11 +452,11 @@ class OwnMetrics(dict):
 
     def of(self, name, **labels):
         """[(all its labels, value)] of the series of that name that have these labels."""
-        rows = []
+        wanted, rows = {label: str(value) for label, value in labels.items()}, []
         for series, value in self.items():
             base, _, text = series.partition("{")
             found = dict(LABEL.findall(text))
-            if base == name and labels.items() <= found.items():
+            if base == name and wanted.items() <= found.items():
                 rows.append((found, value))
         return rows
 
