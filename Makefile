@@ -6,12 +6,12 @@ GATE = /usr/bin/python3 tests/tools/gate.py
 
 help:
 	@echo 'make demo     look at it: a real exporter, a stand-in API server, both programs (DEMO=once ends by itself)'
-	@echo 'make test     unit and integration tests, with all that checks the code'
+	@echo 'make test     unit and integration tests'
 	@echo 'make quick    what your change is about: its unit tests and one integration file'
 	@echo 'make e2e      both programs with real Kubernetes; its first run builds that, for minutes'
-	@echo 'make ci       what CI runs: make test and make e2e, counted together'
+	@echo 'make ci       what CI runs: make check, make test and make e2e, counted together'
 	@echo 'make nightly  make ci in full size, with the long runs and the fuzzers: hours'
-	@echo 'make check    the gate without the integration tests: format, lint, builds, sanitizers, unit tests'
+	@echo 'make check    what needs no running program: format, lint, builds, sanitizers, unit tests, clang-tidy'
 	@echo 'make build    both programs, into $(BUILD)/'
 	@echo 'make bench    compare the hot paths with their peers, in ratios'
 	@echo 'make fuzz     run every fuzz target for FUZZ_SECONDS=60 each'
@@ -34,7 +34,7 @@ quick:
 
 test:
 	@tests/tools/install-packages build check integration
-	@$(GATE) check integration
+	@$(GATE) unit integration
 
 e2e:
 	@tests/tools/install-packages build check integration e2e
@@ -42,15 +42,15 @@ e2e:
 
 ci:
 	@tests/tools/install-packages build check integration e2e
-	@$(GATE) check integration e2e
+	@$(GATE) unit tidy integration e2e
 
 nightly:
 	@tests/tools/install-packages build check integration e2e
-	@PLIMSOLL_NIGHTLY=1 $(GATE) check integration e2e fuzz
+	@PLIMSOLL_NIGHTLY=1 $(GATE) unit tidy integration e2e fuzz
 
 check:
 	@tests/tools/install-packages build check
-	@$(GATE) check
+	@$(GATE) unit tidy
 
 bench:
 	@tests/tools/install-packages build bench

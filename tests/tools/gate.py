@@ -1,6 +1,7 @@
 """The gate: runs named groups of steps, prints a line for each, and ends with the counts.
 
-    gate.py check          format, lint, builds, unit tests, sanitizers, fuzz corpora, clang-tidy
+    gate.py unit           format, lint, builds, unit tests and fuzz corpora with sanitizers
+    gate.py tidy           clang-tidy
     gate.py integration    the integration tests against the built programs, and the demo
     gate.py e2e            builds a real cluster's programs once, for minutes, and runs the tests
                            with it; see tests/e2e/README.md
@@ -177,7 +178,7 @@ def test_files(group):
     return sorted((TOP / "tests" / group).glob("test_*.py"))
 
 
-def check(gate):
+def unit(gate):
     gate.beside(gate.step, "lint", [PYTHON, "tests/tools/lint.py"])
     gate.beside(gate.step, "format", ["tests/tools/format"])
     for name in BUILDS:
@@ -185,8 +186,12 @@ def check(gate):
     gate.beside(gate.meson_test, "unit-asan", "asan")
     gate.beside(gate.meson_test, "unit-gcc", "gcc")
     gate.beside(gate.meson_test, "unit-tsan", "tsan", [f"--suite={room}" for room in THREADED])
-    if gate.built["asan"]:
-        gate.beside(gate.step, "clang-tidy", ["tests/tools/tidy", str(OUT / "asan")])
+
+
+def tidy(gate):
+    if gate.build("asan"):
+        argv = [PYTHON, "tests/tools/tidy.py", str(OUT / "asan")]
+        gate.beside(gate.step, "clang-tidy", argv)
 
 
 def integration(gate):
@@ -228,7 +233,8 @@ def quick_tests(gate):
 
 
 GROUPS = {
-    "check": check,
+    "unit": unit,
+    "tidy": tidy,
     "integration": integration,
     "e2e": e2e,
     "fuzz": fuzz,

@@ -13,8 +13,9 @@ import subprocess
 import threading
 import time
 
-CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
-TIMES = CACHE / "plimsoll-gate" / "times.json"
+USERS_CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
+CACHE = USERS_CACHE / "plimsoll-gate"
+TIMES = CACHE / "times.json"
 # What a file takes of which nothing is known yet.
 UNKNOWN_S_PER_KB = 1.5
 
