@@ -287,8 +287,16 @@ def test_five_thousand_whole_nodes(binary, tmp_path):
 def test_output_that_cannot_be_written_is_an_error(binary):
     argv = [binary("plimsoll-extender"), "explain", "-ojson"]
     with open("/dev/full", "wb") as full:
-        done = subprocess.run(argv, input=b'{"items":[]}', stdout=full, timeout=60, check=False)
+        done = subprocess.run(
+            argv,
+            input=b'{"items":[]}',
+            stdout=full,
+            stderr=subprocess.PIPE,
+            timeout=60,
+            check=False,
+        )
     assert done.returncode == 1
+    assert done.stderr == b"plimsoll-extender explain: standard output: cannot be written\n"
 
 
 def test_bad_flags(explain):
