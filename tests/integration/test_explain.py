@@ -4,12 +4,12 @@ import json
 import os
 import pty
 import resource
+import select
 import subprocess
-import time
 
 import pytest
 
-from harness import PYTHON
+from harness import NIGHTLY, PYTHON
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 NOW = "2026-07-23T12:00:00Z"
@@ -50,46 +50,35 @@ def node(name, **annotations):
 
 
 def test_recorded_answers_of_crane(explain):
+    """tests/unit/test_crane_verdicts.c has them all; this is what the program makes of them."""
     compared = 0
     with open(os.path.join(HERE, "..", "data", "crane-verdicts.jsonl"), encoding="utf-8") as file:
-        for line in file:
-            case = json.loads(line)
-            lists = ("syncPolicy", "predicate", "priority")
-            spec = {key: case[key] for key in lists if case.get(key)}
-            items = [node(f"n{i}", **n["annotations"]) for i, n in enumerate(case["nodes"])]
-            answers = json.loads(
-                explain({**POLICY, "spec": spec}, items, "--now", case["now"], "-ojson")
-            )
-            for answer, recorded in zip(answers, case["nodes"], strict=True):
-                assert answer["rejectedBy"] == recorded["rejectedBy"], (case, answer)
-                assert answer["score100"] == recorded["score100"], (case, answer)
-                compared += 1
-    assert compared == 1920
-    print(f"{compared} recorded verdicts are equal")
-
-
-@pytest.mark.parametrize("build, triples", [("build", 4000), ("release", 100000)])
-def test_random_cases_agree_with_the_reference(binary, build, triples):
-    """Random policies, annotations and clocks, judged by the program and by reference_policy.py."""
-    program = os.path.join(HERE, "reference_policy.py")
-    began = time.monotonic()
-    halves = [
-        subprocess.Popen(
-            [
-                *(PYTHON, program, "compare", f"--seed={seed}", f"--triples={triples // 2}"),
-                binary("plimsoll-extender", build),
-            ],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
+        cases = [json.loads(line) for line in file]
+    for case in cases[:: 1 if NIGHTLY else 10]:
+        lists = ("syncPolicy", "predicate", "priority")
+        spec = {key: case[key] for key in lists if case.get(key)}
+        items = [node(f"n{i}", **n["annotations"]) for i, n in enumerate(case["nodes"])]
+        answers = json.loads(
+            explain({**POLICY, "spec": spec}, items, "--now", case["now"], "-ojson")
         )
-        for seed in (20261, 20262)
-    ]
-    outputs = [half.communicate(timeout=300)[0] for half in halves]
-    for half, output in zip(halves, outputs):
-        assert half.returncode == 0, output[-4000:]
-        assert output == f"{triples // 2} triples, 0 differences\n", output[-4000:]
-    print(f"{build}: {triples} triples, no difference, {time.monotonic() - began:.1f} s")
+        for answer, recorded in zip(answers, case["nodes"], strict=True):
+            assert answer["rejectedBy"] == recorded["rejectedBy"], (case, answer)
+            assert answer["score100"] == recorded["score100"], (case, answer)
+            compared += 1
+    assert compared == (1920 if NIGHTLY else 192)
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("build, triples", [("build", 4000), ("release", 100000)])
+def test_random_cases_agree_with_the_reference(run, binary, build, triples):
+    """Random policies, annotations and clocks, judged by the program and by reference_policy.py."""
+    triples //= 1 if NIGHTLY else 10
+    argv = [PYTHON, os.path.join(HERE, "reference_policy.py"), "compare"]
+    argv += [binary("plimsoll-extender", build), f"--triples={triples // 2}"]
+    halves = [run([*argv, f"--seed={seed}"], f"reference-{seed}") for seed in (20261, 20262)]
+    for half in halves:
+        assert half.wait_exit(600) == 0, half.text()[-4000:]
+        assert half.stdout() == f"{triples // 2} triples, 0 differences\n"
 
 
 NODES = [
@@ -241,47 +230,44 @@ def test_annotations_of_another_type_are_missing(explain, annotations):
 
 
 def run_measured(argv, limit_bytes, **more):
-    """(exit status, stderr, seconds, peak RSS in MiB) with a ceiling on the address space."""
+    """(exit status, stderr, peak RSS in MiB) with a ceiling on the address space."""
 
     def limit():
         resource.setrlimit(resource.RLIMIT_AS, (limit_bytes, limit_bytes))
 
-    began = time.monotonic()
     with subprocess.Popen(argv, stderr=subprocess.PIPE, preexec_fn=limit, **more) as process:
         message = process.stderr.read().decode()
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
-    return process.returncode, message, time.monotonic() - began, usage.ru_maxrss / 1024
+    return process.returncode, message, usage.ru_maxrss / 1024
 
 
 def test_input_without_end_is_bounded(binary):
     argv = [binary("plimsoll-extender", "release"), "explain"]
     with open("/dev/zero", "rb") as endless:
-        status, message, took_s, peak_mib = run_measured(argv, 2 << 30, stdin=endless)
+        status, message, peak_mib = run_measured(argv, 2 << 30, stdin=endless)
     assert status == 2, message
-    assert "more than" in message
-    print(f"endless input: refused after {took_s:.1f} s at {peak_mib:.0f} MiB")
+    assert f"more than {512 << 20} bytes" in message
+    print(f"endless input: refused at {peak_mib:.0f} MiB")
 
 
 def test_five_thousand_whole_nodes(binary, tmp_path):
     """What `kubectl get nodes -o json` prints of a large cluster."""
     filler = [{"names": [f"registry.example.com/{i}@sha256:{'0' * 64}"]} for i in range(50)]
-    annotations = {"cpu_usage_avg_5m": f"0.25,{NOW}"}
-    whole = [
-        {"metadata": {"name": f"n{i}", "annotations": annotations}, "status": {"images": filler}}
-        for i in range(5000)
-    ]
+    one = {**node("NAME", cpu_usage_avg_5m=f"0.25,{NOW}"), "status": {"images": filler}}
+    text = json.dumps(one, indent=4)
     path = tmp_path / "nodes.json"
-    path.write_text(json.dumps({"items": whole}, indent=4))
+    items = ",\n".join(text.replace("NAME", f"n{i}") for i in range(5000))
+    path.write_text('{"items": [\n%s]}' % items)
     argv = [binary("plimsoll-extender", "release"), "explain", "--now", NOW, "-ojson", str(path)]
     with open(tmp_path / "out.json", "wb") as out:
-        status, message, took_s, peak_mib = run_measured(argv, 2 << 30, stdout=out)
+        status, message, peak_mib = run_measured(argv, 2 << 30, stdout=out)
     assert status == 0, message
     rows = json.loads((tmp_path / "out.json").read_text())
+    assert [row["node"] for row in rows] == [f"n{i}" for i in range(5000)]
     assert {(row["rejectedBy"], row["score100"]) for row in rows} == {("", 7)}
-    assert len(rows) == 5000
     size_mib = path.stat().st_size / (1 << 20)
-    print(f"5,000 nodes of {size_mib:.0f} MiB explained in {took_s:.1f} s at {peak_mib:.0f} MiB")
+    print(f"5,000 nodes of {size_mib:.0f} MiB explained at {peak_mib:.0f} MiB")
 
 
 def test_output_that_cannot_be_written_is_an_error(binary):
@@ -315,14 +301,11 @@ def on_terminal(argv, text, env):
         process.stdin.write(text.encode())
         process.stdin.close()
         output = b""
-        while True:
-            try:
-                chunk = os.read(master, 65536)
-            except OSError:  # the other side has closed
-                break
-            if not chunk:
-                break
-            output += chunk
+        try:
+            while select.select([master], [], [], 30)[0]:
+                output += os.read(master, 65536)
+        except OSError:  # the other side has closed
+            pass
         assert process.wait(30) == 0
     os.close(master)
     return output.decode()
