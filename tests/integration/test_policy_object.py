@@ -1,12 +1,10 @@
 """The policy as an object of the cluster: put in force, replaced, refused, deleted, with its status."""
 
-
 import pytest
 import yaml
 
 from harness import Pages, fetch, wait_until
 
-RESOURCE = "scheduler.policy.crane.io/v1alpha1/dynamicschedulerpolicies/DynamicSchedulerPolicy"
 PATH = "/apis/scheduler.policy.crane.io/v1alpha1/dynamicschedulerpolicies"
 FLAGS = {
     "plimsoll-controller": ["--health-port=0", "--scrape-interval=1s"],
@@ -38,7 +36,7 @@ class Program(Pages):
 
 @pytest.fixture
 def cluster(start_standin):
-    return start_standin("--nodes", 2, "--custom-resource", RESOURCE)
+    return start_standin("--nodes", 2)
 
 
 def apply(standin, obj):
@@ -108,11 +106,14 @@ def test_the_controller_writes_its_status(run, binary, cluster):
     bad, _ = condition(cluster)
     assert bad["reason"] == "Refused"
     assert "spec.predicate[0].maxLimitPecent: expected" in bad["message"]
-    # Having written, it rests: its own writing is no reason to write again.
-    count = cluster.count(verb="patch", resource="dynamicschedulerpolicies")
     apply(cluster, policy(0.5))
     wait_until(lambda: condition(cluster)[0].get("status") == "True", what="the mending")
-    assert cluster.count(verb="patch", resource="dynamicschedulerpolicies") <= count + 2
+    apply(cluster, policy(0.6))
+    generation = cluster.get(f"{PATH}/default")["metadata"]["generation"]
+    wait_until(lambda: condition(cluster)[1]["observedGeneration"] == generation, what="the change")
+    # Having written, it rests: its own writing is no reason to write again.
+    agent = {"user_agent": "plimsoll-controller"}
+    assert cluster.count(verb="patch", resource="dynamicschedulerpolicies", **agent) == 4
 
 
 @pytest.mark.parametrize("name", FLAGS)
@@ -126,10 +127,14 @@ def test_a_file_wins(run, binary, cluster, tmp_path, name):
     assert cluster.count(resource="dynamicschedulerpolicies", verb="list") == 0
 
 
-@pytest.mark.parametrize("name", FLAGS)
-def test_without_the_custom_resource(run, binary, standin, name):
+def test_without_the_custom_resource(run, binary, standin):
     """A cluster that never heard of policies: the built-in one, said once, and nothing is held up."""
     standin.add_nodes(1)
-    program = Program(run, binary, name, standin)
-    wait_until(lambda: "[+] policy: the built-in policy" in program.told(), what="readiness")
-    assert program.process.stderr().count("resource=dynamicschedulerpolicies") <= 1
+    absent = {"status": 404, "plain": True, "message": "404 page not found\n", "count": -1}
+    standin.fault("status", resource="dynamicschedulerpolicies", **absent)
+    programs = {name: Program(run, binary, name, standin) for name in FLAGS}
+    for name, program in programs.items():
+        wait_until(lambda: "[+] nodes: " in program.told(), what="the list of nodes")
+        assert "[+] policy: the built-in policy" in program.told()
+        wait_until(lambda: standin.count(code=404, user_agent=name) >= 2, what="another look")
+        assert program.process.stderr().count(" resource=dynamicschedulerpolicies") == 1
