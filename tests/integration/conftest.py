@@ -154,6 +154,8 @@ def start_pretended():
     yield start
     for server in started:
         server.close()
+    missed = [trouble for server in started for trouble in server.never_hit()]
+    assert not missed, f"ordered, but no request ran into it: {missed}"
 
 
 @pytest.fixture

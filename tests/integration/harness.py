@@ -205,10 +205,14 @@ def fetch(url, method="GET", body=None, headers=None, timeout_s=DEFAULT_TIMEOUT_
 
 
 class Peer:
-    """A synthetic peer: a process that prints one line of JSON when it is ready."""
+    """A synthetic peer: a process that prints one line of JSON when it is ready.
+
+    Misbehaviour that a test ordered, and that nothing has run into by the end, fails the test.
+    """
 
     package = None
     admin_root = None
+    orders = None  # the admin endpoint of misbehaviour: what is in force, with `id` and `hits`
 
     def __init__(self, log_dir, *arguments, name=None):
         program = os.path.join(HERE, self.package, "main.py")
@@ -221,6 +225,7 @@ class Peer:
         self.url = ready["url"]
         self.admin_url = ready["admin_url"]
         self.ready = ready
+        self.must_hit = set()
 
     def admin(self, path, body=None, method=None, **query):
         """Call an admin endpoint: POST when there is a body (even an empty one), else GET."""
@@ -231,10 +236,17 @@ class Peer:
         assert answer.status == 200, f"{method or ''} {url}: {answer.status} {answer.text}"
         return answer.json()
 
+    def never_hit(self):
+        """What was ordered and not withdrawn, and has had no effect on anything."""
+        rows = self.admin(self.orders) if self.must_hit else []
+        return [row for row in rows if row["id"] in self.must_hit and row["hits"] == 0]
+
     def stop(self):
+        missed = self.never_hit() if self.process.is_running() else []
         code = self.process.stop()
         assert code == 0, f"{self.process.name} ended with {code}:\n{self.process.text()[-4000:]}"
         assert "Traceback" not in self.process.stderr(), self.process.stderr()[-6000:]
+        assert not missed, f"{self.process.name}: ordered, but nothing ran into it: {missed}"
 
 
 MERGE_PATCH = "application/merge-patch+json"
@@ -280,6 +292,7 @@ class StandIn(Peer):
 
     package = "standin"
     admin_root = "/standin"
+    orders = "faults"
 
     def __init__(self, log_dir, *arguments, name=None):
         name = name or self.package
@@ -336,14 +349,18 @@ class StandIn(Peer):
     def add_pods(self, count, **more):
         return self.admin("pods", {"count": count, **more})
 
-    def fault(self, action, **spec):
-        """Misbehave; returns the rule's id."""
-        return self.admin("faults", {"action": action, **spec})[0]["id"]
+    def fault(self, action, may_miss=False, **spec):
+        """Misbehave; returns the rule's id. Something must run into it, unless it `may_miss`."""
+        rule = self.admin("faults", {"action": action, **spec})[0]["id"]
+        if not may_miss:
+            self.must_hit.add(rule)
+        return rule
 
     def faults(self):
         return {row["id"]: row for row in self.admin("faults")}
 
     def clear_faults(self):
+        """Withdraw all that are in force, whether anything ran into them or not."""
         self.admin("faults", method="DELETE")
 
     def stats(self):
@@ -388,6 +405,7 @@ class Exporters(Peer):
 
     package = "exporters"
     admin_root = "/exporters"
+    orders = "trouble"
 
     def __init__(self, log_dir, *arguments, name=None):
         super().__init__(log_dir, *map(str, arguments), name=name)
@@ -405,10 +423,14 @@ class Exporters(Peer):
         """Script targets: load={"cpu": 0.5}, cpus=4, disabled=["pressure"].."""
         return self.admin("targets", {"targets": targets, **more})
 
-    def trouble(self, targets, kind, **more):
-        return self.admin("trouble", {"targets": targets, "kind": kind, **more})
+    def trouble(self, targets, kind, may_miss=False, **more):
+        """Let targets misbehave. A scrape must run into it, unless it `may_miss`."""
+        order = self.admin("trouble", {"targets": targets, "kind": kind, **more})["id"]
+        if not may_miss:
+            self.must_hit.add(order)
 
     def well(self, targets="all"):
+        """End it, whether a scrape ran into it or not."""
         return self.admin("well", {"targets": targets})
 
     def truth(self, target, from_unix, to_unix, signal_name="cpu"):

@@ -16,7 +16,7 @@ import time
 import urllib.parse
 from typing import NamedTuple
 
-from harness import fetch, wait_until
+from harness import DEFAULT_TIMEOUT_S, fetch, wait_until
 
 # crane-scheduler's documented rules, in percent; only the intervals are arguments.
 CRANE_RULES = """
@@ -69,12 +69,16 @@ class PretendedPrometheus:
 
     recorded, computed   {metric: [(labels, value)]}, what instant queries answer; value as text
     history              {metric: function of a unix time -> value or None} of node labels `past`
-    trouble              function(handler, asked) -> True when it has answered (or not) by itself
+    trouble              function(handler, asked) -> True when it has answered (or not) by itself,
+                         False when this request is none of its business, None when it has done
+                         something to it and the answer is still to come. What no request ran into
+                         until the end fails the test; None withdraws it.
     """
 
     def __init__(self, tls=None, prefix=""):
         self.recorded, self.computed, self.history, self.past = {}, {}, {}, []
-        self.trouble = None
+        self._trouble, self._is_hit = None, True
+        self.missed = []
         self.warnings = []
         self.asked = []
         self.in_flight = self.most_in_flight = 0
@@ -111,10 +115,25 @@ class PretendedPrometheus:
         self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
         self.thread.start()
 
+    @property
+    def trouble(self):
+        return self._trouble
+
+    @trouble.setter
+    def trouble(self, function):
+        if function is not None and not self._is_hit:
+            self.missed.append(self._trouble)
+        self._trouble, self._is_hit = function, function is None
+
     def close(self):
         self.server.shutdown()
         self.server.server_close()
-        self.thread.join()
+        self.thread.join(DEFAULT_TIMEOUT_S)
+        assert not self.thread.is_alive(), "the pretended Prometheus does not end"
+
+    def never_hit(self):
+        """Trouble that was ordered and not withdrawn, and that no request ran into."""
+        return self.missed if self._is_hit else [*self.missed, self._trouble]
 
     def handle(self, handler):
         body = handler.rfile.read(int(handler.headers.get("Content-Length") or 0))
@@ -127,11 +146,23 @@ class PretendedPrometheus:
             self.in_flight += 1
             self.most_in_flight = max(self.most_in_flight, self.in_flight)
         try:
-            if self.trouble is None or not self.trouble(handler, asked):
+            if not self.is_troubled(handler, asked):
                 self.answer(handler, asked)
         finally:
             with self.lock:
                 self.in_flight -= 1
+
+    def is_troubled(self, handler, asked):
+        function = self.trouble
+        if function is None:
+            return False
+        fate = None
+        try:
+            fate = function(handler, asked)
+        finally:  # it may end with what a client does that has had enough of it
+            if fate is not False and function is self.trouble:
+                self._is_hit = True
+        return fate
 
     def answer(self, handler, asked):
         if asked.path == f"{self.prefix}/api/v1/query":

@@ -8,6 +8,8 @@ The admin endpoints are on a port of their own. `targets` in a body is a list of
                                 memory_bytes?, disabled?: [collectors], virtual_devices?,
                                 link_bytes_per_s?, has_gpus?: bool}
     POST /exporters/trouble    {targets, kind, ..}; see trouble.py
+    GET  /exporters/trouble    all that was ordered, with the scrapes that ran into it (hits); what
+                               `well` has ended is not listed, what other trouble replaced is
     POST /exporters/well       {targets}: end the trouble
     POST /exporters/reboot     {targets}: counters start again at 0
     GET  /exporters/truth      ?target= &signal=cpu &from=UNIX &to=UNIX: the exact mean of a load
@@ -42,6 +44,7 @@ class Fleet:
         self.targets = {}
         self.aliases = {}
         self.defaults = {"load": {}, "trouble": None, "times": -1, "disabled": []}
+        self.orders = []
         self.server = Server(self.handle, on_connect=self.connected, on_done=self.done)
         self.admin_server = Server(self.administer)
         self.authorization = None
@@ -86,8 +89,8 @@ class Fleet:
             conn.reset()
             return
         target = self.targets.get(address)
-        spec = target.trouble if target else self.defaults["trouble"]
-        if spec is None or spec["kind"] not in trouble.ON_CONNECT:
+        order = target.trouble if target else self.defaults["trouble"]
+        if order is None or order.spec["kind"] not in trouble.ON_CONNECT:
             return
         spec = self.target(address).take_trouble()
         if spec is None:
@@ -256,13 +259,22 @@ class Fleet:
     def post_trouble(self, body):
         spec = trouble.check({key: value for key, value in body.items() if key != "targets"})
         times = spec.get("times", -1)
+        order = trouble.Order(len(self.orders) + 1, spec)
+        self.orders.append(order)
         if body["targets"] == "all":
-            self.defaults.update(trouble=spec, times=times)
+            self.defaults.update(trouble=order, times=times)
         targets = self._selected(body["targets"])
         for target in targets:
-            target.trouble, target.trouble_left = spec, times
+            target.trouble, target.trouble_left = order, times
         self._drop_idle(targets, spec["kind"] in trouble.ON_CONNECT)
-        return {"targets": len(targets)}
+        return {"id": order.id, "targets": len(targets)}
+
+    def get_trouble(self, _request):
+        return [
+            {"id": order.id, "hits": order.hits, **order.spec}
+            for order in self.orders
+            if not order.is_ended
+        ]
 
     def _drop_idle(self, targets, wanted):
         """Trouble at connect needs a new connection: end those that are kept alive."""
@@ -272,9 +284,13 @@ class Fleet:
                 conn.close()
 
     def post_well(self, body):
-        if body["targets"] == "all":
-            self.defaults.update(trouble=None, times=-1)
         targets = self._selected(body["targets"])
+        ended = [target.trouble for target in targets]
+        if body["targets"] == "all":
+            ended.append(self.defaults["trouble"])
+            self.defaults.update(trouble=None, times=-1)
+        for order in filter(None, ended):
+            order.is_ended = True
         keys = {target.key for target in targets}
         for target in targets:
             target.trouble, target.trouble_left = None, -1

@@ -186,4 +186,5 @@ class Target:
             return None
         if self.trouble_left > 0:
             self.trouble_left -= 1
-        return self.trouble
+        self.trouble.hits += 1
+        return self.trouble.spec

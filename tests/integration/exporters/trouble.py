@@ -77,6 +77,15 @@ TEXT = "text/plain; version=0.0.4; charset=utf-8"
 _made = {}
 
 
+class Order:
+    """One trouble that was ordered, for however many targets."""
+
+    def __init__(self, number, spec):
+        self.id, self.spec = number, spec
+        self.hits = 0
+        self.is_ended = False
+
+
 def check(spec):
     unknown = set(spec) - _KEYS
     if unknown:
