@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/number.h"
+#include "net/body_pool.h"
 #include "net/listen.h"
 #include "net/server_tls.h"
 
@@ -23,17 +24,6 @@ enum {
         DEFAULT_CONNECTIONS = 512,
         DEFAULT_IDLE_S = 120, /* above the 90 s after which Go's client drops idle connections */
         TRANSFER_MAX_S = 30,
-        BODY_PADDING = 64,
-        BODY_FIRST_BYTES = 256 * 1024, /* of an announced length, until so much has arrived */
-        BODIES_RETAINED_BYTES = 64 * 1024 * 1024,
-        BODIES_SPARE_BYTES = 32 * 1024 * 1024, /* for small ones beside two of the largest */
-};
-
-/* The memory of one request's body. */
-struct body {
-        struct body *next; /* in server->idle_bodies */
-        char *data;
-        size_t cap;
 };
 
 enum phase {
@@ -65,73 +55,21 @@ struct http_server {
         http_handler_fn *handler;
         void *userdata;
         size_t max_body_bytes;
-        size_t bodies_max_bytes;
+        struct body_pool bodies;
         int64_t idle_ms, transfer_ms;
         uint16_t port;
         bool needs_client_cert;
         _Atomic uint64_t trust_generation; /* counts the client CAs that were in force */
         atomic_bool is_draining;
-        atomic_size_t bodies_bytes; /* in use and idle */
 
         pthread_mutex_t lock;
         pthread_cond_t changed; /* requests_under_way fell to 0, or must_end was set */
         struct server_tls *tls; /* for new connections; NULL: plain HTTP */
         struct connection *connections;
-        struct body *idle_bodies;
-        size_t idle_bodies_bytes;
         size_t requests_under_way;
         bool must_end;
         pthread_t watchdog;
 };
-
-/* Body memory */
-
-static struct body *body_take(struct http_server *server) {
-        pthread_mutex_lock(&server->lock);
-        struct body *body = server->idle_bodies;
-        if (body) {
-                server->idle_bodies = body->next;
-                server->idle_bodies_bytes -= body->cap;
-        }
-        pthread_mutex_unlock(&server->lock);
-        return body ? body : xcalloc(1, sizeof(*body));
-}
-
-static void body_free(struct http_server *server, struct body *body) {
-        atomic_fetch_sub(&server->bodies_bytes, body->cap);
-        free(body->data);
-        free(body);
-}
-
-static void body_give_back(struct http_server *server, struct body *body) {
-        pthread_mutex_lock(&server->lock);
-        bool is_kept = server->idle_bodies_bytes + body->cap <= BODIES_RETAINED_BYTES;
-        if (is_kept) {
-                body->next = server->idle_bodies;
-                server->idle_bodies = body;
-                server->idle_bodies_bytes += body->cap;
-        }
-        pthread_mutex_unlock(&server->lock);
-        if (!is_kept)
-                body_free(server, body);
-}
-
-/* Room for @need bytes and the padding, no more than @most. False: all bodies together are large.*/
-static bool body_reserve(struct http_server *server, struct body *body, size_t need, size_t most) {
-        if (need + BODY_PADDING <= body->cap)
-                return true;
-
-        size_t cap = size_max(size_max(need, body->cap * 2), BODY_FIRST_BYTES);
-        cap = size_max(size_min(cap, most), need) + BODY_PADDING;
-        size_t more = cap - body->cap;
-        if (atomic_fetch_add(&server->bodies_bytes, more) + more > server->bodies_max_bytes) {
-                atomic_fetch_sub(&server->bodies_bytes, more);
-                return false;
-        }
-        body->data = xrealloc(body->data, cap);
-        body->cap = cap;
-        return true;
-}
 
 /* Requests */
 
@@ -142,7 +80,7 @@ static void release(struct connection *connection) {
                 exchange->release(exchange->release_userdata);
         exchange->release = NULL;
         if (connection->body)
-                body_give_back(connection->server, TAKE_PTR(connection->body));
+                body_give_back(&connection->server->bodies, TAKE_PTR(connection->body));
 }
 
 static const char *header_value(struct MHD_Connection *mhd, const char *name) {
@@ -240,8 +178,8 @@ static void take(struct connection *connection, const char *data, size_t len) {
                 size_t most = connection->announced_bytes ? connection->announced_bytes
                                                           : server->max_body_bytes;
                 if (!connection->body)
-                        connection->body = body_take(server);
-                if (body_reserve(server, connection->body, need, most)) {
+                        connection->body = body_take(&server->bodies);
+                if (body_reserve(&server->bodies, connection->body, need, most)) {
                         memcpy(connection->body->data + connection->body_bytes, data, len);
                         connection->body_bytes = need;
                         return;
@@ -249,7 +187,7 @@ static void take(struct connection *connection, const char *data, size_t len) {
                 connection->refusal = MHD_HTTP_SERVICE_UNAVAILABLE;
         }
         if (connection->body)
-                body_give_back(server, TAKE_PTR(connection->body));
+                body_give_back(&server->bodies, TAKE_PTR(connection->body));
 }
 
 static enum MHD_Result answer(struct connection *connection, struct MHD_Connection *mhd,
@@ -491,11 +429,7 @@ static struct MHD_Daemon *start_daemon(struct http_server *server,
 }
 
 static void destroy(struct http_server *server) {
-        while (server->idle_bodies) {
-                struct body *body = server->idle_bodies;
-                server->idle_bodies = body->next;
-                body_free(server, body);
-        }
+        body_pool_done(&server->bodies);
         server_tls_unref(server->tls);
         pthread_cond_destroy(&server->changed);
         pthread_mutex_destroy(&server->lock);
@@ -521,7 +455,7 @@ int http_server_start(const struct http_server_options *options, struct http_ser
         server->handler = options->handler;
         server->userdata = options->userdata;
         server->max_body_bytes = options->max_body_bytes;
-        server->bodies_max_bytes = options->max_body_bytes * 2 + BODIES_SPARE_BYTES;
+        body_pool_init(&server->bodies, options->max_body_bytes);
         server->idle_ms = (int64_t)idle_s * MS_PER_S;
         server->transfer_ms = MS_PER_S * (idle_s < TRANSFER_MAX_S ? idle_s : TRANSFER_MAX_S);
         server->port = listen_port(fd);

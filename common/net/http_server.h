@@ -6,8 +6,7 @@
  * The idle timeout is above the 90 s of Go's client, which would otherwise meet half-closed
  * connections.
  *
- * Request bodies have a ceiling (413), one by one and together (503); their memory is kept for the
- * next request, up to 64 MiB in all, because fresh pages cost more than the parsing of them. A peer
+ * Request bodies have a ceiling (413), one by one and together (503), see body_pool.h. A peer
  * that sends or takes a byte a second is ended: a request has 30 s (or the idle timeout, if that is
  * shorter) to arrive from its first line on, and its reply as long to leave.
  *
