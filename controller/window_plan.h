@@ -1,5 +1,5 @@
 /*
- * How a window store is laid out: private to window_plan.c and window.c.
+ * How a window store is laid out: private to window*.c.
  *
  * A store is one allocation: the struct, then a window_ring_state per ring, then the rings' own
  * memory. Rings hold floats:
