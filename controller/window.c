@@ -55,7 +55,9 @@ static struct window_cell step_cell(const struct window_plan *plan, const struct
                 return nothing;
         if (is_counter)
                 num = fmin(num, den);
-        return (struct window_cell){.num = (float)(num * weight), .den = (float)(den * weight)};
+        return (struct window_cell){.num = (float)(num * weight),
+                                    .den = (float)(den * weight),
+                                    .covered_ms = (float)span_ms};
 }
 
 /* The 5-minute mean at the time of the last step becomes a peak or a mean of its moment: at once

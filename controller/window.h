@@ -16,10 +16,11 @@
  *
  * - A ring of cells per avg window. A cell takes scrapes until it spans `window_resolution_ms()`:
  *   each scrape its own cell in 5 minutes at the usual 15 s, a minute in an hour, 5 minutes in
- *   a day. The cell across the window's old edge counts by the share of its time that lies within.
- *   So avg_5m equals linear interpolation between scrapes; longer windows may differ from it by a
- *   quarter of a cell over the window (0.4 % in an hour, 0.09 % in a day; four times that when
- *   the data of the cell at the edge are interrupted by a gap).
+ *   a day; an interval of two cells' width has one to itself. A cell knows of each channel for how
+ *   much of its span there are data. The cell across the window's old edge counts by the share of
+ *   its time that lies within. So avg_5m equals linear interpolation between scrapes; longer
+ *   windows may differ from it by a quarter of a cell over the window (0.4 % in an hour, 0.09 % in
+ *   a day; four times that when the data of the cell at the edge are interrupted by a gap).
  * - A ring of peaks per max window: the largest 5-minute mean per bucket of the same resolution,
  *   evaluated at every step. The bucket across the old edge counts in full, so that a peak is
  *   forgotten at most one bucket late (1/60 of an hour, 1/288 of a day) and never early.

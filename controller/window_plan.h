@@ -29,6 +29,7 @@ enum window_ring_kind {
 struct window_cell {
         float num;
         float den;
+        float covered_ms; /* of its span, with data of the channel */
 };
 
 struct window_ring {

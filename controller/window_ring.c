@@ -24,7 +24,10 @@ void window_ring_add(struct window_store *store, const struct window_ring *ring,
                 state->count = 0;
         if (span.ms > SPAN_LONGEST_MS)
                 span.ms = SPAN_LONGEST_MS;
-        if (state->count == 0 || spans[state->head] >= ring->resolution_ms) {
+        /* A long one has a cell of its own: what came before it is not spread over it. That they
+         * are two cells long makes up for the ones that are closed early. */
+        if (state->count == 0 || spans[state->head] >= ring->resolution_ms ||
+            span.ms >= 2 * ring->resolution_ms) {
                 state->head = state->count == 0 ? 0 : (state->head + 1) % ring->capacity;
                 if (state->count < ring->capacity)
                         state->count++;
@@ -38,6 +41,7 @@ void window_ring_add(struct window_store *store, const struct window_ring *ring,
                 struct window_cell *cell = &window_ring_cells(store, ring, channel)[state->head];
                 cell->num += span.by_channel[channel].num;
                 cell->den += span.by_channel[channel].den;
+                cell->covered_ms += span.by_channel[channel].covered_ms;
         }
 }
 
@@ -62,11 +66,11 @@ struct window_sums window_ring_between(const struct window_store *store,
         for (uint32_t i = 0; i < state->count && end_ms > begin_mono_ms; i++) {
                 int64_t begin_ms = end_ms - spans[index];
                 int64_t inside_ms = earlier(end_ms, end_mono_ms) - later(begin_ms, begin_mono_ms);
-                if (inside_ms > 0 && cells[index].den > 0) {
+                if (inside_ms > 0) {
                         double share = (double)inside_ms / spans[index];
                         sums.num += share * (double)cells[index].num;
                         sums.den += share * (double)cells[index].den;
-                        sums.covered_ms += (double)inside_ms;
+                        sums.covered_ms += share * (double)cells[index].covered_ms;
                 }
                 end_ms = begin_ms;
                 index = index == 0 ? ring->capacity - 1 : index - 1;

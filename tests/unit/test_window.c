@@ -213,6 +213,37 @@ static void test_gaps(void **state) {
         window_plan_free(plan);
 }
 
+/* A cell that was open when an outage began takes the outage in, but does not know about it. */
+static void test_outages_are_not_covered(void **state) {
+        const struct metric_query queries[] = {mem_avg_5m, mem_max_1h};
+        struct window_plan *often = window_plan_new(queries, ARRAY_LEN(queries), 5 * MS_PER_S);
+        struct window_plan *plan = plan_all();
+        struct window_store *store = window_store_new(often);
+        int64_t back_ms = 290 * MS_PER_S;
+
+        (void)state;
+        /* Five seconds of memory, and nothing until five minutes later: no 5-minute peak. */
+        scrape(store, 0, 0, 0.9);
+        scrape(store, 5000, 0, 0.9);
+        scrape(store, back_ms, 0, 0.1);
+        assert_true(window_read(store, &mem_max_1h, back_ms).is_provisional);
+        for (int64_t at_ms = back_ms; at_ms <= back_ms + 10 * MS_PER_MIN; at_ms += 5000)
+                scrape(store, at_ms, 0, 0.1);
+        check(store, &mem_max_1h, back_ms + 10 * MS_PER_MIN, 0.1);
+        window_store_free(store);
+        window_plan_free(often);
+
+        /* Half an hour without an answer is half an hour without data. */
+        store = window_store_new(plan);
+        back_ms = 50 * MS_PER_MIN + 15 * MS_PER_S;
+        scrape(store, 0, 0, 0);
+        run(store, 0, 20 * MS_PER_MIN + 15 * MS_PER_S, 0.2, 0.2);
+        scrape(store, back_ms, 0.2, 0.2);
+        assert_true(fabs(window_read(store, &cpu_avg_1h, back_ms).fullness - 20.25 / 60) < 1e-9);
+        window_store_free(store);
+        window_plan_free(plan);
+}
+
 static void test_absurd_steps(void **state) {
         static const double values[] = {NAN, INFINITY, -INFINITY, -1, 1e300, 1e13};
         struct window_plan *plan = plan_all();
@@ -482,7 +513,7 @@ int main(void) {
                 cmocka_unit_test(test_absurd_steps), cmocka_unit_test(test_peak_ages_out),
                 cmocka_unit_test(test_seeds),        cmocka_unit_test(test_means),
                 cmocka_unit_test(test_quantiles),    cmocka_unit_test(test_replan),
-                cmocka_unit_test(test_renumbered),
+                cmocka_unit_test(test_renumbered),   cmocka_unit_test(test_outages_are_not_covered),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
