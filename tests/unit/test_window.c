@@ -458,6 +458,37 @@ static void test_replan(void **state) {
         window_plan_free(plan);
 }
 
+/* What a channel has in any of its windows fills its new ones, whatever other channels have. */
+static void test_replan_by_channel(void **state) {
+        const struct metric_query before[] = {
+                cpu_max_1h,
+                mem_max_1d,
+                cpu_avg_1h,
+                {METRIC_MEM, METRIC_AVG, 30 * MS_PER_MIN},
+        };
+        const struct metric_query mem_avg_1h = {METRIC_MEM, METRIC_AVG, MS_PER_HOUR};
+        const struct metric_query after[] = {cpu_max_1d, mem_max_1d, cpu_avg_1h, mem_avg_1h};
+        struct window_plan *plan = window_plan_new(before, ARRAY_LEN(before), 15 * MS_PER_S);
+        struct window_plan *next = window_plan_new(after, ARRAY_LEN(after), 15 * MS_PER_S);
+        struct window_store *store = window_store_new(plan);
+        int64_t now_ms = 90 * MS_PER_MIN;
+
+        (void)state;
+        scrape(store, 0, 0, 0);
+        run(store, 0, now_ms - 10 * MS_PER_MIN, 0.6, 0.2);
+        run(store, now_ms - 10 * MS_PER_MIN, now_ms, 0.3, 0.5);
+        store = window_store_replan(store, next, NULL);
+        check(store, &cpu_max_1d, now_ms, 0.6);
+        check(store, &mem_max_1d, now_ms, 0.5);
+        check(store, &cpu_avg_1h, now_ms, (50 * 0.6 + 10 * 0.3) / 60);
+        /* Its half hour, with the cell across the old edge. */
+        check(store, &mem_avg_1h, now_ms, (20.5 * 0.2 + 10 * 0.5) / 30.5);
+        assert_true(fabs(window_read(store, &mem_avg_1h, now_ms).fullness - 30.5 / 60) < 1e-6);
+        window_store_free(store);
+        window_plan_free(next);
+        window_plan_free(plan);
+}
+
 /* A policy's own resources are numbered in its order, which another policy may change. */
 static void test_renumbered(void **state) {
         enum { OWN = METRIC_RESOURCE_COUNT };
@@ -507,13 +538,21 @@ static void test_renumbered(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_plan),         cmocka_unit_test(test_odd_windows),
-                cmocka_unit_test(test_cold_start),   cmocka_unit_test(test_edge),
-                cmocka_unit_test(test_fast_scrapes), cmocka_unit_test(test_gaps),
-                cmocka_unit_test(test_absurd_steps), cmocka_unit_test(test_peak_ages_out),
-                cmocka_unit_test(test_seeds),        cmocka_unit_test(test_means),
-                cmocka_unit_test(test_quantiles),    cmocka_unit_test(test_replan),
-                cmocka_unit_test(test_renumbered),   cmocka_unit_test(test_outages_are_not_covered),
+                cmocka_unit_test(test_plan),
+                cmocka_unit_test(test_odd_windows),
+                cmocka_unit_test(test_cold_start),
+                cmocka_unit_test(test_edge),
+                cmocka_unit_test(test_fast_scrapes),
+                cmocka_unit_test(test_gaps),
+                cmocka_unit_test(test_absurd_steps),
+                cmocka_unit_test(test_peak_ages_out),
+                cmocka_unit_test(test_seeds),
+                cmocka_unit_test(test_means),
+                cmocka_unit_test(test_quantiles),
+                cmocka_unit_test(test_replan),
+                cmocka_unit_test(test_renumbered),
+                cmocka_unit_test(test_outages_are_not_covered),
+                cmocka_unit_test(test_replan_by_channel),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
