@@ -281,10 +281,11 @@ struct cleanup *cleanup_new(struct loop *loop, struct kube_api *api, struct metr
         cleanup->policy = policy;
         cleanup->exit_code = 1; /* should it be ended from outside */
         cleanup->failures.what = "cleanup";
-        cleanup->publisher = publisher_new(
-                loop, api, metrics, options->patches_per_s, options->patches_in_flight,
-                &(struct publisher_events){
-                        .on_turn = on_turn, .on_done = on_done, .userdata = cleanup});
+        cleanup->publisher = publisher_new(loop, api, metrics, options->patches_per_s,
+                                           options->patches_in_flight, (struct kube_fence){0},
+                                           &(struct publisher_events){.on_turn = on_turn,
+                                                                      .on_done = on_done,
+                                                                      .userdata = cleanup});
         loop_timer_arm(loop, &cleanup->deadline, loop_now_mono_ms(loop) + LIST_DEADLINE_MS,
                        on_deadline, cleanup);
         ask(cleanup, path, "leases", on_lease);

@@ -25,6 +25,10 @@ bool controller_is_writer(const struct controller *c) {
         return c->publisher && !c->is_stopping && leader_may_write(c->leader);
 }
 
+struct kube_fence controller_fence(const struct controller *c) {
+        return leader_fence(c->leader);
+}
+
 static int64_t now_mono(const struct controller *c) {
         return controller_now_mono_ms(c);
 }

@@ -40,8 +40,8 @@ struct controller;
 
 /* What it works with; borrowed. */
 struct controller_parts {
-        /* This replica begins or ceases to write, after controller_new(); may be NULL. */
-        void (*on_writer)(void *userdata, bool is_writer);
+        /* controller_is_writer() has changed, after controller_new(); may be NULL. */
+        void (*on_writer)(void *userdata);
         void *userdata;
         struct loop *loop;
         struct http_client *scrape_client; /* source_set_in_flight() at a time */
@@ -66,6 +66,8 @@ DEFINE_FREEP(struct controller, controller_free);
 void controller_set_policy(struct controller *controller, struct policy *policy);
 /** controller_is_writer() - does this replica write now? */
 bool controller_is_writer(const struct controller *controller);
+/** controller_fence() - of all that is written because this replica does */
+struct kube_fence controller_fence(const struct controller *controller);
 /**
  * controller_shut_down() - nothing new begins; patches under way are waited for, 5 s at most
  *

@@ -43,8 +43,16 @@ bool leader_may_write(const struct leader *leader) {
         return leader->lease ? lease_is_leading(leader->lease) : leader->may_ever_write;
 }
 
-int64_t leader_give_up_mono_ms(const struct leader *leader) {
-        return leader->lease ? lease_until_mono_ms(leader->lease) : 0;
+static int64_t until_mono_ms(const void *userdata) {
+        const struct leader *leader = userdata;
+
+        if (leader->lease)
+                return lease_until_mono_ms(leader->lease);
+        return leader->may_ever_write ? INT64_MAX : 0;
+}
+
+struct kube_fence leader_fence(const struct leader *leader) {
+        return (struct kube_fence){until_mono_ms, leader};
 }
 
 void leader_show(struct leader *leader) {

@@ -1,6 +1,7 @@
 /*
  * May this replica write? With an election while it holds the Lease, without one always, in a dry
- * run never. And what /readyz says of it: a standby is as ready as the leader.
+ * run never. Every request that writes goes under leader_fence(). And what /readyz says of it: a
+ * standby is as ready as the leader.
  */
 #pragma once
 
@@ -33,8 +34,8 @@ DEFINE_FREEP(struct leader, leader_free);
 
 /** leader_may_write() - now */
 bool leader_may_write(const struct leader *leader);
-/** leader_give_up_mono_ms() - when that ends if nothing happens until then; 0: never */
-int64_t leader_give_up_mono_ms(const struct leader *leader);
+/** leader_fence() - for every request that writes: it ends when leader_may_write() does */
+struct kube_fence leader_fence(const struct leader *leader);
 /** leader_show() - bring the readiness check up to date; every second or so */
 void leader_show(struct leader *leader);
 /**

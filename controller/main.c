@@ -103,11 +103,13 @@ static const char *lease_namespace(const struct controller_options *options,
                                                            : "kube-system";
 }
 
-/* Who writes on the nodes also keeps the policy object's status. */
-static void on_writer(void *userdata, bool is_writer) {
+/* Who writes on the nodes also keeps the policy object's status, under the same fence. */
+static void on_writer(void *userdata) {
         struct daemon_state *state = userdata;
+        struct kube_fence fence = controller_fence(state->controller);
 
-        policy_source_set_writer(state->policy_source, is_writer);
+        policy_source_set_writer(state->policy_source,
+                                 controller_is_writer(state->controller) ? &fence : NULL);
 }
 
 /* From a loaded policy to the end of the work; @policy is the controller's from here on. */
@@ -151,7 +153,7 @@ static int work(const struct settings *settings, struct daemon_state *state,
         state->policy_source = policy_source;
         if (api)
                 policy_source_watch_object(policy_source, api);
-        policy_source_set_writer(policy_source, controller_is_writer(controller));
+        on_writer(state);
         if (settings->has_server && serve(settings, state, &server, err) < 0) {
                 (void)error_wrap(err, "--bind-address, --health-port");
                 return PROGRAM_EXIT_RUNTIME;

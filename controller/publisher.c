@@ -26,6 +26,7 @@ struct publisher {
         struct kube_api *api;
         struct metrics *metrics;
         struct publisher_events events;
+        struct kube_fence fence;
         struct job_list queue, under_way;
         size_t max_in_flight;
         double patches_per_s, max_tokens, tokens;
@@ -64,7 +65,7 @@ static void list_remove(struct job_list *list, struct publisher_job *job) {
 }
 
 struct publisher *publisher_new(struct loop *loop, struct kube_api *api, struct metrics *metrics,
-                                double patches_per_s, size_t max_in_flight,
+                                double patches_per_s, size_t max_in_flight, struct kube_fence fence,
                                 const struct publisher_events *events) {
         struct publisher *publisher = xcalloc(1, sizeof(*publisher));
 
@@ -72,6 +73,7 @@ struct publisher *publisher_new(struct loop *loop, struct kube_api *api, struct 
         publisher->api = api;
         publisher->metrics = metrics;
         publisher->events = *events;
+        publisher->fence = fence;
         publisher->max_in_flight = max_in_flight;
         publisher->patches_per_s = patches_per_s;
         publisher->max_tokens = patches_per_s > 10 ? patches_per_s / 10 : 1;
@@ -134,12 +136,6 @@ static void on_done(void *userdata, const struct kube_answer *answer) {
         pump(publisher);
 }
 
-static int64_t give_up_mono_ms(const struct publisher *publisher) {
-        const struct publisher_events *events = &publisher->events;
-
-        return events->give_up_mono_ms ? events->give_up_mono_ms(events->userdata) : 0;
-}
-
 static void send(struct publisher *publisher, struct publisher_job *job) {
         _cleanup_(freep) char *name = kube_escape(job->node);
         _cleanup_(freep) char *path = xasprintf("/api/v1/nodes/%s?fieldManager=" KUBE_FIELD_MANAGER,
@@ -159,7 +155,7 @@ static void send(struct publisher *publisher, struct publisher_job *job) {
                                        .timeout_ms = PATCH_TIMEOUT_MS,
                                        .max_body_bytes = PATCH_ANSWER_MAX_BYTES,
                                        .max_retries = PATCH_RETRIES,
-                                       .give_up_mono_ms = give_up_mono_ms(publisher),
+                                       .fence = publisher->fence,
                                        .on_done = on_done,
                                        .userdata = job,
                                });

@@ -32,8 +32,6 @@ struct publisher_events {
         /* The API server's answer; the job is idle and may be pushed again. */
         void (*on_done)(void *userdata, struct publisher_job *job,
                         const struct kube_answer *answer);
-        /* When a patch that begins now is given up, on the monotonic clock; 0, or NULL: never. */
-        int64_t (*give_up_mono_ms)(void *userdata);
         void *userdata;
 };
 
@@ -43,9 +41,10 @@ struct publisher;
  * publisher_new()
  * @patches_per_s:  > 0; a tenth of a second's worth may go at once
  * @max_in_flight:  > 0
+ * @fence:          of its patches
  */
 struct publisher *publisher_new(struct loop *loop, struct kube_api *api, struct metrics *metrics,
-                                double patches_per_s, size_t max_in_flight,
+                                double patches_per_s, size_t max_in_flight, struct kube_fence fence,
                                 const struct publisher_events *events);
 /** publisher_free() - cancels without events; jobs become idle */
 void publisher_free(struct publisher *publisher);

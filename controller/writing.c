@@ -126,7 +126,7 @@ static void on_started_leading(void *userdata) {
         struct tracked *t;
 
         if (c->parts.on_writer)
-                c->parts.on_writer(c->parts.userdata, true);
+                c->parts.on_writer(c->parts.userdata);
         TRACKED_FOREACH(t, c) {
                 struct plan_values values;
                 if (t->turn_unix_ms < since_unix_ms)
@@ -145,7 +145,7 @@ static void on_stopped_leading(void *userdata) {
         struct tracked *t;
 
         if (c->parts.on_writer)
-                c->parts.on_writer(c->parts.userdata, false);
+                c->parts.on_writer(c->parts.userdata);
         TRACKED_FOREACH(t, c) {
                 if (t->job.state != PUBLISHER_IDLE)
                         publisher_cancel(&t->job);
@@ -154,12 +154,6 @@ static void on_stopped_leading(void *userdata) {
                         outage_log_gone(&c->patch_outages);
                 t->is_patch_failing = false;
         }
-}
-
-static int64_t patch_give_up_mono_ms(void *userdata) {
-        const struct controller *c = userdata;
-
-        return leader_give_up_mono_ms(c->leader);
 }
 
 /* As part of the controller */
@@ -201,18 +195,16 @@ static void register_metrics(struct controller *c) {
 void writing_init(struct controller *c) {
         c->patch_outages.what = "patch";
         register_metrics(c);
-        if (c->parts.api && !c->options.is_dry_run)
-                c->publisher = publisher_new(c->parts.loop, c->parts.api, c->parts.metrics,
-                                             c->options.patches_per_s, c->options.patches_in_flight,
-                                             &(struct publisher_events){
-                                                     .on_turn = on_patch_turn,
-                                                     .on_done = on_patch_done,
-                                                     .give_up_mono_ms = patch_give_up_mono_ms,
-                                                     .userdata = c,
-                                             });
+        bool may_ever_write = c->parts.api && !c->options.is_dry_run;
         c->leader = leader_new(c->parts.loop, c->parts.api, c->parts.metrics, c->parts.health,
-                               &c->options.leader, c->publisher,
+                               &c->options.leader, may_ever_write,
                                &(struct lease_events){.on_started_leading = on_started_leading,
                                                       .on_stopped_leading = on_stopped_leading,
                                                       .userdata = c});
+        if (may_ever_write)
+                c->publisher = publisher_new(
+                        c->parts.loop, c->parts.api, c->parts.metrics, c->options.patches_per_s,
+                        c->options.patches_in_flight, leader_fence(c->leader),
+                        &(struct publisher_events){
+                                .on_turn = on_patch_turn, .on_done = on_patch_done, .userdata = c});
 }

@@ -283,8 +283,15 @@ static int64_t retry_pause_ms(struct kube_call *call, const struct http_response
         return backoff_next_ms(&call->backoff, loop_now_mono_ms(call->api->loop));
 }
 
-static bool is_too_late(const struct kube_call *call, int64_t at_mono_ms) {
-        return call->request.give_up_mono_ms > 0 && at_mono_ms >= call->request.give_up_mono_ms;
+/* Asked whenever it matters: a fence's end moves. */
+static int64_t end_mono_ms(const struct kube_call *call) {
+        const struct kube_fence *fence = &call->request.fence;
+        int64_t give_up_mono_ms = call->request.give_up_mono_ms;
+        int64_t until_mono_ms = fence->until_mono_ms ? fence->until_mono_ms(fence->userdata)
+                                                     : INT64_MAX;
+
+        return give_up_mono_ms > 0 && give_up_mono_ms < until_mono_ms ? give_up_mono_ms
+                                                                      : until_mono_ms;
 }
 
 static void on_http_done(void *userdata, const struct http_response *response) {
@@ -305,7 +312,7 @@ static void on_http_done(void *userdata, const struct http_response *response) {
               response->duration_ms);
         int64_t pause_ms = retry_pause_ms(call, response, answer.outcome);
         int64_t again_mono_ms = loop_now_mono_ms(call->api->loop) + pause_ms;
-        if (pause_ms >= 0 && !is_too_late(call, again_mono_ms)) {
+        if (pause_ms >= 0 && again_mono_ms < end_mono_ms(call)) {
                 loop_timer_arm(call->api->loop, &call->timer, again_mono_ms, attempt, call);
                 return;
         }
@@ -345,9 +352,9 @@ static void refuse(struct kube_call *call, enum kube_outcome refusal) {
 static int64_t attempt_timeout_ms(const struct kube_call *call) {
         const struct kube_request *request = &call->request;
         int64_t timeout_ms = request->timeout_ms > 0 ? request->timeout_ms : DEFAULT_TIMEOUT_MS;
-        int64_t left_ms = request->give_up_mono_ms - loop_now_mono_ms(call->api->loop);
+        int64_t left_ms = end_mono_ms(call) - loop_now_mono_ms(call->api->loop);
 
-        return request->give_up_mono_ms > 0 && left_ms < timeout_ms ? left_ms : timeout_ms;
+        return left_ms < timeout_ms ? left_ms : timeout_ms;
 }
 
 static void attempt(void *userdata) {
@@ -356,7 +363,7 @@ static void attempt(void *userdata) {
         const struct kube_request *request = &call->request;
         struct kube_credentials credentials;
 
-        if (is_too_late(call, loop_now_mono_ms(api->loop))) {
+        if (loop_now_mono_ms(api->loop) >= end_mono_ms(call)) {
                 (void)error_set(&call->refusal_err, ETIMEDOUT, "given up before it was sent");
                 refuse(call, KUBE_UNAVAILABLE);
                 return;

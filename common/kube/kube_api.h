@@ -52,6 +52,17 @@ struct kube_answer {
 
 typedef void kube_done_fn(void *userdata, const struct kube_answer *answer);
 
+/*
+ * Until when a request may be sent, for what is only ours to send for a time, as what is written
+ * under a lease. Asked anew before every attempt, so that neither a pause before the next one nor a
+ * process that was stopped carries a request past the end.
+ */
+struct kube_fence {
+        /* NULL: there is no end. In the past: nothing may be sent. */
+        int64_t (*until_mono_ms)(const void *userdata);
+        const void *userdata;
+};
+
 struct kube_request {
         const char *method;   /* "GET", "POST", "PUT", "PATCH", "DELETE" */
         const char *path;     /* "/api/v1/nodes/node-a?fieldManager=plimsoll"; already encoded */
@@ -65,8 +76,9 @@ struct kube_request {
         int max_retries;       /* beyond the first attempt; 0: none. GET, PUT and PATCH only */
         bool wants_gzip;       /* for lists */
         bool is_urgent; /* has connections and turns of its own: a lease must not wait for others */
-        /* No attempt begins at or after this, and one under way is cut; 0: no such time. */
+        /* No attempt begins at or after these, and one under way is cut; 0: no such time. */
         int64_t give_up_mono_ms;
+        struct kube_fence fence;
         /* Streams (watches): pieces of a 2xx body go here, the answer's body is then empty. Once a
          * piece has arrived nothing is tried again. on_data may cancel the call. */
         http_data_fn *on_data;

@@ -13,6 +13,7 @@
 enum {
         STATUS_TIMEOUT_MS = 5000,
         STATUS_RETRIES = 3,
+        STATUS_AGAIN_MS = 60000,
 };
 
 struct policy_source {
@@ -27,8 +28,11 @@ struct policy_source {
         char *problem;  /* why what was seen last is not in force; NULL: it is */
         size_t metric_count;
         bool is_writer;
+        struct kube_fence fence;
         struct kube_call *status_call;
-        bool is_status_due; /* changed while a call was under way */
+        struct loop_timer status_again; /* after a failure */
+        bool is_status_due;             /* changed while a call was under way */
+        bool is_status_failing;
 
         int64_t generation;
         struct health_check *check;
@@ -83,20 +87,30 @@ void policy_source_reload(struct policy_source *source) {
 
 /* ---- An object. */
 
-static void write_status(struct policy_source *source);
+static void write_status(void *userdata);
 
 static void on_status_written(void *userdata, const struct kube_answer *answer) {
         struct policy_source *source = userdata;
+        struct loop *loop = source->options.loop;
+        bool is_failing = answer->outcome != KUBE_OK && answer->outcome != KUBE_NOT_FOUND;
 
         source->status_call = NULL;
-        if (answer->outcome != KUBE_OK && answer->outcome != KUBE_NOT_FOUND)
-                log_warn(MSG("the policy's status could not be written"),
+        if (is_failing && !source->is_status_failing)
+                log_warn(MSG("the policy's status cannot be written"),
                          STR("outcome", kube_outcome_name(answer->outcome)), ERR(&answer->err));
+        else if (!is_failing && source->is_status_failing)
+                log_info(MSG("the policy's status can be written again"));
+        source->is_status_failing = is_failing;
         if (source->is_status_due)
                 write_status(source);
+        else if (is_failing)
+                loop_timer_arm(loop, &source->status_again,
+                               loop_now_mono_ms(loop) + STATUS_AGAIN_MS, write_status, source);
 }
 
-static void write_status(struct policy_source *source) {
+static void write_status(void *userdata) {
+        struct policy_source *source = userdata;
+
         source->is_status_due = source->status_call != NULL;
         if (!source->is_writer || !source->object || source->status_call)
                 return;
@@ -125,16 +139,22 @@ static void write_status(struct policy_source *source) {
                                                  .body_bytes = strlen(body),
                                                  .timeout_ms = STATUS_TIMEOUT_MS,
                                                  .max_retries = STATUS_RETRIES,
+                                                 .fence = source->fence,
                                                  .on_done = on_status_written,
                                                  .userdata = source,
                                          });
         free(body);
 }
 
-void policy_source_set_writer(struct policy_source *source, bool is_writer) {
-        source->is_writer = is_writer;
-        if (is_writer)
+void policy_source_set_writer(struct policy_source *source, const struct kube_fence *fence) {
+        source->is_writer = fence != NULL;
+        if (fence) {
+                source->fence = *fence;
                 write_status(source);
+                return;
+        }
+        kube_cancel(TAKE_PTR(source->status_call));
+        loop_timer_disarm(source->options.loop, &source->status_again);
 }
 
 /* Our own writing of the status comes back as an event too, and changes nothing. */
@@ -243,7 +263,7 @@ void policy_source_free(struct policy_source *source) {
                 return;
         file_watch_free(source->file);
         reflector_free(source->objects);
-        kube_cancel(source->status_call);
+        policy_source_set_writer(source, NULL);
         json_decref(source->object);
         free(source->problem);
         free(source->path);

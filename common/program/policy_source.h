@@ -57,7 +57,8 @@ void policy_source_reload(struct policy_source *source);
 
 /**
  * policy_source_set_writer() - whether to keep the object's status true from now on
+ * @fence: of what is written; copied. NULL: nothing is written, and what was under way is cancelled
  *
  * One program at a time should: the controller that leads.
  */
-void policy_source_set_writer(struct policy_source *source, bool is_writer);
+void policy_source_set_writer(struct policy_source *source, const struct kube_fence *fence);

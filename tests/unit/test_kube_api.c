@@ -470,17 +470,48 @@ static void test_give_up(void **state) {
         }
 }
 
+static int64_t until(const void *userdata) {
+        const int64_t *until_mono_ms = userdata;
+
+        return *until_mono_ms;
+}
+
+/* A fence ends while a request waits for its next attempt, which it had allowed. */
+static void test_fence(void **state) {
+        struct fixture f = {0};
+        int64_t until_mono_ms = INT64_MAX;
+        struct loop_timer timer = {0};
+
+        (void)state;
+        scripted_add(&f.server, (struct scripted_reply){
+                                        .response = scripted_http(429, "Retry-After: 1\r\n", "")});
+        start(&f, NULL);
+        (void)kube_start(f.api, &(struct kube_request){.method = "PATCH",
+                                                       .path = "/x",
+                                                       .resource = "nodes",
+                                                       .max_retries = 3,
+                                                       .fence = {until, &until_mono_ms},
+                                                       .on_done = on_done,
+                                                       .userdata = &f});
+        while (request_count(&f, "PATCH", "429") == 0 && !f.is_late) {
+                loop_timer_arm(f.loop, &timer, clock_mono_ms() + 5, stop_loop, &f);
+                loop_run(f.loop);
+        }
+        assert_int_equal(f.done, 0);
+        until_mono_ms = loop_now_mono_ms(f.loop);
+        loop_run(f.loop);
+        assert_int_equal(f.done, 1);
+        assert_int_equal(f.answer.outcome, KUBE_UNAVAILABLE);
+        stop(&f);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_give_up),
-                cmocka_unit_test(test_outcomes),
-                cmocka_unit_test(test_request_on_the_wire),
-                cmocka_unit_test(test_rotated_token),
-                cmocka_unit_test(test_no_credentials),
-                cmocka_unit_test(test_ceiling),
-                cmocka_unit_test(test_stream),
-                cmocka_unit_test(test_free_under_way),
-                cmocka_unit_test(test_escape),
+                cmocka_unit_test(test_fence),          cmocka_unit_test(test_give_up),
+                cmocka_unit_test(test_outcomes),       cmocka_unit_test(test_request_on_the_wire),
+                cmocka_unit_test(test_rotated_token),  cmocka_unit_test(test_no_credentials),
+                cmocka_unit_test(test_ceiling),        cmocka_unit_test(test_stream),
+                cmocka_unit_test(test_free_under_way), cmocka_unit_test(test_escape),
         };
 
         /* No configuration but the tests' own. */
