@@ -223,25 +223,33 @@ const struct reflector *node_set_reflector(const struct node_set *set) {
         return set->reflector;
 }
 
-int node_set_add_target(struct node_set *set, const char *text, struct error *err) {
-        const char *url = strchr(text, '=');
-        _cleanup_(freep) char *name = NULL;
+int node_set_read_target(const char *text, char **ret_name, const char **ret_url,
+                         struct error *err) {
+        bool is_url = strncmp(text, "http://", 7) == 0 || strncmp(text, "https://", 8) == 0;
+        const char *name = is_url ? strstr(text, "://") + 3 : text;
+        size_t name_len = strcspn(name, is_url ? "/?#" : "=");
+        const char *url = is_url ? text : text[name_len] == '=' ? text + name_len + 1 : "";
 
-        if (strncmp(text, "http://", 7) == 0 || strncmp(text, "https://", 8) == 0) {
-                const char *host = strstr(text, "://") + 3;
-                name = xmemdup0(host, strcspn(host, "/?#"));
-                url = text;
-        } else if (url) {
-                name = xmemdup0(text, (size_t)(url - text));
-                url++;
-        }
-        if (!url || name[0] == '\0' || !target_url_is_valid(url))
+        if (name_len == 0 || !target_url_is_valid(url))
                 return error_set(err, EINVAL,
-                                 "target \"%s\": expected NAME=URL with an http or https URL, "
-                                 "such as web-1=http://127.0.0.1:9100/metrics",
-                                 text);
+                                 "target %.*s: expected NAME=URL with an http or https URL, "
+                                 "without user and password, such as "
+                                 "web-1=http://127.0.0.1:9100/metrics",
+                                 is_url || !url[0] ? 0 : (int)size_min(name_len, 253), name);
+        *ret_name = xmemdup0(name, name_len);
+        *ret_url = url;
+        return 0;
+}
+
+int node_set_add_target(struct node_set *set, const char *text, struct error *err) {
+        _cleanup_(freep) char *name = NULL;
+        const char *url = NULL;
+
+        int r = node_set_read_target(text, &name, &url, err);
+        if (r < 0)
+                return r;
         if (node_set_get(set, name))
-                return error_set(err, EINVAL, "target \"%s\": there is a node %s already", text,
+                return error_set(err, EINVAL, "target %s: there is a node of this name already",
                                  name);
 
         struct node *node = insert(set, name, 0);

@@ -69,7 +69,15 @@ const struct reflector *node_set_reflector(const struct node_set *set);
 void node_set_apply(struct node_set *set, enum reflector_event event, const json_t *object);
 
 /**
- * node_set_add_target() - a node by hand: "NAME=URL", or an URL alone, whose host is then the name
+ * node_set_read_target() - "NAME=URL", or an URL alone, whose host is then the name
+ * @ret_name: owned by the caller
+ * @ret_url:  points into @text
+ * Return: 0; -EINVAL
+ */
+_must_check_ int node_set_read_target(const char *text, char **ret_name, const char **ret_url,
+                                      struct error *err);
+/**
+ * node_set_add_target() - a node by hand, from what node_set_read_target() reads
  * Return: 0; -EINVAL no such thing, or the name is there already
  */
 _must_check_ int node_set_add_target(struct node_set *set, const char *text, struct error *err);

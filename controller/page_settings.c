@@ -19,7 +19,8 @@ static int read_exporter(const char *text, const struct page_options *common,
         size_t name_len = strcspn(text, "=");
 
         if (text[name_len] != '=')
-                return error_set(err, EINVAL, "\"%s\": expected NAME=URL", text);
+                return error_set(err, EINVAL, "\"%.*s\": expected NAME=URL",
+                                 (int)strcspn(text, ":@/?"), text);
         if (ret->exporter_count == SOURCE_SET_MAX_EXPORTERS)
                 return error_set(err, EINVAL, "more than %d exporters", SOURCE_SET_MAX_EXPORTERS);
         struct page_options *options = &ret->exporters[ret->exporter_count];
@@ -31,7 +32,7 @@ static int read_exporter(const char *text, const struct page_options *common,
                 return r;
         r = target_url_check(&options->url, err);
         if (r < 0)
-                return r;
+                return error_wrap(err, "\"%s\"", options->exporter);
         ret->exporter_count++;
         return 0;
 }

@@ -48,10 +48,11 @@ extern const char *const page_schemes[];
          .fallback = "9100", .metavar = "PORT", .min = 1, .max = 65535,                            \
          .help = "The exporter's port on every node."},                                            \
         {.name = "node-exporter-path", .type = OPTION_STRING, .value = &(s).path,                  \
+         .hides_query = true,                                                                      \
          .fallback = "/metrics", .metavar = "PATH",                                                \
          .help = "The exporter's page."},                                                          \
         {.name = "target-url-template", .type = OPTION_STRING, .value = &(s).url_template,         \
-         .metavar = "URL",                                                                         \
+         .metavar = "URL", .hides_query = true,                                                    \
          .help = "For exporters behind a proxy: an URL with {node}, {address} and {port}, in "     \
                  "place of scheme, address, port and path."},                                      \
         {.name = "node-exporter-ca-file", .type = OPTION_STRING, .value = &(s).ca_file,            \
@@ -79,11 +80,11 @@ extern const char *const page_schemes[];
          .value = &(s).credentials.bearer_token_file, .metavar = "FILE",                           \
          .help = "Sent as Authorization: Bearer; read again every minute."},                       \
         {.name = "node-metrics-url-template", .type = OPTION_STRING,                               \
-         .value = &(s).node_metrics_template, .metavar = "URL",                                    \
+         .value = &(s).node_metrics_template, .metavar = "URL", .hides_query = true,               \
          .fallback = "http://{address}:19101/metrics",                                             \
          .help = "Where the node-metrics source finds the agent of crane-scheduler-plus."},        \
         {.name = "exporter", .type = OPTION_LIST, .value = &(s).exporters,                         \
-         .metavar = "NAME=URL",                                                                    \
+         .metavar = "NAME=URL", .hides_query = true,                                               \
          .help = "One more exporter on every node, for the policy's metrics that are declared "    \
                  "with this name: dcgm=http://{address}:9400/metrics. Repeatable."},               \
         {.name = "network-device-pattern", .type = OPTION_STRING, .value = &(s).network_devices,   \

@@ -169,8 +169,8 @@ static void target_failed(struct target *target, const char *reason, const char 
         if (!target->is_failing) {
                 target->is_failing = true;
                 outage_log_failed(&source->outages, loop_now_mono_ms(source->loop),
-                                  target->node->name, source->url.data ? source->url.data : "",
-                                  reason, detail);
+                                  target->node->name, target_url_to_log(&source->url), reason,
+                                  detail);
                 metric_set(source->failing, (double)source->outages.failing);
         }
         source->sink.on_failure(source->sink.userdata, target->node, reason);
@@ -199,6 +199,8 @@ static void forget_failure(struct target *target) {
         metric_set(source->failing, (double)source->outages.failing);
 }
 
+static const char no_address[] = "no_address";
+
 /* The URL of the target's page, in source->url. NULL: it is there; else why it cannot be. */
 static const char *build_url(struct target *target, bool with_collectors) {
         struct page_source *source = target->source;
@@ -209,7 +211,7 @@ static const char *build_url(struct target *target, bool with_collectors) {
         if (node->url && !source->options.exporter[0])
                 is_ok = buf_puts(&source->url, node->url);
         else if (!node->address && target_url_needs_address(&source->options.url))
-                return "no_address";
+                return no_address;
         else
                 is_ok = target_url_build(&source->options.url, node->name, node->address,
                                          &source->url);
@@ -312,7 +314,8 @@ static void on_done(void *userdata, const struct http_response *response) {
                 if (!source->has_told_fallback)
                         log_info(MSG("an exporter has a wanted collector switched off; such ones "
                                      "are asked for their whole page"),
-                                 STR("node", target->node->name), STR("url", source->url.data));
+                                 STR("node", target->node->name),
+                                 STR("url", target_url_to_log(&source->url)));
                 source->has_told_fallback = true;
                 page_lanes_push(&source->lanes, lane_of(target), &target->place);
         } else if (response->status != 200) {
@@ -333,8 +336,11 @@ static void start_scrape(struct page_source *source, struct target *target) {
 
         const char *reason = build_url(target, with_collectors);
         if (reason) {
-                target_failed(target, reason,
-                              "the node has no address of the types in --node-address-types");
+                target_failed(
+                        target, reason,
+                        reason == no_address
+                                ? "the node has no address of the types in --node-address-types"
+                                : "with what stands for its placeholders it is too long");
                 return;
         }
         struct credentials *credentials = &source->credentials;

@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "controller/target_url.h"
 
 enum {
         BODY_MAX_BYTES = 64 << 10, /* the longest query, percent-encoded, and its parameters */
@@ -44,18 +45,19 @@ int prometheus_address_check(const char *address, struct error *err) {
         const char *host = address + scheme_len;
         size_t host_len = strcspn(host, "/");
 
+        if (target_url_has_user(address))
+                return error_set(err, EINVAL, "no user or password in an URL, which is logged");
         if (scheme_len == 0)
                 return error_set(err, EINVAL, "expected http://... or https://..., got \"%s\"",
                                  address);
         if (strlen(address) > PROMETHEUS_ADDRESS_MAX)
                 return error_set(err, EINVAL, "longer than %d bytes", PROMETHEUS_ADDRESS_MAX);
-        if (memchr(host, '@', host_len))
-                return error_set(err, EINVAL, "no user or password in an address, which is logged");
         if (host_len == 0 || host[0] == ':')
                 return error_set(err, EINVAL, "there is no host in \"%s\"", address);
         for (const char *c = address; *c; c++)
                 if (*c <= ' ' || *c >= 0x7f || strchr("?#\"<>\\^`{|}", *c))
-                        return error_set(err, EINVAL, "expected no '%c' in \"%s\"", *c, address);
+                        return error_set(err, EINVAL, "expected no '%c' behind \"%.*s\"", *c,
+                                         (int)(c - address), address);
         return 0;
 }
 

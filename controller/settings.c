@@ -89,7 +89,7 @@ static const struct option_row rows[] = {
         {.help = "Looking before writing"},
         {.name = "dry-run", .type = OPTION_BOOL, .value = &raw.dry_run,
          .help = "Write nothing; print every node's windows once per scrape interval."},
-        {.name = "target", .type = OPTION_LIST, .value = &raw.targets, .metavar = "NAME=URL",
+        {.name = "target", .type = OPTION_LIST, .value = &raw.targets, .metavar = "NAME=URL", .hides_query = true,
          .help = "With --dry-run: scrape this page instead of the cluster's nodes; no cluster is needed. Repeatable."},
         {.name = "once", .type = OPTION_BOOL, .value = &raw.once,
          .help = "Scrape every node twice, one interval apart, write (or print) once, end. Takes no lease: not for beside a running controller. The exit status is 1 when a node could not be scraped or written."},
@@ -122,6 +122,13 @@ static int check_together(struct error *err) {
                 return error_set(err, EINVAL,
                                  "--target needs --dry-run: nodes that are written come from the "
                                  "API server");
+        for (size_t i = 0; i < raw.targets.count; i++) {
+                _cleanup_(freep) char *name = NULL;
+                const char *url;
+                int r = node_set_read_target(raw.targets.items[i], &name, &url, err);
+                if (r < 0)
+                        return error_wrap(err, "--target");
+        }
         const struct lease_timing timing = lease_timing();
         int r = lease_timing_check(&timing, err);
         if (r < 0)

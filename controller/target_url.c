@@ -27,62 +27,67 @@ static bool is_printable(const char *text) {
         return true;
 }
 
+bool target_url_has_user(const char *url) {
+        const char *host = url + scheme_len(url);
+
+        return memchr(host, '@', strcspn(host, "/?#")) != NULL;
+}
+
 bool target_url_is_valid(const char *url) {
         size_t host = scheme_len(url);
 
         return host > 0 && strlen(url) < TARGET_URL_MAX && is_printable(url) && url[host] != '\0' &&
-               strchr("/?#:@", url[host]) == NULL;
+               strchr("/?#:", url[host]) == NULL && !target_url_has_user(url);
 }
 
-static int check_template(const char *template, struct error *err) {
+static int check_template(const char *template, bool has_port, struct error *err) {
         bool names_node = false;
 
         if (scheme_len(template) == 0)
+                return error_set(err, EINVAL, "URL template: expected http:// or https:// first");
+        if (target_url_has_user(template))
                 return error_set(err, EINVAL,
-                                 "URL template \"%s\": expected http:// or https:// first",
-                                 template);
+                                 "URL template: no user or password in an URL, which is logged; "
+                                 "there are options for them");
         if (!is_printable(template))
                 return error_set(err, EINVAL,
-                                 "URL template \"%s\": spaces, control and non-ASCII characters "
-                                 "must be percent-encoded",
-                                 template);
+                                 "URL template: spaces, control and non-ASCII characters must be "
+                                 "percent-encoded");
         for (const char *at = template; *at; at++) {
                 if (*at == '}')
-                        return error_set(err, EINVAL, "URL template \"%s\": } without {", template);
+                        return error_set(err, EINVAL, "URL template: } without {");
                 if (*at != '{')
                         continue;
                 const char *place = at;
                 at = strchr(at, '}');
                 if (!at)
-                        return error_set(err, EINVAL, "URL template \"%s\": { without }", template);
+                        return error_set(err, EINVAL, "URL template: { without }");
                 if (begins_with(place, NODE_PLACE) || begins_with(place, ADDRESS_PLACE))
                         names_node = true;
-                else if (!begins_with(place, PORT_PLACE))
+                else if (!has_port || !begins_with(place, PORT_PLACE))
                         return error_set(err, EINVAL,
-                                         "URL template \"%s\": unknown placeholder \"%.*s\", "
-                                         "expected {node}, {address} or {port}",
-                                         template, (int)(at - place + 1), place);
+                                         "URL template: unknown placeholder \"%.*s\", expected %s",
+                                         (int)(at - place + 1), place,
+                                         has_port ? "{node}, {address} or {port}"
+                                                  : "{node} or {address}");
         }
         if (!names_node)
                 return error_set(err, EINVAL,
-                                 "URL template \"%s\": without {node} or {address} all nodes "
-                                 "would read the same page",
-                                 template);
+                                 "URL template: without {node} or {address} all nodes would read "
+                                 "the same page");
         if (!target_url_is_valid(template))
-                return error_set(err, EINVAL, "URL template \"%s\": no host, or too long",
-                                 template);
+                return error_set(err, EINVAL, "URL template: no host, or too long");
         return 0;
 }
 
 int target_url_check(const struct target_url *spec, struct error *err) {
         if (spec->template)
-                return check_template(spec->template, err);
+                return check_template(spec->template, spec->port > 0, err);
         if (strcmp(spec->scheme, "http") != 0 && strcmp(spec->scheme, "https") != 0)
                 return error_set(err, EINVAL, "scheme \"%s\": expected http or https",
                                  spec->scheme);
         if (spec->path[0] != '/' || !is_printable(spec->path))
-                return error_set(err, EINVAL, "path \"%s\": expected a leading / and no spaces",
-                                 spec->path);
+                return error_set(err, EINVAL, "path: expected a leading / and no spaces");
         if (strlen(spec->path) >= TARGET_URL_MAX / 2)
                 return error_set(err, EINVAL, "path is longer than %d bytes", TARGET_URL_MAX / 2);
         return 0;
@@ -153,4 +158,11 @@ bool target_url_add_collectors(const char *const *collectors, size_t count, stru
                 has_query = true;
         }
         return !out->overflow;
+}
+
+const char *target_url_to_log(struct buf *url) {
+        if (!url->data)
+                return "";
+        url->data[strcspn(url->data, "?#")] = '\0';
+        return url->data;
 }

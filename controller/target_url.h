@@ -22,15 +22,16 @@ struct target_url {
         const char *template; /* NULL: from the parts below; all strings are borrowed */
         const char *scheme;   /* "http" or "https" */
         const char *path;     /* begins with a slash; may carry a query */
-        uint16_t port;
+        uint16_t port;        /* 0: none, only with a template */
 };
 
 /**
  * target_url_check() - is it possible to build URLs from this?
  *
  * A template begins with http:// or https://, names the node by {node} or {address}, and has no
- * other placeholder, unpaired brace, space or control character.
- * Return: 0; -EINVAL, @err says what is wrong
+ * other placeholder but {port} where there is one, no user, unpaired brace, space or control
+ * character.
+ * Return: 0; -EINVAL, @err says what is wrong without showing the URL: it may hold a secret
  */
 _must_check_ int target_url_check(const struct target_url *spec, struct error *err);
 
@@ -50,5 +51,15 @@ bool target_url_build(const struct target_url *spec, const char *node, const cha
  */
 bool target_url_add_collectors(const char *const *collectors, size_t count, struct buf *out);
 
-/** target_url_is_valid() - an absolute http or https URL with a host, for --target NAME=URL */
+/** target_url_to_log() - cut @url, which is not needed any more, before its query: a token may
+ * stand there. Return: @url's text, "" when there is none */
+const char *target_url_to_log(struct buf *url);
+
+/**
+ * target_url_is_valid() - an absolute http or https URL with a host, for --target NAME=URL
+ *
+ * Without user and password: credentials come from files, since an URL is logged, up to its query.
+ */
 bool target_url_is_valid(const char *url);
+/** target_url_has_user() - or a password, whether the rest is valid or not */
+bool target_url_has_user(const char *url);

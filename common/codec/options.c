@@ -421,15 +421,18 @@ void options_help(const struct option_row *rows, size_t count, FILE *out) {
 }
 
 /* What a terminal or a line-wise reader could misread is quoted. */
-static void append_dumped(struct buf *out, const char *text) {
+static void append_dumped(struct buf *out, const struct option_row *row, const char *text) {
+        size_t len = row->hides_query ? strcspn(text, "?#") : strlen(text);
         bool is_plain = true;
 
-        for (const char *c = text; *c; c++)
-                is_plain &= *c > ' ' && *c < 0x7f && *c != '"';
+        for (size_t i = 0; i < len; i++)
+                is_plain &= text[i] > ' ' && text[i] < 0x7f && text[i] != '"';
         if (is_plain)
-                buf_puts(out, text);
+                buf_append(out, text, len);
         else
-                buf_json_string(out, text, strlen(text));
+                buf_json_string(out, text, len);
+        if (text[len])
+                buf_puts(out, "?...");
 }
 
 static void append_value(struct buf *out, const struct option_row *row) {
@@ -452,14 +455,14 @@ static void append_value(struct buf *out, const struct option_row *row) {
                 break;
         case OPTION_STRING:
                 if (*(const char *const *)row->value)
-                        append_dumped(out, *(const char *const *)row->value);
+                        append_dumped(out, row, *(const char *const *)row->value);
                 break;
         case OPTION_LIST: {
                 const struct option_list *list = row->value;
                 for (size_t i = 0; i < list->count; i++) {
                         if (i > 0)
                                 buf_putc(out, ',');
-                        append_dumped(out, list->items[i]);
+                        append_dumped(out, row, list->items[i]);
                 }
                 break;
         }

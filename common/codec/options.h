@@ -40,6 +40,7 @@ struct option_row {
         double min, max;            /* OPTION_INT, _DURATION_MS, _NUMBER; both 0: no bound */
         const char *const *choices; /* OPTION_ENUM: NULL-terminated */
         bool is_secret;             /* never dumped */
+        bool hides_query;           /* of an URL; dumped up to its query, which may hold a secret */
         const char *help;           /* one or more sentences; wrapped by --help */
 };
 

@@ -282,7 +282,7 @@ def test_once_waits_for_every_source(start_standin, start_exporters, run, binary
         (["--exporter=dcgm"], '--exporter: "dcgm": expected NAME=URL'),
         (["--exporter=DCGM=http://{address}/"], '--exporter: "DCGM": expected a name'),
         (["--exporter=a=http://{address}/", "--exporter=a=http://{node}/"], '"a" is taken'),
-        (["--exporter=dcgm=ftp://{address}/"], "--exporter: URL template"),
+        (["--exporter=dcgm=ftp://{address}/"], '--exporter: "dcgm": URL template'),
     ],
 )
 def test_what_cannot_be_meant(binary, flags, complaint):

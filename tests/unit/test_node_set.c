@@ -246,9 +246,14 @@ static void test_targets(void **state) {
                 "http://",
                 "x=http://a b/",
                 "web-1=http://127.0.0.1:1/", /* there already */
+                "x=http://user:hunter2@h/",
+                "http://user:hunter2@h/?a=b",
+                "user:hunter2@h",
         };
-        for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+        for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
                 assert_int_equal(node_set_add_target(set, bad[i], &err), -EINVAL);
+                assert_null(strstr(err.msg, "hunter2"));
+        }
         assert_int_equal(node_set_count(set), 2);
 }
 

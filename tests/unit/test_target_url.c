@@ -28,20 +28,27 @@ static void test_check(void **state) {
                 {"http://{node}/a b", "percent-encoded"},
                 {"http://{node}/\n", "percent-encoded"},
                 {"http:///{node}", "no host"},
+                {"http://user:hunter2@{node}/", "no user or password"},
+                {"https://user@{address}:{port}/", "no user or password"},
+                {"http://{node}/@", NULL},
         };
 
         (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct error err = ERROR_NULL;
-                struct target_url spec = {.template = rows[i].template};
+                struct target_url spec = {.template = rows[i].template, .port = 9100};
                 int r = target_url_check(&spec, &err);
                 if (!rows[i].complaint)
                         assert_int_equal(r, 0);
                 else if (r != -EINVAL || !strstr(err.msg, rows[i].complaint))
                         fail_msg("%s: %d %s", rows[i].template, r, err.msg);
+                assert_null(strstr(err.msg, "hunter2"));
         }
 
         struct error err = ERROR_NULL;
+        const struct target_url without_port = {.template = "http://{node}:{port}/"};
+        assert_int_equal(target_url_check(&without_port, &err), -EINVAL);
+        assert_non_null(strstr(err.msg, "expected {node} or {address}"));
         assert_int_equal(
                 target_url_check(&(struct target_url){.scheme = "gopher", .path = "/"}, &err),
                 -EINVAL);
