@@ -250,7 +250,7 @@ static int check_config(const struct settings *settings, struct error *err) {
         return 0;
 }
 
-int main(int argc, char **argv) {
+static int obey(int argc, char **argv) {
         enum options_outcome outcome;
         struct settings settings;
         struct error err = ERROR_NULL;
@@ -282,4 +282,8 @@ int main(int argc, char **argv) {
         }
         settings_done(&settings);
         return code;
+}
+
+int main(int argc, char **argv) {
+        return program_end(PROGRAM, obey(argc, argv));
 }

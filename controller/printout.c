@@ -1,6 +1,6 @@
 #include "controller/printout.h"
 
-#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -35,23 +35,11 @@ void printout_row(struct printout *printout, const struct report_row *row, int64
                 report_json_row(printout->rules, row, now_mono_ms, now_unix_ms, &printout->out);
 }
 
-static bool write_out(const struct buf *out) {
-        size_t done = 0;
-
-        while (done < out->len) {
-                ssize_t n = write(STDOUT_FILENO, out->data + done, out->len - done);
-                if (n < 0 && errno != EINTR && errno != EAGAIN)
-                        return false;
-                if (n > 0)
-                        done += (size_t)n;
-        }
-        return true;
-}
-
 bool printout_end(struct printout *printout) {
         if (printout->format == REPORT_TABLE && printout->is_repeated && !printout->is_terminal)
                 buf_putc(&printout->out, '\n');
-        bool is_written = write_out(&printout->out);
+        if (printout->out.len > 0)
+                (void)fwrite(printout->out.data, 1, printout->out.len, stdout);
         buf_done(&printout->out);
-        return is_written;
+        return fflush(stdout) == 0 && !ferror(stdout);
 }

@@ -381,7 +381,7 @@ int main(int argc, char **argv) {
         int first, status = 0;
 
         if (argc > 1 && strcmp(argv[1], "explain") == 0)
-                return explain_main(argc - 1, argv + 1);
+                return program_end("plimsoll-extender explain", explain_main(argc - 1, argv + 1));
 
         daemon_block_signals();
         int r = options_parse(rows, ARRAY_LEN(rows), argc, argv, &outcome, &first, &err);
@@ -400,5 +400,5 @@ int main(int argc, char **argv) {
                 status = PROGRAM_EXIT_CONFIG;
         }
         options_done(rows, ARRAY_LEN(rows));
-        return status;
+        return program_end("plimsoll-extender", status);
 }

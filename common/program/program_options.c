@@ -16,6 +16,13 @@ enum {
 const char *const program_log_levels[] = {"debug", "info", "warn", "error", NULL};
 const char *const program_log_formats[] = {"logfmt", "json", NULL};
 
+int program_end(const char *program, int status) {
+        if (fflush(stdout) == 0 && !ferror(stdout))
+                return status;
+        (void)fprintf(stderr, "%s: standard output: not all could be written\n", program);
+        return status == 0 ? PROGRAM_EXIT_RUNTIME : status;
+}
+
 void program_log_set(const struct program_options *options) {
         log_set((enum log_level)options->log_level, (enum log_format)options->log_format);
 }

@@ -76,6 +76,14 @@ extern const char *const program_log_formats[];
          .fallback = "logfmt", .choices = program_log_formats, .help = "Form of a line."}
 /* clang-format on */
 
+/**
+ * program_end() - the last call of a main: has all arrived that was printed?
+ *
+ * A full disk shows only when what is buffered is written, so exit() would pass over it.
+ * Return: @status, but PROGRAM_EXIT_RUNTIME, said on stderr, in place of 0 when something was lost
+ */
+_must_check_ int program_end(const char *program, int status);
+
 /** program_log_set() - log_set() with the values of PROGRAM_LOG_ROWS */
 void program_log_set(const struct program_options *options);
 
