@@ -255,9 +255,14 @@ MERGE_PATCH = "application/merge-patch+json"
 class Watch:
     """A watch connection that a test reads event by event."""
 
-    def __init__(self, url, path, headers, timeout_s=DEFAULT_TIMEOUT_S):
+    def __init__(self, url, path, headers, timeout_s=DEFAULT_TIMEOUT_S, context=None):
         parts = urllib.parse.urlsplit(url)
-        self.conn = http.client.HTTPConnection(parts.hostname, parts.port, timeout=timeout_s)
+        if parts.scheme == "https":
+            self.conn = http.client.HTTPSConnection(
+                parts.hostname, parts.port, timeout=timeout_s, context=context
+            )
+        else:
+            self.conn = http.client.HTTPConnection(parts.hostname, parts.port, timeout=timeout_s)
         self.conn.request("GET", path, headers=headers)
         self.answer = self.conn.getresponse()
         self.status = self.answer.status
@@ -287,7 +292,42 @@ class Watch:
         self.close()
 
 
-class StandIn(Peer):
+class ApiClient:
+    """A client of an API server at `url`; header names are given with underscores."""
+
+    context = None
+    token = None
+
+    def __init__(self, url, token=None, context=None):
+        self.url = url
+        self.token = token
+        self.context = context
+
+    def _headers(self, given):
+        named = {key.replace("_", "-"): value for key, value in given.items()}
+        if self.token is not None:
+            named.setdefault("Authorization", f"Bearer {self.token}")
+        return named
+
+    def call(self, method, path, body=None, **headers):
+        named = self._headers(headers)
+        return fetch(self.url + path, method, body, named, context=self.context)
+
+    def get(self, path, **headers):
+        answer = self.call("GET", path, **headers)
+        assert answer.status == 200, f"GET {path}: {answer.status} {answer.text}"
+        return answer.json()
+
+    def watch(self, path, **headers):
+        """Open a watch (the path carries watch=1 and the rest); use as a context manager."""
+        return Watch(self.url, path, self._headers(headers), context=self.context)
+
+    def patch(self, path, body, **headers):
+        headers.setdefault("Content_Type", MERGE_PATCH)
+        return self.call("PATCH", path, body, **headers)
+
+
+class StandIn(Peer, ApiClient):
     """The API server stand-in; see standin/__init__.py and standin/admin.py."""
 
     package = "standin"
@@ -300,25 +340,6 @@ class StandIn(Peer):
         super().__init__(
             log_dir, *map(str, arguments), "--write-kubeconfig", self.kubeconfig, name=name
         )
-
-    def call(self, method, path, body=None, **headers):
-        """A request to the API; header names are given with underscores."""
-        named = {key.replace("_", "-"): value for key, value in headers.items()}
-        return fetch(self.url + path, method, body, named)
-
-    def get(self, path, **headers):
-        answer = self.call("GET", path, **headers)
-        assert answer.status == 200, f"GET {path}: {answer.status} {answer.text}"
-        return answer.json()
-
-    def watch(self, path, **headers):
-        """Open a watch (the path carries watch=1 and the rest); use as a context manager."""
-        named = {key.replace("_", "-"): value for key, value in headers.items()}
-        return Watch(self.url, path, named)
-
-    def patch(self, path, body, **headers):
-        headers.setdefault("Content_Type", MERGE_PATCH)
-        return self.call("PATCH", path, body, **headers)
 
     def edit_kubeconfig(self, path, cluster=None, user=None, **top):
         """Write a variant of the kubeconfig to `path`; a value of None removes a key."""
