@@ -35,6 +35,7 @@ from cluster.workloads import Namespace  # noqa: E402
 from harness import NIGHTLY, Exporters  # noqa: E402
 from programs import find_program, log_folder, running, show_logs  # noqa: E402
 
+pytest.register_assert_rewrite("api_cases")
 FIGURES = pytest.StashKey[list]()
 LOGS = pytest.StashKey[str]()
 

@@ -41,10 +41,11 @@ class ControlPlane:
     """A cluster without nodes.
 
     `directory` takes keys, data and the output of every process (.out, .err); `address` is a
-    loopback address that no other cluster of the sandbox has.
+    loopback address that no other cluster of the sandbox has. Without a manager nobody but its
+    users touches an object, and what controllers make is not there.
     """
 
-    def __init__(self, directory, address):
+    def __init__(self, directory, address, has_manager=True):
         self.directory = directory
         self.address = address
         self.processes = []
@@ -63,7 +64,8 @@ class ControlPlane:
         try:
             self.start_etcd()
             self.start_api_server()
-            self._start_manager()
+            if has_manager:
+                self._start_manager()
         except BaseException:
             self.stop()
             raise

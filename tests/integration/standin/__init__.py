@@ -10,6 +10,5 @@ When it is ready it prints one line of JSON:
 
     {"url": "http://127.0.0.1:40123", "admin_url": "http://127.0.0.1:40124", "pid": 4711}
 
-What it does not have: server-side apply, protobuf and YAML bodies, HTTP/2, graceful deletion,
-admission, finalizers, schemas (unknown fields are stored).
+api_cases.py says what it does, and ../README.md where it differs from a real one.
 """

@@ -14,9 +14,10 @@ from .auth import authorize
 from .errors import (
     ApiError,
     Causes,
+    NotServed,
     bad_request,
     expired,
-    method_not_allowed,
+    no_such_method,
     no_such_path,
     not_found,
     too_large_body,
@@ -82,9 +83,12 @@ def route_of(request):
     return Route(verb, group, version, namespace, plural, name, subresource)
 
 
-def _revision(text, name="resourceVersion"):
+def _revision(text):
     if not text.isdigit():
-        raise bad_request(f'{name}: Invalid value: "{text}": strconv.ParseUint: invalid syntax')
+        raise bad_request(
+            f'invalid resource version: resourceVersion: Invalid value: "{text}": '
+            f'strconv.ParseUint: parsing "{text}": invalid syntax'
+        )
     return int(text)
 
 
@@ -104,11 +108,13 @@ class Api(Writes):
             self._handle(request, request.info)
         except ApiError as error:
             self.refuse(request, error)
+        except NotServed:
+            request.reply(404, NotServed.TEXT, "text/plain; charset=utf-8", HEADERS)
 
     def refuse(self, request, error):
         request.reply(
             error.code,
-            self._pretty(request, dumps(error.status)),
+            self._pretty(request, dumps(error.status)) + b"\n",
             headers=[*HEADERS, *error.headers],
         )
 
@@ -133,9 +139,9 @@ class Api(Writes):
         resource = self.registry.find(route.group, route.version, route.plural)
         if resource is None or (resource.namespaced and not route.namespace and route.name):
             if not (route.plural == "bindings" and route.verb == "create"):
-                raise no_such_path()
+                raise self._unknown(route)
         if route.namespace and resource is not None and not resource.namespaced:
-            raise no_such_path()
+            raise self._unknown(route)
         if len(request.body) > BODY_MAX_BYTES:
             raise too_large_body(BODY_MAX_BYTES)
         if route.plural == "pods" and route.subresource == "binding" or route.plural == "bindings":
@@ -143,16 +149,23 @@ class Api(Writes):
             return
         if route.subresource and not (route.subresource == "status" and resource.status):
             raise no_such_path()
+        if route.verb in ("create", "update", "patch", "delete"):
+            self._check_options(request, route)
         handler = getattr(self, f"_{route.verb}", None)
         if handler is None:
-            raise method_not_allowed(resource, route.verb)
+            raise no_such_method()
         handler(request, route, resource, self.store.of(resource))
+
+    def _unknown(self, route):
+        """What answers for a path below a group's version that is not there."""
+        rows = self.registry.of_version(route.group, route.version)
+        return no_such_path() if any(row.typed for row in rows) else NotServed()
 
     def _node_metrics(self, request, route):
         """Of the server behind the aggregator; see node_metrics.py."""
         asked = (route.version, route.plural, route.name, route.verb)
         if not self.node_metrics.on or asked != ("v1beta1", "nodes", "", "list"):
-            raise no_such_path()
+            raise NotServed()
         if not self.node_metrics.available:
             request.reply(503, b"service unavailable\n", "text/plain; charset=utf-8")
             return
@@ -161,14 +174,14 @@ class Api(Writes):
 
     def _not_a_resource(self, request):
         if request.method not in ("GET", "HEAD"):
-            raise no_such_path()
+            raise NotServed()
         path = request.path
         if path in ("/healthz", "/readyz", "/livez"):
             request.reply(200, b"ok", "text/plain; charset=utf-8")
             return
         found = discovery.answer(self.registry, path)
         if found is None:
-            raise no_such_path()
+            raise NotServed()
         if not path.startswith("/openapi"):
             try:
                 negotiate(request.headers.get("accept"), transforms=False)
@@ -189,11 +202,11 @@ class Api(Writes):
                 return body
         elif wanted not in ("1", "true", "True"):
             return body
-        return json.dumps(json.loads(body), indent=2, ensure_ascii=False).encode() + b"\n"
+        return json.dumps(json.loads(body), indent=2, ensure_ascii=False).encode()
 
     def _answer(self, request, status, body):
         headers = [*HEADERS, ("Audit-Id", str(uuid.UUID(int=random.getrandbits(128))))]
-        body = self._pretty(request, body)
+        body = self._pretty(request, body) + b"\n"
         if len(body) > GZIP_MIN_BYTES and request.method in ("GET", "HEAD"):
             accepted = request.headers.get("accept-encoding", "")
             if "gzip" in accepted:
@@ -233,48 +246,32 @@ class Api(Writes):
         match = request.param("resourceVersionMatch", "")
         token = request.param("continue", "")
         initial = request.param("sendInitialEvents")
+        allowed = ["NotOlderThan"] if watch else ["Exact", "NotOlderThan", ""]
         causes = Causes()
-        if initial is not None:
-            if not watch:
-                causes.forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list")
-            elif not self.options.watch_list:
-                causes.forbidden(
-                    "sendInitialEvents",
-                    "sendInitialEvents is forbidden for watch unless the WatchList feature gate "
-                    "is enabled",
-                )
-            elif match != "NotOlderThan":
-                causes.forbidden(
-                    "resourceVersionMatch",
-                    "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
-                )
-        elif match and watch:
+
+        def forbid(field, why):
+            causes.forbidden(field, f"{field} {why}")
+
+        if match and not watch and not version:
+            forbid("resourceVersionMatch", "is forbidden unless resourceVersion is provided")
+        if match and watch and initial is None:
+            forbid(
+                "resourceVersionMatch",
+                "is forbidden for watch unless sendInitialEvents is provided",
+            )
+        if match and token:
+            forbid("resourceVersionMatch", "is forbidden when continue is provided")
+        if match and match not in allowed:
+            causes.not_supported("resourceVersionMatch", match, allowed)
+        if match == "Exact" and version == "0" and not watch:
+            forbid("resourceVersionMatch", '"exact" is forbidden for resourceVersion "0"')
+        if initial is not None and not watch:
+            forbid("sendInitialEvents", "is forbidden for list")
+        if initial is not None and watch and match != "NotOlderThan":
             causes.forbidden(
                 "resourceVersionMatch",
-                "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
+                "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
             )
-        if match and not watch:
-            if token:
-                causes.forbidden(
-                    "resourceVersionMatch",
-                    "resourceVersionMatch is forbidden when continue is provided",
-                )
-            if not version:
-                causes.forbidden(
-                    "resourceVersionMatch",
-                    "resourceVersionMatch is forbidden unless resourceVersion is provided",
-                )
-            if match not in ("Exact", "NotOlderThan"):
-                causes.add(
-                    "FieldValueNotSupported",
-                    "resourceVersionMatch",
-                    f'Unsupported value: "{match}": supported values: "Exact", "NotOlderThan"',
-                )
-            if match == "Exact" and version == "0":
-                causes.forbidden(
-                    "resourceVersionMatch",
-                    'resourceVersionMatch "exact" is forbidden for resourceVersion "0"',
-                )
         causes.raise_if_any("ListOptions", "meta.k8s.io", "")
         return version, match, token
 
@@ -316,13 +313,15 @@ class Api(Writes):
 
     def _continued(self, token, version, collection, limit):
         """(revision, key to go on after, versions) of a continue token."""
-        if version not in ("", "0"):
-            raise bad_request("specifying resource version is not allowed when using continue")
         try:
             parsed = json.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
-            revision, after = parsed["rv"], tuple(parsed["start"])
-        except (ValueError, KeyError, TypeError, binascii.Error):
-            raise bad_request("continue key is not valid") from None
+            revision, after = int(parsed["rv"]), _key_of(parsed["start"], collection.resource)
+        except (ValueError, KeyError, TypeError, binascii.Error) as error:
+            raise bad_request(
+                f"invalid continue token: continue key is not valid: {error}"
+            ) from None
+        if version not in ("", "0"):
+            raise bad_request("specifying resource version is not allowed when using continue")
         if revision < 0:
             return self.store.revision, after, collection.all()
         versions = self.store.snapshot(collection.resource, revision)
@@ -348,7 +347,9 @@ class Api(Writes):
         timeout_s = int(timeout_text) if timeout_text.isdigit() else 0
         if timeout_s <= 0:
             timeout_s = random.uniform(1800, 3600)
-        initial = request.param("sendInitialEvents") in ("1", "true")
+        # Whoever watches from nowhere has these by default.
+        initial = request.param("sendInitialEvents", str(version in ("", "0"))).lower()
+        initial = initial in ("1", "true")
         bookmarks = request.param("allowWatchBookmarks") in ("1", "true")
         about = {
             "path": request.target,
@@ -357,13 +358,12 @@ class Api(Writes):
         }
         watcher = Watcher(self.store, collection, view, matches, 0, bookmarks, about)
         try:
-            if version in ("", "0") or initial:
+            if initial:
                 events = []
                 self._initial_events(watcher, collection, matches)
-                if initial:
-                    watcher.send_bookmark(initial_events_end=True)
+                watcher.send_bookmark(initial_events_end=True)
             else:
-                watcher.since = _revision(version)
+                watcher.since = _revision(version) if version else self.store.revision
                 events = list(collection.events_since(watcher.since))
         except ApiError as error:
             # The status line is out before the watch cache looks: 200 and an ERROR event.
@@ -413,5 +413,14 @@ def _selected_name(request, route):
 
 
 def _continue_token(revision, last):
-    text = json.dumps({"v": "meta.k8s.io/v1", "rv": revision, "start": last})
+    """As the real server writes it: what comes first that is larger than the last key."""
+    start = "/".join(part for part in last if part) + "\0"
+    text = json.dumps({"v": "meta.k8s.io/v1", "rv": revision, "start": start})
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def _key_of(start, resource):
+    namespace, _, name = start.rstrip("\0").rpartition("/")
+    if resource.namespaced != bool(namespace):
+        raise ValueError(start)
+    return namespace, name

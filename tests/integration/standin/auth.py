@@ -1,9 +1,10 @@
 """Who asks, and what they may do.
 
 With neither tokens nor client certificates configured everyone is let in, as behind
-`kubectl proxy`. Otherwise a request needs an accepted bearer token or a client certificate of our
-CA, and a user with rules may do only what the rules say; they have the form of RBAC's PolicyRule,
-so that a test can feed the rules of a ClusterRole from deploy/ as they stand.
+`kubectl proxy`. Otherwise a request counts as that of the user whose bearer token or client
+certificate it brings, and a user with rules may do only what the rules say; they have the form of
+RBAC's PolicyRule, so that a test can feed the rules of a ClusterRole from deploy/ as they stand.
+A request that brings neither is anonymous, as by default, and may do next to nothing.
 """
 
 from dataclasses import dataclass
@@ -19,6 +20,11 @@ class User:
 
 
 ANYONE = User("system:anonymous", ("system:unauthenticated",))
+ANONYMOUS = User("system:anonymous", ("system:unauthenticated",), [])
+
+# What RBAC allows by default: to everybody, and to those who said who they are.
+PUBLIC = ("/healthz", "/livez", "/readyz", "/version", "/version/")
+DISCOVERY = ("/api", "/api/*", "/apis", "/apis/*", "/openapi", "/openapi/*")
 
 
 class Authenticator:
@@ -43,10 +49,7 @@ class Authenticator:
             if user is None:
                 raise unauthorized()
             return user
-        user = self._certificate_user(request.conn)
-        if user is None:
-            raise unauthorized()
-        return user
+        return self._certificate_user(request.conn) or ANONYMOUS
 
     def known_user_of(self, request):
         """The same, or None for whoever will be refused."""
@@ -74,18 +77,24 @@ def _listed(values, wanted):
     return values is not None and ("*" in values or wanted in values)
 
 
+def _covers(allowed, path):
+    return any(path == one or (one.endswith("*") and path.startswith(one[:-1])) for one in allowed)
+
+
 def authorize(user, verb, group, resource, subresource, namespace, name, path):
     """Raise a 403 unless one of the user's rules allows it; no rules at all allow everything."""
     if user.rules is None or "system:masters" in user.groups:
         return
     full = f"{resource}/{subresource}" if subresource else resource
+    if not resource and verb == "get":
+        if _covers(PUBLIC if user is ANONYMOUS else PUBLIC + DISCOVERY, path):
+            return
     for rule in user.rules:
         if not _listed(rule.get("verbs"), verb):
             continue
         if not resource:
-            for allowed in rule.get("nonResourceURLs") or ():
-                if allowed == path or (allowed.endswith("*") and path.startswith(allowed[:-1])):
-                    return
+            if _covers(rule.get("nonResourceURLs") or (), path):
+                return
             continue
         if not _listed(rule.get("apiGroups"), group):
             continue
@@ -96,7 +105,7 @@ def authorize(user, verb, group, resource, subresource, namespace, name, path):
             continue
         return
     if not resource:
-        raise forbidden(f'User "{user.name}" cannot {verb} path "{path}"', {})
+        raise forbidden(f'forbidden: User "{user.name}" cannot {verb} path "{path}"', {})
     qualified = f"{resource}.{group}" if group else resource
     subject = f'{qualified} "{name}"' if name else qualified
     place = f'in the namespace "{namespace}"' if namespace else "at the cluster scope"

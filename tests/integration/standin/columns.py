@@ -55,6 +55,12 @@ def _node_info(key):
     return lambda obj: obj.get("status", {}).get("nodeInfo", {}).get(key) or "<unknown>"
 
 
+def _node_kernel(obj):
+    architecture = obj.get("status", {}).get("nodeInfo", {}).get("architecture")
+    version = _node_info("kernelVersion")(obj)
+    return f"{version} ({architecture})" if architecture else version
+
+
 def _node_address(kind):
     def cell(obj):
         for address in obj.get("status", {}).get("addresses", ()):
@@ -108,7 +114,7 @@ NODES = (
     ("Internal-IP", "string", True, _node_address("InternalIP")),
     ("External-IP", "string", True, _node_address("ExternalIP")),
     ("OS-Image", "string", True, _node_info("osImage")),
-    ("Kernel-Version", "string", True, _node_info("kernelVersion")),
+    ("Kernel-Version", "string", True, _node_kernel),
     ("Container-Runtime", "string", True, _node_info("containerRuntimeVersion")),
 )
 
@@ -129,7 +135,11 @@ EVENTS = (
     ("Type", "string", False, _at("type")),
     ("Reason", "string", False, _at("reason")),
     ("Object", "string", False, _event_object),
+    ("Subobject", "string", True, _at("involvedObject", "fieldPath")),
+    ("Source", "string", True, _at("source", "component")),
     ("Message", "string", False, _at("message")),
+    ("First Seen", "string", True, lambda obj: age(obj.get("firstTimestamp"))),
+    ("Count", "string", True, _at("count")),
     ("Name", "string", True, _name),
 )
 

@@ -6,12 +6,12 @@ falls back, as against servers before 1.27.
 
 VERSION = {
     "major": "1",
-    "minor": "32",
-    "gitVersion": "v1.32.4-standin",
+    "minor": "36",
+    "gitVersion": "v1.36.3-standin",
     "gitCommit": "0000000000000000000000000000000000000000",
     "gitTreeState": "clean",
-    "buildDate": "2025-04-22T16:03:58Z",
-    "goVersion": "go1.23.6",
+    "buildDate": "2026-07-14T16:03:58Z",
+    "goVersion": "go1.26.6",
     "compiler": "gc",
     "platform": "linux/amd64",
 }

@@ -5,6 +5,10 @@ our C client) reads. Messages follow the real server's, since people grep for th
 """
 
 
+import json
+from dataclasses import replace
+
+
 class ApiError(Exception):
     def __init__(self, code, reason, message, details=None, headers=(), metadata=None):
         super().__init__(message)
@@ -19,7 +23,7 @@ class ApiError(Exception):
         }
         if reason:
             self.status["reason"] = reason
-        if details:
+        if details is not None:
             self.status["details"] = details
         self.status["code"] = code
 
@@ -75,25 +79,27 @@ def not_found(resource, name):
     )
 
 
+class NotServed(Exception):
+    """Nobody serves this group: the answer is not a Status but Go's plain text."""
+
+    TEXT = b"404 page not found\n"
+
+
 def no_such_path():
     return ApiError(404, "NotFound", "the server could not find the requested resource", {})
 
 
-def method_not_allowed(resource, verb):
+def no_such_method():
     return ApiError(
         405,
         "MethodNotAllowed",
-        f"{verb} is not supported on resources of kind {_qualified(resource)!r}",
-        _details(resource, ""),
+        "the server does not allow this method on the requested resource",
+        {},
     )
 
 
-def not_acceptable(message=None):
-    return ApiError(
-        406,
-        "NotAcceptable",
-        message or "only the following media types are accepted: application/json",
-    )
+def not_acceptable(message):
+    return ApiError(406, "NotAcceptable", message)
 
 
 def already_exists(resource, name):
@@ -118,6 +124,31 @@ def conflict(resource, name, why=None):
     )
 
 
+def wrong_precondition(resource, metadata, field, wanted):
+    """`field` is uid or resourceVersion; the words are those of the storage below the API."""
+    name, shown = metadata["name"], "UID" if field == "uid" else "ResourceVersion"
+    place = f"{metadata['namespace']}/{name}" if "namespace" in metadata else name
+    return conflict(
+        resource,
+        name,
+        f"StorageError: invalid object, Code: 4, Key: /registry/{resource.plural}/{place}, "
+        f"ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: {shown} in precondition: "
+        f"{wanted}, {shown} in object meta: {metadata[field]}",
+    )
+
+
+def not_the_one_to_delete(resource, metadata, field, wanted):
+    """The same of a deletion, which is checked before and calls the resource by its kind."""
+    shown = "UID" if field == "uid" else "ResourceVersion"
+    meanwhile = "deleted and then recreated" if field == "uid" else "modified"
+    return conflict(
+        replace(resource, plural=resource.kind),
+        metadata["name"],
+        f"the {shown} in the precondition ({wanted}) does not match the {shown} in record "
+        f"({metadata[field]}). The object might have been {meanwhile}",
+    )
+
+
 def expired(message, metadata=None):
     return ApiError(410, "Expired", message, metadata=metadata)
 
@@ -130,7 +161,7 @@ def too_large_version(wanted, current):
     return ApiError(
         504,
         "Timeout",
-        f"Too large resource version: {wanted}, current: {current}",
+        f"Timeout: Too large resource version: {wanted}, current: {current}",
         {
             "causes": [
                 {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
@@ -166,11 +197,16 @@ class Causes:
         self.rows.append({"reason": reason, "message": message, "field": field})
 
     def invalid(self, field, value, why):
-        shown = f'"{value}"' if isinstance(value, str) else value
+        shown = json.dumps(value, ensure_ascii=False)
         self.add("FieldValueInvalid", field, f"Invalid value: {shown}: {why}")
 
     def required(self, field, why):
         self.add("FieldValueRequired", field, f"Required value: {why}")
+
+    def not_supported(self, field, value, allowed):
+        shown = ", ".join(map(json.dumps, allowed))
+        why = f"Unsupported value: {json.dumps(value)}: supported values: {shown}"
+        self.add("FieldValueNotSupported", field, why)
 
     def forbidden(self, field, why):
         self.add("FieldValueForbidden", field, f"Forbidden: {why}")
@@ -184,5 +220,7 @@ class Causes:
         details = {"name": name} if name else {}
         if group:
             details["group"] = group
-        details.update(kind=kind, causes=self.rows)
+        if kind:
+            details["kind"] = kind
+        details["causes"] = self.rows
         raise ApiError(422, "Invalid", f'{qualified} "{name}" is invalid: {text}', details)

@@ -31,6 +31,10 @@ def _clauses(header):
     return [(media, values) for quality, _, media, values in sorted(clauses, key=lambda c: c[:2])]
 
 
+# What the real server speaks; the stand-in has only the first.
+MEDIA_TYPES = ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf")
+
+
 def negotiate(header, transforms=True):
     """The chosen (as, version) of an Accept header; ("", "") is the plain object."""
     if not header:
@@ -55,7 +59,7 @@ def _choose(header, transforms):
         known = wanted in _FORMS and values.get("g") == "meta.k8s.io"
         if transforms and known and values.get("v") in ("v1", "v1beta1"):
             return wanted, values["v"]
-    raise not_acceptable()
+    raise not_acceptable("only the following media types are accepted: " + ", ".join(MEDIA_TYPES))
 
 
 def view_for(resource, header, is_list, include="Metadata"):

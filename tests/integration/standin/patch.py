@@ -69,12 +69,14 @@ def _resolve(document, pointer):
         try:
             document = document[int(token) if isinstance(document, list) else token]
         except (KeyError, IndexError, ValueError, TypeError):
-            raise _unprocessable(f"doc is missing path: {pointer}: missing value") from None
+            raise _unprocessable() from None
     return document, tokens[-1]
 
 
-def _unprocessable(message):
-    return ApiError(422, "Invalid", f"the server rejected our request: {message}")
+def _unprocessable():
+    return ApiError(
+        422, "Invalid", "the server rejected our request due to an error in our request", {}
+    )
 
 
 def apply_json_patch(obj, operations):
@@ -91,9 +93,9 @@ def apply_json_patch(obj, operations):
         elif isinstance(place, dict):
             exists = token in place
         else:
-            raise _unprocessable(f"doc is missing path: {pointer}: missing value")
+            raise _unprocessable()
         if kind != "add" and not exists:
-            raise _unprocessable(f"{kind} operation does not apply: missing path {pointer}")
+            raise _unprocessable()
         if kind == "add" and isinstance(place, list):
             place.insert(token, operation.get("value"))
         elif kind in ("add", "replace"):
@@ -102,18 +104,22 @@ def apply_json_patch(obj, operations):
             del place[token]
         elif kind == "test":
             if place[token] != operation.get("value"):
-                raise _unprocessable(f"testing path {pointer} failed")
+                raise _unprocessable()
         else:
             raise bad_request(f"error decoding patch: operation {kind!r}")
     return document
 
 
-def field_set(value):
+# Maps, which can be owned while empty; any other object counts by its fields.
+_MAPS = ("annotations", "labels", "allocatable", "capacity", "limits", "requests")
+
+
+def field_set(value, name=""):
     """The FieldsV1 tree of everything that `value` sets; lists are leaves."""
     if not isinstance(value, dict):
         return {}
-    tree = {f"f:{key}": field_set(child) for key, child in value.items()}
-    if tree and all(not isinstance(child, dict) for child in value.values()):
+    tree = {f"f:{key}": field_set(child, key) for key, child in value.items()}
+    if name in _MAPS:
         tree["."] = {}
     return tree
 
@@ -123,7 +129,7 @@ def _changes(old, new):
     changed, gone = {}, {}
     for key, value in new.items():
         if key not in old:
-            changed[f"f:{key}"] = field_set(value)
+            changed[f"f:{key}"] = field_set(value, key)
         elif old[key] is not value and old[key] != value:
             if isinstance(value, dict) and isinstance(old[key], dict):
                 inner_changed, inner_gone = _changes(old[key], value)
@@ -173,7 +179,8 @@ _UNOWNED = {
 
 def _ownable(obj):
     metadata = {k: v for k, v in obj.get("metadata", {}).items() if k not in _UNOWNED}
-    return {**obj, "metadata": metadata}
+    rest = {k: v for k, v in obj.items() if k != "metadata"}
+    return {"metadata": metadata, **rest} if metadata else rest
 
 
 def own(old, new, manager, api_version, subresource="", operation="Update"):
@@ -221,5 +228,16 @@ def own(old, new, manager, api_version, subresource="", operation="Update"):
         for entry in oldest:
             fields = _union(fields, entry["fieldsV1"])
         kept = [e for e in kept if not any(e is o for o in oldest)]
-        kept.insert(0, {**oldest[-1], "manager": "ancient-changes", "fieldsV1": fields})
-    new["metadata"]["managedFields"] = kept
+        kept.append({**oldest[-1], "manager": "ancient-changes", "fieldsV1": fields})
+    new["metadata"]["managedFields"] = sorted(kept, key=_entry_order)
+
+
+def _entry_order(entry):
+    version = entry["apiVersion"]
+    return (
+        entry["operation"],
+        entry["time"],
+        entry["manager"],
+        version,
+        entry.get("subresource", ""),
+    )

@@ -37,7 +37,6 @@ def parse_options(arguments=None):
     add("--history", type=int, default=20000, help="events that a watch can look back, a resource")
     add("--first-revision", type=int, default=10000)
     add("--bookmark-interval", type=float, default=60.0, metavar="SECONDS")
-    add("--watch-list", action="store_true", help="the WatchList gate: allow sendInitialEvents")
     add("--write-kubeconfig", metavar="FILE")
     add("--custom-resource", action="append", default=[], metavar="GROUP/VERSION/PLURAL/KIND")
     return parser.parse_args(arguments)

@@ -19,8 +19,9 @@ class Resource:
     status_keeps_metadata     ... and writes to /status may still change labels and annotations
     unconditional_update      PUT without resourceVersion is allowed
     create_on_update          PUT of an absent object creates it
-    generation                metadata.generation counts changes of the spec (custom resources)
+    generation                metadata.generation counts changes of the spec
     typed                     built in: list items carry neither kind nor apiVersion
+    empty                     what an object without content has beside metadata, as a bookmark shows
     fields                    field selector -> path
     """
 
@@ -38,6 +39,7 @@ class Resource:
     create_on_update: bool = False
     generation: bool = False
     typed: bool = True
+    empty: dict = field(default_factory=dict)
     fields: dict = field(default_factory=dict)
     columns: tuple = columns.DEFAULT
 
@@ -73,6 +75,11 @@ def custom_resource(group, version, plural, kind, namespaced=False, status=True,
     )
 
 
+NODE_INFO = (
+    *("machineID", "systemUUID", "bootID", "kernelVersion", "osImage", "containerRuntimeVersion"),
+    *("kubeletVersion", "kubeProxyVersion", "operatingSystem", "architecture"),
+)
+
 BUILT_IN = (
     Resource(
         "",
@@ -82,6 +89,13 @@ BUILT_IN = (
         "Node",
         short_names=("no",),
         status=True,
+        empty={
+            "spec": {},
+            "status": {
+                "daemonEndpoints": {"kubeletEndpoint": {"Port": 0}},
+                "nodeInfo": dict.fromkeys(NODE_INFO, ""),
+            },
+        },
         fields={**_METADATA_FIELDS, "spec.unschedulable": ("spec", "unschedulable")},
         columns=columns.NODES,
     ),
@@ -95,6 +109,8 @@ BUILT_IN = (
         short_names=("po",),
         categories=("all",),
         status=True,
+        generation=True,
+        empty={"spec": {"containers": None}, "status": {}},
         fields={
             **_NAMESPACED_FIELDS,
             "spec.nodeName": ("spec", "nodeName"),
@@ -140,6 +156,7 @@ BUILT_IN = (
         "Namespace",
         short_names=("ns",),
         status=True,
+        empty={"spec": {}, "status": {}},
         fields={**_METADATA_FIELDS, "status.phase": ("status", "phase")},
         columns=columns.NAMESPACES,
     ),
@@ -152,6 +169,7 @@ BUILT_IN = (
         namespaced=True,
         unconditional_update=False,
         create_on_update=True,
+        empty={"spec": {}},
         fields=_NAMESPACED_FIELDS,
         columns=columns.LEASES,
     ),

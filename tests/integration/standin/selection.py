@@ -22,7 +22,8 @@ def _tokens(text):
 def _values(tokens, at):
     """The values of `in (a, b)`, starting at the parenthesis."""
     if at >= len(tokens) or tokens[at] != "(":
-        raise bad_request("unable to parse requirement: expected: '('")
+        found = tokens[at] if at < len(tokens) else ""
+        raise bad_request(f"unable to parse requirement: found '{found}' expected: '('")
     end = tokens.index(")", at) if ")" in tokens[at:] else -1
     if end < 0:
         raise bad_request("unable to parse requirement: expected: ')'")
@@ -98,10 +99,7 @@ def parse_fields(text, resource):
         field, operator, value = match.groups()
         path = resource.fields.get(field)
         if path is None:
-            raise bad_request(
-                f'Unable to find "{resource.group_version}, Resource={resource.plural}" that match '
-                f'label selector "", field selector "{text}": field label not supported: {field}'
-            )
+            raise bad_request(f"field label not supported: {field}")
         wanted = operator != "!="
         checks.append(
             lambda obj, path=path, value=value, wanted=wanted: (lookup(obj, path) == value)

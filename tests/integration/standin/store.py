@@ -68,10 +68,11 @@ class View:
         self.version = version
         self.include = include
         self.key = (form, version, include)
-        self._head = b'"kind":%b,"apiVersion":%b,' % (
-            dumps(resource.kind),
-            dumps(resource.group_version),
-        )
+        head = {"kind": resource.kind, "apiVersion": resource.group_version}
+        if not resource.typed:
+            # These are maps to the real server, which it writes in the order of their keys.
+            head = dict(sorted(head.items()))
+        self._head = dumps(head)[1:-1] + b","
         self._partial_head = (
             b'{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/%b","metadata":'
             % version.encode()
@@ -97,6 +98,13 @@ class View:
             kind, group_version = "PartialObjectMetadataList", f"meta.k8s.io/{self.version}"
         else:
             kind, group_version = self.resource.list_kind, self.resource.group_version
+            if not self.resource.typed:
+                return b'{"apiVersion":%b,"items":[%b],"kind":%b,"metadata":%b}' % (
+                    dumps(group_version),
+                    b",".join(map(self.item, versions)),
+                    dumps(kind),
+                    dumps({"continue": "", **metadata}),
+                )
         return b'{"kind":%b,"apiVersion":%b,"metadata":%b,"items":[%b]}' % (
             dumps(kind),
             dumps(group_version),
@@ -106,14 +114,17 @@ class View:
 
     def bookmark(self, revision, initial_events_end=False):
         kind, group_version = self.resource.kind, self.resource.group_version
+        rest = self.resource.empty
         if self.form == "partial":
             kind, group_version = "PartialObjectMetadata", f"meta.k8s.io/{self.version}"
-        metadata = {"resourceVersion": str(revision), "creationTimestamp": None}
+            rest = {}
+        metadata = {"resourceVersion": str(revision)}
         if initial_events_end:
             metadata["annotations"] = {"k8s.io/initial-events-end": "true"}
         if self.form == "table":
             return self._table(metadata, [], False)
-        return dumps({"kind": kind, "apiVersion": group_version, "metadata": metadata})
+        head = {"kind": kind, "apiVersion": group_version, "metadata": metadata}
+        return dumps({**head, **rest})
 
     def _table(self, metadata, versions, with_columns):
         rows = []

@@ -5,39 +5,63 @@ import re
 from .errors import Causes, bad_request
 
 ANNOTATIONS_MAX_BYTES = 256 * 1024
-_NAME_PART = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
-_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_NAME = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
 _MICRO_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}(Z|[+-]\d\d:\d\d)")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 _MICRO_LAYOUT = "2006-01-02T15:04:05.000000Z07:00"
 
-_NAME_HELP = (
-    "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end "
-    "with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for "
-    "validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
+_NAME_RULE = (
+    "consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
+    "alphanumeric character"
 )
-_SUBDOMAIN_HELP = (
+_SUBDOMAIN_RULE = (
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.',"
     " and must start and end with an alphanumeric character"
 )
 
 
-def qualified_name_error(key):
-    """Why `key` is not a qualified name ([prefix/]name), or None."""
+def _mismatch(rule, pattern, *examples):
+    shown = " or ".join(f"'{example}', " for example in examples)
+    return f"{rule} (e.g. {shown}regex used for validation is '{pattern}')"
+
+
+def _too_long(value, limit):
+    return [f"must be no more than {limit} bytes"] if len(value.encode()) > limit else []
+
+
+def subdomain_errors(value):
+    """Why it cannot be an object's name."""
+    errors = _too_long(value, 253)
+    if not re.fullmatch(_SUBDOMAIN, value):
+        errors.append(_mismatch(_SUBDOMAIN_RULE, _SUBDOMAIN, "example.com"))
+    return errors
+
+
+def label_key_errors(key):
+    """Why it cannot be the key of a label or, but for its case, of an annotation."""
+    name_help = f"must {_NAME_RULE}", _NAME, "MyName", "my.name", "123-abc"
     prefix, slash, name = key.rpartition("/")
     if "/" in prefix:
-        return f"a qualified name {_NAME_HELP} with an optional DNS subdomain prefix and '/'"
-    if slash and not prefix:
-        return "prefix part must be non-empty"
-    if prefix and (len(prefix) > 253 or not _SUBDOMAIN.fullmatch(prefix)):
-        return f"prefix part {_SUBDOMAIN_HELP}"
-    if not name:
-        return "name part must be non-empty"
-    if len(name) > 63:
-        return "name part must be no more than 63 characters"
-    if not _NAME_PART.fullmatch(name):
-        return _NAME_HELP
-    return None
+        optional = " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+        return ["a valid label key " + _mismatch(*name_help) + optional]
+    errors = []
+    if slash:
+        of_prefix = subdomain_errors(prefix) if prefix else ["must be non-empty"]
+        errors += [f"prefix part {why}" for why in of_prefix]
+    of_name = _too_long(name, 63) if name else ["must be non-empty"]
+    if not re.fullmatch(_NAME, name):
+        of_name.append(_mismatch(*name_help))
+    return errors + [f"name part {why}" for why in of_name]
+
+
+def label_value_errors(value):
+    errors = _too_long(value, 63)
+    if value and not re.fullmatch(_NAME, value):
+        rule = f"a valid label must be an empty string or {_NAME_RULE}"
+        errors.append(_mismatch(rule, f"({_NAME})?", "MyValue", "my_value", "12345"))
+    return errors
 
 
 def decode_check(resource, obj):
@@ -78,6 +102,17 @@ _MICRO_TIMES = {
 _TIMES = {"events": (("firstTimestamp",), ("lastTimestamp",))}
 
 
+def _where_it_fails(text, layout):
+    """What of a time could not be read, and as which part of the layout."""
+    for part in re.findall(r"\.0+|Z07:00|\d+|.", layout):
+        shape = r"Z|[+-]\d\d:\d\d" if part == "Z07:00" else re.sub(r"\d", r"\\d", re.escape(part))
+        match = re.match(shape, text)
+        if not match:
+            return text, part
+        text = text[match.end() :]
+    return text, ""
+
+
 def _check_time(obj, path, pattern, layout, wrong):
     value = obj
     for key in path:
@@ -85,8 +120,8 @@ def _check_time(obj, path, pattern, layout, wrong):
     if value is None:
         return
     if not isinstance(value, str) or not pattern.fullmatch(value):
-        rest = re.sub(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", "", str(value))
-        raise wrong(f'parsing time "{value}" as "{layout}": cannot parse "{rest}" as ".000000"')
+        rest, wanted = _where_it_fails(str(value), layout)
+        raise wrong(f'parsing time "{value}" as "{layout}": cannot parse "{rest}" as "{wanted}"')
 
 
 def validate(resource, obj):
@@ -96,8 +131,8 @@ def validate(resource, obj):
     name = metadata.get("name", "")
     if not name:
         causes.required("metadata.name", "name or generateName is required")
-    elif len(name) > 253 or not _SUBDOMAIN.fullmatch(name):
-        causes.invalid("metadata.name", name, _SUBDOMAIN_HELP)
+    for why in subdomain_errors(name) if name else ():
+        causes.invalid("metadata.name", name, why)
     _validate_annotations(metadata.get("annotations") or {}, causes)
     _validate_labels(metadata.get("labels") or {}, causes)
     check = _KINDS.get(resource.plural)
@@ -110,8 +145,7 @@ def _validate_annotations(annotations, causes):
     total = 0
     for key, value in annotations.items():
         # The real server lower-cases the key before it looks.
-        why = qualified_name_error(key.lower())
-        if why:
+        for why in label_key_errors(key.lower()):
             causes.invalid("metadata.annotations", key, why)
         total += len(key.encode()) + len(value.encode())
     if total > ANNOTATIONS_MAX_BYTES:
@@ -124,15 +158,10 @@ def _validate_annotations(annotations, causes):
 
 def _validate_labels(labels, causes):
     for key, value in labels.items():
-        why = qualified_name_error(key)
-        if why:
+        for why in label_key_errors(key):
             causes.invalid("metadata.labels", key, why)
-        if len(value) > 63:
-            causes.invalid("metadata.labels", value, "must be no more than 63 characters")
-        elif value and not _NAME_PART.fullmatch(value):
-            causes.invalid(
-                "metadata.labels", value, "a valid label must be an empty string or " + _NAME_HELP
-            )
+        for why in label_value_errors(value):
+            causes.invalid("metadata.labels", value, why)
 
 
 def _validate_lease(obj, causes):

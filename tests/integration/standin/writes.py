@@ -12,11 +12,13 @@ from .errors import (
     already_exists,
     bad_request,
     conflict,
-    method_not_allowed,
-    no_such_path,
+    no_such_method,
     not_found,
+    not_the_one_to_delete,
     unsupported_media_type,
+    wrong_precondition,
 )
+from .negotiate import MEDIA_TYPES
 from .store import Version, View, dumps
 
 
@@ -31,6 +33,14 @@ def _loads(body):
         raise bad_request(f"couldn't get version/kind; json parse error: {error}") from None
 
 
+def _fill(obj, empty):
+    for key, value in empty.items():
+        if isinstance(value, dict):
+            _fill(obj.setdefault(key, {}), value)
+        elif value is not None:
+            obj.setdefault(key, value)
+
+
 class Writes:
     """The writing half of the Api, which provides the store and the answers."""
 
@@ -39,34 +49,38 @@ class Writes:
         manager = request.param("fieldManager")
         if manager is None:
             manager = request.headers.get("user-agent", "unknown").split("/")[0][:128]
-        if len(manager) > 128:
-            causes = Causes()
-            causes.add("FieldValueTooLong", "fieldManager", "Too long: may not be longer than 128")
-            causes.raise_if_any("PatchOptions", "meta.k8s.io", "")
         return manager
 
     @staticmethod
+    def _check_options(request, route):
+        causes = Causes()
+        if len(request.param("fieldManager", "")) > 128:
+            why = "Too long: may not be more than 128 bytes"
+            causes.add("FieldValueTooLong", "fieldManager", why)
+        asked = request.query.get("dryRun", ["All"])
+        if asked != ["All"]:
+            causes.not_supported("dryRun", asked, ["All"])
+        causes.raise_if_any(f"{route.verb.capitalize()}Options", "meta.k8s.io", "")
+
+    @staticmethod
     def _dry_run(request):
-        value = request.param("dryRun")
-        if value not in (None, "All"):
-            causes = Causes()
-            causes.add("FieldValueNotSupported", "dryRun", f'Unsupported value: "{value}"')
-            causes.raise_if_any("Options", "meta.k8s.io", "")
-        return value == "All"
+        return request.param("dryRun") is not None
 
     def _body(self, request, resource, route):
         """The object that a POST or PUT carries, checked against the URL, without kind."""
         media = request.headers.get("content-type", "application/json").split(";")[0].strip()
         if media != "application/json":
-            raise unsupported_media_type(["application/json"])
+            raise unsupported_media_type(MEDIA_TYPES)
         obj = _loads(request.body)
         validate.decode_check(resource, obj)
         kind = obj.pop("kind", resource.kind)
         api_version = obj.pop("apiVersion", resource.group_version)
         if (kind, api_version) != (resource.kind, resource.group_version):
+            version = api_version.rpartition("/")[2]
             raise bad_request(
-                f"the object provided is unrecognized (must be of type {resource.kind}): "
-                f"{api_version}, Kind={kind}"
+                f'{kind} in version "{version}" cannot be handled as a {resource.kind}: converting '
+                f"({version}.{kind}) to ({resource.group or 'core'}.{resource.kind}): unknown "
+                "conversion"
             )
         metadata = obj.setdefault("metadata", {})
         if route.namespace and metadata.setdefault("namespace", route.namespace) != route.namespace:
@@ -77,10 +91,8 @@ class Writes:
         return {"metadata": obj.pop("metadata"), **obj}
 
     def _create(self, request, route, resource, collection):
-        if route.name:
-            raise method_not_allowed(resource, "create")
-        if resource.namespaced and not route.namespace:
-            raise method_not_allowed(resource, "create")
+        if route.name or (resource.namespaced and not route.namespace):
+            raise no_such_method()
         obj = self._body(request, resource, route)
         self._store_new(request, route, resource, collection, obj)
 
@@ -101,7 +113,9 @@ class Writes:
         validate.validate(resource, obj)
         if collection.get(route.namespace, metadata["name"]) is not None:
             raise already_exists(resource, metadata["name"])
-        patch.own(None, obj, self._manager(request), resource.group_version)
+        # Whoever makes an object is not the one who says how it is.
+        owned = {k: v for k, v in obj.items() if k != "status" or not resource.status}
+        patch.own(None, owned, self._manager(request), resource.group_version)
         if self._dry_run(request):
             version = Version(obj, 0)
         else:
@@ -119,6 +133,7 @@ class Writes:
             metadata["generation"] = 1
         if resource.status and not resource.typed:
             obj.pop("status", None)
+        _fill(obj, resource.empty)
         if resource.plural == "pods":
             status = obj.setdefault("status", {})
             status.setdefault("phase", "Pending")
@@ -129,7 +144,7 @@ class Writes:
 
     def _update(self, request, route, resource, collection):
         if not route.name:
-            raise method_not_allowed(resource, "update")
+            raise no_such_method()
         new = self._body(request, resource, route)
         if new["metadata"].get("name") != route.name:
             raise bad_request(
@@ -143,20 +158,25 @@ class Writes:
                 self._store_new(request, route, resource, collection, new)
                 return
             raise not_found(resource, route.name)
+        uid = new["metadata"].get("uid")
+        if uid and uid != version.obj["metadata"]["uid"]:
+            raise wrong_precondition(resource, version.obj["metadata"], "uid", uid)
         wanted = new["metadata"].get("resourceVersion", "")
         if not wanted and not resource.unconditional_update:
             causes = Causes()
             causes.invalid("metadata.resourceVersion", 0, "must be specified for an update")
-            causes.raise_if_any(resource.kind, resource.group, route.name)
+            # So the real server calls the kind here.
+            causes.raise_if_any(resource.plural, resource.group, route.name)
         self._store_change(request, route, resource, collection, version, new)
 
     def _patch(self, request, route, resource, collection):
         if not route.name:
-            raise method_not_allowed(resource, "patch")
+            raise no_such_method()
         media = request.headers.get("content-type", "").split(";")[0].strip()
-        accepted = [patch.JSON, patch.MERGE] + ([patch.STRATEGIC] if resource.typed else [])
-        if media not in accepted:
-            raise unsupported_media_type(accepted)
+        if media not in (patch.JSON, patch.MERGE, patch.STRATEGIC) and resource.typed:
+            raise ApiError(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
+        if media not in (patch.JSON, patch.MERGE) and not resource.typed:
+            raise unsupported_media_type((patch.JSON, patch.MERGE, patch.APPLY))
         try:
             change = json.loads(request.body, parse_constant=_no_constant)
         except ValueError as error:
@@ -174,10 +194,9 @@ class Writes:
         try:
             validate.decode_check(resource, new)
         except ApiError as error:
-            message = error.status["message"]
             causes = Causes()
-            causes.invalid("patch", request.body.decode(errors="replace")[:1000], message)
-            causes.raise_if_any(resource.kind, resource.group, "")
+            causes.invalid("patch", dumps(new).decode(), error.status["message"])
+            causes.raise_if_any("", "", "")
         metadata = new.setdefault("metadata", {})
         if metadata.get("name") != route.name:
             raise bad_request(
@@ -191,14 +210,6 @@ class Writes:
         old = version.obj
         new = {**new, "metadata": dict(new["metadata"])}
         metadata = new["metadata"]
-        uid = metadata.get("uid") or old["metadata"]["uid"]
-        if uid != old["metadata"]["uid"]:
-            raise conflict(
-                resource,
-                route.name,
-                f"Precondition failed: UID in precondition: {uid}, UID in object meta: "
-                f"{old['metadata']['uid']}",
-            )
         wanted = metadata.get("resourceVersion") or old["metadata"]["resourceVersion"]
         if not isinstance(wanted, str) or not wanted.isdigit():
             causes = Causes()
@@ -206,6 +217,11 @@ class Writes:
             causes.raise_if_any(resource.kind, resource.group, route.name)
         if wanted != old["metadata"]["resourceVersion"]:
             raise conflict(resource, route.name)
+        uid = metadata.get("uid") or old["metadata"]["uid"]
+        if uid != old["metadata"]["uid"]:
+            causes = Causes()
+            causes.invalid("metadata.uid", uid, "field is immutable")
+            causes.raise_if_any(resource.kind, resource.group, route.name)
         for field in ("uid", "creationTimestamp", "resourceVersion", "generation", "namespace"):
             if field in old["metadata"]:
                 metadata[field] = old["metadata"][field]
@@ -253,14 +269,9 @@ class Writes:
         options = _loads(request.body) if request.body else {}
         metadata = version.obj["metadata"]
         wanted = options.get("preconditions") or {}
-        for field, shown in (("uid", "UID"), ("resourceVersion", "ResourceVersion")):
+        for field in ("uid", "resourceVersion"):
             if wanted.get(field) and wanted[field] != metadata[field]:
-                raise conflict(
-                    resource,
-                    route.name,
-                    f"Precondition failed: {shown} in precondition: {wanted[field]}, {shown} in "
-                    f"object meta: {metadata[field]}",
-                )
+                raise not_the_one_to_delete(resource, metadata, field, wanted[field])
         if not self._dry_run(request):
             version = collection.remove(route.namespace, route.name)
         if resource.plural == "pods":
@@ -290,7 +301,7 @@ class Writes:
 
     def _bind(self, request, route):
         if route.verb != "create":
-            raise no_such_path()
+            raise no_such_method()
         binding = _loads(request.body)
         pods = self.store.named("pods")
         name = route.name or binding.get("metadata", {}).get("name", "")
@@ -312,12 +323,7 @@ class Writes:
             raise not_found(pods.resource, name)
         uid = binding.get("metadata", {}).get("uid")
         if uid and uid != version.obj["metadata"]["uid"]:
-            raise conflict(
-                pods.resource,
-                name,
-                f"Precondition failed: UID in precondition: {uid}, UID in object meta: "
-                f"{version.obj['metadata']['uid']}",
-            )
+            raise wrong_precondition(pods.resource, version.obj["metadata"], "uid", uid)
         if version.obj["spec"].get("nodeName"):
             error = conflict(
                 pods.resource,
@@ -325,6 +331,7 @@ class Writes:
                 f'pod {name} is already assigned to node "{version.obj["spec"]["nodeName"]}"',
             )
             error.status["message"] = error.status["message"].replace("pods ", "pods/binding ", 1)
+            error.status["details"]["kind"] = "pods/binding"
             raise error
         if not self._dry_run(request):
             bind(pods, version, target["name"], binding["metadata"].get("annotations"))
