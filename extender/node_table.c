@@ -6,14 +6,13 @@
 #include "base/strmap.h"
 #include "extender/snapshot.h"
 #include "policy/hot_value.h"
+#include "policy/kept_annotations.h"
 
 struct node {
         char *name;
         uint32_t row;              /* NODE_ROW_NONE: a stranger, of whom we only saw bindings */
         struct binding_ring bound; /* pods it was given lately */
-        /* Annotations that could be ours: key NUL value NUL ..., keys without the prefix. */
-        char *annotations;
-        size_t annotations_bytes;
+        struct kept_annotations annotations;
         /* What the parsing of them gave. */
         struct annotation hot; /* of node_hot_value */
         int64_t hot_expires_unix_ms;
@@ -57,26 +56,13 @@ static const struct policy *policy_of(const struct node_table *table) {
 
 /* ---- One node's annotations. */
 
-static const char *annotation_of(const struct node *node, const char *key) {
-        if (!node->annotations)
-                return NULL;
-        const char *end = node->annotations + node->annotations_bytes;
-        for (const char *at = node->annotations; at < end;) {
-                const char *value = at + strlen(at) + 1;
-                if (strcmp(at, key) == 0)
-                        return value;
-                at = value + strlen(value) + 1;
-        }
-        return NULL;
-}
-
 static void read_annotation(const struct node_table *table, const struct node *node,
                             const char *key, int64_t period_ms, struct reading *ret) {
         struct annotation parsed;
 
         *ret = (struct reading){
                 .state = READING_MISSING,
-                .text = annotation_of(node, key),
+                .text = kept_annotations_get(&node->annotations, key),
                 .expires_unix_ms = READING_NEVER,
         };
         if (!ret->text)
@@ -100,33 +86,6 @@ static void read_metric(const struct node_table *table, const struct node *node,
         read_annotation(table, node, of->name, of->period_ms, ret);
         if (table->options.is_percent)
                 ret->value /= 100;
-}
-
-/* Keeps what could be a reading: the key (behind the prefix) is a bare annotation name. */
-static void collect_annotations(const struct node_table *table, const json_t *annotations,
-                                struct buf *out) {
-        size_t prefix_len = strlen(table->options.annotation_prefix);
-        const char *key;
-        json_t *value;
-
-        json_object_foreach ((json_t *)(uintptr_t)annotations, key, value) {
-                size_t mark = out->len;
-                if (strncmp(key, table->options.annotation_prefix, prefix_len) != 0 ||
-                    !metric_name_is_valid(key + prefix_len) || !json_is_string(value))
-                        continue;
-                /* One byte more than is legal is enough to be malformed. */
-                size_t len = size_min(json_string_length(value), ANNOTATION_MAX_BYTES + 1);
-                bool ok = buf_append(out, key + prefix_len, strlen(key + prefix_len) + 1) &&
-                          buf_append(out, json_string_value(value), len) && buf_putc(out, '\0');
-                if (!ok) {
-                        out->len = mark;
-                        return;
-                }
-                /* A reading is ASCII; anything else stays malformed, and safe to print. */
-                for (char *c = out->data + out->len - 1 - len; len > 0; c++, len--)
-                        if (*c < ' ' || *c > '~')
-                                *c = '?';
-        }
 }
 
 /* ---- One row. */
@@ -263,7 +222,7 @@ static struct node *node_new(struct node_table *table, const char *name, size_t 
 
 static void node_free(struct node *node) {
         binding_ring_done(&node->bound);
-        free(node->annotations);
+        kept_annotations_done(&node->annotations);
         free(node->name);
         free(node);
 }
@@ -356,27 +315,20 @@ uint64_t node_table_policy_generation(const struct node_table *table) {
 
 void node_table_put(struct node_table *table, const char *name, const json_t *annotations,
                     int64_t now_unix_ms) {
-        struct buf kept = BUF_INIT(NODE_TABLE_MAX_ANNOTATION_BYTES);
         size_t len = strlen(name);
         struct node *node = strmap_get(&table->nodes_by_name, name, len);
         bool is_new = !node || node->row == NODE_ROW_NONE;
 
         if (is_new && (len == 0 || len > NODE_NAME_MAX || table->count >= NODE_TABLE_MAX_ROWS))
                 return;
-        collect_annotations(table, annotations, &kept);
         if (!node)
                 node = node_new(table, name, len);
         if (is_new)
                 add_row(table, node);
-        else if (kept.len == node->annotations_bytes &&
-                 (kept.len == 0 || memcmp(kept.data, node->annotations, kept.len) == 0))
-                goto unchanged;
-        free(node->annotations);
-        node->annotations_bytes = kept.len;
-        node->annotations = kept.len > 0 ? xmemdup0(kept.data, kept.len) : NULL;
-        parse_row(table, node->row, now_unix_ms);
-unchanged:
-        buf_done(&kept);
+        bool has_changed = kept_annotations_set(&node->annotations, annotations,
+                                                table->options.annotation_prefix);
+        if (is_new || has_changed)
+                parse_row(table, node->row, now_unix_ms);
 }
 
 void node_table_remove(struct node_table *table, const char *name) {

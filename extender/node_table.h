@@ -31,8 +31,6 @@
 
 enum {
         NODE_TABLE_MAX_ROWS = 100000,
-        /* Annotations of one node that could be ours, kept for a policy that may ask for them. */
-        NODE_TABLE_MAX_ANNOTATION_BYTES = 16 << 10,
         /* Bindings to nodes that we have not seen are kept, for this many names. */
         NODE_TABLE_MAX_STRANGERS = 10000,
 };

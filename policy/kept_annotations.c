@@ -1,0 +1,64 @@
+#include "policy/kept_annotations.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "policy/annotation.h"
+#include "policy/metric_name.h"
+
+void kept_annotations_done(struct kept_annotations *kept) {
+        free(kept->text);
+        *kept = (struct kept_annotations){0};
+}
+
+/* Keeps what could be a reading: the key (behind the prefix) is a bare annotation name. */
+static void collect(const json_t *annotations, const char *prefix, struct buf *out) {
+        size_t prefix_len = strlen(prefix);
+        const char *key;
+        json_t *value;
+
+        json_object_foreach ((json_t *)(uintptr_t)annotations, key, value) {
+                size_t mark = out->len;
+                if (strncmp(key, prefix, prefix_len) != 0 ||
+                    !metric_name_is_valid(key + prefix_len) || !json_is_string(value))
+                        continue;
+                /* One byte more than is legal is enough to be malformed. */
+                size_t len = size_min(json_string_length(value), ANNOTATION_MAX_BYTES + 1);
+                bool ok = buf_append(out, key + prefix_len, strlen(key + prefix_len) + 1) &&
+                          buf_append(out, json_string_value(value), len) && buf_putc(out, '\0');
+                if (!ok) {
+                        out->len = mark;
+                        return;
+                }
+                for (char *c = out->data + out->len - 1 - len; len > 0; c++, len--)
+                        if (*c < ' ' || *c > '~')
+                                *c = '?';
+        }
+}
+
+bool kept_annotations_set(struct kept_annotations *kept, const json_t *annotations,
+                          const char *prefix) {
+        _cleanup_(buf_done) struct buf text = BUF_INIT(KEPT_ANNOTATIONS_MAX_BYTES);
+
+        collect(annotations, prefix, &text);
+        if (text.len == kept->bytes &&
+            (text.len == 0 || memcmp(text.data, kept->text, text.len) == 0))
+                return false;
+        free(kept->text);
+        kept->bytes = text.len;
+        kept->text = text.len > 0 ? xmemdup0(text.data, text.len) : NULL;
+        return true;
+}
+
+const char *kept_annotations_get(const struct kept_annotations *kept, const char *key) {
+        const char *end = kept->text ? kept->text + kept->bytes : NULL;
+
+        for (const char *at = kept->text; at < end;) {
+                const char *value = at + strlen(at) + 1;
+                if (strcmp(at, key) == 0)
+                        return value;
+                at = value + strlen(value) + 1;
+        }
+        return NULL;
+}
