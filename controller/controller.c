@@ -105,6 +105,21 @@ static bool once_is_synced(const struct controller *c) {
                (c->rules->policy->hot_value_count == 0 || bindings_is_counting(c->bindings));
 }
 
+/* Asked anew each time: another policy may have another source take part. */
+static bool is_seen(const struct tracked *t) {
+        return node_track_outcomes(&t->track, t->controller->rules) >= ONCE_OUTCOMES;
+}
+
+static bool is_each_seen(const struct controller *c) {
+        const struct tracked *t;
+
+        TRACKED_FOREACH(t, c) {
+                if (!is_seen(t))
+                        return false;
+        }
+        return true;
+}
+
 static void once_write(struct controller *c) {
         struct tracked *t;
 
@@ -130,6 +145,7 @@ static void once_look(struct controller *c) {
                 next = once_next(&c->once,
                                  &(struct once_facts){
                                          .nodes = node_set_count(c->nodes),
+                                         .is_each_seen = is_each_seen(c),
                                          .is_synced = once_is_synced(c),
                                          .is_publisher_idle = !c->publisher ||
                                                               publisher_is_idle(c->publisher),
@@ -149,10 +165,17 @@ static void once_look(struct controller *c) {
 static void on_once_deadline(void *userdata) {
         struct controller *c = userdata;
         const struct reflector *nodes = node_set_reflector(c->nodes);
+        const struct reflector *bindings = bindings_reflector(c->bindings);
+        const struct tracked *t;
+        size_t missing = 0;
 
+        TRACKED_FOREACH(t, c) {
+                missing += !is_seen(t);
+        }
         log_error(MSG("not done in time"), INT("nodes", node_set_count(c->nodes)),
-                  INT("nodes_missing", c->once.missing),
-                  STR("node_watch", nodes ? reflector_trouble(nodes) : ""));
+                  INT("nodes_missing", missing),
+                  STR("node_watch", nodes ? reflector_trouble(nodes) : ""),
+                  STR("binding_watch", bindings ? reflector_trouble(bindings) : ""));
         end_with(c, 1);
 }
 
@@ -168,19 +191,10 @@ static void look_at_source(struct tracked *t) {
                                  node_track_trouble(&t->track, from));
 }
 
-/* After an attempt of a source, when @before of them had come to an end. */
-static void on_outcome(struct tracked *t, uint32_t before) {
-        struct controller *c = t->controller;
-
-        once_outcome(&c->once, before, node_track_outcomes(&t->track, c->rules));
-        once_look(c);
-}
-
 static void on_reading(void *userdata, size_t source, struct node *node,
                        const struct source_reading *reading) {
         struct controller *c = userdata;
         struct tracked *t = node->userdata;
-        uint32_t before = node_track_outcomes(&t->track, c->rules);
         struct plan_values values;
 
         node_track_reading(&t->track, c->rules, source, reading, now_mono(c));
@@ -188,17 +202,15 @@ static void on_reading(void *userdata, size_t source, struct node *node,
         tracked_values(t, &values);
         t->usable = (uint32_t)__builtin_popcountll(values.usable);
         writing_reading(t, &values);
-        on_outcome(t, before);
+        once_look(c);
 }
 
 static void on_failure(void *userdata, size_t source, struct node *node, const char *reason) {
-        const struct controller *c = userdata;
         struct tracked *t = node->userdata;
-        uint32_t before = node_track_outcomes(&t->track, c->rules);
 
         node_track_failed(&t->track, source, reason);
         look_at_source(t);
-        on_outcome(t, before);
+        once_look(userdata);
 }
 
 static void on_peak(void *userdata, size_t source, struct node *node,
@@ -222,7 +234,6 @@ static void on_node_added(void *userdata, struct node *node) {
         node_track_init(&t->track, c->rules);
         node->userdata = t;
         c->node_width = size_max(c->node_width, strlen(node->name));
-        once_node_added(&c->once);
         writing_arm(t);
         source_set_add_node(c->sources, node);
 }
@@ -251,7 +262,6 @@ static void on_node_removed(void *userdata, struct node *node) {
         struct tracked *t = node->userdata;
 
         source_set_remove_node(c->sources, node);
-        once_node_removed(&c->once, node_track_outcomes(&t->track, c->rules));
         tracked_free(t);
         node->userdata = NULL;
 }

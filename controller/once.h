@@ -6,20 +6,19 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 enum { ONCE_OUTCOMES = 2 }; /* per node: an interval takes two scrapes */
 
 /* Zero-initialised is off: a program that runs on. */
 struct once {
         enum { ONCE_NOT, ONCE_SCRAPING, ONCE_WRITING, ONCE_DONE } state;
-        size_t missing; /* nodes with fewer than ONCE_OUTCOMES */
 };
 
 /* What once_next() goes by. */
 struct once_facts {
         size_t nodes;
-        bool is_synced;         /* no further nodes are expected, bindings are counted */
+        bool is_each_seen; /* every node has had ONCE_OUTCOMES, by all sources that count now */
+        bool is_synced;    /* no further nodes are expected, bindings are counted */
         bool is_publisher_idle; /* all that was to be written has been answered */
 };
 
@@ -33,11 +32,6 @@ enum once_next {
 void once_begin(struct once *once);
 /** once_is_on() - from once_begin() on */
 bool once_is_on(const struct once *once);
-void once_node_added(struct once *once);
-/** once_node_removed() - @outcomes: how many it had had */
-void once_node_removed(struct once *once, uint32_t outcomes);
-/** once_outcome() - a node's outcomes have become @after, which were @before */
-void once_outcome(struct once *once, uint32_t before, uint32_t after);
 
 /** once_next() - what is to be done now; anything but ONCE_WAIT is said once */
 enum once_next once_next(struct once *once, const struct once_facts *facts);

@@ -93,10 +93,10 @@ static void on_patch_done(void *userdata, struct publisher_job *job,
                                      pending->at_unix_ms);
                 return;
         }
+        if (answer->outcome == KUBE_NOT_FOUND)
+                return; /* the node is gone; the watch will say so, too */
         if (once_is_on(&c->once))
                 c->exit_code = 1;
-        if (answer->outcome == KUBE_NOT_FOUND)
-                return; /* the watch will say so, too */
         if (!t->is_patch_failing)
                 outage_log_failed(&c->patch_outages, controller_now_mono_ms(c), t->node->name, NULL,
                                   kube_outcome_name(answer->outcome), answer->err.msg);

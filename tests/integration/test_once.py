@@ -1,0 +1,44 @@
+"""--once where something is in the way: what counts as a failure, and what is said of it."""
+
+import subprocess
+
+import pytest
+
+from controller_kit import policy, write_policy
+
+NODES = 3
+
+
+@pytest.fixture
+def once(binary, exporters, tmp_path):
+    def run_once(standin, content):
+        argv = [
+            binary("plimsoll-controller"),
+            f"--kubeconfig={standin.kubeconfig}",
+            f"--policy-config-path={write_policy(tmp_path / 'policy', content)}",
+            f"--node-exporter-port={exporters.port}",
+            "--scrape-interval=1s",
+            "--once",
+        ]
+        return subprocess.run(argv, capture_output=True, text=True, timeout=120, check=False)
+
+    return run_once
+
+
+def test_a_node_that_is_deleted_meanwhile_is_no_failure(once, start_standin):
+    standin = start_standin("--nodes", NODES)
+    standin.fault("status", verb="patch", resource="nodes", name="node-0001", status=404)
+    done = once(standin, policy())
+    assert done.returncode == 0, done.stderr
+    assert sorted(p["code"] for p in standin.patches()) == [200, 200, 404]
+
+
+@pytest.mark.nightly
+def test_pods_that_may_not_be_listed_are_named(once, start_standin):
+    """Nothing is written without the hot value; half a minute is left for it to come."""
+    standin = start_standin("--nodes", NODES)
+    standin.fault("status", resource="pods", status=403, message="pods is forbidden", count=-1)
+    done = once(standin, policy(hot={"5m": 5}))
+    assert done.returncode == 1
+    line = next(line for line in done.stderr.splitlines() if 'msg="not done in time"' in line)
+    assert 'nodes_missing=0 node_watch="" binding_watch="list: 403 pods is forbidden"' in line
