@@ -217,6 +217,7 @@ static int listen_for_schedulers(struct extender *extender, struct error *err) {
                 .threads = (unsigned)settings.threads,
                 .max_body_bytes = REQUEST_MAX_BYTES,
                 .tls = settings.tls,
+                .metrics = extender->metrics,
                 .handler = handlers_answer,
                 .userdata = extender->handlers,
         };

@@ -17,13 +17,17 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "net/body_pool.h"
+#include "net/connection_watch.h"
 #include "net/listen.h"
 #include "net/server_tls.h"
 
 enum {
         DEFAULT_CONNECTIONS = 512,
         DEFAULT_IDLE_S = 120, /* above the 90 s after which Go's client drops idle connections */
+        DEFAULT_FIRST_REQUEST_S = 10,
         TRANSFER_MAX_S = 30,
+        /* Those that have been cut stand beside the new ones until their worker looks at them. */
+        CUT_CONNECTIONS_DIVISOR = 8,
 };
 
 enum phase {
@@ -37,11 +41,9 @@ enum phase {
 /* One connection and the request that it carries. */
 struct connection {
         struct http_server *server;
-        struct connection *prev, *next; /* in server->connections, under the lock */
-        struct server_tls *tls;         /* what its handshake uses; NULL: plain HTTP */
+        struct watched watched;
+        struct server_tls *tls; /* what its handshake uses; NULL: plain HTTP */
         uint64_t trust_generation;
-        int fd;
-        _Atomic int64_t due_mono_ms; /* past it the watchdog shuts the socket down */
         enum phase phase;
         int refusal; /* status to answer with once the unwanted body is over; 0: none */
         size_t announced_bytes;
@@ -56,19 +58,16 @@ struct http_server {
         void *userdata;
         size_t max_body_bytes;
         struct body_pool bodies;
-        int64_t idle_ms, transfer_ms;
+        struct connection_watch *watch;
         uint16_t port;
         bool needs_client_cert;
         _Atomic uint64_t trust_generation; /* counts the client CAs that were in force */
         atomic_bool is_draining;
 
         pthread_mutex_t lock;
-        pthread_cond_t changed; /* requests_under_way fell to 0, or must_end was set */
+        pthread_cond_t changed; /* requests_under_way fell to 0 */
         struct server_tls *tls; /* for new connections; NULL: plain HTTP */
-        struct connection *connections;
         size_t requests_under_way;
-        bool must_end;
-        pthread_t watchdog;
 };
 
 /* Requests */
@@ -123,7 +122,7 @@ static enum MHD_Result reply(struct connection *connection, struct MHD_Connectio
         if (must_close(connection))
                 (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
         connection->phase = PHASE_REPLYING;
-        atomic_store(&connection->due_mono_ms, clock_mono_ms() + connection->server->transfer_ms);
+        connection_watch_replying(connection->server->watch, &connection->watched);
         enum MHD_Result result = MHD_queue_response(mhd, (unsigned)exchange->status, response);
         MHD_destroy_response(response);
         return result;
@@ -165,7 +164,7 @@ static enum MHD_Result begin(struct connection *connection, struct MHD_Connectio
 }
 
 /* What cannot be taken is read and dropped until the request is over: only then libmicrohttpd lets
- * us answer. The watchdog limits how long that is. */
+ * us answer. connection_watch.h limits how long that is. */
 static void take(struct connection *connection, const char *data, size_t len) {
         struct http_server *server = connection->server;
 
@@ -210,8 +209,7 @@ static enum MHD_Result answer(struct connection *connection, struct MHD_Connecti
                 exchange->body = connection->body->data;
                 exchange->body_bytes = connection->body_bytes;
         }
-        /* The handler's time is its own; the watchdog looks at the peer's. */
-        atomic_store(&connection->due_mono_ms, INT64_MAX);
+        connection_watch_handling(&connection->watched);
         connection->server->handler(connection->server->userdata, exchange);
         return connection->phase == PHASE_RESTING ? MHD_YES : reply(connection, mhd);
 }
@@ -275,18 +273,8 @@ static void *on_request_line(void *userdata, const char *uri, struct MHD_Connect
         connection->announced_bytes = 0;
         connection->body_bytes = 0;
         connection->exchange = (struct http_exchange){0};
-        atomic_store(&connection->due_mono_ms, clock_mono_ms() + connection->server->transfer_ms);
+        connection_watch_arriving(connection->server->watch, &connection->watched);
         return connection;
-}
-
-/* A request line that drips in keeps the connection from being idle for libmicrohttpd; an honest
- * peer has gone or sent its next request by then. */
-static void wait_for_request(struct connection *connection) {
-        struct http_server *server = connection->server;
-
-        connection->phase = PHASE_IDLE;
-        atomic_store(&connection->due_mono_ms,
-                     clock_mono_ms() + server->idle_ms + server->transfer_ms);
 }
 
 static void on_completed(void *userdata, struct MHD_Connection *mhd, void **request,
@@ -300,7 +288,8 @@ static void on_completed(void *userdata, struct MHD_Connection *mhd, void **requ
                 return;
         bool was_under_way = connection->phase >= PHASE_BODY;
         release(connection);
-        wait_for_request(connection);
+        connection->phase = PHASE_IDLE;
+        connection_watch_idle(server->watch, &connection->watched);
         *request = NULL;
         if (!was_under_way)
                 return;
@@ -318,15 +307,10 @@ static void *on_opened(struct http_server *server, struct MHD_Connection *mhd) {
         struct connection *connection = xcalloc(1, sizeof(*connection));
 
         connection->server = server;
-        connection->fd = info ? info->connect_fd : -1;
-        wait_for_request(connection);
+        connection_watch_open(server->watch, &connection->watched, info ? info->connect_fd : -1);
         pthread_mutex_lock(&server->lock);
         connection->tls = server->tls ? server_tls_ref(server->tls) : NULL;
         connection->trust_generation = atomic_load(&server->trust_generation);
-        connection->next = server->connections;
-        if (connection->next)
-                connection->next->prev = connection;
-        server->connections = connection;
         pthread_mutex_unlock(&server->lock);
 
         info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_GNUTLS_SESSION);
@@ -335,16 +319,9 @@ static void *on_opened(struct http_server *server, struct MHD_Connection *mhd) {
         return connection;
 }
 
-/* libmicrohttpd closes the socket after this: while a connection is in the list, so is its fd. */
+/* libmicrohttpd closes the socket after this: while a connection is watched, so is its fd open. */
 static void on_closed(struct http_server *server, struct connection *connection) {
-        pthread_mutex_lock(&server->lock);
-        if (connection->prev)
-                connection->prev->next = connection->next;
-        else
-                server->connections = connection->next;
-        if (connection->next)
-                connection->next->prev = connection->prev;
-        pthread_mutex_unlock(&server->lock);
+        connection_watch_close(server->watch, &connection->watched);
         release(connection);
         server_tls_unref(connection->tls);
         free(connection);
@@ -356,29 +333,6 @@ static void on_connection(void *userdata, struct MHD_Connection *mhd, void **con
                 *context = on_opened(userdata, mhd);
         else if (*context)
                 on_closed(userdata, TAKE_PTR(*context));
-}
-
-/* libmicrohttpd's timeout starts anew with every byte; ours does not. */
-static void *watch(void *userdata) {
-        struct http_server *server = userdata;
-        int64_t period_ms = server->transfer_ms < 4000 ? server->transfer_ms / 4 : 1000;
-
-        pthread_mutex_lock(&server->lock);
-        while (!server->must_end) {
-                int64_t now_mono_ms = clock_mono_ms();
-                for (struct connection *c = server->connections; c; c = c->next)
-                        if (atomic_load(&c->due_mono_ms) <= now_mono_ms) {
-                                (void)shutdown(c->fd, SHUT_RDWR);
-                                atomic_store(&c->due_mono_ms, INT64_MAX);
-                        }
-                struct timespec until = {0};
-                int64_t wake_mono_ms = now_mono_ms + period_ms;
-                until.tv_sec = (time_t)(wake_mono_ms / MS_PER_S);
-                until.tv_nsec = (long)(wake_mono_ms % MS_PER_S) * 1000000;
-                (void)pthread_cond_timedwait(&server->changed, &server->lock, &until);
-        }
-        pthread_mutex_unlock(&server->lock);
-        return NULL;
 }
 
 /* Start and stop */
@@ -396,7 +350,8 @@ static int refuse_handshake(gnutls_session_t session,
 }
 
 static struct MHD_Daemon *start_daemon(struct http_server *server,
-                                       const struct http_server_options *options, int fd) {
+                                       const struct http_server_options *options, int fd,
+                                       unsigned connections, unsigned idle_s) {
         /*
          * poll, not epoll: with 200 connections libmicrohttpd 0.9.75 sometimes leaves a worker
          * asleep beside requests that have arrived, and stopping to listen races with a worker that
@@ -416,16 +371,15 @@ static struct MHD_Daemon *start_daemon(struct http_server *server,
         }
         items[count] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
 
-        unsigned connections = options->max_connections > 0 ? options->max_connections
-                                                            : DEFAULT_CONNECTIONS;
+        /* libmicrohttpd shares its ceiling out among the workers, and at its ceiling each waits. */
+        unsigned limit = connections + connections / CUT_CONNECTIONS_DIVISOR + options->threads;
         return MHD_start_daemon(
                 flags, options->port, NULL, NULL, on_request, server, MHD_OPTION_LISTEN_SOCKET, fd,
-                MHD_OPTION_CONNECTION_LIMIT, connections, MHD_OPTION_CONNECTION_TIMEOUT,
-                (unsigned)(server->idle_ms / MS_PER_S), MHD_OPTION_STRICT_FOR_CLIENT, 1,
-                MHD_OPTION_NOTIFY_COMPLETED, on_completed, server, MHD_OPTION_NOTIFY_CONNECTION,
-                on_connection, server, MHD_OPTION_URI_LOG_CALLBACK, on_request_line, server,
-                MHD_OPTION_HTTPS_CERT_CALLBACK2, refuse_handshake, MHD_OPTION_ARRAY, items,
-                MHD_OPTION_END);
+                MHD_OPTION_CONNECTION_LIMIT, limit, MHD_OPTION_CONNECTION_TIMEOUT, idle_s,
+                MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_COMPLETED, on_completed, server,
+                MHD_OPTION_NOTIFY_CONNECTION, on_connection, server, MHD_OPTION_URI_LOG_CALLBACK,
+                on_request_line, server, MHD_OPTION_HTTPS_CERT_CALLBACK2, refuse_handshake,
+                MHD_OPTION_ARRAY, items, MHD_OPTION_END);
 }
 
 static void destroy(struct http_server *server) {
@@ -434,6 +388,10 @@ static void destroy(struct http_server *server) {
         pthread_cond_destroy(&server->changed);
         pthread_mutex_destroy(&server->lock);
         free(server);
+}
+
+static unsigned or_default(unsigned value, unsigned fallback) {
+        return value > 0 ? value : fallback;
 }
 
 int http_server_start(const struct http_server_options *options, struct http_server **ret,
@@ -451,13 +409,10 @@ int http_server_start(const struct http_server_options *options, struct http_ser
                 return fd;
 
         struct http_server *server = xcalloc(1, sizeof(*server));
-        unsigned idle_s = options->idle_timeout_s > 0 ? options->idle_timeout_s : DEFAULT_IDLE_S;
         server->handler = options->handler;
         server->userdata = options->userdata;
         server->max_body_bytes = options->max_body_bytes;
         body_pool_init(&server->bodies, options->max_body_bytes);
-        server->idle_ms = (int64_t)idle_s * MS_PER_S;
-        server->transfer_ms = MS_PER_S * (idle_s < TRANSFER_MAX_S ? idle_s : TRANSFER_MAX_S);
         server->port = listen_port(fd);
         server->needs_client_cert = tls && server_tls_has_client_ca(tls);
         server->tls = TAKE_PTR(tls);
@@ -468,15 +423,31 @@ int http_server_start(const struct http_server_options *options, struct http_ser
         (void)pthread_condattr_destroy(&monotonic);
         (void)pthread_mutex_init(&server->lock, NULL);
 
-        server->daemon = start_daemon(server, options, fd);
-        if (!server->daemon) {
+        unsigned connections = or_default(options->max_connections, DEFAULT_CONNECTIONS);
+        unsigned idle_s = or_default(options->idle_timeout_s, DEFAULT_IDLE_S);
+        unsigned first_s = or_default(options->first_request_s, DEFAULT_FIRST_REQUEST_S);
+        const struct connection_watch_options watch_options = {
+                .max_connections = connections,
+                .first_ms = MS_PER_S * (first_s < idle_s ? first_s : idle_s),
+                .idle_ms = MS_PER_S * idle_s,
+                .transfer_ms = MS_PER_S * (idle_s < TRANSFER_MAX_S ? idle_s : TRANSFER_MAX_S),
+                .metrics = options->metrics,
+        };
+        int r = connection_watch_new(&watch_options, &server->watch, err);
+        if (r == 0) {
+                server->daemon = start_daemon(server, options, fd, connections, idle_s);
+                if (!server->daemon) {
+                        connection_watch_stop(server->watch);
+                        connection_watch_free(server->watch);
+                        r = error_set(err, EIO, "port %u: the HTTP server does not start",
+                                      options->port);
+                }
+        }
+        if (r < 0) {
                 close(fd);
                 destroy(server);
-                return error_set(err, EIO, "port %u: the HTTP server does not start",
-                                 options->port);
+                return r;
         }
-        if (pthread_create(&server->watchdog, NULL, watch, server) != 0)
-                mem_exhausted();
         *ret = server;
         return 0;
 }
@@ -536,12 +507,11 @@ void http_server_stop(struct http_server *server, int64_t drain_ms) {
         while (server->requests_under_way > 0)
                 if (pthread_cond_timedwait(&server->changed, &server->lock, &until) != 0)
                         break;
-        server->must_end = true;
-        pthread_cond_broadcast(&server->changed);
         pthread_mutex_unlock(&server->lock);
 
-        (void)pthread_join(server->watchdog, NULL);
+        connection_watch_stop(server->watch);
         MHD_stop_daemon(server->daemon);
+        connection_watch_free(server->watch);
         destroy(server);
 }
 

@@ -7,8 +7,10 @@
  * connections.
  *
  * Request bodies have a ceiling (413), one by one and together (503), see body_pool.h. A peer
- * that sends or takes a byte a second is ended: a request has 30 s (or the idle timeout, if that is
- * shorter) to arrive from its first line on, and its reply as long to leave.
+ * that sends or takes a byte a second is ended: a connection has 10 s for its handshake and first
+ * request line, a request 30 s (or the idle timeout, if that is shorter) to arrive from then on,
+ * and its reply as long to leave. At the ceiling of connections the one that has been idle longest
+ * makes room for a new one, see connection_watch.h.
  *
  * TLS is 1.2 or 1.3, by ALPN http/1.1 alone.
  */
@@ -21,6 +23,7 @@
 
 #include "base/attributes.h"
 #include "base/error.h"
+#include "codec/metrics.h"
 
 struct http_server;
 
@@ -75,6 +78,8 @@ struct http_server_options {
         size_t max_body_bytes;
         unsigned max_connections; /* 0: 512 */
         unsigned idle_timeout_s;  /* 0: 120 */
+        unsigned first_request_s; /* 0: 10; at most the idle timeout */
+        struct metrics *metrics;  /* outlives the server; NULL: none */
         struct http_server_tls tls;
         http_handler_fn *handler;
         void *userdata;

@@ -1,7 +1,6 @@
 /* The HTTP server, over raw sockets. */
 #include "cmocka_wrap.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -15,6 +14,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "net/http_server.h"
+#include "raw_client.h"
 
 enum { MAX_BODY_BYTES = 1000000, ANSWER_MAX_BYTES = 4 << 20 };
 
@@ -118,62 +118,14 @@ static int tear_down(void **state) {
 /* Raw sockets */
 
 static int dial(void) {
-        struct sockaddr_in name = {.sin_family = AF_INET,
-                                   .sin_port = htons(http_server_port(server))};
-        struct timeval limit = {.tv_sec = 20};
-        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-        assert_int_equal(inet_pton(AF_INET, "127.0.0.1", &name.sin_addr), 1);
-        assert_return_code(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)), errno);
-        assert_return_code(setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)), errno);
-        assert_return_code(connect(fd, (struct sockaddr *)&name, sizeof(name)), errno);
-        return fd;
-}
-
-static bool say(int fd, const char *data, size_t len) {
-        while (len > 0) {
-                ssize_t sent = send(fd, data, len, MSG_NOSIGNAL);
-                if (sent <= 0)
-                        return false;
-                data += sent;
-                len -= (size_t)sent;
-        }
-        return true;
-}
-
-/* Reads one answer; its head and body end up in @answer. False: the connection was closed. */
-static bool hear(int fd, struct buf *answer) {
-        size_t need = SIZE_MAX;
-        char piece[65536];
-
-        buf_clear(answer);
-        while (answer->len < need) {
-                size_t want = need == SIZE_MAX ? 1 : size_min(sizeof(piece), need - answer->len);
-                ssize_t got = recv(fd, piece, want, 0);
-                if (got <= 0)
-                        return false;
-                assert_true(buf_append(answer, piece, (size_t)got));
-                char *end = need == SIZE_MAX ? strstr(answer->data, "\r\n\r\n") : NULL;
-                if (end) {
-                        const char *length = strstr(answer->data, "Content-Length: ");
-                        unsigned long value = 0;
-                        assert_non_null(length); /* on every answer */
-                        assert_int_equal(sscanf(length, "Content-Length: %lu", &value), 1);
-                        need = (size_t)(end + 4 - answer->data) + value;
-                }
-        }
-        return true;
-}
-
-static const char *body_of(const struct buf *answer) {
-        return strstr(answer->data, "\r\n\r\n") + 4;
+        return raw_dial(http_server_port(server));
 }
 
 static void ask(const char *request, size_t len, struct buf *answer) {
         int fd = dial();
 
-        assert_true(say(fd, request, len));
-        assert_true(hear(fd, answer));
+        assert_true(raw_say(fd, request, len));
+        assert_true(raw_hear(fd, answer));
         close(fd);
 }
 
@@ -208,7 +160,7 @@ static void test_requests(void **state) {
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 ask(rows[i].request, strlen(rows[i].request), &answer);
                 if (memcmp(answer.data + 9, rows[i].status, 3) != 0 ||
-                    strcmp(body_of(&answer), rows[i].body) != 0)
+                    strcmp(raw_body_of(&answer), rows[i].body) != 0)
                         fail_msg("'%s' gave '%s'", rows[i].request, answer.data);
                 assert_null(strstr(answer.data, "chunked"));
         }
@@ -231,7 +183,7 @@ static void test_nonsense(void **state) {
         (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 int fd = dial();
-                assert_true(say(fd, rows[i], strlen(rows[i])));
+                assert_true(raw_say(fd, rows[i], strlen(rows[i])));
                 assert_return_code(shutdown(fd, SHUT_WR), errno);
                 ssize_t got = 0;
                 while ((got = recv(fd, piece, sizeof(piece) - 1, 0)) > 0) {
@@ -252,15 +204,15 @@ static void test_head(void **state) {
         char c = 0;
 
         (void)state;
-        assert_true(say(fd, request, sizeof(request) - 1));
+        assert_true(raw_say(fd, request, sizeof(request) - 1));
         while (!answer.data || !strstr(answer.data, "\r\n\r\n")) {
                 assert_int_equal(recv(fd, &c, 1, 0), 1);
                 (void)buf_putc(&answer, c);
         }
         assert_non_null(
                 strstr(answer.data, "Content-Length: 13\r\n")); /* of "GET /x (none)" less */
-        assert_true(hear(fd, &answer));                         /* no body came between */
-        assert_string_equal(body_of(&answer), "GET /y (none)");
+        assert_true(raw_hear(fd, &answer));                     /* no body came between */
+        assert_string_equal(raw_body_of(&answer), "GET /y (none)");
         close(fd);
         buf_done(&answer);
 }
@@ -274,12 +226,12 @@ static void test_pipelined(void **state) {
                 (void)buf_printf(&requests,
                                  "POST /%d HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\n%03d", i,
                                  i);
-        assert_true(say(fd, requests.data, requests.len));
+        assert_true(raw_say(fd, requests.data, requests.len));
         for (int i = 0; i < 50; i++) {
                 char expected[64];
                 (void)snprintf(expected, sizeof(expected), "POST /%d (none)%03d", i, i);
-                assert_true(hear(fd, &answer));
-                assert_string_equal(body_of(&answer), expected);
+                assert_true(raw_hear(fd, &answer));
+                assert_string_equal(raw_body_of(&answer), expected);
         }
         close(fd);
         buf_done(&requests);
@@ -306,11 +258,11 @@ static void test_body_sizes(void **state) {
                                  sizes[i]);
                 size_t head = request.len;
                 append_filler(&request, sizes[i]);
-                assert_true(say(fd, request.data, request.len));
-                assert_true(hear(fd, &answer));
-                assert_memory_equal(body_of(&answer), "POST /s (none)", 14);
-                assert_memory_equal(body_of(&answer) + 14, request.data + head, sizes[i]);
-                assert_int_equal(strlen(body_of(&answer)), 14 + sizes[i]);
+                assert_true(raw_say(fd, request.data, request.len));
+                assert_true(raw_hear(fd, &answer));
+                assert_memory_equal(raw_body_of(&answer), "POST /s (none)", 14);
+                assert_memory_equal(raw_body_of(&answer) + 14, request.data + head, sizes[i]);
+                assert_int_equal(strlen(raw_body_of(&answer)), 14 + sizes[i]);
         }
         close(fd);
         buf_done(&request);
@@ -328,13 +280,13 @@ static void test_chunked_and_too_large(void **state) {
         (void)buf_puts(&chunk, "4000\r\n");
         append_filler(&chunk, 0x4000);
         (void)buf_puts(&chunk, "\r\n");
-        assert_true(say(fd, head, sizeof(head) - 1));
+        assert_true(raw_say(fd, head, sizeof(head) - 1));
         for (size_t i = 0; i < 100; i++) /* 1.6 MB */
-                assert_true(say(fd, chunk.data, chunk.len));
-        assert_true(say(fd, "0\r\n\r\n", 5));
-        assert_true(hear(fd, &answer));
+                assert_true(raw_say(fd, chunk.data, chunk.len));
+        assert_true(raw_say(fd, "0\r\n\r\n", 5));
+        assert_true(raw_hear(fd, &answer));
         assert_memory_equal(answer.data, "HTTP/1.1 413 ", 13);
-        assert_string_equal(body_of(&answer), "");
+        assert_string_equal(raw_body_of(&answer), "");
         assert_int_equal(atomic_load(&handled), 0);
         close(fd);
         buf_done(&chunk);
@@ -346,9 +298,9 @@ static int64_t drip(const char *head, char c) {
         int64_t start_ms = clock_mono_ms();
         struct pollfd poll_fd = {.fd = dial(), .events = POLLIN};
 
-        assert_true(say(poll_fd.fd, head, strlen(head)));
+        assert_true(raw_say(poll_fd.fd, head, strlen(head)));
         while (poll(&poll_fd, 1, 50) == 0 && clock_mono_ms() - start_ms < 15000)
-                if (!say(poll_fd.fd, &c, 1))
+                if (!raw_say(poll_fd.fd, &c, 1))
                         break;
         close(poll_fd.fd);
         return clock_mono_ms() - start_ms;
@@ -370,8 +322,8 @@ static void test_slow_requests_end(void **state) {
         int64_t start_ms = clock_mono_ms();
         int fd = dial();
         char c = 0;
-        assert_true(say(fd, get, sizeof(get) - 1));
-        assert_true(hear(fd, &answer));
+        assert_true(raw_say(fd, get, sizeof(get) - 1));
+        assert_true(raw_hear(fd, &answer));
         assert_int_equal(recv(fd, &c, 1, 0), 0);
         assert_in_range(clock_mono_ms() - start_ms, 900, 8000);
         close(fd);
@@ -391,7 +343,7 @@ static void test_slow_reader_ends(void **state) {
                 fds[i] = dial();
                 assert_return_code(setsockopt(fds[i], SOL_SOCKET, SO_RCVBUF, &small, sizeof(small)),
                                    errno);
-                (void)say(fds[i], request.data, request.len);
+                (void)raw_say(fds[i], request.data, request.len);
         }
         int64_t start_ms = clock_mono_ms();
         while (atomic_load(&released) < ARRAY_LEN(fds) && clock_mono_ms() - start_ms < 15000)
@@ -412,10 +364,10 @@ static void test_many_connections(void **state) {
                 fds[i] = dial();
         for (size_t round = 0; round < 3; round++) {
                 for (size_t i = 0; i < ARRAY_LEN(fds); i++)
-                        assert_true(say(fds[i], get, sizeof(get) - 1));
+                        assert_true(raw_say(fds[i], get, sizeof(get) - 1));
                 for (size_t i = 0; i < ARRAY_LEN(fds); i++) {
-                        assert_true(hear(fds[i], &answer));
-                        assert_string_equal(body_of(&answer), "GET /m (none)");
+                        assert_true(raw_hear(fds[i], &answer));
+                        assert_string_equal(raw_body_of(&answer), "GET /m (none)");
                 }
         }
         for (size_t i = 0; i < ARRAY_LEN(fds); i++)
@@ -442,13 +394,13 @@ static void test_stop_drains(void **state) {
         atomic_store(&must_wait, true);
         atomic_store(&is_waiting, false);
         int fd = dial();
-        assert_true(say(fd, get, sizeof(get) - 1));
+        assert_true(raw_say(fd, get, sizeof(get) - 1));
         while (!atomic_load(&is_waiting))
                 usleep(1000);
         assert_int_equal(pthread_create(&thread, NULL, let_go, NULL), 0);
         http_server_stop(server, 10000);
-        assert_true(hear(fd, &answer));
-        assert_string_equal(body_of(&answer), "GET /wait (none)");
+        assert_true(raw_hear(fd, &answer));
+        assert_string_equal(raw_body_of(&answer), "GET /wait (none)");
         assert_non_null(strstr(answer.data, "Connection: close"));
         pthread_join(thread, NULL);
         close(fd);
@@ -462,7 +414,7 @@ static void test_stop_does_not_wait_for_ever(void **state) {
 
         (void)set_up(state);
         int idle_fd = dial(), fd = dial();
-        assert_true(say(fd, half, sizeof(half) - 1));
+        assert_true(raw_say(fd, half, sizeof(half) - 1));
         usleep(20000);
         http_server_stop(server, 100);
         assert_true(clock_mono_ms() - start_ms < 5000);
@@ -479,12 +431,12 @@ static void test_quiesce(void **state) {
 
         (void)state;
         int fd = dial();
-        assert_true(say(fd, get, sizeof(get) - 1));
-        assert_true(hear(fd, &answer));
+        assert_true(raw_say(fd, get, sizeof(get) - 1));
+        assert_true(raw_hear(fd, &answer));
         http_server_quiesce(server);
         http_server_quiesce(server);
-        assert_true(say(fd, get, sizeof(get) - 1)); /* the open one goes on */
-        assert_true(hear(fd, &answer));
+        assert_true(raw_say(fd, get, sizeof(get) - 1)); /* the open one goes on */
+        assert_true(raw_hear(fd, &answer));
         assert_non_null(strstr(answer.data, "Connection: close"));
         close(fd);
         fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -507,8 +459,8 @@ static void test_quiesce_while_connections_close(void **state) {
                 start(&options);
                 for (size_t i = 0; i < ARRAY_LEN(fds); i++) {
                         fds[i] = dial();
-                        assert_true(say(fds[i], request, strlen(request)));
-                        assert_true(hear(fds[i], &answer));
+                        assert_true(raw_say(fds[i], request, strlen(request)));
+                        assert_true(raw_hear(fds[i], &answer));
                 }
                 for (size_t i = 0; i < ARRAY_LEN(fds); i++)
                         close(fds[i]);
@@ -533,28 +485,28 @@ static void test_suspended(void **state) {
                 for (int i = 0; i < RESTING_MAX; i++) {
                         if (round == 0)
                                 fds[i] = dial();
-                        assert_true(say(fds[i], rest, sizeof(rest) - 1));
-                        assert_true(say(fds[i], "body", 4));
+                        assert_true(raw_say(fds[i], rest, sizeof(rest) - 1));
+                        assert_true(raw_say(fds[i], "body", 4));
                 }
                 while (atomic_load(&resting_count) < RESTING_MAX)
                         usleep(1000);
                 ask(other, sizeof(other) - 1, &answer);
-                assert_string_equal(body_of(&answer), "GET /other (none)");
+                assert_string_equal(raw_body_of(&answer), "GET /other (none)");
                 for (int i = RESTING_MAX; i-- > 0;) {
                         resting[i]->status = 201;
                         http_resume(resting[i]);
                 }
                 for (int i = 0; i < RESTING_MAX; i++) {
-                        assert_true(hear(fds[i], &answer));
+                        assert_true(raw_hear(fds[i], &answer));
                         assert_memory_equal(answer.data, "HTTP/1.1 201 ", 13);
-                        assert_string_equal(body_of(&answer), "POST /rest (none)body");
+                        assert_string_equal(raw_body_of(&answer), "POST /rest (none)body");
                 }
         }
         /* Half of the peers go while they wait. */
         atomic_store(&resting_count, 0);
         for (int i = 0; i < RESTING_MAX; i++) {
-                assert_true(say(fds[i], rest, sizeof(rest) - 1));
-                assert_true(say(fds[i], "body", 4));
+                assert_true(raw_say(fds[i], rest, sizeof(rest) - 1));
+                assert_true(raw_say(fds[i], "body", 4));
         }
         while (atomic_load(&resting_count) < RESTING_MAX)
                 usleep(1000);
@@ -563,7 +515,7 @@ static void test_suspended(void **state) {
         for (int i = 0; i < RESTING_MAX; i++)
                 http_resume(resting[i]);
         for (int i = 1; i < RESTING_MAX; i += 2) {
-                assert_true(hear(fds[i], &answer));
+                assert_true(raw_hear(fds[i], &answer));
                 close(fds[i]);
         }
         ask(other, sizeof(other) - 1, &answer);
@@ -579,10 +531,10 @@ static void test_resumed_at_once(void **state) {
 
         (void)state;
         for (int i = 0; i < 300; i++)
-                assert_true(say(fd, request, sizeof(request) - 1));
+                assert_true(raw_say(fd, request, sizeof(request) - 1));
         for (int i = 0; i < 300; i++) {
-                assert_true(hear(fd, &answer));
-                assert_string_equal(body_of(&answer), "GET /blink (none)");
+                assert_true(raw_hear(fd, &answer));
+                assert_string_equal(raw_body_of(&answer), "GET /blink (none)");
         }
         close(fd);
         buf_done(&answer);
@@ -598,13 +550,13 @@ static void test_stop_after_resume(void **state) {
         start(&options);
         atomic_store(&resting_count, 0);
         int fd = dial();
-        assert_true(say(fd, rest, sizeof(rest) - 1));
+        assert_true(raw_say(fd, rest, sizeof(rest) - 1));
         while (atomic_load(&resting_count) < 1)
                 usleep(1000);
         http_server_quiesce(server);
         http_resume(resting[0]);
         tear_down(NULL);
-        assert_true(hear(fd, &answer));
+        assert_true(raw_hear(fd, &answer));
         assert_memory_equal(answer.data, "HTTP/1.1 200 ", 13);
         assert_non_null(strstr(answer.data, "Connection: close"));
         close(fd);
@@ -645,7 +597,7 @@ static void test_every_address(void **state) {
         options.threads = 1;
         start(&options);
         ask(get, sizeof(get) - 1, &answer);
-        assert_string_equal(body_of(&answer), "GET /any (none)");
+        assert_string_equal(raw_body_of(&answer), "GET /any (none)");
         (void)tear_down(state);
         buf_done(&answer);
 }

@@ -1,0 +1,238 @@
+#include "net/connection_watch.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+enum {
+        LOOK_MS = 1000,
+        CALM_MS = 60 * 1000, /* without having had to make room, until that is said to be over */
+};
+
+/* Added to the time since when a request has been arriving: those that are idle go first. */
+static const int64_t after_the_idle_ms = INT64_MAX / 2;
+
+enum reason { SILENT, SLOW, CROWDED, REASON_COUNT };
+
+struct connection_watch {
+        struct connection_watch_options options;
+        pthread_t thread;
+        pthread_mutex_t lock; /* of all below */
+        pthread_cond_t changed;
+        struct watched *first;
+        size_t count; /* without those that have been cut */
+        bool must_end;
+        bool is_crowded;
+        int64_t crowded_mono_ms; /* when room was made last */
+        uint64_t crowded_out;    /* since is_crowded was set */
+        struct metric *open, *cut[REASON_COUNT];
+};
+
+static void count_cut(struct connection_watch *watch, enum reason reason) {
+        if (watch->cut[reason])
+                metric_inc(watch->cut[reason]);
+}
+
+static void set_count(struct connection_watch *watch, size_t count) {
+        watch->count = count;
+        if (watch->open)
+                metric_set(watch->open, (double)count);
+}
+
+static void cut(struct connection_watch *watch, struct watched *watched, enum reason reason) {
+        (void)shutdown(watched->fd, SHUT_RDWR);
+        watched->is_cut = true;
+        set_count(watch, watch->count - 1);
+        count_cut(watch, reason);
+}
+
+/* Ends the one that can be spared most, if any can. Under the lock. */
+static void make_room(struct connection_watch *watch, int64_t now_mono_ms) {
+        struct watched *spared = NULL;
+        int64_t least_mono_ms = INT64_MAX;
+        char address[WATCHED_ADDRESS_MAX];
+
+        for (struct watched *w = watch->first; w; w = w->next) {
+                int64_t yields_mono_ms = atomic_load(&w->yields_mono_ms);
+                if (!w->is_cut && yields_mono_ms < least_mono_ms) {
+                        least_mono_ms = yields_mono_ms;
+                        spared = w;
+                }
+        }
+        if (!spared)
+                return;
+        watch->crowded_mono_ms = now_mono_ms;
+        watch->crowded_out++;
+        if (!watch->is_crowded) {
+                watched_address(spared, address);
+                log_warn(MSG("connections are at their ceiling; the longest idle make room"),
+                         INT("connections", watch->options.max_connections), STR("first", address));
+        }
+        watch->is_crowded = true;
+        cut(watch, spared, CROWDED);
+}
+
+static void look(struct connection_watch *watch, int64_t now_mono_ms) {
+        for (struct watched *w = watch->first; w; w = w->next)
+                if (!w->is_cut && atomic_load(&w->due_mono_ms) <= now_mono_ms)
+                        cut(watch, w,
+                            atomic_load(&w->yields_mono_ms) < after_the_idle_ms ? SILENT : SLOW);
+        if (watch->is_crowded && now_mono_ms - watch->crowded_mono_ms >= CALM_MS) {
+                log_info(MSG("connections have room again"), INT("ended", watch->crowded_out));
+                watch->is_crowded = false;
+                watch->crowded_out = 0;
+        }
+}
+
+static void *run(void *userdata) {
+        struct connection_watch *watch = userdata;
+        int64_t shortest_ms = watch->options.transfer_ms < watch->options.first_ms
+                                      ? watch->options.transfer_ms
+                                      : watch->options.first_ms;
+        int64_t period_ms = shortest_ms / 4 < LOOK_MS ? shortest_ms / 4 : LOOK_MS;
+
+        pthread_mutex_lock(&watch->lock);
+        while (!watch->must_end) {
+                int64_t now_mono_ms = clock_mono_ms();
+                look(watch, now_mono_ms);
+                int64_t wake_mono_ms = now_mono_ms + period_ms;
+                struct timespec until = {.tv_sec = (time_t)(wake_mono_ms / MS_PER_S),
+                                         .tv_nsec = (long)(wake_mono_ms % MS_PER_S) * 1000000};
+                (void)pthread_cond_timedwait(&watch->changed, &watch->lock, &until);
+        }
+        pthread_mutex_unlock(&watch->lock);
+        return NULL;
+}
+
+static void register_metrics(struct connection_watch *watch, struct metrics *metrics) {
+        static const char *const reasons[] = {
+                [SILENT] = "silent", [SLOW] = "slow", [CROWDED] = "crowded"};
+
+        watch->open = metrics_gauge(metrics, "plimsoll_http_connections",
+                                    "Connections of clients that are open.", NULL);
+        for (size_t i = 0; i < REASON_COUNT; i++)
+                watch->cut[i] = metrics_counter(
+                        metrics, "plimsoll_http_connections_cut_total",
+                        "Connections of clients that were cut: silent (no request in time), slow "
+                        "(to send it or to take the reply), crowded (for a new one at the "
+                        "ceiling).",
+                        LABELS("reason", reasons[i]));
+}
+
+int connection_watch_new(const struct connection_watch_options *options,
+                         struct connection_watch **ret, struct error *err) {
+        struct connection_watch *watch = xcalloc(1, sizeof(*watch));
+        pthread_condattr_t monotonic;
+
+        watch->options = *options;
+        if (options->metrics)
+                register_metrics(watch, options->metrics);
+        (void)pthread_condattr_init(&monotonic);
+        (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+        (void)pthread_cond_init(&watch->changed, &monotonic);
+        (void)pthread_condattr_destroy(&monotonic);
+        (void)pthread_mutex_init(&watch->lock, NULL);
+        int r = pthread_create(&watch->thread, NULL, run, watch);
+        if (r != 0) {
+                connection_watch_free(watch);
+                return error_set(err, r, "no thread for the HTTP server: %s", strerror(r));
+        }
+        *ret = watch;
+        return 0;
+}
+
+void connection_watch_stop(struct connection_watch *watch) {
+        pthread_mutex_lock(&watch->lock);
+        watch->must_end = true;
+        pthread_cond_broadcast(&watch->changed);
+        pthread_mutex_unlock(&watch->lock);
+        (void)pthread_join(watch->thread, NULL);
+}
+
+void connection_watch_free(struct connection_watch *watch) {
+        (void)pthread_cond_destroy(&watch->changed);
+        (void)pthread_mutex_destroy(&watch->lock);
+        free(watch);
+}
+
+void connection_watch_open(struct connection_watch *watch, struct watched *watched, int fd) {
+        int64_t now_mono_ms = clock_mono_ms();
+        socklen_t len = sizeof(watched->peer);
+
+        *watched = (struct watched){
+                .fd = fd,
+                .due_mono_ms = now_mono_ms + watch->options.first_ms,
+                .yields_mono_ms = now_mono_ms,
+        };
+        (void)getpeername(fd, &watched->peer.any, &len);
+        pthread_mutex_lock(&watch->lock);
+        if (watch->count >= watch->options.max_connections)
+                make_room(watch, now_mono_ms);
+        watched->next = watch->first;
+        if (watched->next)
+                watched->next->prev = watched;
+        watch->first = watched;
+        set_count(watch, watch->count + 1);
+        pthread_mutex_unlock(&watch->lock);
+}
+
+void connection_watch_close(struct connection_watch *watch, struct watched *watched) {
+        pthread_mutex_lock(&watch->lock);
+        if (watched->prev)
+                watched->prev->next = watched->next;
+        else
+                watch->first = watched->next;
+        if (watched->next)
+                watched->next->prev = watched->prev;
+        if (!watched->is_cut)
+                set_count(watch, watch->count - 1);
+        pthread_mutex_unlock(&watch->lock);
+}
+
+void connection_watch_arriving(struct connection_watch *watch, struct watched *watched) {
+        int64_t now_mono_ms = clock_mono_ms();
+
+        atomic_store(&watched->yields_mono_ms, after_the_idle_ms + now_mono_ms);
+        atomic_store(&watched->due_mono_ms, now_mono_ms + watch->options.transfer_ms);
+}
+
+void connection_watch_handling(struct watched *watched) {
+        atomic_store(&watched->yields_mono_ms, INT64_MAX);
+        atomic_store(&watched->due_mono_ms, INT64_MAX);
+}
+
+void connection_watch_replying(struct connection_watch *watch, struct watched *watched) {
+        atomic_store(&watched->yields_mono_ms, INT64_MAX);
+        atomic_store(&watched->due_mono_ms, clock_mono_ms() + watch->options.transfer_ms);
+}
+
+/* A request line that drips in keeps the connection from being idle for libmicrohttpd; an honest
+ * peer has gone or sent its next request by then. */
+void connection_watch_idle(struct connection_watch *watch, struct watched *watched) {
+        int64_t now_mono_ms = clock_mono_ms();
+
+        atomic_store(&watched->due_mono_ms,
+                     now_mono_ms + watch->options.idle_ms + watch->options.transfer_ms);
+        atomic_store(&watched->yields_mono_ms, now_mono_ms);
+}
+
+void watched_address(const struct watched *watched, char text[static WATCHED_ADDRESS_MAX]) {
+        char host[INET6_ADDRSTRLEN] = "";
+        bool is_v6 = watched->peer.any.sa_family == AF_INET6;
+        const void *address = is_v6 ? (const void *)&watched->peer.v6.sin6_addr
+                                    : (const void *)&watched->peer.v4.sin_addr;
+
+        (void)inet_ntop(watched->peer.any.sa_family, address, host, sizeof(host));
+        (void)snprintf(text, WATCHED_ADDRESS_MAX, is_v6 ? "[%s]:%u" : "%s:%u", host,
+                       ntohs(is_v6 ? watched->peer.v6.sin6_port : watched->peer.v4.sin_port));
+}
