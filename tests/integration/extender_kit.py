@@ -268,14 +268,14 @@ class Scheduler:
         assert reply["FailedNodes"] == {}
         rejected = reply["FailedAndUnresolvableNodes"]
         assert all(isinstance(reason, str) and reason for reason in rejected.values())
-        asked = list(dict.fromkeys(names))
-        assert passing == [name for name in asked if name in set(passing)], "order, or doubles"
+        asked, passed = list(dict.fromkeys(names)), set(passing)
+        assert passing == [name for name in asked if name in passed], "order, or doubles"
         assert sorted([*passing, *rejected]) == sorted(asked), "nodes got lost or doubled"
         return passing, rejected
 
     def prioritize(self, nodes, pod=None, cache_capable=True):
         """{name: score}, as the reply has it: with compact scores not every node is there."""
-        names = nodes if cache_capable else [node["metadata"]["name"] for node in nodes]
+        names = set(nodes if cache_capable else [node["metadata"]["name"] for node in nodes])
         scores = {}
         for row in self.call("prioritize", nodes, pod, cache_capable):
             assert list(row) == ["Host", "Score"], row
