@@ -8,7 +8,6 @@ import shutil
 import ssl
 import subprocess
 import threading
-import time
 
 import pytest
 
@@ -65,11 +64,8 @@ class TlsExtender(Extender):
             return connection.sock.getpeercert()["serialNumber"]
 
     def wait_serial(self, pair):
-        """Wait until that pair is served; how long it took."""
-        began = time.monotonic()
         wanted = serial_of(pair)
         wait_until(lambda: self.serial() == wanted, what=f"certificate {wanted} to be served")
-        return time.monotonic() - began
 
 
 class Page:
@@ -95,9 +91,9 @@ def trusting(authority, pair=None):
     return context
 
 
-@pytest.fixture
-def cluster(start_standin):
-    standin = start_standin("--nodes", len(NODES))
+@pytest.fixture(scope="module")
+def cluster(module_start_standin):
+    standin = module_start_standin("--nodes", len(NODES))
     for name, usage in zip(NODES, (0.1, 0.5, 0.7)):
         annotate(standin, name, usage)
     return standin
@@ -105,7 +101,7 @@ def cluster(start_standin):
 
 @pytest.fixture
 def start_extender(run, binary, cluster, tmp_path):
-    path = write_policy(tmp_path / "policy.yaml", policy())
+    path = write_policy(tmp_path / "policy.yaml", policy(period="1h"))
 
     def start(volume, context, *flags):
         flags = (f"--policy-config-path={path}", *flags)
@@ -206,7 +202,7 @@ class Hammer:
 
     def __init__(self, extender, context, is_staying):
         self.extender, self.context, self.is_staying = extender, context, is_staying
-        self.answers, self.slowest_s, self.failure = 0, 0.0, None
+        self.answers, self.failure = 0, None
         self.is_over = threading.Event()
         self.thread = threading.Thread(target=self._run, daemon=True)
 
@@ -221,10 +217,7 @@ class Hammer:
             self.failure = problem
 
     def _ask(self, scheduler):
-        began = time.monotonic()
-        _, rejected = scheduler.filter(NODES)
-        assert BUSY in rejected
-        self.slowest_s = max(self.slowest_s, time.monotonic() - began)
+        assert BUSY in scheduler.filter(NODES)[1]
         self.answers += 1
 
     def __enter__(self):
@@ -233,46 +226,44 @@ class Hammer:
 
     def __exit__(self, kind, *_):
         self.is_over.set()
-        self.thread.join()
+        self.thread.join(60)
         if kind is None:
-            assert self.failure is None, repr(self.failure)
+            assert self.failure is None and not self.thread.is_alive(), repr(self.failure)
 
 
 def test_rotation_under_load(start_extender, ours, tmp_path):
     """Four clients, two of which stay connected: no request fails, no connection is broken."""
     client = ours.client()
-    first, second, third, fourth = (ours.server() for _ in range(4))
+    first, second, third = (ours.server() for _ in range(3))
     volume = Volume(tmp_path / "secret", first, ours.cert)
     context = trusting(ours, client)
     extender = start_extender(volume, context)
     assert extender.metric("plimsoll_tls_certificate_expiry_timestamp_seconds") == expiry_of(first)
     hammers = [Hammer(extender, context, i < 2) for i in range(4)]
-    took = []
     with hammers[0], hammers[1], hammers[2], hammers[3]:
-        for pair in (second, third):
-            volume.write(pair, ours.cert)
-            took.append(extender.wait_serial(pair))
-        # One that cannot be used in between, and then one told of by a signal.
-        volume.write((fourth[0], third[1]), ours.cert)
+        volume.write(second, ours.cert)
+        extender.wait_serial(second)
+        # One that cannot be used in between, told of twice, and then a good one.
+        volume.write((third[0], second[1]), ours.cert)
+        for count in (1, 2):
+            extender.reload()
+            wait_until(
+                lambda: extender.metric("plimsoll_tls_reload_errors_total") >= count,
+                what="the bad pair to be seen",
+            )
         extender.wait_ready(r"certificate: expires \S+; what came after it is not usable: .*match")
-        assert extender.serial() == serial_of(third)
-        volume.write(fourth, ours.cert)
+        assert extender.serial() == serial_of(second)
+        volume.write(third, ours.cert)
         extender.reload()
-        took.append(extender.wait_serial(fourth))
+        extender.wait_serial(third)
         counted = [hammer.answers for hammer in hammers]
         wait_until(
             lambda: all(h.answers > n + 10 for h, n in zip(hammers, counted)),
             what="ten more answers for each",
         )
-    assert extender.metric("plimsoll_tls_reload_errors_total") >= 1
-    assert extender.metric("plimsoll_tls_certificate_expiry_timestamp_seconds") == expiry_of(fourth)
+    assert extender.metric("plimsoll_tls_certificate_expiry_timestamp_seconds") == expiry_of(third)
     extender.wait_ready(r"certificate: expires \S+, /")
     assert len(extender.log_lines("certificates are not usable; those before stay in force")) == 1
-    print(
-        f"{sum(h.answers for h in hammers)} answers, the slowest "
-        f"{max(h.slowest_s for h in hammers) * 1e3:.0f} ms; rotations seen after "
-        + ", ".join(f"{s:.1f} s" for s in took)
-    )
 
 
 def test_files_written_one_by_one(start_extender, ours, tmp_path):
@@ -309,6 +300,7 @@ def test_expired_certificate(start_extender, ours, tmp_path):
     volume = Volume(tmp_path / "secret", good)
     extender = start_extender(volume, trusting(ours))
     volume.write(expired)
+    extender.reload()
     extender.wait_ready(r"certificate: expires .* not usable: .*tls\.crt: expired on 20")
     assert extender.serial() == serial_of(good)
     assert extender.metric("plimsoll_tls_certificate_expiry_timestamp_seconds") == expiry_of(good)
@@ -360,6 +352,7 @@ def test_client_ca_rotation(start_extender, ours, theirs, tmp_path):
     with Connection(extender.port, context=old) as connection:
         assert "connection" not in connection.call("/filter", BODY).headers
         volume.write(pair, theirs.cert)
+        extender.reload()
         wait_until(lambda: not is_served(extender, old), what="the old client to be refused")
         assert is_last(connection)
     ask(extender, new)
