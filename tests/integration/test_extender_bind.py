@@ -1,11 +1,9 @@
 """The verb bind: pods really bound, and every way in which the API server may not want that."""
 
 import concurrent.futures
-import json
 import random
 import signal
 import threading
-import time
 
 import pytest
 
@@ -79,16 +77,23 @@ class Cluster:
         )
 
 
+def start_cluster(
+    start_standin, run, binary, path, *flags, standin_flags=(), kubeconfig=None, **more
+):
+    build = more.pop("build", "build")
+    standin = start_standin("--nodes", len(NODES), *standin_flags)
+    write_policy(path, policy(**more))
+    config = kubeconfig(standin) if kubeconfig else standin
+    flags = (f"--policy-config-path={path}", "--bind", *flags)
+    extender = Extender(run, binary, config, *flags, build=build)
+    extender.wait_ready(f"nodes: {len(NODES)} nodes")
+    return Cluster(standin, extender)
+
+
 @pytest.fixture
 def start(start_standin, run, binary, tmp_path):
-    def call(*flags, standin_flags=(), kubeconfig=None, build="build", **more):
-        standin = start_standin("--nodes", len(NODES), *standin_flags)
-        path = write_policy(tmp_path / "policy.yaml", policy(**more))
-        config = kubeconfig(standin) if kubeconfig else standin
-        flags = (f"--policy-config-path={path}", "--bind", *flags)
-        extender = Extender(run, binary, config, *flags, build=build)
-        extender.wait_ready(f"nodes: {len(NODES)} nodes")
-        return Cluster(standin, extender)
+    def call(*flags, **more):
+        return start_cluster(start_standin, run, binary, tmp_path / "policy.yaml", *flags, **more)
 
     return call
 
@@ -147,6 +152,17 @@ def test_concurrent_binds(cluster):
 # -- refused without asking ---------------------------------------------------------------------
 
 
+@pytest.fixture(scope="module")
+def untouched(module_start_standin, module_run, binary, tmp_path_factory):
+    """A cluster with a pod web-0 that nobody binds."""
+    path = tmp_path_factory.mktemp("policy") / "policy.yaml"
+    cluster = start_cluster(module_start_standin, module_run, binary, path)
+    cluster.pods(1)
+    yield cluster
+    assert cluster.node_of() is None
+    assert cluster.posts() == 0
+
+
 @pytest.mark.parametrize(
     "change, why",
     [
@@ -168,14 +184,14 @@ def test_concurrent_binds(cluster):
         ({"Node": "node-9999"}, "there is no node of that name"),
     ],
 )
-def test_bad_input(cluster, change, why):
-    assert why in cluster.error({**binding(*cluster.pods(1)), **change})
-    assert cluster.results() == {"refused": 1}
-    assert cluster.posts() == 0
-    assert cluster.node_of() is None
+def test_bad_input(untouched, change, why):
+    before = untouched.results().get("refused", 0)
+    assert why in untouched.error({**binding(untouched.pod()), **change})
+    assert untouched.results() == {"refused": before + 1}
 
 
-def test_unreadable(cluster):
+def test_unreadable(untouched):
+    before = untouched.results()
     for body, status in (
         (b"", 400),
         (b"{", 400),
@@ -185,14 +201,15 @@ def test_unreadable(cluster):
         (b"\xff" * 100, 400),
         (b"{" + b" " * 100_000 + b"}", 413),
     ):
-        with Connection(cluster.extender.port) as connection:
+        with Connection(untouched.extender.port) as connection:
             reply = connection.call("/bind", body)
             assert (reply.status, reply.body) == (status, b""), body[:20]
-    with Connection(cluster.extender.port) as connection:
+    with Connection(untouched.extender.port) as connection:
         assert connection.call("/bind", b"", method="GET").status == 405
-    assert cluster.results() == {}
-    assert cluster.extender.metric("plimsoll_extender_requests_total", verb="bind", code="400") == 6
-    assert cluster.extender.metric("plimsoll_extender_requests_total", verb="bind", code="413") == 1
+    assert untouched.results() == before
+    requests = "plimsoll_extender_requests_total"
+    assert untouched.extender.metric(requests, verb="bind", code="400") == 6
+    assert untouched.extender.metric(requests, verb="bind", code="413") == 1
 
 
 def test_unknown_node_without_a_watch(start):
@@ -308,9 +325,8 @@ def test_forbidden_is_said_once(start):
 # -- an API server in trouble -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "fault",
-    [
+def test_tried_again(start):
+    faults = [
         {"action": "status", "status": 429},
         {"action": "status", "status": 429, "retry_after": 1},
         {"action": "status", "status": 500},
@@ -318,17 +334,14 @@ def test_forbidden_is_said_once(start):
         {"action": "reset"},
         {"action": "close"},
         {"action": "not_http"},
-    ],
-    ids=lambda fault: "-".join(str(value) for value in fault.values()),
-)
-def test_tried_again(start, fault):
+    ]
     cluster = start("--bind-timeout=20s")
-    (pod,) = cluster.pods(1)
-    cluster.standin.fault(verb="create", path=BINDING, count=2, **fault)
-    assert cluster.error(binding(pod)) == ""
-    assert cluster.node_of() == HERE
-    assert cluster.results() == {"bound": 1}
-    assert [row["hits"] for row in cluster.standin.faults().values()] == [2]
+    for count, (pod, fault) in enumerate(zip(cluster.pods(len(faults)), faults), 1):
+        rule = cluster.standin.fault(verb="create", path=BINDING, count=2, **fault)
+        assert cluster.error(binding(pod)) == "", fault
+        assert cluster.node_of(pod["metadata"]["name"]) == HERE
+        assert cluster.results() == {"bound": count}
+        assert cluster.standin.faults()[rule]["hits"] == 2, fault
 
 
 def test_the_answer_is_lost(start):
@@ -349,6 +362,7 @@ def test_the_answer_comes_too_late(start):
     cluster.standin.fault("hang", verb="create", path=BINDING)
     assert cluster.error(binding(pod)) == ""
     assert cluster.node_of() == HERE
+    assert cluster.results() == {"bound": 1}
 
 
 def test_no_connection(start):
@@ -359,7 +373,7 @@ def test_no_connection(start):
         answer = pool.submit(cluster.error, binding(pod))
         cluster.wait_under_way(1)
         cluster.standin.admin("listen", {"on": True})
-        assert answer.result() == ""
+        assert answer.result(60) == ""
     assert cluster.node_of() == HERE
 
 
@@ -401,7 +415,7 @@ def test_slow_binds_hold_up_nobody(start):
         # A hundred are under way, the others are told so at once.
         wait_until(lambda: sum(a.done() for a in answers) == 30, what="the refusals")
         done = [a for a in answers if a.done()]
-        assert {a.result() for a in done} == {"too many binds are under way"}
+        assert {a.result(60) for a in done} == {"too many binds are under way"}
         cluster.wait_under_way(100)
         with cluster.extender.scheduler() as scheduler:
             for _ in range(200):
@@ -412,30 +426,21 @@ def test_slow_binds_hold_up_nobody(start):
         cluster.standin.clear_faults()
         cluster.standin.admin("listen", {"on": False})
         cluster.standin.admin("listen", {"on": True})
-        assert {a.result() for a in answers if a not in done} == {""}
-    results = cluster.results()
-    assert results.pop("busy") == 30
-    assert sum(results.values()) == 100 and set(results) <= {"bound", "already_bound"}
+        assert {a.result(60) for a in answers if a not in done} == {""}
+    assert cluster.results() == {"busy": 30, "bound": 100}
 
 
 def test_clients_that_go_away(start):
+    """Each bind that was read is carried out; nobody is there to hear of it."""
     cluster = start("--bind-timeout=20s")
-    pods = cluster.pods(20)
-    cluster.standin.fault("delay", verb="create", path=BINDING, count=-1, seconds=1)
-    for i, pod in enumerate(pods):
+    pods = cluster.pods(10)
+    cluster.standin.fault("delay", verb="create", path=BINDING, count=-1, seconds=0.3)
+    for pod in pods:
         body = go_json(binding(pod))
-        connection = Connection(cluster.extender.port)
-        connection.send(connection.head("/bind", len(body)) + body)
-        if i % 2:
-            wait_until(lambda: cluster.posts() > i, what="the binding to be sent")
-        connection.close()
-    # Each that was read is carried out; nobody is there to hear of it.
-    wait_until(
-        lambda: cluster.extender.metric("plimsoll_binds_total", result="bound") >= 10,
-        what="the binds",
-    )
+        with Connection(cluster.extender.port) as connection:
+            connection.send(connection.head("/bind", len(body)) + body)
+    wait_until(lambda: cluster.results() == {"bound": len(pods)}, what="the binds")
     cluster.wait_under_way(0)
-    cluster.standin.clear_faults()
     with cluster.extender.scheduler() as scheduler:
         assert scheduler.filter(NODES)[0] == NODES
 
@@ -457,7 +462,7 @@ def test_binds_under_way_are_finished_at_the_end(start):
         cluster.extender.process.popen.send_signal(signal.SIGTERM)
         cluster.extender.process.wait_log('msg="shutting down"')
         assert b"shutting down" in late.call("/bind", go_json(binding(pods[0]))).body
-        assert [a.result() for a in answers] == [""] * 10
+        assert [a.result(60) for a in answers] == [""] * 10
     assert cluster.extender.process.wait_exit() == 0
     assert {cluster.node_of(pod["metadata"]["name"]) for pod in pods} == {HERE}
 
@@ -477,7 +482,7 @@ def test_an_end_without_an_answer(start, signals):
             cluster.extender.process.wait_log('msg="shutting down"')
             cluster.extender.process.popen.send_signal(signal.SIGTERM)
         assert cluster.extender.process.wait_exit() == 0
-        text = answer.result()
+        text = answer.result(60)
     assert ("shutting down" if signals == 2 else "within 1s") in text, text
 
 
@@ -508,22 +513,26 @@ class Binder(threading.Thread):
             self.problem = f"{type(error).__name__}: {error}"
 
 
-@pytest.mark.parametrize("build, count", [("tsan", 10), ("release", 40)])
+@pytest.mark.parametrize(
+    "build, count", [("tsan", 10), pytest.param("release", 40, marks=pytest.mark.nightly)]
+)
 def test_parallel_binds(start, build, count):
     """Workers and the loop's thread hand exchanges to and fro; a certificate of no data race."""
     cluster = start("--threads=4", "--bind-timeout=60s", build=build, hot={"5m": 2})
     pods = [cluster.pods(count, prefix=f"t{i}-") for i in range(8)]
-    cluster.standin.fault("status", verb="create", path=BINDING, status=500, count=20)
-    cluster.standin.fault(
-        "truncate", verb="create", path=BINDING, bytes=0, reset=True, count=10, skip=20
-    )
+    refuse = {"verb": "create", "path": BINDING, "status": 500, "count": 20}
+    cluster.standin.fault("status", **refuse)
+    lose = {"verb": "create", "path": BINDING, "bytes": 0, "reset": True, "count": 10, "skip": 20}
+    cluster.standin.fault("truncate", **lose)
     binders = [Binder(cluster, some, seed) for seed, some in enumerate(pods)]
-    began = time.monotonic()
     for binder in binders:
         binder.start()
     for binder in binders:
-        binder.join()
+        binder.join(120)
     assert [binder.problem for binder in binders] == [None] * len(binders)
+    assert not any(binder.is_alive() for binder in binders)
+    assert [fault["hits"] for fault in cluster.standin.faults().values()] == [20, 10]
     results = cluster.results()
     assert results["bound"] + results["already_bound"] == 8 * count
-    print(f"{build}: {8 * count} binds in {time.monotonic() - began:.1f} s, {json.dumps(results)}")
+    # Of a pod whose answer was lost, that of the next attempt may be lost as well.
+    assert 1 <= results["already_bound"] <= 10
