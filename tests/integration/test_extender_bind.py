@@ -245,15 +245,6 @@ def test_conflicts(cluster):
     assert cluster.node_of() == HERE
 
 
-def test_conflict_of_another_kind(cluster):
-    """Such as a pod that is being deleted, or has scheduling gates."""
-    (pod,) = cluster.pods(1)
-    message = "pod web-0 is being deleted, cannot be assigned to a host"
-    cluster.standin.fault("status", verb="create", path=BINDING, status=409, message=message)
-    assert message in cluster.error(binding(pod))
-    assert cluster.results() == {"conflict": 1}
-
-
 def test_pod_is_gone(cluster):
     (pod,) = cluster.pods(1)
     cluster.standin.admin("delete", {"resource": "pods", "names": ["web-0"]})
@@ -265,19 +256,21 @@ def test_pod_is_gone(cluster):
     assert cluster.results() == {"not_found": 1, "conflict": 1}
 
 
-def test_pod_goes_while_it_is_looked_at(cluster):
-    (pod,) = cluster.pods(1)
+def test_other_refusals(cluster):
+    going, gone, odd = cluster.pods(3)
+    # A conflict that is none of node or UID, such as with a pod that has scheduling gates.
+    message = "pod web-0 is being deleted, cannot be assigned to a host"
+    cluster.standin.fault("status", verb="create", path=BINDING, status=409, message=message)
+    assert message in cluster.error(binding(going))
+    assert cluster.results() == {"conflict": 1}
+    # A pod that goes while it is looked at.
     cluster.standin.fault("status", verb="create", path=BINDING, status=409)
     cluster.standin.fault("status", verb="get", resource="pods", status=404)
-    assert cluster.error(binding(pod)).startswith("404 ")
-    assert cluster.results() == {"not_found": 1}
-
-
-def test_invalid(cluster):
-    (pod,) = cluster.pods(1)
+    assert cluster.error(binding(gone)).startswith("404 ")
+    assert cluster.results() == {"conflict": 1, "not_found": 1}
     cluster.standin.fault("status", verb="create", path=BINDING, status=422, message="so not")
-    assert cluster.error(binding(pod)) == "422 so not"
-    assert cluster.results() == {"invalid": 1}
+    assert cluster.error(binding(odd)) == "422 so not"
+    assert cluster.results() == {"conflict": 1, "not_found": 1, "invalid": 1}
 
 
 WATCHING = [

@@ -40,12 +40,11 @@ def cluster(start_standin):
 
 
 def apply(standin, obj):
-    name = obj["metadata"]["name"]
-    if standin.call("GET", f"{PATH}/{name}").status == 404:
-        answer = standin.call("POST", PATH, obj)
+    path = f"{PATH}/{obj['metadata']['name']}"
+    if standin.call("GET", path).status == 404:
+        assert standin.call("POST", PATH, obj).status == 201
     else:
-        answer = standin.patch(f"{PATH}/{name}", obj)
-    assert answer.status in (200, 201), answer.text
+        assert standin.patch(path, obj).status == 200
 
 
 def condition(standin):
