@@ -3,11 +3,12 @@
 import time
 
 import pytest
-from cluster.metrics_server import MetricsServer, point_to_kwok
+from cluster.metrics_server import LIST_PATH, MetricsServer, point_to_kwok
 from cluster.nodes import exporter_template
 from cluster.plimsoll import page, refused, total
 from cluster.workloads import load_pod
 from harness import wait_until
+from standin.node_metrics import NodeMetrics
 
 pytestmark = pytest.mark.patient
 
@@ -84,11 +85,25 @@ def start_from_exporters(plane, plimsoll, policy, *flags, kubeconfig=None):
     )
 
 
+def as_believed(plane):
+    """The list has the form that the stand-in of tests/integration gives it."""
+    real = plane.api.get(LIST_PATH)
+    believed = NodeMetrics().list(plane.api.items("/api/v1/nodes"))
+    shapes = []
+    for listed in (real, believed):
+        items = {item["metadata"]["name"]: item for item in listed.pop("items")}
+        labels = {name: item["metadata"]["labels"] for name, item in items.items()}
+        keys = {(*item, *item["metadata"], *item["usage"]) for item in items.values()}
+        shapes.append((list(listed.items()), labels, keys))
+    assert shapes[0] == shapes[1]
+
+
 def test_the_same_load_seen_both_ways(plane, metrics_server, fleet, namespace, plimsoll, figure):
     names = fleet.add(len(LOADS), cpu=str(CPUS), memory=f"{MEMORY_GI}Gi")
     point_to_kwok(plane, names)
     put_loads(namespace, names, LOADS)
     metrics_server.wait_items(names)
+    as_believed(plane)
     policy = plimsoll.write_policy(POLICY)
     # With the account and the role of deploy/; the other one may write under another prefix, and
     # there is but one lease.

@@ -12,6 +12,7 @@ import pytest
 from api_cases import *  # noqa: F403
 from api_cases import NODES, POLICIES, Api
 from cluster.control_plane import ControlPlane
+from cluster.metrics_server import GROUP_VERSION, MetricsServer
 from harness import ApiClient, StandIn, wait_until
 from programs import log_folder
 from tools import build
@@ -66,6 +67,12 @@ class RealApi(Api):
         self.plane.start_api_server()
         cached = f"{NODES}?resourceVersion=0"
         wait_until(lambda: self.call("GET", cached).status == 200, what="the watch cache")
+
+    def promise_metrics(self, is_promised):
+        if is_promised:
+            MetricsServer(self.plane).register()
+        else:
+            self.delete(f"/apis/apiregistration.k8s.io/v1/apiservices/{GROUP_VERSION}")
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ import urllib.parse
 
 import pytest
 
-from harness import ApiClient
+from harness import ApiClient, wait_until
 from standin import fabricate
 
 NODES = "/api/v1/nodes"
@@ -20,11 +20,12 @@ LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
 POLICIES = "/apis/scheduler.policy.crane.io/v1alpha1/dynamicschedulerpolicies"
 PARTIAL = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
 PARTIAL_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
+NONSENSE = "application/json;as=Nonsense;g=meta.k8s.io;v=v1"
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
 
 
 class Api(ApiClient):
-    """An API server, as its administrator sees it; whoever runs the cases adds the last three."""
+    """An API server, as its administrator sees it; whoever runs the cases adds the last four."""
 
     def clear(self):
         for path in (f"{PODS}?gracePeriodSeconds=0", NODES, LEASES, POLICIES):
@@ -79,6 +80,10 @@ class Api(ApiClient):
 
     def forget(self):
         """Lose all history: etcd is compacted, and the API server that comes back starts afresh."""
+        raise NotImplementedError
+
+    def promise_metrics(self, is_promised):
+        """Say that metrics.k8s.io is behind the aggregator, where nobody answers; or no longer."""
         raise NotImplementedError
 
 
@@ -205,79 +210,52 @@ def test_version_0_ignores_the_limit(api):
     assert names(listed) == ["a", "b", "c"] and "continue" not in listed["metadata"]
 
 
-INVALID = 'ListOptions.meta.k8s.io "" is invalid: '
+OPTIONS_INVALID = {
+    "resourceVersionMatch=Exact": "resourceVersionMatch: Forbidden: resourceVersionMatch is "
+    "forbidden unless resourceVersion is provided",
+    "resourceVersion=0&resourceVersionMatch=Exact": "resourceVersionMatch: Forbidden: "
+    'resourceVersionMatch "exact" is forbidden for resourceVersion "0"',
+    "resourceVersion=1&resourceVersionMatch=Sometimes": "resourceVersionMatch: Unsupported value: "
+    '"Sometimes": supported values: "Exact", "NotOlderThan", ""',
+    "continue=abc&resourceVersion=1&resourceVersionMatch=Exact": "resourceVersionMatch: Forbidden: "
+    "resourceVersionMatch is forbidden when continue is provided",
+    "sendInitialEvents=true": "sendInitialEvents: Forbidden: sendInitialEvents is forbidden for "
+    "list",
+    "watch=1&sendInitialEvents=true": "resourceVersionMatch: Forbidden: sendInitialEvents requires "
+    "setting resourceVersionMatch to NotOlderThan",
+    "watch=1&resourceVersion=1&resourceVersionMatch=NotOlderThan": "resourceVersionMatch: "
+    "Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
+}
+TOKEN = "eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6NSwic3RhcnQiOiJhIn0"
+OPTIONS_BAD = {
+    f"continue={TOKEN}&resourceVersion=5": "specifying resource version is not allowed when using "
+    "continue",
+    "continue=abc": "invalid continue token: continue key is not valid: ",
+    "resourceVersion=x": 'invalid resource version: resourceVersion: Invalid value: "x": '
+    'strconv.ParseUint: parsing "x": invalid syntax',
+    "fieldSelector=spec.providerID%3Dx": "field label not supported: spec.providerID",
+    "fieldSelector=nonsense": "invalid selector: 'nonsense'; can't understand 'nonsense'",
+    "labelSelector=a+in+b": "unable to parse requirement: found 'b' expected: '('",
+}
 
 
-@pytest.mark.parametrize(
-    "query, code, reason, message",
-    [
-        (
-            "resourceVersionMatch=Exact",
-            422,
-            "Invalid",
-            f"{INVALID}resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden unless "
-            "resourceVersion is provided",
-        ),
-        (
-            "resourceVersion=0&resourceVersionMatch=Exact",
-            422,
-            "Invalid",
-            f'{INVALID}resourceVersionMatch: Forbidden: resourceVersionMatch "exact" is forbidden '
-            'for resourceVersion "0"',
-        ),
-        (
-            "resourceVersion=1&resourceVersionMatch=Sometimes",
-            422,
-            "Invalid",
-            f'{INVALID}resourceVersionMatch: Unsupported value: "Sometimes": supported values: '
-            '"Exact", "NotOlderThan", ""',
-        ),
-        (
-            "continue=abc&resourceVersion=1&resourceVersionMatch=Exact",
-            422,
-            "Invalid",
-            f"{INVALID}resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden when "
-            "continue is provided",
-        ),
-        (
-            "continue=eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6NSwic3RhcnQiOiJhIn0&resourceVersion=5",
-            400,
-            "BadRequest",
-            "specifying resource version is not allowed when using continue",
-        ),
-        ("continue=abc", 400, "BadRequest", "invalid continue token: continue key is not valid"),
-        (
-            "resourceVersion=x",
-            400,
-            "BadRequest",
-            'invalid resource version: resourceVersion: Invalid value: "x": strconv.ParseUint: '
-            'parsing "x": invalid syntax',
-        ),
-        ("sendInitialEvents=true", 422, "Invalid", f"{INVALID}sendInitialEvents: Forbidden: "),
-        (
-            "watch=1&resourceVersion=1&resourceVersionMatch=NotOlderThan",
-            422,
-            "Invalid",
-            f"{INVALID}resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden for "
-            "watch unless sendInitialEvents is provided",
-        ),
-        (
-            "fieldSelector=spec.providerID%3Dx",
-            400,
-            "BadRequest",
-            "field label not supported: spec.providerID",
-        ),
-        ("fieldSelector=nonsense", 400, "BadRequest", "invalid selector: 'nonsense'; "),
-        (
-            "labelSelector=a+in+b",
-            400,
-            "BadRequest",
-            "unable to parse requirement: found 'b' expected: '('",
-        ),
-    ],
-)
-def test_list_options_that_are_refused(api, query, code, reason, message):
-    assert refused(api.call("GET", f"{NODES}?{query}"), code, reason).startswith(message)
+@pytest.mark.parametrize("query", OPTIONS_INVALID)
+def test_list_options_that_are_invalid(api, query):
+    message = refused(api.call("GET", f"{NODES}?{query}"), 422, "Invalid")
+    assert message == f'ListOptions.meta.k8s.io "" is invalid: {OPTIONS_INVALID[query]}'
+
+
+@pytest.mark.parametrize("query", OPTIONS_BAD)
+def test_list_options_that_are_bad(api, query):
+    message = refused(api.call("GET", f"{NODES}?{query}"), 400, "BadRequest")
+    assert message.startswith(OPTIONS_BAD[query])
+
+
+def test_a_watch_of_a_version_that_is_none_is_500_for_no_reason(api):
+    message = refused(api.call("GET", f"{NODES}?watch=1&resourceVersion=x"), 500, None)
+    assert message == (
+        'resourceVersion: Invalid value: "x": strconv.ParseUint: parsing "x": invalid syntax'
+    )
 
 
 @pytest.mark.parametrize("match", ["", "&resourceVersionMatch=NotOlderThan"])
@@ -365,9 +343,10 @@ def test_metadata_only_has_managed_fields_and_no_spec(api):
     assert patched == api.get(f"{NODES}/a", Accept=PARTIAL)
 
 
-@pytest.mark.parametrize(
-    "path, accept, message",
-    [
+def test_representations_that_do_not_fit_are_406(api):
+    api.add_nodes("a")
+    spoken = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
+    for path, accept, why in [
         (
             NODES,
             PARTIAL,
@@ -380,29 +359,15 @@ def test_metadata_only_has_managed_fields_and_no_spec(api):
             "you requested PartialObjectMetadataList, but the requested object is not a list "
             "(*core.Node)",
         ),
-        (
-            NODES,
-            "application/json;as=Nonsense;g=meta.k8s.io;v=v1",
-            "only the following media types are accepted: application/json, application/yaml, "
-            "application/vnd.kubernetes.protobuf",
-        ),
-        (
-            POLICIES,
-            "text/html",
-            "only the following media types are accepted: application/json, application/yaml, "
-            "application/vnd.kubernetes.protobuf",
-        ),
-    ],
-)
-def test_representations_that_do_not_fit_are_406(api, path, accept, message):
-    api.add_nodes("a")
-    assert refused(api.call("GET", path, Accept=accept), 406, "NotAcceptable") == message
+        (POLICIES, "text/html", f"only the following media types are accepted: {spoken}"),
+        (NODES, NONSENSE, f"only the following media types are accepted: {spoken}"),
+    ]:
+        assert refused(api.call("GET", path, Accept=accept), 406, "NotAcceptable") == why
 
 
 def test_accept_is_a_list_of_preferences(api):
     api.add_nodes("a")
-    falls_back = "application/json;as=Nonsense;g=meta.k8s.io;v=v1,application/json"
-    assert api.get(NODES, Accept=falls_back)["kind"] == "NodeList"
+    assert api.get(NODES, Accept=f"{NONSENSE},application/json")["kind"] == "NodeList"
     by_quality = f"application/json;q=0.5,{PARTIAL_LIST.split(',')[0]};q=0.9"
     assert api.get(NODES, Accept=by_quality)["kind"] == "PartialObjectMetadataList"
     assert api.get(NODES, Accept="*/*")["kind"] == "NodeList"
@@ -675,17 +640,17 @@ def test_patches_that_are_refused(api, media, body, code, reason, message):
     assert refused(answer, code, reason).startswith(message)
 
 
-@pytest.mark.parametrize(
-    "query, message",
-    [
-        (f"fieldManager={'m' * 129}", "fieldManager: Too long: may not be more than 128 bytes"),
-        ("dryRun=Some", 'dryRun: Unsupported value: ["Some"]: supported values: "All"'),
-    ],
-)
-def test_patch_options_that_are_refused(api, query, message):
+PATCH_OPTIONS = {
+    f"fieldManager={'m' * 129}": "fieldManager: Too long: may not be more than 128 bytes",
+    "dryRun=Some": 'dryRun: Unsupported value: ["Some"]: supported values: "All"',
+}
+
+
+@pytest.mark.parametrize("query", PATCH_OPTIONS, ids=lambda query: query.split("=")[0])
+def test_patch_options_that_are_invalid(api, query):
     api.add_nodes("a")
-    said = refused(api.annotate("a", {"a": "1"}, f"?{query}"), 422, "Invalid")
-    assert said == f'PatchOptions.meta.k8s.io "" is invalid: {message}'
+    message = refused(api.annotate("a", {"a": "1"}, f"?{query}"), 422, "Invalid")
+    assert message == f'PatchOptions.meta.k8s.io "" is invalid: {PATCH_OPTIONS[query]}'
 
 
 @pytest.mark.parametrize(
@@ -829,13 +794,20 @@ def test_resources_and_methods_that_are_not_there(api):
     assert message == "the server does not allow this method on the requested resource"
 
 
-@pytest.mark.parametrize(
-    "path", ["/apis/nope.example.com/v1/things", "/apis/metrics.k8s.io/v1beta1/nodes"]
-)
-def test_a_group_that_is_not_there_is_404_in_plain_text(api, path):
-    answer = api.call("GET", path)
-    assert (answer.status, answer.text) == (404, "404 page not found\n")
-    assert answer.headers["Content-Type"] == "text/plain; charset=utf-8"
+def test_groups_that_are_not_there_or_do_not_answer_say_so_in_plain_text(api):
+    def said(path):
+        answer = api.call("GET", path)
+        assert answer.headers["Content-Type"] == "text/plain; charset=utf-8"
+        return answer.status, answer.text
+
+    metrics = "/apis/metrics.k8s.io/v1beta1/nodes"
+    for path in ("/apis/nope.example.com/v1/things", metrics):
+        assert said(path) == (404, "404 page not found\n")
+    api.promise_metrics(True)
+    # What the aggregator does, it does after a moment.
+    wait_until(lambda: said(metrics) == (503, "service unavailable\n"), what="the aggregator")
+    api.promise_metrics(False)
+    wait_until(lambda: said(metrics) == (404, "404 page not found\n"), what="the aggregator")
 
 
 def test_custom_resource_has_generation_and_status(api):

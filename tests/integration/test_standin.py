@@ -27,6 +27,9 @@ class StandInApi(Api):
     def forget(self):
         self.standin.admin("compact", {})
 
+    def promise_metrics(self, is_promised):
+        self.standin.admin("nodemetrics", {"on": is_promised, "available": False})
+
 
 @pytest.fixture(scope="module")
 def server(module_start_standin):

@@ -83,11 +83,15 @@ def route_of(request):
     return Route(verb, group, version, namespace, plural, name, subresource)
 
 
-def _revision(text):
+def _revision(text, is_watch=False):
     if not text.isdigit():
-        raise bad_request(
-            f'invalid resource version: resourceVersion: Invalid value: "{text}": '
-            f'strconv.ParseUint: parsing "{text}": invalid syntax'
+        why = (
+            f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": '
+            "invalid syntax"
+        )
+        # So it is: a client's mistake in a watch is an error of the server.
+        raise ApiError(500, "", why) if is_watch else bad_request(
+            f"invalid resource version: {why}"
         )
     return int(text)
 
@@ -356,6 +360,7 @@ class Api(Writes):
             "user_agent": request.headers.get("user-agent", ""),
             "opened_at_unix": request.at_unix,
         }
+        since = _revision(version, is_watch=True) if version else self.store.revision
         watcher = Watcher(self.store, collection, view, matches, 0, bookmarks, about)
         try:
             if initial:
@@ -363,7 +368,7 @@ class Api(Writes):
                 self._initial_events(watcher, collection, matches)
                 watcher.send_bookmark(initial_events_end=True)
             else:
-                watcher.since = _revision(version) if version else self.store.revision
+                watcher.since = since
                 events = list(collection.events_since(watcher.since))
         except ApiError as error:
             # The status line is out before the watch cache looks: 200 and an ERROR event.
