@@ -21,7 +21,8 @@ silently test nothing.
     POST   /standin/watches/cut      {reset?, resource?}: break all watches
     POST   /standin/watches/finish   {resource?}: end them cleanly, as after timeoutSeconds
     POST   /standin/watches/inject   {line | lines, resource?}: raw text into the streams
-    POST   /standin/compact          {watches: keep | cut (default) | expire}: old revisions get 410
+    POST   /standin/compact          {watches: keep | cut (default) | expire}: old revisions get 410,
+                                     as when etcd is compacted and the API server starts afresh
     POST   /standin/bookmarks        {on: bool} or {now: true}
     POST   /standin/close            {}: close every idle API connection
 
