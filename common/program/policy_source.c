@@ -24,8 +24,9 @@ struct policy_source {
         struct reflector *objects;
         bool is_taking_first;
 
-        json_t *object; /* as last seen; NULL: there is none */
-        char *problem;  /* why what was seen last is not in force; NULL: it is */
+        json_t *object;   /* as last seen; NULL: there is none */
+        char *problem;    /* why what was seen last is not in force; NULL: it is */
+        const char *from; /* what is in force: the path, or static text */
         size_t metric_count;
         bool is_writer;
         struct kube_fence fence;
@@ -39,14 +40,27 @@ struct policy_source {
         struct metric *generation_gauge, *errors, *is_failed;
 };
 
+static const char from_object[] = "DynamicSchedulerPolicy " POLICY_OBJECT_NAME;
+
+static void show(struct policy_source *source) {
+        const char *after = source->problem ? "; what came after it is not usable: "
+                            : source->from == from_object && !source->object
+                                    ? "; the object was deleted"
+                                    : "";
+
+        metric_set(source->is_failed, source->problem != NULL);
+        health_pass(source->check, "%s, %zu metrics, generation %lld%s%s", source->from,
+                    source->metric_count, (long long)source->generation, after,
+                    source->problem ? source->problem : "");
+}
+
 static void put_in_force(struct policy_source *source, struct policy *policy, const char *from) {
         source->generation++;
+        source->from = from;
         source->metric_count = policy->metric_count;
         free(TAKE_PTR(source->problem));
         metric_set(source->generation_gauge, (double)source->generation);
-        metric_set(source->is_failed, 0);
-        health_pass(source->check, "%s, %zu metrics, generation %lld", from, policy->metric_count,
-                    (long long)source->generation);
+        show(source);
         log_info(MSG("policy is in force"), STR("from", from), INT("metrics", policy->metric_count),
                  INT("predicates", policy->predicate_count),
                  INT("priorities", policy->priority_count), INT("generation", source->generation));
@@ -58,13 +72,11 @@ static void put_in_force(struct policy_source *source, struct policy *policy, co
 
 static void refuse(struct policy_source *source, const struct error *err) {
         metric_inc(source->errors);
-        metric_set(source->is_failed, 1);
-        health_pass(source->check, "generation %lld; what came after it is not usable: %s",
-                    (long long)source->generation, err->msg);
         if (!source->problem || strcmp(source->problem, err->msg) != 0)
                 log_error(MSG("policy is not usable; the one before stays in force"), ERR(err));
         free(source->problem);
         source->problem = xstrdup(err->msg);
+        show(source);
 }
 
 /* ---- A file. */
@@ -77,7 +89,7 @@ static void on_file(void *userdata, const char *path) {
         if (policy_load_file(path, source->options.is_strict, &policy, &err) < 0)
                 refuse(source, &err);
         else
-                put_in_force(source, policy, path);
+                put_in_force(source, policy, source->path);
 }
 
 void policy_source_reload(struct policy_source *source) {
@@ -92,7 +104,9 @@ static void write_status(void *userdata);
 static void on_status_written(void *userdata, const struct kube_answer *answer) {
         struct policy_source *source = userdata;
         struct loop *loop = source->options.loop;
-        bool is_failing = answer->outcome != KUBE_OK && answer->outcome != KUBE_NOT_FOUND;
+        /* Of an object that has changed, or is gone, the watch tells: then it is written anew. */
+        bool is_failing = answer->outcome != KUBE_OK && answer->outcome != KUBE_CONFLICT &&
+                          answer->outcome != KUBE_NOT_FOUND;
 
         source->status_call = NULL;
         if (is_failing && !source->is_status_failing)
@@ -174,10 +188,10 @@ static void take_object(struct policy_source *source, const json_t *object) {
         if (r == 0)
                 r = policy_from_tree(tree_root(tree), source->options.is_strict, &policy, &err);
         if (r < 0) {
-                (void)error_wrap(&err, "DynamicSchedulerPolicy " POLICY_OBJECT_NAME);
+                (void)error_wrap(&err, "%s", from_object);
                 refuse(source, &err);
         } else {
-                put_in_force(source, policy, "DynamicSchedulerPolicy " POLICY_OBJECT_NAME);
+                put_in_force(source, policy, from_object);
         }
 }
 
@@ -186,11 +200,10 @@ static void on_object(void *userdata, enum reflector_event event, const json_t *
 
         if (event == REFLECTOR_DELETED) {
                 json_decref(TAKE_PTR(source->object));
-                health_pass(source->check,
-                            "generation %lld stays in force; its DynamicSchedulerPolicy "
-                            "was deleted",
-                            (long long)source->generation);
-                log_warn(MSG("the policy object was deleted; its policy stays in force"));
+                free(TAKE_PTR(source->problem));
+                show(source);
+                log_warn(MSG("the policy object was deleted; what is in force stays"),
+                         STR("in_force", source->from), INT("generation", source->generation));
                 return;
         }
         bool is_news = !has_same_spec(source->object, object);

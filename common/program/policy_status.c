@@ -27,7 +27,8 @@ static const char *text_of(const json_t *condition, const char *key) {
         return text ? text : "";
 }
 
-/* The conditions of others stay: a merge patch replaces the whole list. */
+/* The conditions of others stay: a merge patch replaces the whole list, so it holds for the object
+ * as it was read alone. */
 static json_t *conditions_with(const json_t *object, json_t *ours) {
         const json_t *conditions = json_at(object, "status", "conditions", NULL);
         json_t *all = json_array();
@@ -67,9 +68,10 @@ json_t *policy_status_patch(const json_t *object, const struct policy_status *st
                                       "observedGeneration", (json_int_t)status->generation);
         if (!condition)
                 mem_exhausted();
-        json_t *patch = json_pack("{s:{s:I, s:o}}", "status", "observedGeneration",
-                                  (json_int_t)status->generation, "conditions",
-                                  conditions_with(object, condition));
+        json_t *patch = json_pack("{s:{s:s*}, s:{s:I, s:o}}", "metadata", "resourceVersion",
+                                  json_string_at(object, "metadata", "resourceVersion", NULL),
+                                  "status", "observedGeneration", (json_int_t)status->generation,
+                                  "conditions", conditions_with(object, condition));
         if (!patch)
                 mem_exhausted();
         if (!status->problem &&

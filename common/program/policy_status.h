@@ -18,7 +18,11 @@ struct policy_status {
 /**
  * policy_status_patch() - the merge patch that makes the object's status say @status
  * @object: as read; its InForce condition keeps its lastTransitionTime while its status does
- * Return: {"status":{...}}, owned by the caller; NULL when the object says so already
+ *
+ * The patch names @object's resource version: it is a conflict when somebody has written since, as
+ * conditions of others would be lost.
+ * Return: {"metadata":{...}, "status":{...}}, owned by the caller; NULL when the object says so
+ * already
  */
 json_t *policy_status_patch(const json_t *object, const struct policy_status *status,
                             int64_t now_unix_ms);
