@@ -14,7 +14,7 @@
 #include "policy/policy.h"
 
 struct cleanup_options {
-        const char *prefix;        /* "" or "load.example.com/" */
+        const char *prefix;        /* see own_keys_find() */
         const char *node_selector; /* NULL: every node */
         const char *policy_object; /* path of the policy to go by; NULL: the given one */
         const char *lease_name, *lease_namespace;

@@ -22,15 +22,11 @@ static bool is_owned(const json_t *node, const char *key) {
         return false;
 }
 
-static bool is_named_so(const char *key, const json_t *value, const struct policy *policy,
-                        const char *prefix) {
-        size_t prefix_len = strlen(prefix);
+/* @name: the key without its prefix */
+static bool is_named_so(const char *name, const json_t *value, const struct policy *policy) {
         struct metric_query query;
         struct annotation annotation;
 
-        if (strncmp(key, prefix, prefix_len) != 0)
-                return false;
-        const char *name = key + prefix_len;
         return strcmp(name, ANNOTATION_HOT_VALUE) == 0 || policy_metric_index(policy, name) >= 0 ||
                (policy_metric_query(policy, name, &query) && json_is_string(value) &&
                 annotation_parse(json_string_value(value), json_string_length(value), NULL,
@@ -40,13 +36,15 @@ static bool is_named_so(const char *key, const json_t *value, const struct polic
 json_t *own_keys_find(const json_t *node, const struct policy *policy, const char *prefix) {
         json_t *annotations = json_at(node, "metadata", "annotations", NULL);
         json_t *nulls = json_object();
+        size_t prefix_len = strlen(prefix);
         const char *key;
         json_t *value;
 
         if (!nulls)
                 mem_exhausted();
         json_object_foreach (annotations, key, value)
-                if ((is_named_so(key, value, policy, prefix) || is_owned(node, key)) &&
+                if (strncmp(key, prefix, prefix_len) == 0 &&
+                    (is_named_so(key + prefix_len, value, policy) || is_owned(node, key)) &&
                     json_object_set_new(nulls, key, json_null()) < 0)
                         mem_exhausted();
         return nulls;

@@ -99,7 +99,7 @@ static const struct option_row rows[] = {
 
         {.help = "Leaving"},
         {.name = "cleanup", .type = OPTION_BOOL, .value = &raw.cleanup,
-         .help = "Take our annotations off every node and end: all that we wrote, under whatever policy, and all that has the name of a metric of the policy, crane's included. Stop the controllers first, they would write again. With --dry-run: print them. The exit status is 1 when a node could not be cleaned; it can be repeated."},
+         .help = "Take our annotations off every node and end: all that we wrote, under whatever policy, and all that has the name of a metric of the policy, crane's included. With --annotation-prefix: only what has this prefix. Stop the controllers first, they would write again. With --dry-run: print them. The exit status is 1 when a node could not be cleaned; it can be repeated."},
 
         {.help = "Being watched"},
         {.name = "bind-address", .type = OPTION_STRING, .value = &raw.bind_address, .metavar = "ADDRESS",

@@ -48,8 +48,7 @@ static void test_find(void **state) {
                  "{}"},
                 {"", "{\"annotations\": {\"a\": \"1\"}, " OWNED("plimsoll-controller", "7") "}",
                  "{}"},
-                /* with a prefix, those without are another's; those that are owned are ours still
-                 */
+                /* with a prefix, those without or with another are another controller's */
                 {"load.example.com/",
                  "{\"annotations\": {\"cpu_usage_avg_5m\": \"1\", \"node_hot_value\": \"1\", "
                  "\"load.example.com/cpu_usage_avg_5m\": \"1\", \"load.example.com/x\": \"1\", "
@@ -58,10 +57,19 @@ static void test_find(void **state) {
                  "{\"load.example.com/cpu_usage_avg_5m\":null,"
                  "\"load.example.com/node_hot_value\":null}"},
                 {"load.example.com/",
-                 "{\"annotations\": {\"node_hot_value\": \"1\"}, " OWNED(
-                         "plimsoll-controller",
-                         "{\"f:metadata\": {\"f:annotations\": {\"f:node_hot_value\": {}}}}") "}",
-                 "{\"node_hot_value\":null}"},
+                 "{\"annotations\": {\"load.example.com/gpu_temp\": \"1\", "
+                 "\"other.com/gpu_temp\": \"1\", \"gpu_temp\": \"1\"}, " OWNED(
+                         "plimsoll-controller", "{\"f:metadata\": {\"f:annotations\": "
+                                                "{\"f:load.example.com/gpu_temp\": {}, "
+                                                "\"f:other.com/gpu_temp\": {}, "
+                                                "\"f:gpu_temp\": {}}}}") "}",
+                 "{\"load.example.com/gpu_temp\":null}"},
+                /* without one, all that is owned is ours, under whatever prefix */
+                {"",
+                 "{\"annotations\": {\"other.com/gpu_temp\": \"1\"}, " OWNED(
+                         "plimsoll-controller", "{\"f:metadata\": {\"f:annotations\": "
+                                                "{\"f:other.com/gpu_temp\": {}}}}") "}",
+                 "{\"other.com/gpu_temp\":null}"},
         };
         struct policy *policy = policy_default();
 
