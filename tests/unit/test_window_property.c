@@ -22,8 +22,9 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "controller/node_step.h"
+#include "full_size.h"
 
-enum { ROUNDS = 96, MAX_CPUS = 6, MAX_SAMPLES = 8192, MAX_SEEDS = 4096 };
+enum { MAX_CPUS = 6, MAX_SAMPLES = 8192, MAX_SEEDS = 4096 };
 static const double EPSILON = 1e-6;
 
 static const struct metric_query queries[] = {
@@ -357,7 +358,7 @@ static void test_against_brute_force(void **state) {
         node_wants_init(&wants,
                         &(struct node_wants_options){.resources = NODE_RESOURCE_BIT(METRIC_CPU) |
                                                                   NODE_RESOURCE_BIT(METRIC_MEM)});
-        for (uint64_t round = 0; round < ROUNDS; round++)
+        for (uint64_t round = 0; round < (uint64_t)full_size(96, 24); round++)
                 run_round(round, &wants, reading);
         print_message("%zu looks, %zu of them known; fuller longer averages off by up to %.5f\n",
                       looks, known, worst_long_avg);
