@@ -35,7 +35,7 @@ from cluster.workloads import Namespace  # noqa: E402
 from harness import NIGHTLY, Exporters  # noqa: E402
 from programs import find_program, log_folder, running, show_logs  # noqa: E402
 
-pytest.register_assert_rewrite("api_cases")
+pytest.register_assert_rewrite("api_kit", "api_cases_read", "api_cases_write")
 FIGURES = pytest.StashKey[list]()
 LOGS = pytest.StashKey[str]()
 

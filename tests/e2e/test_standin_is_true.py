@@ -1,5 +1,5 @@
 """The API server that tests/integration stands on is a stand-in. Here a real kube-apiserver says
-whether it is true: the same cases (api_cases.py), with etcd but without controllers or scheduler,
+whether it is true: the same cases (api_kit.py), with etcd but without controllers or scheduler,
 so that nobody but a case touches its objects. And kubectl takes the stand-in for real."""
 
 import json
@@ -9,8 +9,9 @@ import ssl
 import subprocess
 
 import pytest
-from api_cases import *  # noqa: F403
-from api_cases import NODES, POLICIES, Api
+from api_cases_read import *  # noqa: F403
+from api_cases_write import *  # noqa: F403
+from api_kit import NODES, POLICIES, Api
 from cluster.control_plane import ControlPlane
 from cluster.metrics_server import GROUP_VERSION, MetricsServer
 from harness import ApiClient, StandIn, wait_until

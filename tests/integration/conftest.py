@@ -32,7 +32,7 @@ from harness import NIGHTLY, Exporters, StandIn
 from programs import find_program, log_folder, peers, running, show_logs
 from prometheus_kit import PretendedPrometheus, RealPrometheus
 
-pytest.register_assert_rewrite("api_cases")
+pytest.register_assert_rewrite("api_kit", "api_cases_read", "api_cases_write")
 LOGS = pytest.StashKey[list]()
 
 

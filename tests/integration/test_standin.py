@@ -1,13 +1,14 @@
-"""The API server stand-in keeps the real server's rules: those of api_cases.py, which
-tests/e2e/test_standin_is_true.py holds a real kube-apiserver to; and what is the stand-in's own."""
+"""The API server stand-in keeps the real server's rules: the cases of api_kit.py, to which
+tests/e2e/test_standin_is_true.py holds a real kube-apiserver; and what is the stand-in's own."""
 
 import contextlib
 import time
 
 import pytest
 
-from api_cases import *  # noqa: F403
-from api_cases import NODES, PARTIAL, Api
+from api_cases_read import *  # noqa: F403
+from api_cases_write import *  # noqa: F403
+from api_kit import NODES, PARTIAL, Api
 from harness import NIGHTLY, ApiClient
 
 

@@ -6,7 +6,7 @@ import ssl
 
 import pytest
 
-from api_cases import NODES, refused
+from api_kit import NODES, refused
 from harness import fetch, wait_until
 
 

@@ -10,5 +10,5 @@ When it is ready it prints one line of JSON:
 
     {"url": "http://127.0.0.1:40123", "admin_url": "http://127.0.0.1:40124", "pid": 4711}
 
-api_cases.py says what it does, and ../README.md where it differs from a real one.
+The cases of api_kit.py say what it does, and ../README.md where it differs from a real one.
 """

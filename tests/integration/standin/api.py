@@ -97,11 +97,10 @@ def _revision(text, is_watch=False):
 
 
 class Api(Writes):
-    def __init__(self, store, authenticator, options):
+    def __init__(self, store, authenticator):
         self.store = store
         self.registry = store.registry
         self.authenticator = authenticator
-        self.options = options
         self.node_metrics = NodeMetrics()
 
     # -- entry -------------------------------------------------------------------------------

@@ -82,7 +82,7 @@ class StandIn:
             token, _, user = text.partition("=")
             authenticator.set_token(token, user or "test")
         self.authenticator = authenticator
-        self.api = Api(self.store, authenticator, options)
+        self.api = Api(self.store, authenticator)
         self.faults = Faults()
         self.journal = Journal()
         self.server = Server(self.handle, on_done=self.journal.record)

@@ -1,0 +1,415 @@
+"""What an API server answers to those who list, get and watch; see api_kit.py."""
+
+import gzip
+import urllib.parse
+
+import pytest
+
+from api_kit import (
+    NODES,
+    NONSENSE,
+    PARTIAL,
+    PARTIAL_LIST,
+    PODS,
+    POLICIES,
+    TABLE,
+    names,
+    policy,
+    refused,
+)
+from standin import fabricate
+
+# -- list ------------------------------------------------------------------------------------
+
+
+def test_list_is_sorted_and_typed_items_carry_no_kind(api):
+    api.add_nodes("b", "a")
+    listed = api.get(NODES)
+    assert list(listed) == ["kind", "apiVersion", "metadata", "items"]
+    assert (listed["kind"], listed["apiVersion"]) == ("NodeList", "v1")
+    assert names(listed) == ["a", "b"]
+    assert set(listed["items"][0]) == {"metadata", "spec", "status"}
+
+
+def test_what_the_stand_in_fabricates_is_what_a_cluster_holds(api):
+    made = api.create(NODES, node := fabricate.node("n", "127.1.0.1"))
+    assert made == node | {"kind": "Node", "apiVersion": "v1", "metadata": made["metadata"]}
+    assert made["metadata"].items() >= node["metadata"].items()
+    made = api.create(PODS, pod := fabricate.pod("p", owner_kind="ReplicaSet"))
+    assert made == pod | {"kind": "Pod", "apiVersion": "v1", "metadata": made["metadata"]}
+    assert made["metadata"].items() >= pod["metadata"].items()
+    assert made["metadata"]["generation"] == 1
+
+
+def test_pages_are_consistent_while_objects_change(api):
+    api.add_nodes("a", "b", "c", "d", "e")
+    first = api.get(f"{NODES}?limit=2")
+    assert names(first) == ["a", "b"]
+    assert first["metadata"]["remainingItemCount"] == 3
+    api.delete(f"{NODES}/d")
+    api.add_nodes("f")
+    token = first["metadata"]["continue"]
+    second = api.get(f"{NODES}?limit=2&continue={token}")
+    assert names(second) == ["c", "d"]
+    assert second["metadata"]["remainingItemCount"] == 1
+    assert second["metadata"]["resourceVersion"] == first["metadata"]["resourceVersion"]
+    last = api.get(f"{NODES}?limit=2&continue={second['metadata']['continue']}")
+    assert names(last) == ["e"]
+    assert set(last["metadata"]) == {"resourceVersion"}
+
+
+def test_pages_of_a_selection_do_not_say_how_many_remain(api):
+    api.add_nodes("a", "b", "d", labels={"pool": "x"})
+    api.add_nodes("c")
+    path = f"{NODES}?limit=2&labelSelector=pool"
+    first = api.get(path)
+    assert names(first) == ["a", "b"] and "remainingItemCount" not in first["metadata"]
+    second = api.get(f"{path}&continue={first['metadata']['continue']}")
+    assert names(second) == ["d"] and "continue" not in second["metadata"]
+
+
+def test_a_lost_history_is_410_everywhere(api):
+    """A list of a version, a page and a watch: each finds that what it goes on from is gone."""
+    api.add_nodes("a", "b", "c")
+    first = api.get(f"{NODES}?limit=2")["metadata"]
+    version = first["resourceVersion"]
+    api.annotate("a", {"a": "1"})
+    api.forget()
+    exact = f"{NODES}?resourceVersion={version}&resourceVersionMatch=Exact"
+    assert refused(api.call("GET", exact), 410, "Expired") == (
+        "The resourceVersion for the provided list is too old."
+    )
+    answer = api.call("GET", f"{NODES}?limit=2&continue={first['continue']}")
+    message = refused(answer, 410, "Expired")
+    assert message.startswith("The provided continue parameter is too old to display")
+    rest = api.get(f"{NODES}?limit=2&continue={answer.json()['metadata']['continue']}")
+    assert names(rest) == ["c"] and "continue" not in rest["metadata"]
+    with api.watch(f"{NODES}?watch=1&resourceVersion={version}") as watch:
+        # Not the status of the answer, which has begun by then.
+        assert watch.status == 200
+        kind, status = watch.next()
+        assert (kind, status["kind"], status["status"]) == ("ERROR", "Status", "Failure")
+        assert (status["code"], status["reason"]) == (410, "Expired")
+        assert status["message"].startswith(f"too old resource version: {version} (")
+        assert watch.next() is None
+
+
+def test_version_0_ignores_the_limit(api):
+    api.add_nodes("a", "b", "c")
+    # Once a consistent list has seen them, the watch cache has them.
+    assert names(api.get(NODES)) == ["a", "b", "c"]
+    listed = api.get(f"{NODES}?resourceVersion=0&limit=1")
+    assert names(listed) == ["a", "b", "c"] and "continue" not in listed["metadata"]
+
+
+OPTIONS_INVALID = {
+    "resourceVersionMatch=Exact": "resourceVersionMatch: Forbidden: resourceVersionMatch is "
+    "forbidden unless resourceVersion is provided",
+    "resourceVersion=0&resourceVersionMatch=Exact": "resourceVersionMatch: Forbidden: "
+    'resourceVersionMatch "exact" is forbidden for resourceVersion "0"',
+    "resourceVersion=1&resourceVersionMatch=Sometimes": "resourceVersionMatch: Unsupported value: "
+    '"Sometimes": supported values: "Exact", "NotOlderThan", ""',
+    "continue=abc&resourceVersion=1&resourceVersionMatch=Exact": "resourceVersionMatch: Forbidden: "
+    "resourceVersionMatch is forbidden when continue is provided",
+    "sendInitialEvents=true": "sendInitialEvents: Forbidden: sendInitialEvents is forbidden for "
+    "list",
+    "watch=1&sendInitialEvents=true": "resourceVersionMatch: Forbidden: sendInitialEvents requires "
+    "setting resourceVersionMatch to NotOlderThan",
+    "watch=1&resourceVersion=1&resourceVersionMatch=NotOlderThan": "resourceVersionMatch: "
+    "Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
+}
+TOKEN = "eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6NSwic3RhcnQiOiJhIn0"
+OPTIONS_BAD = {
+    f"continue={TOKEN}&resourceVersion=5": "specifying resource version is not allowed when using "
+    "continue",
+    "continue=abc": "invalid continue token: continue key is not valid: ",
+    "resourceVersion=x": 'invalid resource version: resourceVersion: Invalid value: "x": '
+    'strconv.ParseUint: parsing "x": invalid syntax',
+    "fieldSelector=spec.providerID%3Dx": "field label not supported: spec.providerID",
+    "fieldSelector=nonsense": "invalid selector: 'nonsense'; can't understand 'nonsense'",
+    "labelSelector=a+in+b": "unable to parse requirement: found 'b' expected: '('",
+}
+
+
+@pytest.mark.parametrize("query", OPTIONS_INVALID)
+def test_list_options_that_are_invalid(api, query):
+    message = refused(api.call("GET", f"{NODES}?{query}"), 422, "Invalid")
+    assert message == f'ListOptions.meta.k8s.io "" is invalid: {OPTIONS_INVALID[query]}'
+
+
+@pytest.mark.parametrize("query", OPTIONS_BAD)
+def test_list_options_that_are_bad(api, query):
+    message = refused(api.call("GET", f"{NODES}?{query}"), 400, "BadRequest")
+    assert message.startswith(OPTIONS_BAD[query])
+
+
+def test_a_watch_of_a_version_that_is_none_is_500_for_no_reason(api):
+    message = refused(api.call("GET", f"{NODES}?watch=1&resourceVersion=x"), 500, None)
+    assert message == (
+        'resourceVersion: Invalid value: "x": strconv.ParseUint: parsing "x": invalid syntax'
+    )
+
+
+@pytest.mark.parametrize("match", ["", "&resourceVersionMatch=NotOlderThan"])
+def test_a_version_that_is_still_to_come_is_504_and_says_when_to_retry(api, match):
+    answer = api.call("GET", f"{NODES}?resourceVersion=99999999{match}")
+    message = refused(answer, 504, "Timeout")
+    assert message.startswith("Timeout: Too large resource version: 99999999, current: ")
+    assert answer.headers["Retry-After"] == "1"
+    assert answer.json()["details"] == {
+        "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],
+        "retryAfterSeconds": 1,
+    }
+
+
+def test_exact_version_shows_the_past(api):
+    api.add_nodes("a", "b")
+    then = api.version()
+    api.add_nodes("c")
+    api.delete(f"{NODES}/a")
+    api.annotate("b", {"a": "1"})
+    past = api.get(f"{NODES}?resourceVersion={then}&resourceVersionMatch=Exact")
+    assert names(past) == ["a", "b"] and past["metadata"]["resourceVersion"] == then
+    assert "a" not in past["items"][1]["metadata"]["annotations"]
+    legacy = api.get(f"{NODES}?resourceVersion={then}&limit=1")
+    assert names(legacy) == ["a"] and legacy["metadata"]["resourceVersion"] == then
+    api.version()
+    fresh = api.get(f"{NODES}?resourceVersion={then}&resourceVersionMatch=NotOlderThan")
+    assert names(fresh) == ["b", "c"]
+
+
+@pytest.mark.parametrize(
+    "selector, expected",
+    [
+        ("zone=a", ["a"]),
+        ("zone==a", ["a"]),
+        ("zone!=a", ["b", "c"]),
+        ("zone in (a, b)", ["a", "b"]),
+        ("zone notin (a,b)", ["c"]),
+        ("zone", ["a", "b"]),
+        ("!zone", ["c"]),
+        ("zone,zone!=a", ["b"]),
+        ("example.com/pool=gpu", ["c"]),
+        ("zone=a,zone=b", []),
+    ],
+)
+def test_label_selectors(api, selector, expected):
+    api.add_nodes("a", labels={"zone": "a"})
+    api.add_nodes("b", labels={"zone": "b"})
+    api.add_nodes("c", labels={"example.com/pool": "gpu"})
+    listed = api.get(f"{NODES}?labelSelector={urllib.parse.quote(selector)}")
+    assert names(listed) == expected
+
+
+def test_field_selectors_on_pods(api):
+    api.add_pod("waiting")
+    api.add_pod("bound", node="n1")
+    api.add_pod("running", node="n1", phase="Running")
+    for selector, expected in [
+        ("spec.nodeName!=,status.phase=Pending", ["bound"]),
+        ("spec.nodeName=", ["waiting"]),
+        ("spec.nodeName==n1", ["bound", "running"]),
+        ("metadata.name=running", ["running"]),
+        ("spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed", ["bound", "running"]),
+    ]:
+        listed = api.get(f"/api/v1/pods?fieldSelector={urllib.parse.quote(selector)}")
+        assert names(listed) == expected, selector
+
+
+# -- representations -------------------------------------------------------------------------
+
+
+def test_metadata_only_has_managed_fields_and_no_spec(api):
+    api.add_nodes("a")
+    api.annotate("a", {"a": "1"})
+    listed = api.get(NODES, Accept=PARTIAL_LIST)
+    assert listed["kind"] == "PartialObjectMetadataList"
+    assert listed["apiVersion"] == "meta.k8s.io/v1"
+    item = listed["items"][0]
+    assert set(item) == {"kind", "apiVersion", "metadata"}
+    assert "tester" in [entry["manager"] for entry in item["metadata"]["managedFields"]]
+    single = api.get(f"{NODES}/a", Accept=PARTIAL)
+    assert (single["kind"], single["apiVersion"]) == ("PartialObjectMetadata", "meta.k8s.io/v1")
+    assert single == item
+    patched = api.patch(f"{NODES}/a", {"metadata": {"labels": {"a": "b"}}}, Accept=PARTIAL).json()
+    assert patched == api.get(f"{NODES}/a", Accept=PARTIAL)
+
+
+def test_representations_that_do_not_fit_are_406(api):
+    api.add_nodes("a")
+    spoken = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
+    for path, accept, why in [
+        (
+            NODES,
+            PARTIAL,
+            "you requested PartialObjectMetadata, but the requested object is a list "
+            "(*core.NodeList)",
+        ),
+        (
+            f"{NODES}/a",
+            PARTIAL_LIST,
+            "you requested PartialObjectMetadataList, but the requested object is not a list "
+            "(*core.Node)",
+        ),
+        (POLICIES, "text/html", f"only the following media types are accepted: {spoken}"),
+        (NODES, NONSENSE, f"only the following media types are accepted: {spoken}"),
+    ]:
+        assert refused(api.call("GET", path, Accept=accept), 406, "NotAcceptable") == why
+
+
+def test_accept_is_a_list_of_preferences(api):
+    api.add_nodes("a")
+    assert api.get(NODES, Accept=f"{NONSENSE},application/json")["kind"] == "NodeList"
+    by_quality = f"application/json;q=0.5,{PARTIAL_LIST.split(',')[0]};q=0.9"
+    assert api.get(NODES, Accept=by_quality)["kind"] == "PartialObjectMetadataList"
+    assert api.get(NODES, Accept="*/*")["kind"] == "NodeList"
+
+
+def test_table(api):
+    api.add_nodes("a", address="127.1.0.1")
+    table = api.get(NODES, Accept=TABLE)
+    assert table["kind"] == "Table"
+    columns = [(column["name"], column["priority"]) for column in table["columnDefinitions"]]
+    assert columns == [
+        ("Name", 0),
+        ("Status", 0),
+        ("Roles", 0),
+        ("Age", 0),
+        ("Version", 0),
+        ("Internal-IP", 1),
+        ("External-IP", 1),
+        ("OS-Image", 1),
+        ("Kernel-Version", 1),
+        ("Container-Runtime", 1),
+    ]
+    row = table["rows"][0]
+    assert row["object"]["kind"] == "PartialObjectMetadata"
+    cells = dict(zip([name for name, _ in columns], row["cells"]))
+    del cells["Age"]
+    assert list(cells.values()) == [
+        "a",
+        "Ready",
+        "<none>",
+        "v1.32.4",
+        "127.1.0.1",
+        "<none>",
+        "Debian GNU/Linux 12 (bookworm)",
+        "6.1.0-32-amd64 (amd64)",
+        "containerd://1.7.27",
+    ]
+
+
+def test_large_lists_are_gzipped_when_asked(api):
+    api.add_nodes("a", annotations={"large": "x" * 200_000})
+    api.add_nodes("b")
+    path = f"{NODES}?resourceVersion={api.version()}&resourceVersionMatch=Exact"
+    plain = api.call("GET", path)
+    packed = api.call("GET", path, Accept_Encoding="gzip")
+    assert plain.headers["Content-Encoding"] is None
+    assert packed.headers["Content-Encoding"] == "gzip"
+    assert gzip.decompress(packed.body) == plain.body
+    small = api.call("GET", f"{NODES}/b", Accept_Encoding="gzip")
+    assert small.headers["Content-Encoding"] is None
+
+
+# -- watch -----------------------------------------------------------------------------------
+
+
+def test_watch_continues_where_the_list_ended(api):
+    api.add_nodes("a", "b")
+    version = api.version()
+    api.annotate("b", {"a": "1"})
+    with api.watch(f"{NODES}?watch=1&resourceVersion={version}") as watch:
+        kind, obj = watch.next()
+        assert (kind, obj["kind"], obj["metadata"]["name"]) == ("MODIFIED", "Node", "b")
+        api.add_nodes("c")
+        api.delete(f"{NODES}/c")
+        (first, born), (second, gone) = watch.take(2)
+        assert (first, second) == ("ADDED", "DELETED")
+        assert born["metadata"]["name"] == gone["metadata"]["name"] == "c"
+        # A deletion carries the last state at the revision of the deletion.
+        assert int(gone["metadata"]["resourceVersion"]) > int(born["metadata"]["resourceVersion"])
+
+
+def test_watch_without_a_version_begins_with_everything(api):
+    api.add_nodes("a", "b")
+    with api.watch(f"{NODES}?watch=1", Accept=PARTIAL) as watch:
+        events = watch.take(2)
+        assert [kind for kind, _ in events] == ["ADDED", "ADDED"]
+        assert sorted(obj["metadata"]["name"] for _, obj in events) == ["a", "b"]
+        assert events[0][1]["kind"] == "PartialObjectMetadata"
+
+
+@pytest.mark.parametrize("query", ["", "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"])
+def test_a_bookmark_ends_the_initial_events(api, query):
+    """With the gate WatchList, on since 1.34: also for those who do not know of it."""
+    api.add_nodes("a")
+    with api.watch(f"{NODES}?watch=1&allowWatchBookmarks=true{query}", Accept=PARTIAL) as watch:
+        assert watch.next()[0] == "ADDED"
+        kind, obj = watch.next()
+        assert kind == "BOOKMARK"
+        assert int(obj["metadata"].pop("resourceVersion")) >= int(api.version())
+        assert obj == {
+            "kind": "PartialObjectMetadata",
+            "apiVersion": "meta.k8s.io/v1",
+            "metadata": {"annotations": {"k8s.io/initial-events-end": "true"}},
+        }
+
+
+def test_watch_of_one_custom_resource(api):
+    version = api.get(POLICIES)["metadata"]["resourceVersion"]
+    about = "fieldSelector=metadata.name%3Ddefault&allowWatchBookmarks=true"
+    with api.watch(f"{POLICIES}?watch=1&resourceVersion={version}&{about}") as watch:
+        made = api.create(POLICIES, policy())
+        assert watch.next() == ("ADDED", made)
+        api.delete(f"{POLICIES}/default")
+        kind, gone = watch.next()
+        made["metadata"]["resourceVersion"] = gone["metadata"]["resourceVersion"]
+        assert (kind, gone) == ("DELETED", made)
+    with api.watch(f"{POLICIES}?watch=1&{about}") as watch:
+        kind, obj = watch.next()
+        del obj["metadata"]["resourceVersion"]
+        assert (kind, obj) == (
+            "BOOKMARK",
+            {
+                "kind": "DynamicSchedulerPolicy",
+                "apiVersion": "scheduler.policy.crane.io/v1alpha1",
+                "metadata": {"annotations": {"k8s.io/initial-events-end": "true"}},
+            },
+        )
+
+
+def test_selector_transitions(api):
+    """Beginning to match is ADDED, ceasing to match is DELETED with the old object."""
+    api.add_pod("web")
+    version = api.get("/api/v1/pods")["metadata"]["resourceVersion"]
+    selector = "spec.nodeName%21%3D,status.phase%3DPending"
+    path = f"/api/v1/pods?watch=1&resourceVersion={version}&fieldSelector={selector}"
+    with api.watch(path) as watch:
+        api.bind("web", "n1")
+        kind, pod = watch.next()
+        assert (kind, pod["spec"]["nodeName"]) == ("ADDED", "n1")
+        condition = pod["status"]["conditions"][0]
+        assert (condition["type"], condition["status"]) == ("PodScheduled", "True")
+        api.set_phase("web", "Running")
+        kind, gone = watch.next()
+        assert (kind, gone["status"]["phase"]) == ("DELETED", "Pending")
+        assert int(gone["metadata"]["resourceVersion"]) > int(pod["metadata"]["resourceVersion"])
+
+
+def test_timeout_ends_cleanly_after_a_bookmark(api):
+    api.add_nodes("a")
+    version = api.version()
+    query = f"watch=1&resourceVersion={version}&timeoutSeconds=3&allowWatchBookmarks=true"
+    with api.watch(f"{NODES}?{query}") as watch:
+        api.add_pod("p")
+        # Other resources' revisions count too, once the watch cache has been asked for the newest.
+        newest = api.version()
+        assert int(newest) > int(version)
+        kind, obj = watch.next()
+        assert kind == "BOOKMARK"
+        assert set(obj) == {"kind", "apiVersion", "metadata", "spec", "status"}
+        assert obj["kind"] == "Node" and "name" not in obj["metadata"]
+        assert int(obj["metadata"]["resourceVersion"]) >= int(newest)
+        while (event := watch.next()) is not None:
+            assert event[0] == "BOOKMARK"

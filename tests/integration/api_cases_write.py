@@ -1,0 +1,396 @@
+"""What an API server answers to those who change something, and who may; see api_kit.py."""
+
+import pytest
+
+from api_kit import LEASES, NODES, PODS, POLICIES, binding, lease, names, policy, refused
+from harness import wait_until
+
+# -- patch -----------------------------------------------------------------------------------
+
+UNSUPPORTED = (415, "UnsupportedMediaType", "415: Unsupported Media Type")
+UNREADABLE = (400, "BadRequest", "error decoding patch: ")
+INAPPLICABLE = (422, "Invalid", "the server rejected our request due to an error in our request")
+
+
+def test_merge_patch_sets_and_deletes_and_notes_the_manager(api):
+    api.add_nodes("a")
+    assert api.annotate("a", {"a": "1", "b": "2"}).status == 200
+    metadata = api.annotate("a", {"a": None, "c": "3"}).json()["metadata"]
+    assert "a" not in metadata["annotations"] and metadata["annotations"]["c"] == "3"
+    (entry,) = [e for e in metadata["managedFields"] if e["manager"] == "tester"]
+    del entry["time"]
+    assert entry == {
+        "manager": "tester",
+        "operation": "Update",
+        "apiVersion": "v1",
+        "fieldsType": "FieldsV1",
+        "fieldsV1": {"f:metadata": {"f:annotations": {"f:b": {}, "f:c": {}}}},
+    }
+    answer = api.annotate("a", {"c": "4"}, "?fieldManager=other")
+    managers = {e["manager"]: e for e in answer.json()["metadata"]["managedFields"]}
+    for manager, fields in (("tester", {"f:b": {}}), ("other", {"f:c": {}})):
+        assert managers[manager]["fieldsV1"] == {"f:metadata": {"f:annotations": fields}}
+
+
+def test_default_manager_is_the_user_agents_prefix_and_managers_do_not_pile_up(api):
+    api.add_nodes("a")
+    body = {"metadata": {"annotations": {"a": "1"}}}
+    answer = api.patch(f"{NODES}/a", body, User_Agent="plimsoll-controller/1.0 (x)")
+    managers = [entry["manager"] for entry in answer.json()["metadata"]["managedFields"]]
+    assert "plimsoll-controller" in managers
+    for i in range(20):
+        api.annotate("a", {f"k{i}": "1"}, f"?fieldManager=m{i}")
+    entries = api.get(f"{NODES}/a")["metadata"]["managedFields"]
+    assert len(entries) == 10 and "ancient-changes" in [entry["manager"] for entry in entries]
+
+
+def test_a_patch_that_changes_nothing_writes_nothing(api):
+    api.add_nodes("a")
+    first = api.annotate("a", {"a": "1"}).json()["metadata"]
+    second = api.annotate("a", {"a": "1"}).json()["metadata"]
+    assert first == second
+    dry = api.annotate("a", {"a": "2"}, "?dryRun=All").json()["metadata"]
+    assert dry["annotations"]["a"] == "2"
+    assert api.annotations("a")["a"] == "1"
+
+
+def test_patch_preconditions(api):
+    api.add_nodes("a")
+    metadata = api.get(f"{NODES}/a")["metadata"]
+    version, uid = metadata["resourceVersion"], metadata["uid"]
+    assert api.annotate("a", {"a": "1"}, resourceVersion=version, uid=uid).status == 200
+    message = refused(api.annotate("a", {"a": "2"}, resourceVersion=version), 409, "Conflict")
+    assert message == (
+        'Operation cannot be fulfilled on nodes "a": the object has been modified; please apply '
+        "your changes to the latest version and try again"
+    )
+    message = refused(api.annotate("a", {"a": "2"}, uid="other"), 422, "Invalid")
+    assert message == (
+        'Node "a" is invalid: metadata.uid: Invalid value: "other": field is immutable'
+    )
+    message = refused(api.annotate("nobody", {"a": "2"}), 404, "NotFound")
+    assert message == 'nodes "nobody" not found'
+    message = refused(api.annotate("a", {}, name="x"), 400, "BadRequest")
+    assert message == "the name of the object (x) does not match the name on the URL (a)"
+
+
+@pytest.mark.parametrize(
+    "annotations, says",
+    [
+        ({"a" * 64: "1"}, "name part must be no more than 63 "),
+        ({"-a": "1"}, "name part must consist of alphanumeric characters, "),
+        ({"Bad_Prefix/a": "1"}, "prefix part a lowercase RFC 1123 subdomain must consist of "),
+        ({"a/b/c": "1"}, "a valid label key must consist of alphanumeric characters, "),
+        ({"": "1"}, "name part must be non-empty"),
+        ({"a": "x" * 262144}, "metadata.annotations: Too long: may not be more than 262144 bytes"),
+        ({"a": 1}, "json: cannot unmarshal number into Go struct field "),
+    ],
+)
+def test_annotations_are_validated(api, annotations, says):
+    api.add_nodes("a")
+    assert says in refused(api.annotate("a", annotations), 422, "Invalid")
+
+
+@pytest.mark.parametrize(
+    "media, body, code, reason, message",
+    [
+        ("application/json", b"{}", *UNSUPPORTED),
+        ("", b"{}", *UNSUPPORTED),
+        ("application/merge-patch+json", b"{", *UNREADABLE),
+        ("application/merge-patch+json", b"[]", *UNREADABLE),
+        (
+            "application/merge-patch+json",
+            b'{"metadata":{"annotations":{"a":NaN}}}',
+            *UNREADABLE[:2],
+            "error decoding patch: invalid character 'N' looking for beginning of value",
+        ),
+        (
+            "application/json-patch+json",
+            b'[{"op":"remove","path":"/metadata/nope"}]',
+            *INAPPLICABLE,
+        ),
+        (
+            "application/json-patch+json",
+            b'[{"op":"test","path":"/spec/x","value":1}]',
+            *INAPPLICABLE,
+        ),
+    ],
+)
+def test_patches_that_are_refused(api, media, body, code, reason, message):
+    api.add_nodes("a")
+    answer = api.call("PATCH", f"{NODES}/a", body, Content_Type=media)
+    assert refused(answer, code, reason).startswith(message)
+
+
+PATCH_OPTIONS = {
+    f"fieldManager={'m' * 129}": "fieldManager: Too long: may not be more than 128 bytes",
+    "dryRun=Some": 'dryRun: Unsupported value: ["Some"]: supported values: "All"',
+}
+
+
+@pytest.mark.parametrize("query", PATCH_OPTIONS, ids=lambda query: query.split("=")[0])
+def test_patch_options_that_are_invalid(api, query):
+    api.add_nodes("a")
+    message = refused(api.annotate("a", {"a": "1"}, f"?{query}"), 422, "Invalid")
+    assert message == f'PatchOptions.meta.k8s.io "" is invalid: {PATCH_OPTIONS[query]}'
+
+
+@pytest.mark.parametrize(
+    "media, patch",
+    [
+        ("application/merge-patch+json; charset=utf-8", {"metadata": {"labels": {"a": "b"}}}),
+        ("application/strategic-merge-patch+json", {"metadata": {"labels": {"a": "b"}}}),
+        (
+            "application/json-patch+json",
+            [{"op": "add", "path": "/metadata/labels/a", "value": "b"}],
+        ),
+    ],
+)
+def test_kinds_of_patch(api, media, patch):
+    api.add_nodes("a")
+    answer = api.patch(f"{NODES}/a", patch, Content_Type=media)
+    assert answer.json()["metadata"]["labels"]["a"] == "b"
+
+
+def test_status_is_a_subresource(api):
+    api.add_nodes("a")
+    body = {"status": {"phase": "x"}, "metadata": {"labels": {"l": "1"}}}
+    answer = api.patch(f"{NODES}/a", body).json()
+    assert "phase" not in answer["status"] and answer["metadata"]["labels"]["l"] == "1"
+    body = {"status": {"phase": "y"}, "spec": {"unschedulable": True}}
+    answer = api.patch(f"{NODES}/a/status?fieldManager=tester", body).json()
+    assert answer["status"]["phase"] == "y" and "unschedulable" not in answer["spec"]
+    (entry,) = [e for e in answer["metadata"]["managedFields"] if e["manager"] == "tester"]
+    assert entry["subresource"] == "status"
+    assert entry["fieldsV1"] == {"f:status": {"f:phase": {}}}
+
+
+def test_a_patch_body_over_3_mib_is_413(api):
+    api.add_nodes("a")
+    answer = api.annotate("a", {"a": "x" * (3 * 1024 * 1024 + 1)})
+    message = refused(answer, 413, "RequestEntityTooLarge")
+    assert message == "Request entity too large: limit is 3145728"
+
+
+# -- create, update, delete ------------------------------------------------------------------
+
+
+def test_lease_life(api):
+    now = "2026-07-23T11:25:54.123456Z"
+    body = lease(acquireTime=now, renewTime=now, leaseTransitions=0)
+    made = api.create(LEASES, body)
+    assert made["spec"] == body["spec"]
+    message = refused(api.call("POST", LEASES, body), 409, "AlreadyExists")
+    assert message == 'leases.coordination.k8s.io "plimsoll" already exists'
+    message = refused(api.call("PUT", f"{LEASES}/plimsoll", body), 422, "Invalid")
+    assert message == (
+        'leases.coordination.k8s.io "plimsoll" is invalid: metadata.resourceVersion: Invalid '
+        "value: 0: must be specified for an update"
+    )
+    made["spec"]["holderIdentity"] = "you"
+    changed = api.call("PUT", f"{LEASES}/plimsoll", made)
+    assert changed.status == 200 and changed.json()["spec"]["holderIdentity"] == "you"
+    refused(api.call("PUT", f"{LEASES}/plimsoll", made), 409, "Conflict")
+    another = {**made, "metadata": {**made["metadata"], "uid": "other"}}
+    message = refused(api.call("PUT", f"{LEASES}/plimsoll", another), 409, "Conflict")
+    assert message.endswith(
+        "Precondition failed: UID in precondition: other, UID in object meta: "
+        + made["metadata"]["uid"]
+    )
+    message = refused(api.call("PUT", f"{LEASES}/another", made), 400, "BadRequest")
+    assert message == (
+        "the name of the object (plimsoll) does not match the name on the URL (another)"
+    )
+    other = {"preconditions": {"uid": "other"}}
+    message = refused(api.call("DELETE", f"{LEASES}/plimsoll", other), 409, "Conflict")
+    assert message == (
+        'Operation cannot be fulfilled on Lease.coordination.k8s.io "plimsoll": the UID in the '
+        f"precondition (other) does not match the UID in record ({made['metadata']['uid']}). The "
+        "object might have been deleted and then recreated"
+    )
+    gone = api.call("DELETE", f"{LEASES}/plimsoll").json()
+    assert gone == {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Success",
+        "details": {
+            "name": "plimsoll",
+            "group": "coordination.k8s.io",
+            "kind": "leases",
+            "uid": made["metadata"]["uid"],
+        },
+    }
+    message = refused(api.call("GET", f"{LEASES}/plimsoll"), 404, "NotFound")
+    assert message == 'leases.coordination.k8s.io "plimsoll" not found'
+
+
+@pytest.mark.parametrize(
+    "text, rest, wanted",
+    [
+        ("2026-07-23T11:25:54Z", "Z", ".000000"),
+        ("2026-07-23T11:25:54.123Z", ".123Z", ".000000"),
+        ("2026-07-23T11:25:54.123456789Z", "789Z", "Z07:00"),
+        ("2026-07-23 11:25:54.123456Z", " 11:25:54.123456Z", "T"),
+        ("2026-07-23T11:25:54.123456", "", "Z07:00"),
+    ],
+)
+def test_micro_time_has_exactly_six_digits(api, text, rest, wanted):
+    message = refused(api.call("POST", LEASES, lease(renewTime=text)), 400, "BadRequest")
+    assert message == (
+        'Lease in version "v1" cannot be handled as a Lease: '
+        f'parsing time "{text}" as "2006-01-02T15:04:05.000000Z07:00": cannot parse "{rest}" as '
+        f'"{wanted}"'
+    )
+
+
+def test_create_checks(api):
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"generateName": "n-"}}
+    made = api.create(NODES, node)
+    assert made["metadata"]["name"].startswith("n-") and len(made["metadata"]["name"]) == 7
+    assert made["metadata"]["uid"] and made["metadata"]["creationTimestamp"]
+    assert (made["spec"], made["status"]["daemonEndpoints"]) == (
+        {},
+        {"kubeletEndpoint": {"Port": 0}},
+    )
+    bad = {**node, "metadata": {"name": "Upper"}}
+    message = refused(api.call("POST", NODES, bad), 422, "Invalid")
+    assert message.startswith('Node "Upper" is invalid: metadata.name: Invalid value: "Upper": a ')
+    message = refused(api.call("POST", NODES, {**node, "kind": "Pod"}), 400, "BadRequest")
+    assert message.startswith('Pod in version "v1" cannot be handled as a Node: ')
+    answer = api.call("POST", NODES, b"{}", Content_Type="text/plain")
+    assert refused(answer, 415, "UnsupportedMediaType") == (
+        "the body of the request was in an unknown format - accepted media types include: "
+        "application/json, application/yaml, application/vnd.kubernetes.protobuf"
+    )
+    pods = "/api/v1/namespaces/nowhere/pods"
+    pod = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    message = refused(api.call("POST", pods, pod), 404, "NotFound")
+    assert message == 'namespaces "nowhere" not found'
+
+
+def test_resources_and_methods_that_are_not_there(api):
+    message = refused(api.call("GET", "/api/v1/widgets"), 404, "NotFound")
+    assert message == "the server could not find the requested resource"
+    message = refused(api.call("POST", f"{NODES}/a", {}), 405, "MethodNotAllowed")
+    assert message == "the server does not allow this method on the requested resource"
+
+
+def test_groups_that_are_not_there_or_do_not_answer_say_so_in_plain_text(api):
+    def said(path):
+        answer = api.call("GET", path)
+        assert answer.headers["Content-Type"] == "text/plain; charset=utf-8"
+        return answer.status, answer.text
+
+    metrics = "/apis/metrics.k8s.io/v1beta1/nodes"
+    for path in ("/apis/nope.example.com/v1/things", metrics):
+        assert said(path) == (404, "404 page not found\n")
+    api.promise_metrics(True)
+    # What the aggregator does, it does after a moment.
+    wait_until(lambda: said(metrics) == (503, "service unavailable\n"), what="the aggregator")
+    api.promise_metrics(False)
+    wait_until(lambda: said(metrics) == (404, "404 page not found\n"), what="the aggregator")
+
+
+def test_custom_resource_has_generation_and_status(api):
+    made = api.create(POLICIES, {**policy(), "status": {"metrics": 1}})
+    assert made["metadata"]["generation"] == 1 and "status" not in made
+    path = f"{POLICIES}/default"
+    spec = policy({"name": "cpu_usage_avg_5m", "period": "3m"})["spec"]
+    changed = api.patch(path, {"spec": spec}).json()
+    assert changed["metadata"]["generation"] == 2
+    status = {"status": {"metrics": 1}, "metadata": {"labels": {"a": "b"}}}
+    changed = api.patch(f"{path}/status", status).json()
+    assert changed["metadata"]["generation"] == 2 and "labels" not in changed["metadata"]
+    assert changed["status"] == {"metrics": 1}
+    listed = api.get(POLICIES)
+    # Whoever reads a list as it comes meets the items before the version that they are of.
+    assert list(listed) == ["apiVersion", "items", "kind", "metadata"]
+    assert listed["metadata"]["continue"] == ""
+    assert listed["items"][0]["kind"] == "DynamicSchedulerPolicy"
+    strategic = "application/strategic-merge-patch+json"
+    answer = api.patch(path, {}, Content_Type=strategic)
+    assert refused(answer, 415, "UnsupportedMediaType") == (
+        "the body of the request was in an unknown format - accepted media types include: "
+        "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"
+    )
+
+
+def test_binding_happens_once(api):
+    api.add_pod("web")
+    path = f"{PODS}/web"
+    uid = api.get(path)["metadata"]["uid"]
+    answer = api.call("POST", f"{path}/binding", binding("web", "node-a", uid="wrong"))
+    message = refused(answer, 409, "Conflict")
+    assert message.startswith('Operation cannot be fulfilled on pods "web": StorageError: ')
+    assert message.endswith(
+        f"Precondition failed: UID in precondition: wrong, UID in object meta: {uid}"
+    )
+    bound = api.create(f"{path}/binding", binding("web", "node-a", uid=uid))
+    assert bound == {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Success",
+        "code": 201,
+    }
+    assert api.get(path)["spec"]["nodeName"] == "node-a"
+    answer = api.call("POST", f"{path}/binding", binding("web", "node-a"))
+    assert refused(answer, 409, "Conflict") == (
+        'Operation cannot be fulfilled on pods/binding "web": pod web is already assigned to '
+        'node "node-a"'
+    )
+    message = refused(api.patch(path, {"spec": {"nodeName": "node-b"}}), 422, "Invalid")
+    assert message.startswith('Pod "web" is invalid: spec: Forbidden: pod updates may not change ')
+    answer = api.call("POST", f"{PODS}/gone/binding", binding("gone", "node-a"))
+    assert refused(answer, 404, "NotFound") == 'pods "gone" not found'
+
+
+# -- who may do what -------------------------------------------------------------------------
+
+
+def test_who_asks_without_credentials_or_with_wrong_ones(api):
+    """With --anonymous-auth, which is the default: anonymous may do next to nothing."""
+    message = refused(api.stranger().call("GET", NODES), 403, "Forbidden")
+    assert message == (
+        'nodes is forbidden: User "system:anonymous" cannot list resource "nodes" in API group "" '
+        "at the cluster scope"
+    )
+    assert api.stranger().get("/version")["major"] == "1"
+    message = refused(api.stranger().call("GET", "/apis"), 403, "Forbidden")
+    assert message == 'forbidden: User "system:anonymous" cannot get path "/apis"'
+    assert refused(api.stranger("wrong").call("GET", NODES), 401, "Unauthorized") == "Unauthorized"
+
+
+def test_a_user_may_do_what_the_rules_say(api):
+    api.add_nodes("a")
+    reader, name = api.user(
+        {"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "list", "watch"]}
+    )
+    assert names(reader.get(NODES)) == ["a"]
+    # Everybody may ask what there is, and the anonymous which version it is.
+    assert reader.get("/apis")["kind"] == "APIGroupList"
+    message = refused(reader.patch(f"{NODES}/a", {}), 403, "Forbidden")
+    assert message == (
+        f'nodes "a" is forbidden: User "{name}" cannot patch resource "nodes" in API group "" '
+        "at the cluster scope"
+    )
+    message = refused(reader.call("GET", LEASES), 403, "Forbidden")
+    assert message == (
+        f'leases.coordination.k8s.io is forbidden: User "{name}" cannot list resource "leases" in '
+        'API group "coordination.k8s.io" in the namespace "default"'
+    )
+
+
+def test_rules_with_names_allow_a_list_of_that_name(api):
+    reader, name = api.user(
+        {
+            "apiGroups": ["scheduler.policy.crane.io"],
+            "resources": ["dynamicschedulerpolicies"],
+            "resourceNames": ["default"],
+            "verbs": ["get", "list", "watch"],
+        }
+    )
+    assert reader.get(f"{POLICIES}?fieldSelector=metadata.name%3Ddefault")["items"] == []
+    message = refused(reader.call("GET", POLICIES), 403, "Forbidden")
+    assert f'User "{name}" cannot list' in message
