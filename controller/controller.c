@@ -291,7 +291,7 @@ void controller_set_policy(struct controller *c, struct policy *policy) {
         c->rules = rules_new(policy, &c->options.rules);
         c->generation++;
         TRACKED_FOREACH(t, c) {
-                node_track_replan(&t->track, old, c->rules);
+                node_track_replan(&t->track, old, c->rules, now_mono(c), now_unix(c));
                 writing_arm(t);
         }
         source_set_policy(c->sources, policy);

@@ -14,6 +14,11 @@ enum { FRESH_INTERVALS = 4 };
 /* A metric that has less of its window than this gives way to another feed's that has more. */
 static const double FULL_ENOUGH = 0.5;
 
+static bool is_maximum(const struct policy_metric *metric) {
+        return metric->is_query &&
+               (metric->query.statistic == METRIC_MAX || metric->query.statistic == METRIC_MAX_AVG);
+}
+
 static struct window_plan *plan_windows(const struct policy *policy,
                                         const struct rules_source *source) {
         struct metric_query queries[POLICY_MAX_METRICS];
@@ -35,9 +40,13 @@ struct rules *rules_new(struct policy *policy, const struct rules_options *optio
         assert(options->source_count > 0 && options->source_count <= RULES_MAX_SOURCES);
         rules->policy = policy;
         rules->options = *options;
-        for (size_t i = 0; i < policy->metric_count; i++)
-                rules->keys[i] = xasprintf("%s%s", options->style.prefix, policy->metrics[i].name);
-        rules->hot_key = xasprintf("%s" ANNOTATION_HOT_VALUE, options->style.prefix);
+        for (size_t i = 0; i < policy->metric_count; i++) {
+                const char *name = policy->metrics[i].name;
+                rules->keys[i] = xasprintf("%s%s", options->style.prefix, name);
+                if (is_maximum(&policy->metrics[i]) &&
+                    strlen(name) + strlen(ANNOTATION_PEAK) <= METRIC_NAME_MAX)
+                        rules->peak_keys[i] = xasprintf("%s" ANNOTATION_PEAK, name);
+        }
         for (size_t i = 0; i < options->source_count; i++) {
                 const struct rules_source *source = &options->sources[i];
                 rules->sources[i].window_plan = plan_windows(policy, source);
@@ -57,9 +66,10 @@ struct rules *rules_new(struct policy *policy, const struct rules_options *optio
 void rules_free(struct rules *rules) {
         if (!rules)
                 return;
-        for (size_t i = 0; i < rules->policy->metric_count; i++)
+        for (size_t i = 0; i < rules->policy->metric_count; i++) {
                 free(rules->keys[i]);
-        free(rules->hot_key);
+                free(rules->peak_keys[i]);
+        }
         for (size_t i = 0; i < rules->options.source_count; i++)
                 window_plan_free(rules->sources[i].window_plan);
         policy_free(rules->policy);
@@ -72,6 +82,7 @@ void node_track_init(struct node_track *track, const struct rules *rules) {
         *track = (struct node_track){
                 .feeds = xreallocarray(NULL, count, sizeof(*track->feeds)),
                 .record = plan_record_new(&rules->plan),
+                .unseen = UINT64_MAX,
         };
         for (size_t i = 0; i < count; i++)
                 feed_init(&track->feeds[i], rules->sources[i].window_plan);
@@ -82,6 +93,7 @@ void node_track_done(struct node_track *track, const struct rules *rules) {
                 feed_done(&track->feeds[i]);
         free(track->feeds);
         plan_record_free(track->record);
+        kept_annotations_done(&track->annotations);
         *track = (struct node_track){0};
 }
 
@@ -97,16 +109,6 @@ static struct window_renumbering renumber(const struct policy *old, const struct
                                 renumbering.was[METRIC_RESOURCE_COUNT + i] =
                                         (int8_t)(METRIC_RESOURCE_COUNT + o);
         return renumbering;
-}
-
-void node_track_replan(struct node_track *track, const struct rules *old,
-                       const struct rules *rules) {
-        const struct window_renumbering renumbering = renumber(old->policy, rules->policy);
-
-        assert(old->options.source_count == rules->options.source_count);
-        for (size_t i = 0; i < rules->options.source_count; i++)
-                feed_replan(&track->feeds[i], rules->sources[i].window_plan, &renumbering);
-        track->record = plan_record_replan(track->record, old->policy, &rules->plan);
 }
 
 void node_track_reading(struct node_track *track, const struct rules *rules, size_t source,
@@ -148,53 +150,115 @@ bool node_track_switch(struct node_track *track, const struct rules *rules, int6
         return true;
 }
 
-static bool read_annotation(const json_t *annotations, const char *key, const struct zone *zone,
-                            struct annotation *ret) {
-        const json_t *value = json_object_get(annotations, key);
+static bool read_annotation(const struct node_track *track, const struct rules *rules,
+                            const char *key, struct annotation *ret) {
+        const char *text = key ? kept_annotations_get(&track->annotations, key) : NULL;
 
-        return json_is_string(value) &&
-               annotation_parse(json_string_value(value), json_string_length(value), zone, ret,
-                                NULL) == 0;
+        return text &&
+               annotation_parse(text, strlen(text), rules->options.style.zone, ret, NULL) == 0;
 }
 
 /* An annotation has whole seconds, we remember milliseconds: only a later second is news. */
 static void note_written(struct plan_written *written, bool is_there,
                          const struct annotation *annotation) {
-        if (!is_there)
-                *written = (struct plan_written){.at_unix_ms = PLAN_NEVER};
-        else if (written->at_unix_ms == PLAN_NEVER || annotation->at_unix_ms > written->at_unix_ms)
-                *written = (struct plan_written){annotation->value, annotation->at_unix_ms};
+        if (is_there && written->at_unix_ms != PLAN_NEVER &&
+            annotation->at_unix_ms <= written->at_unix_ms)
+                return;
+        written->value = is_there ? annotation->value : 0;
+        written->at_unix_ms = is_there ? annotation->at_unix_ms : PLAN_NEVER;
+        written->is_provisional = false;
 }
 
-static void seed(struct node_track *track, const struct rules *rules, size_t metric_index,
-                 const struct annotation *annotation, int64_t now_mono_ms, int64_t now_unix_ms) {
-        const struct policy_metric *metric = &rules->policy->metrics[metric_index];
-        int64_t age_ms = now_unix_ms - annotation->at_unix_ms;
+static void note_peak(struct plan_written *written, bool is_there,
+                      const struct annotation *annotation) {
+        written->peak_ratio = is_there ? annotation->value : 0;
+        written->peak_unix_ms = is_there ? annotation->at_unix_ms : PLAN_NEVER;
+}
 
-        /* Above 1 stands the percentage of another program, and a clock that is far ahead says
-         * nothing about when the peak was. */
-        if (!metric->is_query || annotation->value > 1 || age_ms < -ANNOTATION_SKEW_MS)
+/* Above 1 stands the percentage of another program, and a clock that is far ahead says nothing
+ * about when it was. */
+static bool can_be_learned(const struct annotation *annotation, int64_t now_unix_ms) {
+        return annotation->value <= 1 && annotation->at_unix_ms <= now_unix_ms + ANNOTATION_SKEW_MS;
+}
+
+/* What was written without saying when it was. */
+static void learn_written(struct node_track *track, const struct rules *rules, size_t metric_index,
+                          const struct annotation *annotation, int64_t now_mono_ms,
+                          int64_t now_unix_ms) {
+        const struct policy_metric *metric = &rules->policy->metrics[metric_index];
+
+        if (!metric->is_query || !can_be_learned(annotation, now_unix_ms))
                 return;
         for (size_t i = 0; i < rules->options.source_count; i++)
-                if (!track->is_seeded || !is_fresh(track, rules, i, now_mono_ms))
+                if ((track->unseen >> metric_index & 1) || !is_fresh(track, rules, i, now_mono_ms))
                         (void)window_store_seed(track->feeds[i].windows, &metric->query,
-                                                annotation->value, age_ms, now_mono_ms);
+                                                annotation->value,
+                                                now_unix_ms - annotation->at_unix_ms, now_mono_ms);
+}
+
+/* A peak that had left its window when the maximum was written is not that maximum's: somebody has
+ * written it who does not say when peaks were. */
+static bool is_peak_of(const struct annotation *peak, const struct policy_metric *metric,
+                       const struct annotation *written) {
+        int64_t window_ms = metric->query.window_ms;
+
+        return !written || written->at_unix_ms - peak->at_unix_ms <
+                                   window_ms + 2 * window_resolution_ms(window_ms);
+}
+
+/* Takes in what the node carries. First the maxima: where their peaks are known, a 5-minute mean of
+ * the same resource tells nothing new, and may rest on a few seconds. */
+static void look(struct node_track *track, const struct rules *rules, int64_t now_mono_ms,
+                 int64_t now_unix_ms) {
+        const struct policy *policy = rules->policy;
+        uint32_t known = 0; /* resources with a peak */
+
+        for (int pass = 0; pass < 2; pass++) {
+                for (size_t i = 0; i < policy->metric_count; i++) {
+                        const struct policy_metric *metric = &policy->metrics[i];
+                        struct annotation written, peak;
+                        if (is_maximum(metric) != (pass == 0))
+                                continue;
+                        bool is_there = read_annotation(track, rules, metric->name, &written);
+                        bool has_peak = read_annotation(track, rules, rules->peak_keys[i], &peak) &&
+                                        is_peak_of(&peak, metric, is_there ? &written : NULL);
+                        note_written(&track->record->metrics[i], is_there, &written);
+                        note_peak(&track->record->metrics[i], has_peak, &peak);
+                        if (has_peak) {
+                                known |= UINT32_C(1) << metric->query.resource;
+                                if (can_be_learned(&peak, now_unix_ms))
+                                        node_track_peak(track, rules, &metric->query, peak.value,
+                                                        now_unix_ms - peak.at_unix_ms, now_mono_ms);
+                        } else if (is_there && (pass == 0 || !metric->is_query ||
+                                                !(known >> metric->query.resource & 1))) {
+                                learn_written(track, rules, i, &written, now_mono_ms, now_unix_ms);
+                        }
+                }
+        }
+        struct annotation hot;
+        bool is_there = read_annotation(track, rules, ANNOTATION_HOT_VALUE, &hot);
+        note_written(&track->record->hot, is_there, &hot);
+        track->unseen = 0;
 }
 
 void node_track_annotations(struct node_track *track, const struct rules *rules,
                             const json_t *annotations, int64_t now_mono_ms, int64_t now_unix_ms) {
-        const struct zone *zone = rules->options.style.zone;
-        struct annotation annotation;
+        (void)kept_annotations_set(&track->annotations, annotations, rules->options.style.prefix);
+        look(track, rules, now_mono_ms, now_unix_ms);
+}
 
-        for (size_t i = 0; i < rules->policy->metric_count; i++) {
-                bool is_there = read_annotation(annotations, rules->keys[i], zone, &annotation);
-                note_written(&track->record->metrics[i], is_there, &annotation);
-                if (is_there)
-                        seed(track, rules, i, &annotation, now_mono_ms, now_unix_ms);
-        }
-        bool is_there = read_annotation(annotations, rules->hot_key, zone, &annotation);
-        note_written(&track->record->hot, is_there, &annotation);
-        track->is_seeded = true;
+void node_track_replan(struct node_track *track, const struct rules *old, const struct rules *rules,
+                       int64_t now_mono_ms, int64_t now_unix_ms) {
+        const struct window_renumbering renumbering = renumber(old->policy, rules->policy);
+
+        assert(old->options.source_count == rules->options.source_count);
+        for (size_t i = 0; i < rules->options.source_count; i++)
+                feed_replan(&track->feeds[i], rules->sources[i].window_plan, &renumbering);
+        track->record = plan_record_replan(track->record, old->policy, &rules->plan);
+        for (size_t i = 0; i < rules->policy->metric_count; i++)
+                if (policy_metric_index(old->policy, rules->policy->metrics[i].name) < 0)
+                        track->unseen |= UINT64_C(1) << i;
+        look(track, rules, now_mono_ms, now_unix_ms);
 }
 
 bool node_track_age_ms(const struct node_track *track, int64_t now_mono_ms, int64_t *ret_ms) {
@@ -248,14 +312,10 @@ static struct window_reading feed_value(const struct feed *feed, const struct po
         return window_read(feed->windows, &metric->query, now_mono_ms);
 }
 
-static bool is_maximum(const struct policy_metric *metric) {
-        return metric->is_query &&
-               (metric->query.statistic == METRIC_MAX || metric->query.statistic == METRIC_MAX_AVG);
-}
-
 static bool metric_value_now(const struct node_track *track, const struct rules *rules,
                              size_t index, int64_t now_mono_ms, struct window_reading *ret) {
         const struct policy_metric *metric = &rules->policy->metrics[index];
+        struct window_reading peak = {0};
         bool is_known = false, is_full = false;
 
         for (size_t turn = 0; turn < rules->options.source_count && !is_full; turn++) {
@@ -272,14 +332,19 @@ static bool metric_value_now(const struct node_track *track, const struct rules 
                                                                 : is_full;
                 if (!is_known || is_better)
                         *ret = reading;
+                if (reading.has_peak && (!peak.has_peak || reading.peak_ratio > peak.peak_ratio))
+                        peak = reading;
                 is_known = true;
         }
+        ret->has_peak = peak.has_peak;
+        ret->peak_ratio = peak.peak_ratio;
+        ret->peak_age_ms = peak.peak_age_ms;
         return is_known;
 }
 
 void node_track_values(const struct node_track *track, const struct rules *rules,
                        int64_t now_mono_ms, struct plan_values *ret) {
-        ret->usable = ret->provisional = 0;
+        ret->usable = ret->provisional = ret->peaks = 0;
         ret->has_hot = false;
         ret->hot = 0;
         for (size_t i = 0; i < rules->policy->metric_count; i++) {
@@ -290,6 +355,11 @@ void node_track_values(const struct node_track *track, const struct rules *rules
                 ret->usable |= UINT64_C(1) << i;
                 if (reading.is_provisional)
                         ret->provisional |= UINT64_C(1) << i;
+                if (!reading.has_peak || !rules->peak_keys[i])
+                        continue;
+                ret->peaks |= UINT64_C(1) << i;
+                ret->peak_ratio[i] = reading.peak_ratio;
+                ret->peak_age_ms[i] = reading.peak_age_ms;
         }
 }
 

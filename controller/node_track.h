@@ -5,8 +5,13 @@
  * Rules are everything that follows from a policy; a reload makes new ones, and every track is
  * brought under them with its history. A track takes readings from sources on one side, each into a
  * feed of its own, and the node's own annotations on the other: they tell what has been written (by
- * whichever replica), and when the node comes into sight the peaks of before. A feed without a
- * recent reading goes on learning peaks from them: somebody else knows better.
+ * whichever replica), and they are the memory of what was before us.
+ *
+ * A peak of which they say when it was (annotation.h) is one, whoever saw it: every feed learns it,
+ * whenever it is seen there. Where they do not say it (crane's, or an older version's), a maximum
+ * counts as of the moment when it was written, and so does a 5-minute mean; that is learned when
+ * the metric comes into sight, with its node or with a policy, and by a feed that has no recent
+ * reading: somebody else knows better.
  *
  * A value comes from the serving feed (feed.h); what that does not have, or has less than half of
  * while another has more, comes from the next feed in order that is fresh. A maximum over less than
@@ -24,6 +29,7 @@
 #include "controller/plan.h"
 #include "controller/source.h"
 #include "controller/window.h"
+#include "policy/kept_annotations.h"
 #include "policy/policy.h"
 
 enum { RULES_MAX_SOURCES = 16 };
@@ -55,7 +61,8 @@ struct rules {
         } sources[RULES_MAX_SOURCES];
         size_t ordered_count;           /* sources before the exporters */
         char *keys[POLICY_MAX_METRICS]; /* annotation keys, prefix and all */
-        char *hot_key;
+        /* Of each maximum's peak, without the prefix; NULL: it has none. */
+        char *peak_keys[POLICY_MAX_METRICS];
 };
 
 /** rules_new() - @policy is owned by the rules from here on; @options' strings are borrowed */
@@ -67,14 +74,19 @@ struct node_track {
         struct feed *feeds; /* one per source */
         size_t serving;     /* the feed in use, as of node_track_switch() */
         struct plan_record *record;
-        bool is_seeded;
+        struct kept_annotations annotations;
+        uint64_t unseen; /* metrics whose annotations have not been looked at, a bit each */
 };
 
 void node_track_init(struct node_track *track, const struct rules *rules);
 void node_track_done(struct node_track *track, const struct rules *rules);
-/** node_track_replan() - from @old rules to @rules; both must be alive and have the same sources */
-void node_track_replan(struct node_track *track, const struct rules *old,
-                       const struct rules *rules);
+/**
+ * node_track_replan() - from @old rules to @rules; both must be alive and have the same sources
+ *
+ * What the node carries of metrics that are new counts as if it had just come into sight.
+ */
+void node_track_replan(struct node_track *track, const struct rules *old, const struct rules *rules,
+                       int64_t now_mono_ms, int64_t now_unix_ms);
 
 /** node_track_reading() - an answer of source number @source */
 void node_track_reading(struct node_track *track, const struct rules *rules, size_t source,

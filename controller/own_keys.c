@@ -22,13 +22,22 @@ static bool is_owned(const json_t *node, const char *key) {
         return false;
 }
 
+/* A metric's, or its peak's. */
+static bool is_query_name(const struct policy *policy, const char *name) {
+        size_t len = strlen(name), suffix_len = strlen(ANNOTATION_PEAK);
+        bool is_peak = len > suffix_len && strcmp(name + len - suffix_len, ANNOTATION_PEAK) == 0;
+        _cleanup_(freep) char *metric = xmemdup0(name, is_peak ? len - suffix_len : len);
+        struct metric_query query;
+
+        return policy_metric_query(policy, metric, &query);
+}
+
 /* @name: the key without its prefix */
 static bool is_named_so(const char *name, const json_t *value, const struct policy *policy) {
-        struct metric_query query;
         struct annotation annotation;
 
         return strcmp(name, ANNOTATION_HOT_VALUE) == 0 || policy_metric_index(policy, name) >= 0 ||
-               (policy_metric_query(policy, name, &query) && json_is_string(value) &&
+               (is_query_name(policy, name) && json_is_string(value) &&
                 annotation_parse(json_string_value(value), json_string_length(value), NULL,
                                  &annotation, NULL) == 0);
 }

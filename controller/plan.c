@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "controller/spread.h"
+#include "controller/window.h"
 #include "policy/annotation.h"
 
 /* Longest that a value within its dead band outlives its period: readers use it for 5 minutes
@@ -32,7 +33,8 @@ struct plan_record *plan_record_new(const struct plan *plan) {
         record->count = count;
         record->hot = (struct plan_written){.at_unix_ms = PLAN_NEVER};
         for (size_t i = 0; i < count; i++)
-                record->metrics[i] = (struct plan_written){.at_unix_ms = PLAN_NEVER};
+                record->metrics[i] = (struct plan_written){.at_unix_ms = PLAN_NEVER,
+                                                           .peak_unix_ms = PLAN_NEVER};
         return record;
 }
 
@@ -128,6 +130,18 @@ static bool has_moved(const struct plan *plan, size_t metric, double old, double
         return false;
 }
 
+/* Does the node say another peak, or another time of it? Five decimals are written. */
+static bool is_new_peak(const struct plan *plan, size_t metric, const struct plan_written *written,
+                        const struct plan_values *values, int64_t now_unix_ms) {
+        int64_t bucket_ms = window_resolution_ms(plan->policy->metrics[metric].query.window_ms);
+        int64_t at_unix_ms = now_unix_ms - values->peak_age_ms[metric];
+
+        return written->peak_unix_ms == PLAN_NEVER ||
+               fabs(values->peak_ratio[metric] - written->peak_ratio) >= 1e-5 ||
+               at_unix_ms > written->peak_unix_ms + bucket_ms ||
+               written->peak_unix_ms > now_unix_ms + ANNOTATION_SKEW_MS;
+}
+
 /* Would readers see a wrong hot value before the next sync? */
 static bool hot_is_needed(const struct plan *plan, const struct plan_record *record,
                           const struct plan_values *values, int64_t now_unix_ms) {
@@ -166,6 +180,9 @@ struct plan_choice plan_choose(const struct plan *plan, const struct plan_record
                 const struct plan_written *written = &record->metrics[i];
                 if (metric->period_ms <= 0 || !is_usable(values, i))
                         continue;
+                if ((values->peaks & (UINT64_C(1) << i)) != 0 &&
+                    is_new_peak(plan, i, written, values, now_unix_ms))
+                        choice.peaks |= UINT64_C(1) << i;
                 int64_t age = age_ms(written, now_unix_ms);
                 bool is_corrected = written->is_provisional &&
                                     (values->provisional & (UINT64_C(1) << i)) == 0;
@@ -188,17 +205,20 @@ struct plan_choice plan_choose_all(const struct plan *plan, const struct plan_va
         for (size_t i = 0; i < plan->policy->metric_count; i++)
                 if (plan->policy->metrics[i].period_ms > 0 && is_usable(values, i))
                         choice.metrics |= UINT64_C(1) << i;
+        choice.peaks = choice.metrics & values->peaks;
         return choice;
 }
 
 size_t plan_choice_count(const struct plan_choice *choice) {
-        return (size_t)__builtin_popcountll(choice->metrics) + (choice->has_hot ? 1 : 0);
+        return (size_t)__builtin_popcountll(choice->metrics) +
+               (size_t)__builtin_popcountll(choice->peaks) + (choice->has_hot ? 1 : 0);
 }
 
 static void append_entry(struct buf *out, bool *is_first, const struct plan_style *style,
-                         const char *key, const char *text) {
-        /* Prefix, key and text hold nothing that JSON would escape: all three are validated. */
-        buf_printf(out, "%s\"%s%s\":\"%s\"", *is_first ? "" : ",", style->prefix, key, text);
+                         const char *key, const char *suffix, const char *text) {
+        /* They hold nothing that JSON would escape: all of them are validated. */
+        buf_printf(out, "%s\"%s%s%s\":\"%s\"", *is_first ? "" : ",", style->prefix, key, suffix,
+                   text);
         *is_first = false;
 }
 
@@ -210,14 +230,21 @@ void plan_annotations(const struct plan *plan, const struct plan_choice *choice,
 
         buf_putc(out, '{');
         for (size_t i = 0; i < plan->policy->metric_count; i++) {
-                if ((choice->metrics & (UINT64_C(1) << i)) == 0)
-                        continue;
-                annotation_format_ratio(values->ratio[i], now_unix_ms, style->zone, text);
-                append_entry(out, &is_first, style, plan->policy->metrics[i].name, text);
+                const char *name = plan->policy->metrics[i].name;
+                if ((choice->metrics & (UINT64_C(1) << i)) != 0) {
+                        annotation_format_ratio(values->ratio[i], now_unix_ms, style->zone, text);
+                        append_entry(out, &is_first, style, name, "", text);
+                }
+                if ((choice->peaks & (UINT64_C(1) << i)) != 0) {
+                        annotation_format_ratio(values->peak_ratio[i],
+                                                now_unix_ms - values->peak_age_ms[i], style->zone,
+                                                text);
+                        append_entry(out, &is_first, style, name, ANNOTATION_PEAK, text);
+                }
         }
         if (choice->has_hot) {
                 annotation_format_hot(values->hot, now_unix_ms, style->zone, text);
-                append_entry(out, &is_first, style, ANNOTATION_HOT_VALUE, text);
+                append_entry(out, &is_first, style, ANNOTATION_HOT_VALUE, "", text);
         }
         buf_putc(out, '}');
 }
@@ -232,13 +259,18 @@ void plan_patch(const struct plan *plan, const struct plan_choice *choice,
 
 void plan_confirm(struct plan_record *record, const struct plan_choice *choice,
                   const struct plan_values *values, int64_t now_unix_ms) {
-        for (size_t i = 0; i < record->count; i++)
-                if ((choice->metrics & (UINT64_C(1) << i)) != 0)
-                        record->metrics[i] = (struct plan_written){
-                                .value = values->ratio[i],
-                                .at_unix_ms = now_unix_ms,
-                                .is_provisional = (values->provisional >> i & 1) != 0,
-                        };
+        for (size_t i = 0; i < record->count; i++) {
+                struct plan_written *written = &record->metrics[i];
+                if ((choice->metrics & (UINT64_C(1) << i)) != 0) {
+                        written->value = values->ratio[i];
+                        written->at_unix_ms = now_unix_ms;
+                        written->is_provisional = (values->provisional >> i & 1) != 0;
+                }
+                if ((choice->peaks & (UINT64_C(1) << i)) != 0) {
+                        written->peak_ratio = values->peak_ratio[i];
+                        written->peak_unix_ms = now_unix_ms - values->peak_age_ms[i];
+                }
+        }
         if (choice->has_hot)
                 record->hot = (struct plan_written){.value = (double)values->hot,
                                                     .at_unix_ms = now_unix_ms};

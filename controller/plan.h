@@ -14,6 +14,12 @@
  *   it says. Once there is a reason, all that is due goes along.
  * - What was provisional when it was written is due as soon as it no longer is: a maximum of the
  *   first seconds would stand for three hours otherwise, and be believed after a restart.
+ * - Of each maximum a patch also says when its peak was, in an annotation of its own that
+ *   controllers read (annotation.h): the peak outlives its writer, and is forgotten in its time,
+ *   by whomever. It is no reason to write, but rides along with every patch when it has changed,
+ *   also between its metric's turns: for three hours nobody else would know of a new one. A peak
+ *   that stands there within a bucket of its window (window.h) keeps its time, so that it grows no
+ *   younger when machines hand it on.
  * - The hot value rides along with every patch, and is a reason itself when readers would
  *   otherwise see a wrong one. It is never written between syncs: the extender counts bindings
  *   live, so the annotation serves other readers, who had no more than this from crane.
@@ -53,6 +59,8 @@ struct plan_written {
         double value;
         int64_t at_unix_ms; /* PLAN_NEVER: it isn't there */
         bool is_provisional;
+        double peak_ratio; /* of a maximum */
+        int64_t peak_unix_ms;
 };
 
 /* All of a node's, in the policy's order; allocated with plan_record_new(). */
@@ -66,7 +74,10 @@ struct plan_record {
 struct plan_values {
         uint64_t usable;      /* a bit per metric of the policy */
         uint64_t provisional; /* those that rest on next to nothing, see window_reading */
+        uint64_t peaks;       /* the maxima of which we know when they were, ditto */
         double ratio[POLICY_MAX_METRICS];
+        double peak_ratio[POLICY_MAX_METRICS];
+        int64_t peak_age_ms[POLICY_MAX_METRICS];
         bool has_hot; /* bindings are being counted and the policy asks for it */
         int64_t hot;
 };
@@ -74,6 +85,7 @@ struct plan_values {
 /* What shall be written now; empty when `metrics` is 0 and `has_hot` is false. */
 struct plan_choice {
         uint64_t metrics;
+        uint64_t peaks;
         bool has_hot;
 };
 

@@ -216,6 +216,16 @@ static float summarise(enum metric_statistic statistic, float *values, size_t co
         }
 }
 
+static void read_peak(const struct window_store *store, const struct window_ring *ring,
+                      unsigned channel, int64_t now_mono_ms, struct window_reading *ret) {
+        int64_t at_mono_ms = now_mono_ms;
+        float peak = window_ring_peak(store, ring, channel, now_mono_ms, &at_mono_ms);
+
+        ret->has_peak = true;
+        ret->peak_ratio = peak < 0 ? 0 : (double)peak;
+        ret->peak_age_ms = at_mono_ms < now_mono_ms ? now_mono_ms - at_mono_ms : 0;
+}
+
 /* A ring's buckets and the mean of this moment. */
 enum { VALUES_MAX = WINDOW_MAX_CAPACITY + 1 };
 
@@ -260,6 +270,8 @@ struct window_reading window_read(const struct window_store *store,
                 float value = summarise(query->statistic, values, count);
                 reading.ratio = (double)value;
                 reading.is_provisional = value == provisional;
+                if (ring->kind == WINDOW_PEAKS)
+                        read_peak(store, ring, channel, now_mono_ms, &reading);
         }
         reading.status = WINDOW_KNOWN;
         return reading;

@@ -146,6 +146,11 @@ struct window_reading {
         double fullness; /* share of the window's time that has data, [0, 1] */
         /* It rests on a mean that is not full enough to be remembered, and may be gone soon. */
         bool is_provisional;
+        /* Of a maximum: the largest mean that is remembered, and how long ago that was, at most by
+         * a bucket less; 0 and 0 when none is. */
+        bool has_peak;
+        double peak_ratio;
+        int64_t peak_age_ms;
 };
 
 /** window_read() - a window's value at @now_mono_ms, with what stands behind it */

@@ -127,6 +127,13 @@ int64_t window_ring_latest_ms(const struct window_store *store, const struct win
         return store->last_mono_ms >= begin_ms ? earlier(end_ms, store->last_mono_ms) : end_ms;
 }
 
+/* The window's oldest bucket that the ring still has. */
+static int64_t oldest_number(const struct window_ring *ring, const struct window_ring_state *state,
+                             int64_t now_mono_ms) {
+        return later(bucket_number(ring, now_mono_ms - ring->window_ms),
+                     state->head - ring->capacity + 1);
+}
+
 size_t window_ring_collect(const struct window_store *store, const struct window_ring *ring,
                            unsigned channel, int64_t now_mono_ms, float *ret_values) {
         const struct window_ring_state *state = window_ring_const_state(store, ring);
@@ -135,12 +142,30 @@ size_t window_ring_collect(const struct window_store *store, const struct window
 
         if (state->count == 0)
                 return 0;
-        for (int64_t number = later(bucket_number(ring, now_mono_ms - ring->window_ms),
-                                    state->head - ring->capacity + 1);
-             number <= state->head; number++) {
+        for (int64_t number = oldest_number(ring, state, now_mono_ms); number <= state->head;
+             number++) {
                 float value = buckets[window_ring_index(ring, number)];
                 if (value >= 0)
                         ret_values[count++] = value;
         }
         return count;
+}
+
+float window_ring_peak(const struct window_store *store, const struct window_ring *ring,
+                       unsigned channel, int64_t now_mono_ms, int64_t *ret_at_mono_ms) {
+        const struct window_ring_state *state = window_ring_const_state(store, ring);
+        const float *buckets = window_ring_buckets(store, ring, channel);
+        float peak = WINDOW_EMPTY;
+
+        if (state->count == 0)
+                return peak;
+        for (int64_t number = oldest_number(ring, state, now_mono_ms); number <= state->head;
+             number++) {
+                float value = buckets[window_ring_index(ring, number)];
+                if (value < 0 || value < peak)
+                        continue;
+                peak = value;
+                *ret_at_mono_ms = window_ring_latest_ms(store, ring, number);
+        }
+        return peak;
 }

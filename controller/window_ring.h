@@ -81,7 +81,7 @@ void window_ring_put(struct window_store *store, const struct window_ring *ring,
 /** window_ring_is_empty() - is there no mean of that moment's stretch? */
 bool window_ring_is_empty(const struct window_store *store, const struct window_ring *ring,
                           unsigned channel, int64_t mono_ms);
-/** window_ring_latest_ms() - the latest moment that bucket @number, a filled one, can be of */
+/** window_ring_latest_ms() - the latest moment that what is in bucket @number can be of */
 int64_t window_ring_latest_ms(const struct window_store *store, const struct window_ring *ring,
                               int64_t number);
 /**
@@ -91,3 +91,10 @@ int64_t window_ring_latest_ms(const struct window_store *store, const struct win
  */
 size_t window_ring_collect(const struct window_store *store, const struct window_ring *ring,
                            unsigned channel, int64_t now_mono_ms, float *ret_values);
+/**
+ * window_ring_peak() - the largest mean in the window's buckets, of equals the latest
+ * @ret_at_mono_ms: when it was, at the latest
+ * Return: WINDOW_EMPTY when there is none
+ */
+float window_ring_peak(const struct window_store *store, const struct window_ring *ring,
+                       unsigned channel, int64_t now_mono_ms, int64_t *ret_at_mono_ms);

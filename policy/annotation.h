@@ -1,6 +1,8 @@
 /*
  * The annotations that the two programs share: `<ratio>,<timestamp>` under a metric's name, and
- * `node_hot_value: <integer>,<timestamp>`.
+ * `node_hot_value: <integer>,<timestamp>`. And one that the controllers alone read, beside each
+ * maximum: `<metric>_peak: <ratio>,<timestamp>`, the largest 5-minute mean that is remembered, with
+ * the time when that was. The maximum itself carries the time of its writing, as all metrics do.
  */
 #pragma once
 
@@ -13,6 +15,7 @@
 #include "base/zone.h"
 
 #define ANNOTATION_HOT_VALUE "node_hot_value"
+#define ANNOTATION_PEAK "_peak" /* behind the metric's name */
 
 enum {
         ANNOTATION_TEXT_MAX = 64,     /* what annotation_format() may need, with the NUL */

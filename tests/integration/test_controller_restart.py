@@ -49,10 +49,10 @@ def test_kill_at_any_moment(start_standin, start_exporters, start_controller):
     standin, exporters = start_standin(), start_exporters(*FAST)
     rng = random.Random(5)
     now = time.time()
-    # Some have peaks from an earlier life, others get them from the first of ours.
+    # All have peaks from an earlier life.
     peaks = {}
     for i, name in enumerate(node_names(12)):
-        peaks[name] = {key: 0.7 + rng.randrange(20000) / 1e5 for key in PEAKS} if i < 8 else {}
+        peaks[name] = {key: 0.7 + rng.randrange(20000) / 1e5 for key in PEAKS}
         ages_s = {key: rng.randrange(60, 3000) for key in PEAKS}
         texts = {k: f"{v:.5f},{stamp(now - ages_s[k])}" for k, v in peaks[name].items()}
         standin.add_nodes(1, start=i, annotations=texts)
@@ -67,8 +67,7 @@ def test_kill_at_any_moment(start_standin, start_exporters, start_controller):
     first.process.kill()
     for key in PEAKS:
         for name, found in all_readings(standin, key).items():
-            assert found.value >= 0.59
-            peaks[name][key] = max(peaks[name].get(key, 0), found.value)
+            assert found.value >= peaks[name][key] - 1e-5
     standin.admin("stats/reset", {})
     exporters.set("all", load={"cpu": 0.05, "mem": 0.05})
 
@@ -99,7 +98,7 @@ def test_kill_at_any_moment(start_standin, start_exporters, start_controller):
         f"9 lives of {min(lives_s):.2f} to {max(lives_s):.2f} s wrote {during} peaks, the last one "
         f"{total - during}; the lowest is {lowest:.5f} at a load of 0.05"
     )
-    assert during > 0 and lowest >= 0.59
+    assert during > 0 and lowest >= 0.7
     assert last.process.stop() == 0
 
 

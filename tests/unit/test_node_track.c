@@ -207,7 +207,7 @@ static void test_replan(void **state) {
         node_track_init(&track, rules);
         scrape_cpu(&track, rules, 0.4, now_mono_ms);
         scrape_cpu(&track, rules, 0.4, now_mono_ms + 15000);
-        node_track_replan(&track, rules, next);
+        node_track_replan(&track, rules, next, now_mono_ms, now_unix_ms);
         node_track_values(&track, next, now_mono_ms + 15000, &values);
         assert_int_equal(values.usable, 2);
         assert_float_equal(values.ratio[1], 0.4, 1e-6);
@@ -252,7 +252,7 @@ static void test_own_resources(void **state) {
         assert_string_equal(node_track_why(&track, rules, 1, now_mono_ms + 15000),
                             "no series of its name and labels on the page");
 
-        node_track_replan(&track, rules, next);
+        node_track_replan(&track, rules, next, now_mono_ms, now_unix_ms);
         node_track_values(&track, next, now_mono_ms + 15000, &values);
         assert_int_equal(values.usable, 1);
         assert_float_equal(values.ratio[0], 0.25, 1e-6);
@@ -269,7 +269,7 @@ static void test_own_resources(void **state) {
         assert_int_equal(values.usable, 3);
         assert_float_equal(values.ratio[1], 0.75, 1e-6);
 
-        node_track_replan(&track, next, last);
+        node_track_replan(&track, next, last, now_mono_ms, now_unix_ms);
         node_track_values(&track, last, now_mono_ms + 30000, &values);
         assert_int_equal(values.usable, 1);
         node_track_done(&track, last);
@@ -304,6 +304,7 @@ static void test_report(void **state) {
                 "{\"at\":\"2026-07-23T11:25:54.000Z\",\"node\":\"web-1\",\"annotations\":{"
                 "\"cpu_usage_avg_5m\":\"0.40000,2026-07-23T11:25:54Z\","
                 "\"cpu_usage_max_avg_1h\":\"0.40000,2026-07-23T11:25:54Z\","
+                "\"cpu_usage_max_avg_1h_peak\":\"0.00000,2026-07-23T11:25:54Z\","
                 "\"node_hot_value\":\"3,2026-07-23T11:25:54Z\"},"
                 "\"unusable\":{\"gpu_busy\":\"the exporter has no such gauge\"},"
                 "\"ageSeconds\":0.000,\"failure\":\"connect\"}\n");

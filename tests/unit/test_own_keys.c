@@ -26,6 +26,10 @@ static void test_find(void **state) {
                  "{\"cpu_usage_avg_5m\":null,\"node_hot_value\":null}"},
                 /* of an earlier policy: the name of a metric and the value of a reading */
                 {"",
+                 "{\"annotations\": {\"cpu_usage_max_avg_1h_peak\": "
+                 "\"0.5,2026-07-23T11:25:54Z\", \"cpu_usage_max_avg_1d_peak\": \"Everest\"}}",
+                 "{\"cpu_usage_max_avg_1h_peak\":null}"},
+                {"",
                  "{\"annotations\": {\"psi_io_usage_p95_1h\": \"0.5,2026-07-23T11:25:54Z\", "
                  "\"psi_io_usage_p99_1h\": \"yes\", \"replicas\": \"0.5,2026-07-23T11:25:54Z\"}}",
                  "{\"psi_io_usage_p95_1h\":null}"},
