@@ -50,7 +50,7 @@ def served(controller):
 
 def sources_line(controller):
     """What /readyz?verbose says of the sources."""
-    return next(line for line in controller.ready()[1].splitlines() if "sources" in line)
+    return next(line for line in controller.ready()[1].splitlines() if "sources: " in line)
 
 
 def every_node_near(standin, key, expected, count):
