@@ -68,6 +68,7 @@ class PretendedPrometheus:
     """Start with `with`, or close(); `url` is its address.
 
     recorded, computed   {metric: [(labels, value)]}, what instant queries answer; value as text
+    authorization        the Authorization header without which it answers 401; None: any will do
     history              {metric: function of a unix time -> value or None} of node labels `past`
     trouble              function(handler, asked) -> True when it has answered (or not) by itself,
                          False when this request is none of its business, None when it has done
@@ -79,6 +80,7 @@ class PretendedPrometheus:
         self.recorded, self.computed, self.history, self.past = {}, {}, {}, []
         self._trouble, self._is_hit = None, True
         self.missed = []
+        self.authorization = None
         self.warnings = []
         self.asked = []
         self.in_flight = self.most_in_flight = 0
@@ -146,7 +148,9 @@ class PretendedPrometheus:
             self.in_flight += 1
             self.most_in_flight = max(self.most_in_flight, self.in_flight)
         try:
-            if not self.is_troubled(handler, asked):
+            if self.authorization not in (None, asked.headers.get("Authorization")):
+                send(handler, 401, "who?")
+            elif not self.is_troubled(handler, asked):
                 self.answer(handler, asked)
         finally:
             with self.lock:

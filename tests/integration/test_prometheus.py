@@ -296,13 +296,8 @@ def test_behind_a_path_with_tls_and_credentials(start_pretended, start_asking, t
     pretended.computed[CPU] = [({"instance": "127.1.0.1"}, 0.5)]
     secret = tmp_path / "secret"
 
-    def only(wanted):
-        return lambda handler, asked: asked.headers.get("Authorization") != wanted and answers(
-            401, "who?"
-        )(handler, asked)
-
     secret.write_text("sesame\n")
-    pretended.trouble = only("Bearer sesame")
+    pretended.authorization = "Bearer sesame"
     flags = [f"--prometheus-ca-file={authority.cert}"]
     controller, standin = start_asking(
         pretended, *flags, f"--prometheus-bearer-token-file={secret}", nodes=1
@@ -310,7 +305,7 @@ def test_behind_a_path_with_tls_and_credentials(start_pretended, start_asking, t
     expect(standin, node(0), CPU, 0.5)
     assert "sesame" not in controller.process.text()
 
-    pretended.trouble = only(basic("me", "sesame"))
+    pretended.authorization = basic("me", "sesame")
     _, standin = start_asking(
         pretended,
         *flags,
