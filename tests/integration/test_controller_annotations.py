@@ -1,6 +1,7 @@
 """What plimsoll-controller writes on nodes: values, form, rhythm."""
 
 import re
+import statistics
 import time
 
 import pytest
@@ -124,18 +125,18 @@ def test_form_and_rhythm(start_standin, start_exporters, start_controller):
     fast = {"cpu_usage_avg_5m": "2s", "mem_usage_avg_5m": "2s"}
     slow = {"disk_usage_avg_5m": "4s", "psi_io_usage_avg_5m": "4s", "load_usage_avg_5m": "1h"}
     began = time.time()
-    start_controller(
+    controller = start_controller(
         standin,
         exporters,
         "--annotation-dead-band=0",
         content=policy({**fast, **slow}, hot={"5m": 5}),
-        env={"TZ": "Asia/Kolkata", "LC_ALL": "de_DE.UTF-8"},
+        env={"TZ": "IST-5:30"},
     )
     wait_until(
         lambda: all(len(standin.patches(name=n)) >= 5 for n in node_names(6)), what="5 patches each"
     )
     took_s = time.time() - began
-    ages = []
+    ages, later_gaps = [], []
     for name in node_names(6):
         rows = standin.patches(name=name)
         for row in rows:
@@ -148,15 +149,14 @@ def test_form_and_rhythm(start_standin, start_exporters, start_controller):
             readings = {key: read_annotation(text) for key, text in entries.items()}
             assert {hot.at_unix} == {r.at_unix for r in readings.values()}
             ages.append(row["at_unix"] - hot.at_unix)
-            assert 0 <= ages[-1] < 2
             # Never half of what is due.
             assert set(fast) <= set(readings)
             assert set(readings) <= set(fast) | set(slow)
         assert set(slow) <= set(patched(rows[0]))
         # The second is the way to the node's own instant, half a period away or more.
         gaps = gaps_s(rows)
-        assert all(0.8 < gap < 2.7 for gap in gaps), gaps
-        assert all(1.5 < gap < 2.5 for gap in gaps[2:]), gaps
+        assert min(gaps) > 0.8, gaps
+        later_gaps += gaps[2:]
         # What is due every 4 s rides along with what is due every 2 s, and the hourly one does not.
         with_disk = sum("disk_usage_avg_5m" in patched(row) for row in rows)
         assert 1 < with_disk < len(rows), (with_disk, len(rows))
@@ -168,6 +168,15 @@ def test_form_and_rhythm(start_standin, start_exporters, start_controller):
     total = len(standin.patches())
     print(f"{total} patches on 6 nodes in {took_s:.1f} s, stamped {max(ages):.2f} s before at most")
     assert total <= 6 * (took_s / 2 + 2)
+    # In the middle, since a machine with other things to do may keep one of them waiting.
+    assert 1.5 < statistics.median(later_gaps) < 2.5, later_gaps
+    assert min(ages) >= 0 and statistics.median(ages) < 1.5, ages
+
+    def every_key_is_counted():
+        carried = sum(len(patched(row)) for row in standin.patches())
+        return controller.metric("plimsoll_patch_keys_total") == carried
+
+    wait_until(every_key_is_counted, what="the annotations to be counted")
     fields = standin.admin("objects", resource="nodes", name="node-0000")["metadata"]
     managers = [f for f in fields["managedFields"] if f["manager"] == "plimsoll-controller"]
     assert len(managers) == 1 and managers[0]["operation"] == "Update"
@@ -199,9 +208,9 @@ def test_nothing_is_written_for_its_own_sake(start_standin, start_exporters, sta
     values = [read_annotation(patched(r)["mem_usage_avg_1s"]).value for r in rows("node-0001")]
     print(f"period 3 s; still node: {still}; one that crosses its limit: {crossing}, {values}")
     # The first sync at which the value would outlive two periods; then every second one.
-    assert still[0] > 3.1 and 5.5 < still[1] < 6.5
+    assert still[0] > 3.1 and 5.5 < still[1] < 9
     assert values[:2] == [0.648, 0.648] and values[2] == 0.653
-    assert crossing[1] < 3.5
+    assert crossing[1] < 5.5
     assert controller.metric("plimsoll_syncs_unchanged_total") >= 1
     # A node whose exporter gives nothing is not written at all, not even a hot value.
     assert rows("node-0002") == []
