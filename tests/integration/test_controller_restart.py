@@ -18,7 +18,7 @@ from controller_kit import (
     stamp,
     write_policy,
 )
-from harness import HERE, SANITIZER_ENV, SANITIZER_SIGNS, wait_until
+from harness import HERE, NIGHTLY, SANITIZER_ENV, SANITIZER_SIGNS, wait_until
 
 BAD_POLICIES = os.path.join(os.path.dirname(HERE), "data", "bad-policies")
 FAST = ("--speed", "20")
@@ -45,7 +45,7 @@ def every_patch_keeps(standin, peaks):
 
 
 def test_kill_at_any_moment(start_standin, start_exporters, start_controller):
-    """kill -9, ten times: the peaks stay, the load by then is low."""
+    """kill -9, again and again: the peaks stay, the load by then is low."""
     standin, exporters = start_standin(), start_exporters(*FAST)
     rng = random.Random(5)
     now = time.time()
@@ -71,15 +71,17 @@ def test_kill_at_any_moment(start_standin, start_exporters, start_controller):
     standin.admin("stats/reset", {})
     exporters.set("all", load={"cpu": 0.05, "mem": 0.05})
 
-    lives_s = []
-    for _ in range(9):
+    # After so many patches; 0: before it can have written anything.
+    moments = range(0, 30, 2) if NIGHTLY else (0, 1, 5, 13)
+    for count in moments:
+        before = len(standin.patches())
         controller = start_controller(*flags, content=rules)
-        began = time.monotonic()
-        life_s = rng.uniform(0, 2)
-        # The moment is the point here, not something to wait for.
-        time.sleep(life_s)
+        wait_until(
+            lambda n=before + count: len(standin.patches()) >= n,
+            what=f"{count} patches",
+            poll_s=0.005,
+        )
         controller.process.kill()
-        lives_s.append(time.monotonic() - began)
     during = every_patch_keeps(standin, peaks)
 
     began_unix = time.time()
@@ -95,45 +97,48 @@ def test_kill_at_any_moment(start_standin, start_exporters, start_controller):
     lowest = min(r.value for key in PEAKS for r in all_readings(standin, key).values())
     assert all(r.value < 0.3 for r in all_readings(standin, "cpu_usage_avg_5m").values())
     print(
-        f"9 lives of {min(lives_s):.2f} to {max(lives_s):.2f} s wrote {during} peaks, the last one "
-        f"{total - during}; the lowest is {lowest:.5f} at a load of 0.05"
+        f"{len(moments)} lives wrote {during} peaks, the last one {total - during}; the lowest is "
+        f"{lowest:.5f} at a load of 0.05"
     )
     assert during > 0 and lowest >= 0.7
     assert last.process.stop() == 0
 
 
 def test_a_clean_end(start_standin, start_exporters, start_controller):
-    """SIGTERM and SIGINT: status 0, at once, and patches under way arrive."""
+    """SIGTERM and SIGINT: status 0, and patches under way arrive; it waits for nothing else."""
     standin, exporters = start_standin("--nodes", 8), start_exporters(*FAST)
     exporters.trouble(["127.1.0.8"], "hang")
+    rules = policy({"cpu_usage_avg_5m": "1s"})
+
+    took_s = []
     for number in (signal.SIGTERM, signal.SIGINT):
-        controller = start_controller(
-            standin, exporters, content=policy({"cpu_usage_avg_5m": "1s"})
-        )
+        controller = start_controller(standin, exporters, content=rules)
         wait_until(lambda: len(all_readings(standin, "cpu_usage_avg_5m")) == 7, what="the windows")
         slow = standin.fault("delay", verb="patch", seconds=0.7, count=-1)
         wait_until(lambda: standin.faults()[slow]["hits"] > 0, what="a patch under way")
         before = len(standin.patches())
         began = time.monotonic()
         assert controller.process.stop(number) == 0
-        took_s = time.monotonic() - began
-        print(f"signal {int(number)}: ended after {took_s:.2f} s, patches took 0.7 s")
-        assert took_s < 3
-        assert len(log_lines(controller.process, "shutting down")) == 1
+        took_s.append(time.monotonic() - began)
         rows = standin.patches()[before:]
         assert rows and all(row["code"] == 200 for row in rows), "none was given up"
         standin.clear_faults()
         standin.admin("delete", {"resource": "nodes"})
         standin.add_nodes(8)
     # Patches that never end are given up.
-    controller = start_controller(standin, exporters, content=policy({"cpu_usage_avg_5m": "1s"}))
+    controller = start_controller(standin, exporters, content=rules)
     stuck = standin.fault("hang", verb="patch", count=-1)
     wait_until(lambda: standin.faults()[stuck]["hits"] > 0, what="a patch under way")
     began = time.monotonic()
-    assert controller.process.stop() == 0
-    took_s = time.monotonic() - began
-    print(f"with patches that never end: after {took_s:.2f} s")
-    assert 4 < took_s < 8
+    controller.process.popen.send_signal(signal.SIGTERM)
+    controller.process.wait_log("shutting down")
+    is_ready, text = controller.ready()
+    assert not is_ready and "[-] shutdown" in text
+    assert controller.process.wait_exit() == 0
+    took_s.append(time.monotonic() - began)
+    print(f"ended after {took_s[0]:.2f} and {took_s[1]:.2f} s with patches that take 0.7 s, after "
+          f"{took_s[2]:.2f} s with some that never end")  # fmt: skip
+    assert max(took_s[:2]) < took_s[2] and took_s[2] > 4
 
 
 def test_policy_is_read_again(start_standin, start_exporters, start_controller, tmp_path):
