@@ -155,8 +155,14 @@ class Process:
             assert code is None, f"{self.name} ended with {code}:\n{self.text()[-4000:]}"
 
     def rss_kib(self):
+        return self._status_kib("VmRSS")
+
+    def peak_rss_kib(self):
+        return self._status_kib("VmHWM")
+
+    def _status_kib(self, name):
         with open(f"/proc/{self.pid}/status", encoding="ascii") as file:
-            return int(re.search(r"^VmRSS:\s+(\d+)", file.read(), re.MULTILINE).group(1))
+            return int(re.search(rf"^{name}:\s+(\d+)", file.read(), re.MULTILINE).group(1))
 
     def cpu_s(self):
         with open(f"/proc/{self.pid}/stat", encoding="ascii") as file:

@@ -4,12 +4,17 @@ import random
 
 import pytest
 
+from addresses import address_of
 from controller_kit import all_readings, log_lines, patched, policy, read_annotation
-from harness import wait_until
+from harness import NIGHTLY, wait_until
 
 HEALTHY = [f"127.1.0.{i}" for i in range(1, 21)]
 CPU, MEMORY = 0.3, 0.4
 TOLERANCE = 0.02
+ROUNDS = 9 if NIGHTLY else 5
+# Of those that hang more than there are places for scrapes at full size, else for failing ones; of
+# those that flood as many as would take many times the memory that pages under way may take.
+HANGING, FLOODS = (600, 40) if NIGHTLY else (60, 1)
 AVAILABLE, TOTAL = "node_memory_MemAvailable_bytes", "node_memory_MemTotal_bytes"
 # Each on a node of its own.
 TROUBLES = [
@@ -75,33 +80,38 @@ REASONS = {
 
 
 def addresses(net, count):
-    return [f"127.{net}.0.{i + 1}" for i in range(count)]
+    return [address_of(f"127.{net}.0.1", i) for i in range(count)]
 
 
 def hosts(names):
     return [part for name in names for part in ("--host", name)]
 
 
-@pytest.mark.parametrize("build", ["build", "release"])
+@pytest.mark.parametrize("build", ["build", pytest.param("release", marks=pytest.mark.nightly)])
 def test_the_others_stay_fresh(build, start_standin, start_exporters, start_controller):
     rng = random.Random(7)
     bad, cut = addresses(2, len(TROUBLES)), addresses(3, len(CUTS))
-    restless, flood = addresses(4, 2), addresses(5, 1)
+    restless, flood, hanging = addresses(4, 2), addresses(5, FLOODS), addresses(6, HANGING)
     # Processes of their own: what floods the controller must not slow down who is well.
     well = start_exporters("--speed", "20", *hosts(HEALTHY))
     same = ("--speed", "20", "--port", well.port)
-    hostile = start_exporters(*same, *hosts(bad + cut + restless))
+    hostile = start_exporters(*same, *hosts(bad + cut + restless + hanging))
     flooding = start_exporters(*same, *hosts(flood))
     for peer in (well, hostile, flooding):
         peer.set("all", load={"cpu": CPU, "mem": MEMORY})
     standin = start_standin()
     everybody = HEALTHY + bad + cut + restless + flood
-    for address in everybody:
-        standin.add_nodes(None, names=[address], first_address=address)
+
+    def join(addresses_of_nodes):
+        for address in addresses_of_nodes:
+            standin.add_nodes(None, names=[address], first_address=address)
+
+    join(everybody)
     controller = start_controller(
         standin,
         well,
         "--annotation-dead-band=0",
+        "--patch-qps=100",
         content=policy({"cpu_usage_avg_5m": "1s", "mem_usage_avg_5m": "1s"}),
         build=build,
     )
@@ -110,42 +120,63 @@ def test_the_others_stay_fresh(build, start_standin, start_exporters, start_cont
         what="windows of every node",
     )
 
+    def longest_gaps(turn=lambda: None):
+        """The longest times between two scrapes of a healthy node, and between two patches, while
+        each of them is scraped ROUNDS times more."""
+        began_unix = standin.stats()["now_unix"]
+        before = {address: len(well.scrapes(address)) for address in HEALTHY}
+
+        def enough():
+            turn()
+            return all(len(well.scrapes(a)) >= before[a] + ROUNDS for a in HEALTHY)
+
+        wait_until(enough, 60, f"{ROUNDS} scrapes of each healthy node", poll_s=0.4)
+        ended_unix = standin.stats()["now_unix"]
+        scrapes, patches = [], []
+        for address in HEALTHY:
+            times = [row[0] for row in well.scrapes(address)[before[address] - 1 :]]
+            scrapes += [b - a for a, b in zip(times, times[1:])]
+            rows = standin.patches(name=address, since=began_unix)
+            times = [began_unix, *(row["at_unix"] for row in rows), ended_unix]
+            patches += [b - a for a, b in zip(times, times[1:])]
+        return max(scrapes), max(patches)
+
+    calm = longest_gaps()
+
     # The bad time.
     for address, trouble in zip(bad, TROUBLES):
         hostile.trouble([address], **trouble)
+    hostile.trouble(hanging, "hang")
+    join(hanging)
+    everybody += hanging
     flooding.trouble(flood, "garbage", form="series", mebibytes=15)
+    # Their first scrapes may be felt.
+    wait_until(
+        lambda: controller.metric("plimsoll_targets_failing") > HANGING,
+        what="all that hang to fail",
+    )
     page_bytes = len(hostile.page(restless[0], "?collect[]=cpu&collect[]=meminfo").body)
-    began_unix = standin.stats()["now_unix"]
-    before = {address: len(well.scrapes(address)) for address in HEALTHY}
 
-    def enough():
+    def turn():
         for address, spec in zip(cut, CUTS):
             # Another place before anybody has come by: that may happen.
             at = rng.randrange(page_bytes)
             hostile.trouble([address], "cut", may_miss=True, bytes=at, **spec)
         hostile.admin("reboot", {"targets": [restless[0]]})
         hostile.set([restless[1]], cpus=rng.choice([1, 2, 4, [0, 2, 3], [1, 3]]))
-        return all(len(well.scrapes(a)) >= before[a] + 9 for a in HEALTHY)
 
-    wait_until(enough, what="nine scrapes of each healthy node", poll_s=0.4)
-    ended_unix = standin.stats()["now_unix"]
-    scrape_gaps, patch_gaps = [], []
-    for address in HEALTHY:
-        times = [row[0] for row in well.scrapes(address)[before[address] - 1 :]]
-        scrape_gaps += [b - a for a, b in zip(times, times[1:])]
-        times = [row["at_unix"] for row in standin.patches(name=address, since=began_unix)]
-        times = [began_unix, *times, ended_unix]
-        patch_gaps += [b - a for a, b in zip(times, times[1:])]
+    troubled = longest_gaps(turn)
     reasons = controller.labels("plimsoll_scrapes_total", "result")
-    with open(f"/proc/{controller.process.pid}/status", encoding="ascii") as file:
-        peak_kib = next(int(line.split()[1]) for line in file if line.startswith("VmHWM"))
+    peak_kib = controller.process.peak_rss_kib()
     print(
         f"{build}: {len(HEALTHY)} healthy nodes beside {len(everybody) - len(HEALTHY)}: scraped "
-        f"{max(scrape_gaps):.2f} s apart at most, written {max(patch_gaps):.2f} s; interval and "
-        f"period 1 s; peak RSS {peak_kib / 1024:.1f} MiB"
+        f"{troubled[0]:.2f} s apart at most, {calm[0]:.2f} s before; written {troubled[1]:.2f} s, "
+        f"{calm[1]:.2f} s before; interval and period 1 s; peak RSS {peak_kib / 1024:.1f} MiB"
     )
     print({reason: int(count) for reason, count in sorted(reasons.items())})
-    assert max(scrape_gaps) < 2.5 and max(patch_gaps) < 4
+    # Not much worse than without the others. A busy machine is slow in the calm time as well.
+    assert troubled[0] < 2.5 * max(1, calm[0])
+    assert troubled[1] < 2.5 * max(1.5, calm[1])
     assert REASONS <= set(reasons), REASONS - set(reasons)
     if build == "release":
         assert peak_kib < 96 * 1024

@@ -1,39 +1,56 @@
-"""5,000 nodes: every node is written in time, evenly, within the memory and CPU that we promise.
+"""Many nodes: each is written in time, evenly, within the memory that we promise for 5,000.
 
-The periods are the default policy's, a ninth as long and less: 20 s, 60 s and 10 min for 3 min,
-15 min and 3 h. The release build.
+`make nightly` has 5,000 of them, with the default policy's periods, a ninth as long and less: 20 s,
+60 s and 10 min for 3 min, 15 min and 3 h. Otherwise it is a tenth of all that. The release build.
 """
 
 import time
+from typing import NamedTuple
+
+import pytest
 
 from controller_kit import all_readings, policy
-from harness import wait_until
+from harness import NIGHTLY, wait_until
 
-NODES = 5000
-SYNC_S = 20
+
+class Size(NamedTuple):
+    nodes: int
+    sync_s: int  # a period of the means; three of it are one of the maxima
+    interval_s: int
+    patches_per_s: int  # above what the rhythm needs, so that it is the rhythm that is seen
+
+
+SIZE = Size(5000, 20, 10, 400) if NIGHTLY else Size(500, 5, 5, 200)
+NODES, SYNC_S, INTERVAL_S = SIZE.nodes, SIZE.sync_s, SIZE.interval_s
 PERIODS = {
     f"{resource}_usage_{window}": period
     for resource in ("cpu", "mem")
-    for window, period in (("avg_5m", "20s"), ("max_avg_1h", "60s"), ("max_avg_1d", "10m"))
+    for window, period in (
+        ("avg_5m", f"{SYNC_S}s"),
+        ("max_avg_1h", f"{3 * SYNC_S}s"),
+        ("max_avg_1d", f"{30 * SYNC_S}s"),
+    )
 }
 HOT = {"5m": 5, "1m": 2}
-INTERVAL_S = 10
 RSS_MAX_KIB = 64 * 1024
-# Above what the rhythm needs, so that it is the rhythm that is seen and not this limit.
-PATCHES_PER_S = 400
+# Seconds that are looked at when the beginning is over, in whole syncs.
+LOOK_S = SYNC_S if NIGHTLY else 2 * SYNC_S
+# Of the scrapes that are due: all but what a loaded machine gives us no time for.
+SHARE_SCRAPED = 0.97 if NIGHTLY else 0.8
 
 
-def test_five_thousand_nodes(start_standin, start_exporters, start_controller):
+@pytest.mark.timeout(400)
+def test_many_nodes(start_standin, start_exporters, start_controller):
     standin, exporters = start_standin("--nodes", NODES), start_exporters()
     # Loads that move by more than the dead band between syncs.
-    swing = {"kind": "sine", "mean": 0.5, "amplitude": 0.4, "period_s": 300}
+    swing = {"kind": "sine", "mean": 0.5, "amplitude": 0.4, "period_s": 15 * SYNC_S}
     exporters.set("all", load={"cpu": swing, "mem": swing})
     began_unix = time.time()
     controller = start_controller(
         standin,
         exporters,
         f"--scrape-interval={INTERVAL_S}s",
-        f"--patch-qps={PATCHES_PER_S}",
+        f"--patch-qps={SIZE.patches_per_s}",
         content=policy(
             PERIODS,
             predicate={"cpu_usage_avg_5m": 0.65, "mem_usage_avg_5m": 0.65},
@@ -52,10 +69,10 @@ def test_five_thousand_nodes(start_standin, start_exporters, start_controller):
     filled_s = time.time() - began_unix
     # The way from there to each node's own instant takes half a sync to one and a half.
     steady_unix = time.time() + 1.5 * SYNC_S
-    standin.wait_job(standin.add_pods(500, nodes=["node-0007", "node-4711"]))
-    wait_until(lambda: time.time() > steady_unix, 60, "the beginning to be over")
+    standin.wait_job(standin.add_pods(500, nodes=["node-0007", "node-0471"]))
+    wait_until(lambda: time.time() > steady_unix, 60, "the beginning to be over", poll_s=0.2)
     cpu_s, scraped = process.cpu_s(), exporters.admin("stats")["scraped"]
-    end_unix = steady_unix + SYNC_S + 1
+    end_unix = steady_unix + LOOK_S + 1
     wait_until(lambda: time.time() >= end_unix, 60, "a sync of every node", poll_s=0.5)
     took_s = time.time() - steady_unix
     cpu_share = (process.cpu_s() - cpu_s) / took_s
@@ -68,7 +85,7 @@ def test_five_thousand_nodes(start_standin, start_exporters, start_controller):
     ]
     mean = sum(per_second) / len(per_second)
     whole = standin.admin("patches/summary")
-    rss_kib, peak_kib = process.rss_kib(), peak_rss_kib(process)
+    rss_kib, peak_kib = process.rss_kib(), process.peak_rss_kib()
     print(
         f"{NODES} nodes: all written after {filled_s:.0f} s; then in {took_s:.0f} s "
         f"{summary['total']} patches, {summary['total'] / took_s:.1f} a second "
@@ -79,18 +96,18 @@ def test_five_thousand_nodes(start_standin, start_exporters, start_controller):
     assert set(whole["codes"]) == {"200"}
     # One per node and sync at most; a second's worth of rounding at the edges.
     assert summary["total"] <= NODES * (took_s + 1) / SYNC_S
-    assert summary["most"] <= 2
+    assert summary["most"] <= LOOK_S / SYNC_S + 1
     # Spread over the period: the busiest seconds but for a few, in which a loaded machine catches
     # up with others in which it gave us nothing.
     assert sorted(per_second)[len(per_second) * 8 // 10] < 1.5 * mean + 20
     assert peak_kib < RSS_MAX_KIB
-    assert scrapes_per_s > 0.97 * NODES / INTERVAL_S
+    assert scrapes_per_s > SHARE_SCRAPED * NODES / INTERVAL_S
     # No window was lost.
     metrics = controller.metrics()
     assert metrics["plimsoll_windows"] == NODES * len(PERIODS)
     assert metrics["plimsoll_nodes_stale"] == 0
     now = time.time()
-    for key, period_s in (("cpu_usage_avg_5m", SYNC_S), ("mem_usage_max_avg_1h", 60)):
+    for key, period_s in (("cpu_usage_avg_5m", SYNC_S), ("mem_usage_max_avg_1h", 3 * SYNC_S)):
         ages = [now - reading.at_unix for reading in all_readings(standin, key).values()]
         print(f"{key}: {len(ages)} annotations, {max(ages):.0f} s old at most")
         # Within the dead band a value may stand for a second period.
@@ -98,8 +115,3 @@ def test_five_thousand_nodes(start_standin, start_exporters, start_controller):
     assert len(all_readings(standin, "cpu_usage_max_avg_1d")) == NODES
     is_ready, text = controller.ready()
     assert is_ready, text
-
-
-def peak_rss_kib(process):
-    with open(f"/proc/{process.pid}/status", encoding="ascii") as file:
-        return next(int(line.split()[1]) for line in file if line.startswith("VmHWM"))
