@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from controller_kit import AGENT, all_readings, log_lines, node_names, policy, reading
+from controller_kit import AGENT, all_readings, log_lines, node_names, patched, policy, reading
 from harness import wait_until
 
 CPU, MEM = "cpu_usage_avg_5m", "mem_usage_avg_5m"
@@ -89,7 +89,7 @@ def test_usage_against_what_is_allocatable(start_standin, start_controller):
     )
     assert controller.metric("plimsoll_targets_failing", source="metrics-server") == 0
     assert controller.metric("plimsoll_metrics_server_listed") == 1
-    asked = lists(standin)
+    asked = wait_until(lambda: len(rows := lists(standin)) >= 4 and rows, what="four lists")
     assert {row["code"] for row in asked} == {200}
     # One request at a time, and no more than one an interval.
     starts = [row["at_unix"] for row in asked]
@@ -259,17 +259,21 @@ def test_lists_that_fail(start_standin, start_controller):
         wait_until(
             lambda: len(log_lines(controller.process, NO_LIST)) == number, what=f"{way} to be told"
         )
+        assert controller.metric("plimsoll_metrics_server_listed") == 0
         standin.clear_faults()
-        since = time.time()
         wait_until(
             lambda: len(log_lines(controller.process, LISTED)) == number, what=f"{way} to be over"
         )
-        wait_until(
-            lambda: all(r.at_unix > since for r in all_readings(standin, CPU).values()),
-            what=f"annotations after {way}",
-        )
         assert controller.metric("plimsoll_metrics_server_listed") == 1
-    wait_values(standin, CPU, dict.fromkeys(names, 0.25))
+    since = time.time()
+    wait_until(
+        lambda: all(r.at_unix > since for r in all_readings(standin, CPU).values()),
+        what="annotations afterwards",
+    )
+    written = {
+        text.partition(",")[0] for row in standin.patches() for text in patched(row).values()
+    }
+    assert written == {"0.25000"}
     assert log_lines(controller.process, FAILING) == []
     assert len(log_lines(controller.process, NO_LIST)) == len(WAYS)
 

@@ -93,7 +93,8 @@ def test_devices_without_a_speed(start_exporters, run, binary, tmp_path):
 
     row = dry_run(run, binary, tmp_path, exporters, content, "--network-speed=20G")
     value = float(row["annotations"]["net_usage_avg_5m"].split(",")[0])
-    assert row["unusable"] == {} and abs(value - 0.1) < TOLERANCE, "0.2 of 10G"
+    # Two pages a second apart: on a busy machine that is no good measure of time.
+    assert row["unusable"] == {} and abs(value - 0.1) < 0.05, "0.2 of 10G"
 
     row = dry_run(run, binary, tmp_path, exporters, content, "--network-device-pattern=ens*,eth1")
     assert row["unusable"] == {

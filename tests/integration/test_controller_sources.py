@@ -182,6 +182,7 @@ def test_the_agent_alone(start_standin, start_exporters, start_controller):
     assert {row[2] for row in agents.scrapes("127.1.0.1")} == {""}  # its whole page
 
 
+@pytest.mark.nightly
 def test_the_same_load_through_both(start_standin, start_exporters, start_controller):
     """Six minutes of a load that never rests: the agent's mean, and ours of its page's counters."""
     standin, agents = start_standin("--nodes", 1), start_exporters("--agent", *FAST)
@@ -267,8 +268,7 @@ def test_once_waits_for_every_source(start_standin, start_exporters, run, binary
         ],
         "once",
     )
-    wait_until(lambda: not process.is_running(), 60, "the end")
-    assert process.stop() == 0
+    assert process.wait_exit(60) == 0
     assert every_node_near(standin, CPU, 0.5, 2)
 
 
