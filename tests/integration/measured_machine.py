@@ -31,6 +31,7 @@ SENT_PER_S = {NEAR: 1500, FAR: 500}  # frames: 0.07 and 0.024 of 10 Gbit/s
 FILE_BYTES, CHUNK_BYTES = 32 << 20, 1 << 20
 LOAD_S = 30  # whatever happens, the load is over after that
 INTERVAL_S = 4
+PATIENCE_S = 20
 RESOURCES = (
     *(
         "cpu",
@@ -187,6 +188,14 @@ class Kernel(threading.Thread):
             row = sample()
             self.rows.append((began, time.monotonic(), row))
 
+    def wait_sampled(self, at):
+        """Until there is a sample that was begun after this moment."""
+        deadline = time.monotonic() + PATIENCE_S
+        while not self.rows or self.rows[-1][0] <= at:
+            if time.monotonic() > deadline or not self.is_alive():
+                raise RuntimeError("the kernel is not sampled")
+            time.sleep(0.01)
+
     def between(self, begin, end, name, device=""):
         """The least and the most that was there at some moment between these two."""
         before = [row for _, done, row in self.rows if done <= begin][-1:]
@@ -204,7 +213,7 @@ def start_exporter(program, log):
     process = subprocess.Popen(
         [program, "--web.listen-address=127.0.0.1:0"], stdout=log, stderr=log
     )
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         found = re.search(r'Listening on" address=[\d.]+:(\d+)', read(log.name))
         if found:
@@ -305,12 +314,12 @@ def main():
             process, url = start_exporter(exporter, log)
             processes.append(process)
             kernel.start()
-            time.sleep(0.5)  # so that there are samples from before
+            kernel.wait_sampled(time.monotonic())
             row = ask_controller(controller, start_proxy(url, scrapes), directory)
         done = time.monotonic()
-        time.sleep(0.5)
+        kernel.wait_sampled(done)
         kernel.is_done.set()
-        kernel.join()
+        kernel.join(PATIENCE_S)
         report = {}
         for name, bounds in truth(kernel, scrapes[-2:], done).items():
             key = f"{name}_usage_avg_5m"

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import pytest
 
 from controller_kit import log_lines, patched, policy, read_annotation, reading
-from harness import fetch, wait_until
+from harness import DEFAULT_TIMEOUT_S, fetch, wait_until
 
 TOLERANCE = 0.02
 
@@ -72,7 +72,8 @@ def start_proxy():
     for server, thread in servers:
         server.shutdown()
         server.server_close()
-        thread.join()
+        thread.join(DEFAULT_TIMEOUT_S)
+        assert not thread.is_alive(), "the proxy does not end"
 
 
 class Machine:
@@ -100,7 +101,8 @@ class Machine:
 
     def close(self):
         self.done.set()
-        self.thread.join()
+        self.thread.join(DEFAULT_TIMEOUT_S)
+        assert not self.thread.is_alive(), "the sampler does not end"
 
     def at(self, at_unix):
         """(ticks in all modes, ticks idle, share of memory used)"""
