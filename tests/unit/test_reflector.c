@@ -1,31 +1,7 @@
 /* List and watch against a server that answers from a script. */
-#include "cmocka_wrap.h"
-
-#include "base/buf.h"
-#include "base/clock.h"
-#include "base/timestamp.h"
 #include "codec/json.h"
-#include "kube/binding_watch.h"
-#include "kube/reflector.h"
 #include "kube/watch_stream.h"
-#include "scripted_server.h"
-
-enum { DEADLINE_MS = 30000, LOOK_MS = 3 };
-
-struct fixture {
-        struct scripted_server server;
-        struct loop *loop;
-        struct http_client *client;
-        struct kube_config *config;
-        struct metrics *metrics;
-        struct kube_api *api;
-        struct reflector *reflector;
-        struct loop_timer look;
-        int64_t deadline_mono_ms;
-        struct buf log;
-        const char *wanted_log;     /* NULL: whatever */
-        const char *wanted_trouble; /* a part of it; NULL: none may be left */
-};
+#include "reflector_fixture.h"
 
 #define OBJECT(name, version)                                                                      \
         "{\"metadata\":{\"name\":\"" name "\",\"uid\":\"u-" name                                   \
@@ -47,7 +23,7 @@ static void on_event(void *userdata, enum reflector_event event, const json_t *o
         const char *uid = json_string_at(object, "metadata", "uid", NULL);
 
         assert_non_null(name);
-        (void)buf_printf(&f->log, "%c %s", event == REFLECTOR_PRESENT ? '+' : '-', name);
+        (void)buf_printf(&f->log, "%c %s", event == REFLECTOR_DELETED ? '-' : '+', name);
         /* only where it is not the usual one */
         if (uid && (strncmp(uid, "u-", 2) != 0 || strcmp(uid + 2, name) != 0))
                 (void)buf_printf(&f->log, "/%s", uid);
@@ -59,63 +35,6 @@ static void on_synced(void *userdata, size_t count) {
 
         assert_true(!f->reflector || reflector_is_synced(f->reflector));
         (void)buf_printf(&f->log, "=%zu;", count);
-}
-
-/* Done when the script has been used up and the log says what it should; late after DEADLINE_MS. */
-static void on_look(void *userdata) {
-        struct fixture *f = userdata;
-        const char *trouble = f->reflector ? reflector_trouble(f->reflector) : "";
-        bool is_done =
-                atomic_load(&f->server.served) == f->server.count &&
-                (!f->wanted_log || strcmp(f->log.data ? f->log.data : "", f->wanted_log) == 0) &&
-                (f->wanted_trouble ? strstr(trouble, f->wanted_trouble) != NULL : *trouble == '\0');
-
-        if (is_done || clock_mono_ms() > f->deadline_mono_ms ||
-            atomic_load(&f->server.surprises) > 0)
-                loop_stop(f->loop);
-        else
-                loop_timer_arm(f->loop, &f->look, clock_mono_ms() + LOOK_MS, on_look, f);
-}
-
-static void start(struct fixture *f) {
-        struct error err = ERROR_NULL;
-        char master[64];
-
-        f->log = BUF_INIT(1 << 20);
-        (void)buf_puts(&f->log, "");
-        scripted_server_start(&f->server);
-        (void)snprintf(master, sizeof(master), "http://127.0.0.1:%u", f->server.port);
-        if (kube_config_load(&(struct kube_config_options){.master = master}, &f->config, &err) < 0)
-                fail_msg("%s", err.msg);
-        f->loop = loop_new();
-        f->metrics = metrics_new();
-        f->client = http_client_new(f->loop, &(struct http_client_options){.user_agent = "test/1"});
-        f->api = kube_api_new(f->loop, f->client, f->config, f->metrics);
-        f->deadline_mono_ms = clock_mono_ms() + DEADLINE_MS;
-}
-
-static void run(struct fixture *f) {
-        loop_timer_arm(f->loop, &f->look, clock_mono_ms(), on_look, f);
-        loop_run(f->loop);
-        if (atomic_load(&f->server.surprises) > 0)
-                fail_msg("the server did not expect, at step %zu: %s",
-                         atomic_load(&f->server.served), f->server.surprise);
-        if (clock_mono_ms() > f->deadline_mono_ms)
-                fail_msg("late: %zu of %zu steps; log '%s', wanted '%s'; trouble '%s'",
-                         atomic_load(&f->server.served), f->server.count, f->log.data,
-                         f->wanted_log, f->reflector ? reflector_trouble(f->reflector) : "");
-}
-
-static void stop(struct fixture *f) {
-        loop_timer_disarm(f->loop, &f->look);
-        reflector_free(f->reflector);
-        kube_api_free(f->api);
-        http_client_free(f->client);
-        metrics_free(f->metrics);
-        kube_config_free(f->config);
-        loop_free(f->loop);
-        scripted_server_stop(&f->server);
-        buf_done(&f->log);
 }
 
 static void reflect(struct fixture *f, const struct reflector_spec *wish) {
@@ -484,120 +403,6 @@ static void test_free_under_way(void **state) {
         stop(&f);
 }
 
-/* Bindings */
-
-static void on_binding(void *userdata, const char *node, int64_t at_unix_ms) {
-        struct fixture *f = userdata;
-        int64_t age_ms = clock_wall_unix_ms() - at_unix_ms;
-
-        (void)buf_printf(&f->log, "%s %s;", node,
-                         age_ms < -MS_PER_S        ? "future"
-                         : age_ms < MS_PER_MIN     ? "now"
-                         : age_ms < 3 * MS_PER_MIN ? "2m"
-                                                   : "old");
-}
-
-struct pod {
-        const char *name, *node;
-        int64_t bound_ago_ms; /* INT64_MIN: no condition */
-        int64_t created_ago_ms;
-        const char *annotations;
-};
-
-static void put_pod(struct buf *out, const struct pod *pod) {
-        char bound[TIMESTAMP_MAX], created[TIMESTAMP_MAX];
-        int64_t now_unix_ms = clock_wall_unix_ms();
-
-        timestamp_format_s(now_unix_ms - pod->created_ago_ms, created, sizeof(created));
-        (void)buf_printf(out,
-                         "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"d\",\"uid\":\"u-%s\","
-                         "\"resourceVersion\":\"5\",\"creationTimestamp\":\"%s\","
-                         "\"annotations\":{%s}},\"spec\":{\"nodeName\":\"%s\"},\"status\":{"
-                         "\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}",
-                         pod->name, pod->name, created, pod->annotations ? pod->annotations : "",
-                         pod->node);
-        if (pod->bound_ago_ms != INT64_MIN) {
-                timestamp_format_s(now_unix_ms - pod->bound_ago_ms, bound, sizeof(bound));
-                (void)buf_printf(out,
-                                 ",{\"type\":\"PodScheduled\",\"status\":\"True\","
-                                 "\"lastTransitionTime\":\"%s\"}",
-                                 bound);
-        }
-        (void)buf_puts(out, "]}}");
-}
-
-static char *pod_list(const struct pod *pods, size_t count) {
-        _cleanup_(buf_done) struct buf out = BUF_INIT(1 << 16);
-
-        (void)buf_puts(&out, "{\"kind\":\"PodList\",\"metadata\":{\"resourceVersion\":\"10\"},"
-                             "\"items\":[");
-        for (size_t i = 0; i < count; i++) {
-                if (i > 0)
-                        (void)buf_putc(&out, ',');
-                put_pod(&out, &pods[i]);
-        }
-        (void)buf_puts(&out, "]}");
-        return scripted_http(200, "", out.data);
-}
-
-static void test_bindings(void **state) {
-        struct fixture f = {.wanted_log = "n1 2m;n2 now;n3 now;n5 2m;n6 now;"};
-        static const struct pod wide[] = {
-                {"running", "n1", 2 * MS_PER_MIN, MS_PER_DAY, NULL},
-                {"long-bound", "n1", 6 * MS_PER_MIN, MS_PER_DAY, NULL},
-                {"mirror", "n1", 0, 0, "\"kubernetes.io/config.mirror\":\"x\""},
-                {"unbound", "", 0, 0, NULL},
-        };
-        static const struct pod narrow[] = {
-                {"ahead", "n2", -10 * MS_PER_MIN, 0, NULL}, /* the server's clock is: now */
-                {"pending", "n3", 0, 0, NULL},
-                {"preset-old", "n4", INT64_MIN, 6 * MS_PER_MIN, NULL},
-                {"preset", "n5", INT64_MIN, 2 * MS_PER_MIN, NULL},
-        };
-        static const struct pod later[] = {
-                {"pending", "n3", 0, 0, NULL}, /* again: not counted again */
-                {"fresh", "n6", 0, 0, NULL},
-                {"fresh", "n6", 0, 0, NULL},
-        };
-        _cleanup_(buf_done) struct buf events = BUF_INIT(1 << 16);
-
-        (void)state;
-        for (size_t i = 0; i < ARRAY_LEN(later); i++) {
-                (void)buf_puts(&events, "{\"type\":\"MODIFIED\",\"object\":");
-                put_pod(&events, &later[i]);
-                (void)buf_puts(&events, "}\n");
-        }
-        (void)buf_puts(&events, "{\"type\":\"DELETED\",\"object\":");
-        put_pod(&events, &later[0]);
-        (void)buf_puts(&events, "}\n{\"type\":\"ADDED\",\"object\":");
-        put_pod(&events, &later[0]);
-        (void)buf_puts(&events, "}\n");
-
-        scripted_add(&f.server,
-                     (struct scripted_reply){
-                             .expect = {"GET /api/v1/pods?fieldSelector=spec.nodeName%21%3D%2C"
-                                        "status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed"},
-                             .response = pod_list(wide, ARRAY_LEN(wide))});
-        scripted_add(&f.server,
-                     (struct scripted_reply){
-                             .expect = {"GET /api/v1/pods?fieldSelector=spec.nodeName%21%3D%2C"
-                                        "status.phase%3DPending&limit="},
-                             .response = pod_list(narrow, ARRAY_LEN(narrow))});
-        scripted_add(&f.server, (struct scripted_reply){.expect = {"watch=1&resourceVersion=10&"},
-                                                        .response = scripted_stream(events.data),
-                                                        .holds = true});
-        start(&f);
-        struct binding_watch *watch = binding_watch_new(f.loop, f.api, f.metrics, 5 * MS_PER_MIN,
-                                                        on_binding, &f);
-        run(&f);
-        assert_true(reflector_is_synced(binding_watch_reflector(watch)));
-        assert_string_equal(reflector_trouble(binding_watch_reflector(watch)), "");
-        assert_true(metric_value(metrics_counter(f.metrics, "plimsoll_bindings_total", "", NULL)) ==
-                    5);
-        binding_watch_free(watch);
-        stop(&f);
-}
-
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_pages_then_events),
@@ -615,7 +420,6 @@ int main(void) {
                 cmocka_unit_test(test_unusable_objects),
                 cmocka_unit_test(test_initial_selector),
                 cmocka_unit_test(test_free_under_way),
-                cmocka_unit_test(test_bindings),
         };
 
         (void)unsetenv("KUBERNETES_SERVICE_HOST");

@@ -1,0 +1,127 @@
+/* Bindings from a watch on pods, against a server that answers from a script. */
+#include "base/timestamp.h"
+#include "kube/binding_watch.h"
+#include "reflector_fixture.h"
+
+static void on_binding(void *userdata, const char *node, int64_t at_unix_ms) {
+        struct fixture *f = userdata;
+        int64_t age_ms = clock_wall_unix_ms() - at_unix_ms;
+
+        (void)buf_printf(&f->log, "%s %s;", node,
+                         age_ms < -MS_PER_S        ? "future"
+                         : age_ms < MS_PER_MIN     ? "now"
+                         : age_ms < 3 * MS_PER_MIN ? "2m"
+                                                   : "old");
+}
+
+struct pod {
+        const char *name, *node;
+        int64_t bound_ago_ms; /* INT64_MIN: no condition */
+        int64_t created_ago_ms;
+        const char *annotations;
+};
+
+static void put_pod(struct buf *out, const struct pod *pod) {
+        char bound[TIMESTAMP_MAX], created[TIMESTAMP_MAX];
+        int64_t now_unix_ms = clock_wall_unix_ms();
+
+        timestamp_format_s(now_unix_ms - pod->created_ago_ms, created, sizeof(created));
+        (void)buf_printf(out,
+                         "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"d\",\"uid\":\"u-%s\","
+                         "\"resourceVersion\":\"5\",\"creationTimestamp\":\"%s\","
+                         "\"annotations\":{%s}},\"spec\":{\"nodeName\":\"%s\"},\"status\":{"
+                         "\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}",
+                         pod->name, pod->name, created, pod->annotations ? pod->annotations : "",
+                         pod->node);
+        if (pod->bound_ago_ms != INT64_MIN) {
+                timestamp_format_s(now_unix_ms - pod->bound_ago_ms, bound, sizeof(bound));
+                (void)buf_printf(out,
+                                 ",{\"type\":\"PodScheduled\",\"status\":\"True\","
+                                 "\"lastTransitionTime\":\"%s\"}",
+                                 bound);
+        }
+        (void)buf_puts(out, "]}}");
+}
+
+static char *pod_list(const struct pod *pods, size_t count) {
+        _cleanup_(buf_done) struct buf out = BUF_INIT(1 << 16);
+
+        (void)buf_puts(&out, "{\"kind\":\"PodList\",\"metadata\":{\"resourceVersion\":\"10\"},"
+                             "\"items\":[");
+        for (size_t i = 0; i < count; i++) {
+                if (i > 0)
+                        (void)buf_putc(&out, ',');
+                put_pod(&out, &pods[i]);
+        }
+        (void)buf_puts(&out, "]}");
+        return scripted_http(200, "", out.data);
+}
+
+static void test_bindings(void **state) {
+        struct fixture f = {.wanted_log = "n1 2m;n2 now;n3 now;n5 2m;n6 now;"};
+        static const struct pod wide[] = {
+                {"running", "n1", 2 * MS_PER_MIN, MS_PER_DAY, NULL},
+                {"long-bound", "n1", 6 * MS_PER_MIN, MS_PER_DAY, NULL},
+                {"mirror", "n1", 0, 0, "\"kubernetes.io/config.mirror\":\"x\""},
+                {"unbound", "", 0, 0, NULL},
+        };
+        static const struct pod narrow[] = {
+                {"ahead", "n2", -10 * MS_PER_MIN, 0, NULL}, /* the server's clock is: now */
+                {"pending", "n3", 0, 0, NULL},
+                {"preset-old", "n4", INT64_MIN, 6 * MS_PER_MIN, NULL},
+                {"preset", "n5", INT64_MIN, 2 * MS_PER_MIN, NULL},
+        };
+        static const struct pod later[] = {
+                {"pending", "n3", 0, 0, NULL}, /* again: not counted again */
+                {"fresh", "n6", 0, 0, NULL},
+                {"fresh", "n6", 0, 0, NULL},
+        };
+        _cleanup_(buf_done) struct buf events = BUF_INIT(1 << 16);
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(later); i++) {
+                (void)buf_puts(&events, "{\"type\":\"MODIFIED\",\"object\":");
+                put_pod(&events, &later[i]);
+                (void)buf_puts(&events, "}\n");
+        }
+        (void)buf_puts(&events, "{\"type\":\"DELETED\",\"object\":");
+        put_pod(&events, &later[0]);
+        (void)buf_puts(&events, "}\n{\"type\":\"ADDED\",\"object\":");
+        put_pod(&events, &later[0]);
+        (void)buf_puts(&events, "}\n");
+
+        scripted_add(&f.server,
+                     (struct scripted_reply){
+                             .expect = {"GET /api/v1/pods?fieldSelector=spec.nodeName%21%3D%2C"
+                                        "status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed"},
+                             .response = pod_list(wide, ARRAY_LEN(wide))});
+        scripted_add(&f.server,
+                     (struct scripted_reply){
+                             .expect = {"GET /api/v1/pods?fieldSelector=spec.nodeName%21%3D%2C"
+                                        "status.phase%3DPending&limit="},
+                             .response = pod_list(narrow, ARRAY_LEN(narrow))});
+        scripted_add(&f.server, (struct scripted_reply){.expect = {"watch=1&resourceVersion=10&"},
+                                                        .response = scripted_stream(events.data),
+                                                        .holds = true});
+        start(&f);
+        struct binding_watch *watch = binding_watch_new(f.loop, f.api, f.metrics, 5 * MS_PER_MIN,
+                                                        on_binding, &f);
+        run(&f);
+        assert_true(reflector_is_synced(binding_watch_reflector(watch)));
+        assert_string_equal(reflector_trouble(binding_watch_reflector(watch)), "");
+        assert_true(metric_value(metrics_counter(f.metrics, "plimsoll_bindings_total", "", NULL)) ==
+                    5);
+        binding_watch_free(watch);
+        stop(&f);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_bindings),
+        };
+
+        (void)unsetenv("KUBERNETES_SERVICE_HOST");
+        (void)unsetenv("KUBECONFIG");
+        (void)unsetenv("HOME");
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
