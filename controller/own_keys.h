@@ -3,8 +3,8 @@
  *
  * - Those that the API server says our field manager owns, whatever they are called: all that we
  *   have written under any policy and nobody has written since.
- * - node_hot_value, the metrics of the policy, and whatever has the name of a metric, or of its peak,
- *   and the value of a reading: written under a policy of before, or by crane.
+ * - node_hot_value, the metrics of the policy, and whatever has the name of a metric, or of its
+ * peak, and the value of a reading: written under a policy of before, or by crane.
  *
  * With a prefix, only keys that begin with it: others are those of another controller, whose field
  * manager is ours. Without one, what is owned goes under whatever prefix it stands.
