@@ -49,6 +49,11 @@ def cleanup(binary):
     return run_cleanup
 
 
+@pytest.fixture(scope="module")
+def exporters(module_start_exporters):
+    return module_start_exporters()
+
+
 @pytest.fixture
 def controller(run, binary, exporters, tmp_path):
     def start(standin, metric, *arguments):
@@ -169,13 +174,16 @@ def test_trouble(cleanup, controller, start_standin):
     assert "cleaned=1 failed=1" in err and "it will write again" not in err
     assert "node_hot_value" not in standin.annotations("node-0001")
     # A node that goes in the meantime is clean; a server that stumbles is asked again.
-    standin.fault("status", verb="patch", status=503, retry_after=0)
+    again = {"metadata": {"annotations": {"node_hot_value": "0,2026-07-23T11:25:54Z"}}}
+    assert standin.patch("/api/v1/nodes/node-0001", again).status == 200
+    standin.fault("status", verb="patch", status=404, name="node-0001")
+    standin.fault("status", verb="patch", status=503, retry_after=0, name="node-0000")
     status, _, err = cleanup(standin)
     assert status == 0, err
     assert "node_hot_value" not in standin.annotations("node-0000")
 
 
-@pytest.mark.parametrize("other", ["--once", "--target=a=http://127.0.0.1/"])
-def test_usage(cleanup, start_standin, other):
-    status, _, err = cleanup(start_standin(), "--dry-run", other)
-    assert status == 2 and "--cleanup" in err
+def test_usage(cleanup, standin):
+    for other in ("--once", "--target=a=http://127.0.0.1/"):
+        status, _, err = cleanup(standin, "--dry-run", other)
+        assert status == 2 and "--cleanup" in err

@@ -22,6 +22,14 @@ USERS = ("alpha", "beta")
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
 
 
+@pytest.fixture(scope="module")
+def exporters(module_start_exporters):
+    """Of a load that is below every peak that stands on a node."""
+    started = module_start_exporters()
+    started.set("all", load={"cpu": 0.2})
+    return started
+
+
 @pytest.fixture
 def standin(start_standin):
     return start_standin("--nodes", len(NODES), *(f"--token=token-{user}={user}" for user in USERS))
@@ -126,7 +134,7 @@ def values(standin, keys):
     }
 
 
-def test_killed_leader(controller, standin, exporters):
+def test_killed_leader(controller, standin):
     # A peak of 20 minutes ago, to each node another, above all that the exporters show.
     for i, node in enumerate(NODES):
         annotations = {key: f"0.8{i}000,{stamp(time.time() - 1200)}" for key in PEAKS}
@@ -136,7 +144,6 @@ def test_killed_leader(controller, standin, exporters):
             Authorization="Bearer token-beta",
         )
     written = values(standin, PEAKS)
-    exporters.set("all", load={"cpu": 0.2})
     begun_unix = time.time()
     alpha = controller("alpha")
     wait_until(
