@@ -1,25 +1,13 @@
 #include "kube/exec_credential.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
-#include <spawn.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/timestamp.h"
 #include "codec/json.h"
 #include "kube/secret.h"
-
-/* How often a plugin that has closed its output, or left it to a child, is asked for its end. */
-enum { REAP_PERIOD_MS = 20 };
-
-extern char **environ;
 
 struct exec_plugin *exec_plugin_new(void) {
         return xcalloc(1, sizeof(struct exec_plugin));
@@ -136,170 +124,5 @@ int exec_credential_parse(const char *text, size_t len, const char *api_version,
         }
         *ret = credential;
         credential = (struct exec_credential){0};
-        return 0;
-}
-
-/* "NAME=value" of @entries holds the name that @entry has. */
-static bool overrides(char *const *entries, const char *entry) {
-        size_t name_len = strcspn(entry, "=") + 1;
-
-        for (size_t i = 0; entries && entries[i]; i++)
-                if (strncmp(entries[i], entry, name_len) == 0)
-                        return true;
-        return false;
-}
-
-/* Our environment, under the plugin's own and KUBERNETES_EXEC_INFO. The array alone is owned. */
-static char **make_environment(const struct exec_plugin *plugin, char *exec_info) {
-        size_t count = 0, len = 0;
-
-        for (size_t i = 0; environ[i]; i++)
-                count++;
-        for (size_t i = 0; plugin->environment && plugin->environment[i]; i++)
-                count++;
-        char **entries = xcalloc(count + 2, sizeof(*entries));
-        for (size_t i = 0; environ[i]; i++)
-                if (!overrides(plugin->environment, environ[i]) &&
-                    strncmp(environ[i], "KUBERNETES_EXEC_INFO=", 21) != 0)
-                        entries[len++] = environ[i];
-        for (size_t i = 0; plugin->environment && plugin->environment[i]; i++)
-                entries[len++] = plugin->environment[i];
-        entries[len++] = exec_info;
-        return entries;
-}
-
-static char **make_arguments(const struct exec_plugin *plugin) {
-        size_t count = 0;
-
-        while (plugin->arguments && plugin->arguments[count])
-                count++;
-        char **words = xcalloc(count + 2, sizeof(*words));
-        words[0] = plugin->command;
-        for (size_t i = 0; i < count; i++)
-                words[i + 1] = plugin->arguments[i];
-        return words;
-}
-
-/* In a process group of its own, so that a deadline reaches its children too. */
-static int spawn(const struct exec_plugin *plugin, int output_fd, pid_t *ret_pid) {
-        _cleanup_(freep) char *exec_info = xasprintf(
-                "KUBERNETES_EXEC_INFO={\"apiVersion\":\"%s\",\"kind\":\"ExecCredential\","
-                "\"spec\":{%s%s%s\"interactive\":false}}",
-                plugin->api_version, plugin->cluster_json ? "\"cluster\":" : "",
-                plugin->cluster_json ? plugin->cluster_json : "", plugin->cluster_json ? "," : "");
-        _cleanup_(freep) char **environment = make_environment(plugin, exec_info);
-        _cleanup_(freep) char **arguments = make_arguments(plugin);
-        posix_spawn_file_actions_t actions;
-        posix_spawnattr_t attributes;
-        sigset_t none, all;
-
-        (void)sigemptyset(&none);
-        (void)sigfillset(&all);
-        if (posix_spawn_file_actions_init(&actions) != 0 || posix_spawnattr_init(&attributes) != 0)
-                mem_exhausted();
-        int r = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-        if (r == 0)
-                r = posix_spawn_file_actions_adddup2(&actions, output_fd, STDOUT_FILENO);
-        /* Ours are closed by themselves; curl's wake-up descriptors are not. */
-        if (r == 0)
-                r = posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
-        /* The daemon blocks signals and ignores SIGPIPE; a plugin expects neither. */
-        (void)posix_spawnattr_setsigmask(&attributes, &none);
-        (void)posix_spawnattr_setsigdefault(&attributes, &all);
-        (void)posix_spawnattr_setpgroup(&attributes, 0);
-        (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
-                                                            POSIX_SPAWN_SETPGROUP);
-        if (r == 0)
-                r = posix_spawnp(ret_pid, plugin->command, &actions, &attributes, arguments,
-                                 environment);
-        (void)posix_spawnattr_destroy(&attributes);
-        (void)posix_spawn_file_actions_destroy(&actions);
-        return -r;
-}
-
-/* Everything that is there now; false at the end of the output. */
-static bool read_output(int fd, struct buf *output) {
-        char piece[4096];
-
-        for (;;) {
-                ssize_t n = read(fd, piece, sizeof(piece));
-                if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
-                        return false;
-                if (n < 0 && errno == EAGAIN)
-                        return true;
-                if (n > 0 && !buf_append(output, piece, (size_t)n))
-                        return false;
-        }
-}
-
-/* Until the plugin has ended; what its children may still hold open is not waited for. */
-static int wait_for(pid_t pid, int fd, int64_t deadline_mono_ms, struct buf *output,
-                    int *ret_status) {
-        bool is_open = true;
-
-        for (;;) {
-                int64_t left_ms = deadline_mono_ms - clock_mono_ms();
-                pid_t reaped = waitpid(pid, ret_status, WNOHANG);
-                if (is_open)
-                        is_open = read_output(fd, output);
-                if (reaped == pid)
-                        return output->overflow ? -EFBIG : 0;
-                if (reaped < 0 && errno != EINTR)
-                        return -errno;
-                if (left_ms <= 0 || output->overflow) {
-                        (void)kill(-pid, SIGKILL);
-                        (void)waitpid(pid, ret_status, 0);
-                        return output->overflow ? -EFBIG : -ETIMEDOUT;
-                }
-                struct pollfd poll_fd = {.fd = is_open ? fd : -1, .events = POLLIN};
-                (void)poll(&poll_fd, 1, left_ms < REAP_PERIOD_MS ? (int)left_ms : REAP_PERIOD_MS);
-        }
-}
-
-static int run(const struct exec_plugin *plugin, int64_t timeout_ms, struct buf *output,
-               struct error *err) {
-        int fds[2], status = 0;
-        pid_t pid = 0;
-
-        if (pipe2(fds, O_CLOEXEC) < 0)
-                return error_set(err, errno, "pipe: %s", strerror(errno));
-        (void)fcntl(fds[0], F_SETFL, O_NONBLOCK);
-        int64_t deadline_mono_ms = clock_mono_ms() + timeout_ms;
-        int r = spawn(plugin, fds[1], &pid);
-        (void)close(fds[1]);
-        if (r < 0) {
-                (void)close(fds[0]);
-                return error_set(err, r, "%s%s%s", strerror(-r), plugin->install_hint ? "; " : "",
-                                 plugin->install_hint ? plugin->install_hint : "");
-        }
-        r = wait_for(pid, fds[0], deadline_mono_ms, output, &status);
-        (void)close(fds[0]);
-        if (r == -ETIMEDOUT)
-                return error_set(err, r, "has not ended within %lld s, killed",
-                                 (long long)(timeout_ms / MS_PER_S));
-        if (r == -EFBIG)
-                return error_set(err, r, "printed more than %d bytes", EXEC_OUTPUT_MAX_BYTES);
-        if (r < 0)
-                return error_set(err, r, "%s", strerror(-r));
-        if (WIFSIGNALED(status))
-                return error_set(err, EPROTO, "was ended by signal %d", WTERMSIG(status));
-        if (WEXITSTATUS(status) != 0)
-                return error_set(err, EPROTO, "exit status %d", WEXITSTATUS(status));
-        return 0;
-}
-
-int exec_plugin_run(const struct exec_plugin *plugin, int64_t timeout_ms,
-                    struct exec_credential *ret, struct error *err) {
-        struct buf output = BUF_INIT(EXEC_OUTPUT_MAX_BYTES);
-
-        int r = run(plugin, timeout_ms, &output, err);
-        if (r == 0)
-                r = exec_credential_parse(output.data ? output.data : "", output.len,
-                                          plugin->api_version, ret, err);
-        if (output.data)
-                explicit_bzero(output.data, output.cap);
-        buf_done(&output);
-        if (r < 0)
-                return error_wrap(err, "credential plugin %s", plugin->command);
         return 0;
 }

@@ -1,6 +1,6 @@
 /*
  * Credential plugins of client.authentication.k8s.io (v1 and v1beta1): a command that prints an
- * ExecCredential. It runs with a deadline, its output has a ceiling, and stderr is ours.
+ * ExecCredential. exec_run.h runs it.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 #include "base/attributes.h"
 #include "base/error.h"
 
-enum { EXEC_OUTPUT_MAX_BYTES = 1 << 20, EXEC_MAX_WORDS = 256 };
+enum { EXEC_MAX_WORDS = 256 };
 
 /* users[].user.exec of a kubeconfig; everything owned. */
 struct exec_plugin {
@@ -42,10 +42,3 @@ void exec_credential_done(struct exec_credential *credential);
  */
 _must_check_ int exec_credential_parse(const char *text, size_t len, const char *api_version,
                                        struct exec_credential *ret, struct error *err);
-
-/**
- * exec_plugin_run() - run it, wait for it at most @timeout_ms, read what it printed
- * Return: 0; -ETIMEDOUT (it and its children are killed), -ENOENT, -EFBIG, -EINVAL, ...
- */
-_must_check_ int exec_plugin_run(const struct exec_plugin *plugin, int64_t timeout_ms,
-                                 struct exec_credential *ret, struct error *err);

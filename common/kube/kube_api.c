@@ -41,6 +41,7 @@ struct kube_call {
         enum kube_outcome refusal; /* why no attempt was begun */
         struct error refusal_err;
         int retries_left;
+        bool is_waiting; /* for credentials; the timer limits it */
         bool has_retried_unauthorized;
         bool has_streamed;
 };
@@ -62,11 +63,22 @@ const char *kube_outcome_name(enum kube_outcome outcome) {
         return names[outcome];
 }
 
+static void attempt(void *userdata);
+
+static void on_credentials(void *userdata) {
+        struct kube_api *api = userdata;
+
+        for (struct kube_call *call = api->calls; call; call = call->next)
+                if (call->is_waiting)
+                        attempt(call);
+}
+
 struct kube_api *kube_api_new(struct loop *loop, struct http_client *client,
                               struct kube_config *config, struct metrics *metrics) {
         struct kube_api *api = xcalloc(1, sizeof(*api));
 
         *api = (struct kube_api){loop, client, config, metrics, NULL};
+        kube_config_attach(config, loop, on_credentials, api);
         return api;
 }
 
@@ -75,6 +87,7 @@ void kube_api_free(struct kube_api *api) {
                 return;
         while (api->calls)
                 kube_cancel(api->calls);
+        kube_config_detach(api->config);
         free(api);
 }
 
@@ -259,8 +272,6 @@ static void finish(struct kube_call *call, const struct kube_answer *answer) {
         on_done(userdata, answer);
 }
 
-static void attempt(void *userdata);
-
 /* When to try again; -1: not. Spends what it takes. */
 static int64_t retry_pause_ms(struct kube_call *call, const struct http_response *response,
                               enum kube_outcome outcome) {
@@ -341,12 +352,12 @@ static void on_refusal(void *userdata) {
         finish(call, &answer);
 }
 
-/* No attempt is begun; the owner hears of it on a later turn. */
-static void refuse(struct kube_call *call, enum kube_outcome refusal) {
+/* No attempt is begun; the owner hears of it on a later turn, unless there is one by then. */
+static void refuse(struct kube_call *call, enum kube_outcome refusal, int64_t after_ms) {
         struct loop *loop = call->api->loop;
 
         call->refusal = refusal;
-        loop_timer_arm(loop, &call->timer, loop_now_mono_ms(loop), on_refusal, call);
+        loop_timer_arm(loop, &call->timer, loop_now_mono_ms(loop) + after_ms, on_refusal, call);
 }
 
 static int64_t attempt_timeout_ms(const struct kube_call *call) {
@@ -363,15 +374,19 @@ static void attempt(void *userdata) {
         const struct kube_request *request = &call->request;
         struct kube_credentials credentials;
 
+        call->is_waiting = false;
+        loop_timer_disarm(api->loop, &call->timer);
         if (loop_now_mono_ms(api->loop) >= end_mono_ms(call)) {
                 (void)error_set(&call->refusal_err, ETIMEDOUT, "given up before it was sent");
-                refuse(call, KUBE_UNAVAILABLE);
+                refuse(call, KUBE_UNAVAILABLE, 0);
                 return;
         }
-        if (kube_config_credentials(api->config, loop_now_mono_ms(api->loop),
-                                    loop_now_unix_ms(api->loop), &credentials,
-                                    &call->refusal_err) < 0) {
-                refuse(call, KUBE_UNAUTHORIZED);
+        int r = kube_config_credentials(api->config, loop_now_mono_ms(api->loop),
+                                        loop_now_unix_ms(api->loop), &credentials,
+                                        &call->refusal_err);
+        if (r < 0) {
+                call->is_waiting = r == -EINPROGRESS;
+                refuse(call, KUBE_UNAUTHORIZED, call->is_waiting ? attempt_timeout_ms(call) : 0);
                 return;
         }
 

@@ -1,17 +1,18 @@
 #include "kube/kube_config.h"
 
 #include <arpa/inet.h>
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/number.h"
 #include "kube/exec_credential.h"
+#include "kube/exec_run.h"
 #include "kube/kubeconfig.h"
 #include "kube/secret.h"
 
@@ -20,6 +21,10 @@ enum {
         EXEC_AGAIN_MIN_MS = 1000, /* however often the server says 401 */
         EXEC_BACKOFF_MIN_MS = 5000,
         EXEC_BACKOFF_MAX_MS = 60000,
+        /* So long before its end a credential is renewed: a fourth of its life, at most a minute.
+         */
+        EXEC_MARGIN_DIVISOR = 4,
+        EXEC_MARGIN_MAX_MS = 60000,
 };
 
 static const char default_service_account_directory[] =
@@ -32,7 +37,12 @@ struct kube_config {
 
         /* Of the exec plugin. */
         struct exec_credential exec;
+        struct loop *loop; /* NULL: not attached */
+        kube_config_news_fn *on_news;
+        void *userdata;
+        struct exec_run *exec_run; /* NULL: none is running */
         bool has_exec, is_exec_stale, is_exec_failing;
+        int64_t exec_renew_unix_ms; /* when to ask for the next one */
         int64_t exec_not_before_mono_ms;
         int64_t exec_backoff_ms;
         struct error exec_err;
@@ -41,6 +51,7 @@ struct kube_config {
 void kube_config_free(struct kube_config *config) {
         if (!config)
                 return;
+        assert(!config->exec_run);
         kubeconfig_done(&config->source);
         secret_file_done(&config->ca);
         secret_file_done(&config->cert);
@@ -219,42 +230,78 @@ int kube_config_load(const struct kube_config_options *options, struct kube_conf
         return 0;
 }
 
-static void run_exec(struct kube_config *config, int64_t now_mono_ms) {
-        struct exec_credential fresh = {0};
-
-        int64_t begin_mono_ms = clock_mono_ms();
-        int r = exec_plugin_run(config->source.exec, EXEC_TIMEOUT_MS, &fresh, &config->exec_err);
-        now_mono_ms += clock_mono_ms() - begin_mono_ms;
-        if (r == 0) {
-                if (config->is_exec_failing)
-                        log_info(MSG("credential plugin works again"));
-                exec_credential_done(&config->exec);
-                config->exec = fresh;
-                config->has_exec = true;
-                config->is_exec_stale = config->is_exec_failing = false;
-                config->exec_backoff_ms = 0;
-                config->exec_not_before_mono_ms = now_mono_ms + EXEC_AGAIN_MIN_MS;
-                return;
-        }
-        if (!config->is_exec_failing)
-                log_error(MSG("credential plugin failed"), ERR(&config->exec_err));
-        config->is_exec_failing = true;
-        config->exec_backoff_ms *= 2;
-        if (config->exec_backoff_ms < EXEC_BACKOFF_MIN_MS)
-                config->exec_backoff_ms = EXEC_BACKOFF_MIN_MS;
-        if (config->exec_backoff_ms > EXEC_BACKOFF_MAX_MS)
-                config->exec_backoff_ms = EXEC_BACKOFF_MAX_MS;
-        config->exec_not_before_mono_ms = now_mono_ms + config->exec_backoff_ms;
+void kube_config_attach(struct kube_config *config, struct loop *loop, kube_config_news_fn *on_news,
+                        void *userdata) {
+        assert(!config->loop);
+        config->loop = loop;
+        config->on_news = on_news;
+        config->userdata = userdata;
 }
 
-/* The plugin's credential, run anew when it is due; the pause after a run bounds the waiting. */
+void kube_config_detach(struct kube_config *config) {
+        exec_run_free(TAKE_PTR(config->exec_run));
+        config->loop = NULL;
+}
+
+static void take_exec(struct kube_config *config, struct exec_credential *fresh) {
+        int64_t left_ms = fresh->expires_unix_ms - loop_now_unix_ms(config->loop);
+        /* A part of what is left, for a plugin may give out what it has kept. */
+        int64_t margin_ms = left_ms / EXEC_MARGIN_DIVISOR;
+
+        exec_credential_done(&config->exec);
+        config->exec = *fresh;
+        *fresh = (struct exec_credential){0};
+        config->has_exec = true;
+        config->is_exec_stale = config->is_exec_failing = false;
+        config->exec_backoff_ms = 0;
+        config->exec_not_before_mono_ms = loop_now_mono_ms(config->loop) + EXEC_AGAIN_MIN_MS;
+        config->exec_renew_unix_ms = config->exec.expires_unix_ms - (margin_ms < EXEC_MARGIN_MAX_MS
+                                                                             ? margin_ms
+                                                                             : EXEC_MARGIN_MAX_MS);
+}
+
+static void on_exec_done(void *userdata, struct exec_outcome *outcome) {
+        struct kube_config *config = userdata;
+
+        if (outcome->credential) {
+                if (config->is_exec_failing)
+                        log_info(MSG("credential plugin works again"));
+                if (outcome->said[0])
+                        log_info(MSG("credential plugin has written to stderr"),
+                                 STR("stderr", outcome->said));
+                take_exec(config, outcome->credential);
+        } else {
+                if (!config->is_exec_failing)
+                        log_error(MSG("credential plugin failed"), ERR(&outcome->err),
+                                  STR("stderr", outcome->said));
+                config->exec_err = outcome->err;
+                config->is_exec_failing = true;
+                config->exec_backoff_ms *= 2;
+                if (config->exec_backoff_ms < EXEC_BACKOFF_MIN_MS)
+                        config->exec_backoff_ms = EXEC_BACKOFF_MIN_MS;
+                if (config->exec_backoff_ms > EXEC_BACKOFF_MAX_MS)
+                        config->exec_backoff_ms = EXEC_BACKOFF_MAX_MS;
+                config->exec_not_before_mono_ms = loop_now_mono_ms(config->loop) +
+                                                  config->exec_backoff_ms;
+        }
+        exec_run_free(TAKE_PTR(config->exec_run));
+        config->on_news(config->userdata);
+}
+
+/* The plugin's credential; the old one serves while a new one is under way, or not to be had. */
 static int exec_credentials(struct kube_config *config, int64_t now_mono_ms, int64_t now_unix_ms,
                             struct kube_credentials *ret, struct error *err) {
-        bool is_expired = config->has_exec && now_unix_ms >= config->exec.expires_unix_ms;
+        bool is_needed = !config->has_exec || config->is_exec_stale ||
+                         now_unix_ms >= config->exec.expires_unix_ms;
+        bool is_due = is_needed || now_unix_ms >= config->exec_renew_unix_ms;
 
-        if ((!config->has_exec || is_expired || config->is_exec_stale) &&
-            now_mono_ms >= config->exec_not_before_mono_ms)
-                run_exec(config, now_mono_ms);
+        assert(config->loop);
+        if (is_due && !config->exec_run && now_mono_ms >= config->exec_not_before_mono_ms)
+                config->exec_run = exec_run_new(config->loop, config->source.exec, EXEC_TIMEOUT_MS,
+                                                on_exec_done, config);
+        if (is_needed && config->exec_run)
+                return error_set(err, EINPROGRESS, "credential plugin %s has not ended yet",
+                                 config->source.exec->command);
         if (!config->has_exec)
                 return error_set(err, config->exec_err.code, "%s", config->exec_err.msg);
         ret->bearer = config->exec.token;

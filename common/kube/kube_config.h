@@ -1,5 +1,8 @@
 /*
  * Where the API server is and who we are: the pod's service account or a kubeconfig file.
+ *
+ * A credential plugin runs on the loop. It is asked anew a little before what it has said expires,
+ * so that one that hangs is not in anybody's way while there is time left.
  */
 #pragma once
 
@@ -9,6 +12,7 @@
 #include "base/attributes.h"
 #include "base/error.h"
 #include "net/http_client.h"
+#include "net/loop.h"
 
 struct kube_config_options {
         const char
@@ -34,6 +38,17 @@ const char *kube_config_server(const struct kube_config *config);
 /** kube_config_namespace() - of the context or service account; "default" when unset */
 const char *kube_config_namespace(const struct kube_config *config);
 
+typedef void kube_config_news_fn(void *userdata);
+
+/**
+ * kube_config_attach() - who asks for credentials, and on which loop a plugin runs
+ * @on_news: a plugin has ended: whoever was told -EINPROGRESS should ask again
+ */
+void kube_config_attach(struct kube_config *config, struct loop *loop, kube_config_news_fn *on_news,
+                        void *userdata);
+/** kube_config_detach() - before the loop ends; ends a plugin that is running */
+void kube_config_detach(struct kube_config *config);
+
 /** kube_config_is_in_cluster() - it came from the pod's service account */
 bool kube_config_is_in_cluster(const struct kube_config *config);
 
@@ -48,9 +63,10 @@ struct kube_credentials {
  * kube_config_credentials() - current credentials
  *
  * Token files and CA are read again when their last reading is older than a minute; a failed
- * re-reading keeps the old one. An exec plugin is run (with a deadline of 10 s, which the caller
- * waits) when there is no credential yet or it has expired.
- * Return: 0; negative errno when there is no usable credential, said in @err
+ * re-reading keeps the old one. An exec plugin is begun when there is no credential yet, when it
+ * will expire soon or has been refused.
+ * Return: 0; -EINPROGRESS when it takes a plugin that has not ended yet; another negative errno
+ * when there is no usable credential. Said in @err
  */
 _must_check_ int kube_config_credentials(struct kube_config *config, int64_t now_mono_ms,
                                          int64_t now_unix_ms, struct kube_credentials *ret,

@@ -37,6 +37,15 @@ _must_check_ int secret_from_base64(const char *text, size_t len, char **ret, st
 /** secret_to_base64() - the way back, on one line; owned by the caller */
 char *secret_to_base64(const char *text, size_t len);
 
+/**
+ * secret_mask() - overwrite in @text what is, or looks like, a secret
+ * @known: NULL, or a secret that may stand there
+ *
+ * Masked is every word of a token's characters that is long and has a digit, or very long: rather a
+ * path or a host's name too many than a token in a log.
+ */
+void secret_mask(char *text, const char *known);
+
 /** secret_free() - overwrite and release; @secret is NULL or NUL-terminated */
 void secret_free(char *secret);
 DEFINE_FREEP(char, secret_free);

@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <signal.h>
 
+#include "base/clock.h"
 #include "credential_files.h"
-#include "kube/exec_credential.h"
+#include "kube/exec_run.h"
+#include "kube/secret.h"
 
 static void test_exec_credential(void **state) {
         static const struct {
@@ -68,6 +70,37 @@ static struct exec_plugin *plugin_new(const char *script) {
         return plugin;
 }
 
+/* What a run came to. */
+struct ended {
+        struct loop *loop;
+        struct exec_run *run;
+        struct exec_credential credential;
+        struct error err;
+        char said[2 * EXEC_SAID_MAX_BYTES];
+};
+
+static void on_ended(void *userdata, struct exec_outcome *outcome) {
+        struct ended *ended = userdata;
+
+        if (outcome->credential) {
+                ended->credential = *outcome->credential;
+                *outcome->credential = (struct exec_credential){0};
+        }
+        ended->err = outcome->err;
+        (void)snprintf(ended->said, sizeof(ended->said), "%s", outcome->said);
+        exec_run_free(TAKE_PTR(ended->run));
+        loop_stop(ended->loop);
+}
+
+/* Return: the code of the outcome's error, 0 with a credential in @ret */
+static int run(const struct exec_plugin *plugin, int64_t timeout_ms, struct ended *ret) {
+        *ret = (struct ended){.loop = loop_new()};
+        ret->run = exec_run_new(ret->loop, plugin, timeout_ms, on_ended, ret);
+        loop_run(ret->loop);
+        loop_free(ret->loop);
+        return ret->err.code;
+}
+
 static void test_exec_failures(void **state) {
         static const struct {
                 const char *script;
@@ -87,31 +120,128 @@ static void test_exec_failures(void **state) {
         (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct exec_plugin *plugin = plugin_new(rows[i].script);
-                struct exec_credential credential = {0};
-                struct error err = ERROR_NULL;
-                int r = exec_plugin_run(plugin, rows[i].timeout_ms, &credential, &err);
-                if (r != rows[i].code || !strstr(err.msg, rows[i].problem) ||
-                    !strstr(err.msg, "plugin sh"))
-                        fail_msg("row %zu gave %d (%s)", i, r, err.msg);
+                struct ended ended;
+                int r = run(plugin, rows[i].timeout_ms, &ended);
+                if (r != rows[i].code || !strstr(ended.err.msg, rows[i].problem) ||
+                    !strstr(ended.err.msg, "plugin sh"))
+                        fail_msg("row %zu gave %d (%s)", i, r, ended.err.msg);
                 exec_plugin_free(plugin);
         }
 
         struct exec_plugin *plugin = plugin_new("");
-        struct exec_credential credential = {0};
-        struct error err = ERROR_NULL;
+        struct ended ended;
         free(plugin->command);
         plugin->command = xstrdup("/nonexistent/plugin");
         plugin->install_hint = xstrdup("install it so");
-        assert_int_equal(exec_plugin_run(plugin, 1000, &credential, &err), -ENOENT);
-        assert_non_null(strstr(err.msg, "install it so"));
+        assert_int_equal(run(plugin, 1000, &ended), -ENOENT);
+        assert_non_null(strstr(ended.err.msg, "install it so"));
         exec_plugin_free(plugin);
+}
+
+/* What it says on stderr is cut, has no token in it, and is never more than the loop can bear. */
+static void test_exec_stderr(void **state) {
+        static const struct {
+                const char *script, *said;
+        } rows[] = {
+                {"echo no such user >&2; exit 1", "no such user\n"},
+                {"echo 'Bearer eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJr refused' >&2; exit 1",
+                 "Bearer *** refused\n"},
+                {"printf '%s' '" CREDENTIAL("\"token\":\"short\"") "'; echo got short >&2",
+                 "got ***\n"},
+                {"exit 1", ""},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct exec_plugin *plugin = plugin_new(rows[i].script);
+                struct ended ended;
+                (void)run(plugin, 10000, &ended);
+                if (strcmp(ended.said, rows[i].said) != 0)
+                        fail_msg("row %zu said '%s'", i, ended.said);
+                exec_credential_done(&ended.credential);
+                exec_plugin_free(plugin);
+        }
+        struct exec_plugin *plugin = plugin_new("yes spam | head -c 1000000 >&2; exit 1");
+        struct ended ended;
+        assert_int_equal(run(plugin, 10000, &ended), -EPROTO);
+        assert_int_equal(strlen(ended.said), EXEC_SAID_MAX_BYTES);
+        exec_plugin_free(plugin);
+}
+
+static void test_masking(void **state) {
+        static const struct {
+                const char *text, *masked;
+        } rows[] = {
+                {"", ""},
+                {"error: cannot reach sts.example.com: timeout",
+                 "error: cannot reach sts.example.com: timeout"},
+                {"Authorization: Bearer 0123456789abcdef", "Authorization: Bearer ***"},
+                {"token=0123456789abcdef!", "***!"},
+                {"\"0123456789abcde\"", "\"0123456789abcde\""}, /* too short to be one */
+                {"abcdefghijklmnopqrstuvwxyzabcdefghijklmnop", "***"},
+                {"it says hunter2, and hunter2", "it says ***, and ***"},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                char text[100];
+                (void)snprintf(text, sizeof(text), "%s", rows[i].text);
+                secret_mask(text, "hunter2");
+                assert_string_equal(text, rows[i].masked);
+        }
+}
+
+static void on_tick(void *userdata) {
+        loop_stop(userdata);
+}
+
+static bool is_there(int pid) {
+        char path[32], state = 'X';
+
+        (void)snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+        FILE *file = fopen(path, "re");
+        if (!file)
+                return false;
+        (void)!fscanf(file, "%*d (%*[^)]) %c", &state);
+        (void)fclose(file);
+        return state != 'Z' && state != 'X';
+}
+
+/* One that hangs is in nobody's way, and ends with the program, its children too. */
+static void test_exec_hangs(void **state) {
+        struct ended ended = {.loop = loop_new()};
+        struct loop_timer tick = {0};
+
+        (void)state;
+        _cleanup_(freep) char *pid_path = path_of("pid");
+        _cleanup_(freep) char *script = xasprintf("sleep 100 & echo $! >%s; wait", pid_path);
+        struct exec_plugin *plugin = plugin_new(script);
+        ended.run = exec_run_new(ended.loop, plugin, 60000, on_ended, &ended);
+        int pid = 0;
+        for (size_t i = 0; i < 1000 && pid == 0; i++) {
+                loop_timer_arm(ended.loop, &tick, clock_mono_ms() + 10, on_tick, ended.loop);
+                loop_run(ended.loop); /* it turns */
+                FILE *file = fopen(pid_path, "re");
+                if (!file)
+                        continue;
+                (void)!fscanf(file, "%d", &pid);
+                (void)fclose(file);
+        }
+        assert_true(pid > 0);
+        assert_non_null(ended.run);
+        assert_true(is_there(pid));
+        exec_run_free(ended.run);
+        for (size_t i = 0; i < 1000 && is_there(pid); i++)
+                usleep(10000);
+        assert_false(is_there(pid));
+        exec_plugin_free(plugin);
+        loop_free(ended.loop);
 }
 
 /* What the plugin is told, and that a child of it which stays does not hold us up. */
 static void test_exec_surroundings(void **state) {
         struct exec_plugin *plugin = plugin_new("");
-        struct exec_credential credential = {0};
-        struct error err = ERROR_NULL;
+        struct ended ended;
 
         (void)state;
         _cleanup_(freep) char *pid_path = path_of("pid");
@@ -132,10 +262,10 @@ static void test_exec_surroundings(void **state) {
         assert_int_equal(setenv("HOME", "under", 1), 0);
         assert_int_equal(setenv("KEPT", "kept", 1), 0);
         assert_int_equal(setenv("KUBERNETES_EXEC_INFO", "stale", 1), 0);
-        if (exec_plugin_run(plugin, 10000, &credential, &err) < 0)
-                fail_msg("%s", err.msg);
-        assert_string_equal(credential.token, "t");
-        exec_credential_done(&credential);
+        if (run(plugin, 10000, &ended) < 0)
+                fail_msg("%s", ended.err.msg);
+        assert_string_equal(ended.credential.token, "t");
+        exec_credential_done(&ended.credential);
         exec_plugin_free(plugin);
 
         FILE *file = fopen(pid_path, "re");
@@ -150,6 +280,9 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_exec_credential),
                 cmocka_unit_test(test_exec_failures),
+                cmocka_unit_test(test_exec_stderr),
+                cmocka_unit_test(test_masking),
+                cmocka_unit_test_setup_teardown(test_exec_hangs, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_exec_surroundings, set_up, tear_down),
         };
 

@@ -326,6 +326,68 @@ static void test_no_credentials(void **state) {
         stop(&f);
 }
 
+/* A plugin that hangs holds up whoever needs it, up to his own limit, and nobody else. */
+static void test_plugin_hangs(void **state) {
+        static const char *kubeconfig =
+                "{current-context: c, contexts: [{name: c, context: {cluster: k, user: u}}], "
+                "clusters: [{name: k, cluster: {server: 'http://x'}}], users: [{name: u, user: "
+                "{exec: {apiVersion: client.authentication.k8s.io/v1, command: sleep, args: "
+                "['1000']}}}]}";
+        struct fixture f = {.kubeconfig = kubeconfig};
+        struct kube_request request = {
+                .method = "GET",
+                .path = "/x",
+                .resource = "nodes",
+                .on_done = on_done,
+                .userdata = &f,
+        };
+
+        (void)state;
+        start(&f, "unused");
+        struct kube_call *waiting = kube_start(f.api, &request);
+        kube_cancel(kube_start(f.api, &request));
+        for (int i = 0; i < 2; i++) {
+                request.timeout_ms = i == 0 ? 100 : 0;
+                request.give_up_mono_ms = i == 0 ? 0 : clock_mono_ms() + 100;
+                (void)kube_start(f.api, &request);
+                loop_run(f.loop);
+                assert_int_equal(f.done, i + 1);
+                assert_int_equal(f.answer.outcome, KUBE_UNAUTHORIZED);
+                assert_string_equal(f.answer.err.msg, "credential plugin sleep has not ended yet");
+        }
+        kube_cancel(waiting);
+        assert_int_equal(atomic_load(&f.server.served), 0);
+        stop(&f);
+}
+
+/* Whoever waits for a credential is sent with it. */
+static void test_plugin_ends(void **state) {
+        static const char *kubeconfig =
+                "{current-context: c, contexts: [{name: c, context: {cluster: k, user: u}}], "
+                "clusters: [{name: k, cluster: {server: 'http://x'}}], users: [{name: u, user: "
+                "{exec: {apiVersion: client.authentication.k8s.io/v1, command: printf, args: ["
+                "'{\"apiVersion\":\"client.authentication.k8s.io/v1\",\"kind\":\"ExecCredential\","
+                "\"status\":{\"token\":\"from-plugin\"}}']}}}]}";
+        struct fixture f = {.kubeconfig = kubeconfig};
+
+        (void)state;
+        for (int i = 0; i < 2; i++)
+                scripted_add(&f.server, (struct scripted_reply){
+                                                .expect = {"Authorization: Bearer from-plugin\r\n"},
+                                                .response = scripted_http(200, "", "{}")});
+        start(&f, "unused");
+        for (int i = 0; i < 2; i++)
+                (void)kube_start(f.api, &(struct kube_request){.method = "GET",
+                                                               .path = "/x",
+                                                               .resource = "nodes",
+                                                               .on_done = on_done,
+                                                               .userdata = &f});
+        while (f.done < 2)
+                loop_run(f.loop);
+        assert_int_equal(f.answer.outcome, KUBE_OK);
+        stop(&f);
+}
+
 static void test_ceiling(void **state) {
         struct fixture f = {0};
 
@@ -507,11 +569,18 @@ static void test_fence(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_fence),          cmocka_unit_test(test_give_up),
-                cmocka_unit_test(test_outcomes),       cmocka_unit_test(test_request_on_the_wire),
-                cmocka_unit_test(test_rotated_token),  cmocka_unit_test(test_no_credentials),
-                cmocka_unit_test(test_ceiling),        cmocka_unit_test(test_stream),
-                cmocka_unit_test(test_free_under_way), cmocka_unit_test(test_escape),
+                cmocka_unit_test(test_fence),
+                cmocka_unit_test(test_give_up),
+                cmocka_unit_test(test_outcomes),
+                cmocka_unit_test(test_request_on_the_wire),
+                cmocka_unit_test(test_rotated_token),
+                cmocka_unit_test(test_no_credentials),
+                cmocka_unit_test(test_plugin_hangs),
+                cmocka_unit_test(test_plugin_ends),
+                cmocka_unit_test(test_ceiling),
+                cmocka_unit_test(test_stream),
+                cmocka_unit_test(test_free_under_way),
+                cmocka_unit_test(test_escape),
         };
 
         /* No configuration but the tests' own. */

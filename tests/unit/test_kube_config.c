@@ -2,6 +2,7 @@
 #include "cmocka_wrap.h"
 
 #include <errno.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "credential_files.h"
@@ -17,11 +18,20 @@ static struct kube_config *load(const struct kube_config_options *options) {
         return config;
 }
 
-static struct kube_credentials credentials_at(struct kube_config *config, int64_t now_ms) {
+/* When the test's time began; a plugin's run goes by the real one. */
+static int64_t begin_mono_ms, begin_unix_ms;
+
+static int ask_at(struct kube_config *config, int64_t at_ms, struct kube_credentials *ret,
+                  struct error *err) {
+        return kube_config_credentials(config, begin_mono_ms + at_ms, begin_unix_ms + at_ms, ret,
+                                       err);
+}
+
+static struct kube_credentials credentials_at(struct kube_config *config, int64_t at_ms) {
         struct kube_credentials credentials;
         struct error err = ERROR_NULL;
 
-        if (kube_config_credentials(config, now_ms, now_ms, &credentials, &err) < 0)
+        if (ask_at(config, at_ms, &credentials, &err) < 0)
                 fail_msg("%s", err.msg);
         return credentials;
 }
@@ -245,8 +255,39 @@ static void test_rotation(void **state) {
         kube_config_free(config);
 }
 
-/* Run when there is none, when it has expired and after a 401; a failure is not repeated at once.
- */
+static void on_news(void *userdata) {
+        loop_stop(userdata);
+}
+
+/* As credentials_at(), after the plugin that is begun there has ended. */
+static struct kube_credentials renewed_at(struct kube_config *config, struct loop *loop,
+                                          int64_t at_ms) {
+        struct kube_credentials credentials;
+        struct error err = ERROR_NULL;
+
+        assert_int_equal(ask_at(config, at_ms, &credentials, &err), -EINPROGRESS);
+        assert_non_null(strstr(err.msg, "has not ended yet"));
+        loop_run(loop);
+        return credentials_at(config, at_ms);
+}
+
+/* What a plugin prints whose credential is good for so long. */
+static void put_plugin(const char *token, int64_t seconds) {
+        char expires[32];
+        time_t at = time(NULL) + seconds;
+        struct tm utc;
+
+        assert_non_null(gmtime_r(&at, &utc));
+        assert_true(strftime(expires, sizeof(expires), "%Y-%m-%dT%H:%M:%SZ", &utc) > 0);
+        _cleanup_(freep) char *script = xasprintf(
+                "#!/bin/sh\nprintf '%%s' '" CREDENTIAL(
+                        "\"token\":\"%s\",\"expirationTimestamp\":\"%s\"") "'\n",
+                token, expires);
+        put_script("plugin", script);
+}
+
+/* Run when there is none, a while before it expires and after a 401; a failure is not repeated at
+ * once. Nobody waits for it. */
 static void test_exec_renewal(void **state) {
         _cleanup_(freep) char *text = document(
                 SERVER, "exec: {apiVersion: client.authentication.k8s.io/v1, command: ./plugin}");
@@ -257,24 +298,35 @@ static void test_exec_renewal(void **state) {
         (void)state;
         put_script("plugin", "#!/bin/sh\nexit 1\n");
         struct kube_config *config = load(&(struct kube_config_options){.kubeconfig = path});
-        assert_int_equal(kube_config_credentials(config, 0, 0, &credentials, &err), -EPROTO);
-        put_script("plugin",
-                   "#!/bin/sh\nprintf '%s' '" CREDENTIAL("\"token\":\"t1\",\"expirationTimestamp\":"
-                                                         "\"1970-01-01T00:01:40Z\"") "'\n");
-        assert_int_equal(kube_config_credentials(config, 1000, 1000, &credentials, &err), -EPROTO);
+        struct loop *loop = loop_new();
+        begin_mono_ms = clock_mono_ms();
+        begin_unix_ms = clock_wall_unix_ms();
+        kube_config_attach(config, loop, on_news, loop);
+        assert_int_equal(ask_at(config, 0, &credentials, &err), -EINPROGRESS);
+        loop_run(loop);
+        put_plugin("t1", 400);
+        assert_int_equal(ask_at(config, 1000, &credentials, &err), -EPROTO);
         assert_non_null(strstr(err.msg, "exit status 1"));
-        assert_string_equal(credentials_at(config, 50000).bearer, "t1");
+        assert_string_equal(renewed_at(config, loop, 50000).bearer, "t1");
 
+        /* While it lasts it serves, with a plugin under way that may hang, as here. */
+        put_script("plugin", "#!/bin/sh\nexec sleep 1000\n");
+        assert_string_equal(credentials_at(config, 330000).bearer, "t1");
+        assert_string_equal(credentials_at(config, 350000).bearer, "t1");
+        assert_string_equal(credentials_at(config, 390000).bearer, "t1");
+        assert_int_equal(ask_at(config, 410000, &credentials, &err), -EINPROGRESS);
+        kube_config_detach(config); /* ends it */
+
+        kube_config_attach(config, loop, on_news, loop);
         put_script("plugin", "#!/bin/sh\nprintf '%s' '" CREDENTIAL("\"token\":\"t2\"") "'\n");
-        assert_string_equal(credentials_at(config, 99999).bearer, "t1");
-        assert_string_equal(credentials_at(config, 100000).bearer, "t2");
+        assert_string_equal(renewed_at(config, loop, 410000).bearer, "t2");
 
         put_script("plugin", "#!/bin/sh\nprintf '%s' '" CREDENTIAL(
                                      "\"clientCertificateData\":\"" PEM_JSON
                                      "\",\"clientKeyData\":\"" PEM_JSON "\"") "'\n");
         assert_string_equal(credentials_at(config, 500000).bearer, "t2");
         kube_config_unauthorized(config);
-        credentials = credentials_at(config, 500000);
+        credentials = renewed_at(config, loop, 500000);
         assert_null(credentials.bearer);
         assert_non_null(credentials.tls.cert_pem);
         assert_non_null(credentials.tls.key_pem);
@@ -282,8 +334,13 @@ static void test_exec_renewal(void **state) {
         /* the old one is kept while the plugin fails */
         put_script("plugin", "#!/bin/sh\nexit 1\n");
         kube_config_unauthorized(config);
-        assert_non_null(credentials_at(config, 600000).tls.cert_pem);
+        assert_int_equal(ask_at(config, 600000, &credentials, &err), -EINPROGRESS);
+        loop_run(loop);
+        assert_non_null(credentials_at(config, 2000).tls.cert_pem);
+        kube_config_detach(config);
         kube_config_free(config);
+        loop_free(loop);
+        begin_mono_ms = begin_unix_ms = 0;
 }
 
 static void test_nothing_found(void **state) {

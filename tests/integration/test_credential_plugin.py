@@ -1,0 +1,118 @@
+"""A kubeconfig's credential plugin: what it does wrong is not in anybody's way."""
+
+import json
+import os
+import time
+
+import pytest
+
+from extender_kit import Extender
+from harness import wait_until
+
+SECRET = "eyJhbGciOiJSUzI1NiIsImtpZCI6IjQyIn0.eyJpc3MiOiJrdWJlcm5ldGVzIn0"
+LIFE_S = 8
+
+
+class Plugin:
+    """A script that prints a token of a few seconds until it is told to hang."""
+
+    def __init__(self, directory):
+        self.path = str(directory / "plugin")
+        self.token = str(directory / "token")
+        self.pids = str(directory / "pids")
+        with open(self.path, "w", encoding="ascii") as file:
+            file.write(
+                "#!/bin/sh\n"
+                f"echo $$ >>{self.pids}\n"
+                f"echo 'refreshing {SECRET}' >&2\n"
+                f"test -e {self.token} || exec sleep 1000\n"
+                f"cat {self.token}\n"
+            )
+        os.chmod(self.path, 0o755)
+
+    def give(self, token):
+        expires = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + LIFE_S))
+        credential = {
+            "apiVersion": "client.authentication.k8s.io/v1",
+            "kind": "ExecCredential",
+            "status": {"token": token, "expirationTimestamp": expires},
+        }
+        with open(f"{self.token}.new", "w", encoding="ascii") as file:
+            json.dump(credential, file)
+        os.rename(f"{self.token}.new", self.token)
+
+    def hang(self):
+        os.unlink(self.token)
+
+    def runs(self):
+        if not os.path.exists(self.pids):
+            return []
+        with open(self.pids, encoding="ascii") as file:
+            return [int(line) for line in file]
+
+    def user(self):
+        exec_ = {"apiVersion": "client.authentication.k8s.io/v1", "command": self.path}
+        return {"token": None, "exec": exec_}
+
+
+def is_running(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+            return file.read().rpartition(")")[2].split()[0] not in "ZX"
+    except FileNotFoundError:
+        return False
+
+
+@pytest.fixture
+def plugin(tmp_path):
+    return Plugin(tmp_path)
+
+
+@pytest.fixture
+def cluster(start_standin, plugin, tmp_path):
+    standin = start_standin("--nodes", 2, "--token", "good=plimsoll")
+    standin.edit_kubeconfig(tmp_path / "kubeconfig", user=plugin.user())
+    return standin
+
+
+def test_plugin_begins_to_hang(cluster, plugin, exporters, start_controller, tmp_path):
+    """The old token serves while it lasts, and beyond that all but the API goes on."""
+    plugin.give("good")
+    flags = ("--leader-elect=true", "--leader-elect-lease-duration=6s")
+    flags += ("--leader-elect-renew-deadline=4s", "--leader-elect-retry-period=500ms")
+    controller = start_controller(str(tmp_path / "kubeconfig"), exporters, *flags)
+    controller.process.wait_log("this replica leads")
+    plugin.hang()
+    runs = len(plugin.runs())
+    wait_until(lambda: len(plugin.runs()) > runs, what="the plugin to be asked before the end")
+    pid = plugin.runs()[-1]
+    assert controller.metric("plimsoll_leader") == 1
+    scrapes = len(exporters.scrapes("127.1.0.1"))
+    wait_until(lambda: len(exporters.scrapes("127.1.0.1")) > scrapes + 2, what="more scrapes")
+    assert is_running(pid)
+    controller.process.wait_log("credential plugin .* has not ended within 10 s, killed")
+    assert not is_running(pid)
+    assert SECRET not in controller.process.text()
+    assert 'stderr="refreshing ***\\n"' in controller.process.text()
+
+    # And it recovers by itself.
+    plugin.give("good")
+    controller.process.wait_log("credential plugin works again")
+    wait_until(lambda: controller.metric("plimsoll_leader") == 1, what="it to lead again")
+
+
+@pytest.mark.parametrize("program", ["controller", "extender"])
+def test_end_while_it_hangs(
+    cluster, plugin, exporters, start_controller, run, binary, tmp_path, program
+):
+    """SIGTERM is heard at once, and the plugin ends with the program."""
+    kubeconfig = str(tmp_path / "kubeconfig")
+    if program == "controller":
+        process = start_controller(kubeconfig, exporters).process
+    else:
+        process = Extender(run, binary, kubeconfig).process
+    pid = wait_until(plugin.runs, what="the plugin to be run")[0]
+    wait_until(lambda: is_running(pid), what="it to hang")
+    assert process.stop() == 0
+    assert "has not ended within" not in process.text()
+    wait_until(lambda: not is_running(pid), what="the plugin to be gone")
