@@ -569,18 +569,12 @@ static void test_fence(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_fence),
-                cmocka_unit_test(test_give_up),
-                cmocka_unit_test(test_outcomes),
-                cmocka_unit_test(test_request_on_the_wire),
-                cmocka_unit_test(test_rotated_token),
-                cmocka_unit_test(test_no_credentials),
-                cmocka_unit_test(test_plugin_hangs),
-                cmocka_unit_test(test_plugin_ends),
-                cmocka_unit_test(test_ceiling),
-                cmocka_unit_test(test_stream),
-                cmocka_unit_test(test_free_under_way),
-                cmocka_unit_test(test_escape),
+                cmocka_unit_test(test_fence),          cmocka_unit_test(test_give_up),
+                cmocka_unit_test(test_outcomes),       cmocka_unit_test(test_request_on_the_wire),
+                cmocka_unit_test(test_rotated_token),  cmocka_unit_test(test_no_credentials),
+                cmocka_unit_test(test_plugin_hangs),   cmocka_unit_test(test_plugin_ends),
+                cmocka_unit_test(test_ceiling),        cmocka_unit_test(test_stream),
+                cmocka_unit_test(test_free_under_way), cmocka_unit_test(test_escape),
         };
 
         /* No configuration but the tests' own. */
