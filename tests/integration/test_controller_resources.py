@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from controller_kit import log_lines, policy, reading, write_policy
+from controller_kit import log_lines, policy, read_annotation, reading, write_policy
 from harness import wait_until
 
 NODE = "node-0000"
@@ -36,10 +36,11 @@ def wait_values(standin, keys, node=NODE):
     """{key: value} of the second patch, when the first interval is no longer all there is."""
 
     def found():
-        values = {key: reading(standin, node, key) for key in keys}
-        return None not in values.values() and len(standin.patches(name=node)) >= 3 and values
+        there = standin.annotations(node)  # all of one moment
+        is_settled = set(keys) <= there.keys() and len(standin.patches(name=node)) >= 3
+        return is_settled and {key: read_annotation(there[key]).value for key in keys}
 
-    return {key: r.value for key, r in wait_until(found, what=f"{len(keys)} values").items()}
+    return wait_until(found, what=f"{len(keys)} values")
 
 
 def test_every_resource_by_every_statistic(start_standin, start_exporters, start_controller):
