@@ -99,6 +99,21 @@ static int64_t bound_at_unix_ms(const json_t *pod, int64_t now_unix_ms) {
         return at_unix_ms < now_unix_ms ? at_unix_ms : now_unix_ms;
 }
 
+/* Those of a kubelet's own, and those that every node gets: no scheduler chose the node for its
+ * load, and a new one would be hot from the start. */
+static bool is_of_every_node(const json_t *pod) {
+        const json_t *owners = json_at(pod, "metadata", "ownerReferences", NULL);
+
+        if (json_at(pod, "metadata", "annotations", "kubernetes.io/config.mirror", NULL))
+                return true;
+        for (size_t i = 0; i < json_array_size(owners); i++) {
+                const char *kind = json_string_at(json_array_get(owners, i), "kind", NULL);
+                if (kind && strcmp(kind, "DaemonSet") == 0)
+                        return true;
+        }
+        return false;
+}
+
 static void on_pod(void *userdata, enum reflector_event event, const json_t *pod) {
         struct binding_watch *watch = userdata;
         const char *node = json_string_at(pod, "spec", "nodeName", NULL);
@@ -110,7 +125,7 @@ static void on_pod(void *userdata, enum reflector_event event, const json_t *pod
                 return;
         if (!node || !*node || !uid || !*uid || strnlen(uid, UID_MAX_BYTES) == UID_MAX_BYTES)
                 return;
-        if (json_at(pod, "metadata", "annotations", "kubernetes.io/config.mirror", NULL))
+        if (is_of_every_node(pod))
                 return;
         int64_t at_unix_ms = bound_at_unix_ms(pod, now_unix_ms);
         if (now_unix_ms - at_unix_ms > watch->recent_ms)

@@ -4,7 +4,8 @@
  * once per pod uid, stamped with the PodScheduled condition's time.
  *
  * At start, pods of any phase that were bound within `recent_ms` are reported too, so that a
- * restart does not forget a burst. Mirror pods (static pods of a kubelet) are left out.
+ * restart does not forget a burst. Mirror pods (static pods of a kubelet) and pods of a DaemonSet
+ * are left out.
  */
 #pragma once
 

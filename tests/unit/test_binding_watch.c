@@ -19,6 +19,7 @@ struct pod {
         int64_t bound_ago_ms; /* INT64_MIN: no condition */
         int64_t created_ago_ms;
         const char *annotations;
+        const char *owner; /* kind; NULL: none */
 };
 
 static void put_pod(struct buf *out, const struct pod *pod) {
@@ -29,10 +30,11 @@ static void put_pod(struct buf *out, const struct pod *pod) {
         (void)buf_printf(out,
                          "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"d\",\"uid\":\"u-%s\","
                          "\"resourceVersion\":\"5\",\"creationTimestamp\":\"%s\","
-                         "\"annotations\":{%s}},\"spec\":{\"nodeName\":\"%s\"},\"status\":{"
+                         "\"annotations\":{%s},\"ownerReferences\":[{\"kind\":\"%s\"}]},"
+                         "\"spec\":{\"nodeName\":\"%s\"},\"status\":{"
                          "\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}",
                          pod->name, pod->name, created, pod->annotations ? pod->annotations : "",
-                         pod->node);
+                         pod->owner ? pod->owner : "ReplicaSet", pod->node);
         if (pod->bound_ago_ms != INT64_MIN) {
                 timestamp_format_s(now_unix_ms - pod->bound_ago_ms, bound, sizeof(bound));
                 (void)buf_printf(out,
@@ -57,56 +59,69 @@ static char *pod_list(const struct pod *pods, size_t count) {
         return scripted_http(200, "", out.data);
 }
 
+static void put_event(struct buf *out, const char *type, const struct pod *pod) {
+        (void)buf_printf(out, "{\"type\":\"%s\",\"object\":", type);
+        put_pod(out, pod);
+        (void)buf_puts(out, "}\n");
+}
+
+static void add_lists(struct fixture *f, const struct pod *wide, size_t wide_count,
+                      const struct pod *narrow, size_t narrow_count) {
+        scripted_add(&f->server,
+                     (struct scripted_reply){
+                             .expect = {"GET /api/v1/pods?fieldSelector=spec.nodeName%21%3D%2C"
+                                        "status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed"},
+                             .response = pod_list(wide, wide_count)});
+        scripted_add(&f->server,
+                     (struct scripted_reply){
+                             .expect = {"GET /api/v1/pods?fieldSelector=spec.nodeName%21%3D%2C"
+                                        "status.phase%3DPending&limit="},
+                             .response = pod_list(narrow, narrow_count)});
+}
+
+static void add_watch(struct fixture *f, const char *events, bool holds) {
+        scripted_add(&f->server, (struct scripted_reply){.expect = {"watch=1&resourceVersion=10&"},
+                                                         .response = scripted_stream(events),
+                                                         .holds = holds});
+}
+
+static struct binding_watch *watch_pods(struct fixture *f) {
+        start(f);
+        struct binding_watch *watch = binding_watch_new(f->loop, f->api, f->metrics, 5 * MS_PER_MIN,
+                                                        on_binding, f);
+        run(f);
+        return watch;
+}
+
 static void test_bindings(void **state) {
         struct fixture f = {.wanted_log = "n1 2m;n2 now;n3 now;n5 2m;n6 now;"};
         static const struct pod wide[] = {
-                {"running", "n1", 2 * MS_PER_MIN, MS_PER_DAY, NULL},
-                {"long-bound", "n1", 6 * MS_PER_MIN, MS_PER_DAY, NULL},
-                {"mirror", "n1", 0, 0, "\"kubernetes.io/config.mirror\":\"x\""},
-                {"unbound", "", 0, 0, NULL},
+                {"running", "n1", 2 * MS_PER_MIN, MS_PER_DAY, NULL, NULL},
+                {"long-bound", "n1", 6 * MS_PER_MIN, MS_PER_DAY, NULL, NULL},
+                {"mirror", "n1", 0, 0, "\"kubernetes.io/config.mirror\":\"x\"", NULL},
+                {"unbound", "", 0, 0, NULL, NULL},
         };
         static const struct pod narrow[] = {
-                {"ahead", "n2", -10 * MS_PER_MIN, 0, NULL}, /* the server's clock is: now */
-                {"pending", "n3", 0, 0, NULL},
-                {"preset-old", "n4", INT64_MIN, 6 * MS_PER_MIN, NULL},
-                {"preset", "n5", INT64_MIN, 2 * MS_PER_MIN, NULL},
+                {"ahead", "n2", -10 * MS_PER_MIN, 0, NULL, NULL}, /* the server's clock is: now */
+                {"pending", "n3", 0, 0, NULL, NULL},
+                {"preset-old", "n4", INT64_MIN, 6 * MS_PER_MIN, NULL, NULL},
+                {"preset", "n5", INT64_MIN, 2 * MS_PER_MIN, NULL, NULL},
         };
         static const struct pod later[] = {
-                {"pending", "n3", 0, 0, NULL}, /* again: not counted again */
-                {"fresh", "n6", 0, 0, NULL},
-                {"fresh", "n6", 0, 0, NULL},
+                {"pending", "n3", 0, 0, NULL, NULL}, /* again: not counted again */
+                {"fresh", "n6", 0, 0, NULL, NULL},
+                {"fresh", "n6", 0, 0, NULL, NULL},
         };
         _cleanup_(buf_done) struct buf events = BUF_INIT(1 << 16);
 
         (void)state;
-        for (size_t i = 0; i < ARRAY_LEN(later); i++) {
-                (void)buf_puts(&events, "{\"type\":\"MODIFIED\",\"object\":");
-                put_pod(&events, &later[i]);
-                (void)buf_puts(&events, "}\n");
-        }
-        (void)buf_puts(&events, "{\"type\":\"DELETED\",\"object\":");
-        put_pod(&events, &later[0]);
-        (void)buf_puts(&events, "}\n{\"type\":\"ADDED\",\"object\":");
-        put_pod(&events, &later[0]);
-        (void)buf_puts(&events, "}\n");
-
-        scripted_add(&f.server,
-                     (struct scripted_reply){
-                             .expect = {"GET /api/v1/pods?fieldSelector=spec.nodeName%21%3D%2C"
-                                        "status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed"},
-                             .response = pod_list(wide, ARRAY_LEN(wide))});
-        scripted_add(&f.server,
-                     (struct scripted_reply){
-                             .expect = {"GET /api/v1/pods?fieldSelector=spec.nodeName%21%3D%2C"
-                                        "status.phase%3DPending&limit="},
-                             .response = pod_list(narrow, ARRAY_LEN(narrow))});
-        scripted_add(&f.server, (struct scripted_reply){.expect = {"watch=1&resourceVersion=10&"},
-                                                        .response = scripted_stream(events.data),
-                                                        .holds = true});
-        start(&f);
-        struct binding_watch *watch = binding_watch_new(f.loop, f.api, f.metrics, 5 * MS_PER_MIN,
-                                                        on_binding, &f);
-        run(&f);
+        for (size_t i = 0; i < ARRAY_LEN(later); i++)
+                put_event(&events, "MODIFIED", &later[i]);
+        put_event(&events, "DELETED", &later[0]);
+        put_event(&events, "ADDED", &later[0]);
+        add_lists(&f, wide, ARRAY_LEN(wide), narrow, ARRAY_LEN(narrow));
+        add_watch(&f, events.data, true);
+        struct binding_watch *watch = watch_pods(&f);
         assert_true(reflector_is_synced(binding_watch_reflector(watch)));
         assert_string_equal(reflector_trouble(binding_watch_reflector(watch)), "");
         assert_true(metric_value(metrics_counter(f.metrics, "plimsoll_bindings_total", "", NULL)) ==
@@ -115,9 +130,32 @@ static void test_bindings(void **state) {
         stop(&f);
 }
 
+/* A DaemonSet has its pods on every node: they say nothing about what a scheduler gave to it. */
+static void test_daemon_pods(void **state) {
+        struct fixture f = {.wanted_log = "n1 now;n2 now;"};
+        static const struct pod narrow[] = {
+                {"agent", "n1", 0, 0, NULL, "DaemonSet"},
+                {"web", "n1", 0, 0, NULL, NULL},
+        };
+        static const struct pod later[] = {
+                {"driver", "n2", 0, 0, NULL, "DaemonSet"},
+                {"shop", "n2", 0, 0, NULL, NULL},
+        };
+        _cleanup_(buf_done) struct buf events = BUF_INIT(1 << 16);
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(later); i++)
+                put_event(&events, "ADDED", &later[i]);
+        add_lists(&f, NULL, 0, narrow, ARRAY_LEN(narrow));
+        add_watch(&f, events.data, true);
+        binding_watch_free(watch_pods(&f));
+        stop(&f);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_bindings),
+                cmocka_unit_test(test_daemon_pods),
         };
 
         (void)unsetenv("KUBERNETES_SERVICE_HOST");
