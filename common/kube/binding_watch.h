@@ -3,9 +3,9 @@
  * spec.nodeName in one transaction, so each binding is one object that begins to match; counted
  * once per pod uid, stamped with the PodScheduled condition's time.
  *
- * At start, pods of any phase that were bound within `recent_ms` are reported too, so that a
- * restart does not forget a burst. Mirror pods (static pods of a kubelet) and pods of a DaemonSet
- * are left out.
+ * At start, and when the watch has lost its position, pods of any phase that were bound within
+ * `recent_ms` are reported too, so that neither forgets a burst. Mirror pods (static pods of a
+ * kubelet) and pods of a DaemonSet are left out.
  */
 #pragma once
 

@@ -65,7 +65,6 @@ struct reflector {
         struct object_index held;
         char *resource_version; /* where to watch from; NULL: unknown */
         bool must_list;
-        bool is_initial_done;
         bool is_synced;
         bool is_over_limit;
 
@@ -261,23 +260,31 @@ static void request_page(struct reflector *r) {
                         });
 }
 
-static void start_list(struct reflector *r) {
-        if (r->spec.initial_field_selector && !r->is_initial_done)
-                r->list_kind = LIST_INITIAL;
-        else
-                r->list_kind = r->resource_version ? LIST_NOT_OLDER : LIST_CONSISTENT;
+static void start_list_of(struct reflector *r, enum list_kind kind) {
+        r->list_kind = kind;
         replace(&r->continue_token, NULL);
         r->pages = 0;
         r->held.generation++;
         request_page(r);
 }
 
+/* What is held, by our own selector. */
+static void start_held_list(struct reflector *r) {
+        start_list_of(r, r->resource_version ? LIST_NOT_OLDER : LIST_CONSISTENT);
+}
+
+static void start_list(struct reflector *r) {
+        if (r->spec.initial_field_selector)
+                start_list_of(r, LIST_INITIAL);
+        else
+                start_held_list(r);
+}
+
 static void finish_list(struct reflector *r, const char *resource_version) {
         size_t position = 0;
 
         if (r->list_kind == LIST_INITIAL) {
-                r->is_initial_done = true;
-                start_list(r);
+                start_held_list(r);
                 return;
         }
         for (json_t *gone; (gone = object_index_sweep(&r->held, &position)) != NULL;) {
@@ -307,7 +314,7 @@ static void on_list_failure(struct reflector *r, const struct kube_answer *answe
         if (r->list_kind == LIST_NOT_OLDER && !r->continue_token && is_version_refused) {
                 /* Compacted, or "Too large resource version" of a server that is behind. */
                 replace(&r->resource_version, NULL);
-                start_list(r);
+                start_held_list(r);
                 return;
         }
         if (answer->failure == HTTP_TOO_LARGE || answer->failure == HTTP_TIMEOUT)

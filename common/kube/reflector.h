@@ -40,9 +40,10 @@ struct reflector_spec {
         size_t page_limit;          /* objects per list page; 0: 500 of metadata, 100 whole ones */
         size_t max_objects;         /* more are an error, said once; 0: 100,000 */
         int64_t first_pause_ms;     /* before trying again; doubled, up to 10 s of 800 ms; 0: 800 */
-        /* Asked first, once, when not NULL: a wider selector for the initial state (pods that are
-         * running already). Its objects arrive before those of the first list, are not held, and
-         * so are never reported as deleted unless the narrower list had them too. */
+        /* Asked before every list when not NULL: a wider selector for what came and went while
+         * nobody watched (pods that are running already). Its objects arrive before those of the
+         * list, are not held, and so are never reported as deleted unless the narrower list had
+         * them too. */
         const char *initial_field_selector;
         reflector_event_fn *on_event;
         reflector_synced_fn *on_synced; /* may be NULL */

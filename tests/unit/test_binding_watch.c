@@ -152,10 +152,32 @@ static void test_daemon_pods(void **state) {
         stop(&f);
 }
 
+/* A position that has expired: what was bound and started meanwhile is looked for, as at first. */
+static void test_expired(void **state) {
+        struct fixture f = {.wanted_log = "n1 now;n2 now;"};
+        static const struct pod before = {"before", "n1", 0, 0, NULL, NULL};
+        static const struct pod wide[] = {
+                {"before", "n1", 0, 0, NULL, NULL},
+                {"meanwhile", "n2", 0, 0, NULL, NULL},
+        };
+
+        (void)state;
+        add_lists(&f, NULL, 0, &before, 1);
+        add_watch(&f,
+                  "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":410,"
+                  "\"reason\":\"Expired\",\"message\":\"too old resource version\"}}\n",
+                  false);
+        add_lists(&f, wide, ARRAY_LEN(wide), NULL, 0);
+        add_watch(&f, "", true);
+        binding_watch_free(watch_pods(&f));
+        stop(&f);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_bindings),
                 cmocka_unit_test(test_daemon_pods),
+                cmocka_unit_test(test_expired),
         };
 
         (void)unsetenv("KUBERNETES_SERVICE_HOST");
