@@ -1,14 +1,22 @@
 #include <string.h>
+#include <strings.h>
 
+#include "base/mem.h"
 #include "base/number.h"
 #include "policy/policy.h"
 
-/* Names begin with a letter or digit and hold nothing that YAML minds, but one may spell a null. */
+/* Names hold nothing that YAML minds, but one may look like a number, end like a key, or spell what
+ * YAML 1.1 takes for something else than text. */
 static const char *quote_of(const char *name) {
-        const struct tree_node plain = {
-                .kind = TREE_SCALAR, .text = name, .text_len = strlen(name)};
+        static const char *const words[] = {
+                "null", "true", "false", "yes", "no", "on", "off", "y", "n",
+        };
+        size_t len = strlen(name);
+        bool is_text = strspn(name, "0123456789") == 0 && len > 0 && name[len - 1] != ':';
 
-        return tree_is_null(&plain) ? "\"" : "";
+        for (size_t i = 0; i < ARRAY_LEN(words); i++)
+                is_text &= strcasecmp(name, words[i]) != 0;
+        return is_text ? "" : "\"";
 }
 
 /* "  - {name: cpu_usage_avg_5m,     ": what follows stands in one column. */

@@ -293,6 +293,8 @@ int policy_read_duration(struct policy_reader *reader, const struct tree_node *n
         if (node->kind != TREE_SCALAR)
                 return policy_reader_expected(reader, node, "%s", what);
         int r = duration_parse(node->text, node->text_len, ret_ms);
+        if (r == 0 && *ret_ms == 0 && strpbrk(node->text, "123456789"))
+                return policy_reader_expected(reader, node, "%s, at least 1ms", what);
         if (r == -ERANGE)
                 return policy_reader_expected(reader, node, "%s, at most 292 years", what);
         if (r < 0 && number_parse(node->text, node->text_len, &number))

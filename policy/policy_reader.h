@@ -88,6 +88,6 @@ _must_check_ int policy_read_number(struct policy_reader *reader, const struct t
 /** policy_read_integer() - a whole number that is not quoted */
 _must_check_ int policy_read_integer(struct policy_reader *reader, const struct tree_node *node,
                                      const char *what, int64_t *ret);
-/** policy_read_duration() - a Go duration, quoted or not */
+/** policy_read_duration() - a Go duration, quoted or not; none that would be cut to 0 */
 _must_check_ int policy_read_duration(struct policy_reader *reader, const struct tree_node *node,
                                       const char *what, int64_t *ret_ms);

@@ -126,6 +126,7 @@ static int read_escape(struct json_reader *reader) {
 /* At the opening quote; the text goes to reader->string. */
 static int read_string(struct json_reader *reader) {
         buf_clear(&reader->string);
+        buf_puts(&reader->string, ""); /* a text that is empty is a text all the same */
         advance(reader, 1);
         for (int c; (c = peek(reader)) != '"';) {
                 if (c < 0x20)

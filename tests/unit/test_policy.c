@@ -328,6 +328,38 @@ static void assert_round_trip(const struct policy *policy) {
         buf_done(&second);
 }
 
+/* Texts that are read as another kind of value, or not at all, when they stand without quotes. */
+static void test_odd_texts_are_printed_in_quotes(void **state) {
+        static const struct {
+                const char *series, *exporter;
+                const char *printed;
+        } rows[] = {
+                {"abc:", "dcgm", "\n    exporter: dcgm\n    series: \"abc:\"\n"},
+                {":", "dcgm", "\n    series: \":\"\n"},
+                {":a:b", "dcgm", "\n    series: :a:b\n"},
+                {"null", "on", "\n    exporter: \"on\"\n    series: \"null\"\n"},
+                {"True", "n", "\n    exporter: \"n\"\n    series: \"True\"\n"},
+                {"truth", "nn", "\n    exporter: nn\n    series: truth\n"},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(freep) char *text = xasprintf(
+                        HEAD "spec:\n"
+                             "  metrics: [{name: gpu, series: \"%s\", exporter: \"%s\", "
+                             "kind: gauge, capacity: 1}]\n"
+                             "  syncPolicy: [{name: gpu_usage_avg_5m, period: 3m}, "
+                             "{name: 5, period: 3m}]\n",
+                        rows[i].series, rows[i].exporter);
+                _cleanup_(policy_freep) struct policy *policy = parse(text, true);
+                _cleanup_(buf_done) struct buf printed = BUF_INIT(1 << 20);
+                assert_round_trip(policy);
+                policy_print(policy, &printed);
+                assert_non_null(strstr(printed.data, rows[i].printed));
+                assert_non_null(strstr(printed.data, "{name: \"5\","));
+        }
+}
+
 static double draw(unsigned short seed[3]) {
         return erand48(seed);
 }
@@ -408,10 +440,15 @@ static void test_round_trip(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_default),       cmocka_unit_test(test_limits),
-                cmocka_unit_test(test_lenient),       cmocka_unit_test(test_warnings),
-                cmocka_unit_test(test_many_warnings), cmocka_unit_test(test_api_object),
-                cmocka_unit_test(test_own_resources), cmocka_unit_test(test_round_trip),
+                cmocka_unit_test(test_default),
+                cmocka_unit_test(test_limits),
+                cmocka_unit_test(test_lenient),
+                cmocka_unit_test(test_warnings),
+                cmocka_unit_test(test_many_warnings),
+                cmocka_unit_test(test_api_object),
+                cmocka_unit_test(test_own_resources),
+                cmocka_unit_test(test_odd_texts_are_printed_in_quotes),
+                cmocka_unit_test(test_round_trip),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -116,6 +116,8 @@ static void test_refuses(void **state) {
                  "line 2, column 1: the key 'a' stands twice, first on line 1"},
                 {"{\"a\": 1, \"\\u0061\": 2}", 0,
                  "line 1, column 10: the key 'a' stands twice, first on line 1"},
+                {"{\"\":1,\"\":2}", 0,
+                 "line 1, column 7: the key '' stands twice, first on line 1"},
                 {"b: 1\n[a]: 1\n", 0, "line 2, column 1: a key is plain text, not a list or map"},
                 {"? {a: b}\n: 1\n", 0, "line 1, column 3: a key is plain text, not a list or map"},
                 {"a: \"x\\0y\"\n", 0, "line 1, column 4: a NUL character in the text"},
