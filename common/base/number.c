@@ -17,7 +17,7 @@ static size_t skip_digits(const char *text, size_t len, size_t i) {
         return i;
 }
 
-/* The grammar of number_parse(); strtod() alone takes far more. */
+/* The grammar of number_parse_unbounded(); strtod() alone takes far more. */
 static bool is_decimal(const char *text, size_t len) {
         size_t i = len > 0 && (text[0] == '+' || text[0] == '-') ? 1 : 0;
         size_t start = i;
@@ -43,7 +43,7 @@ static bool is_decimal(const char *text, size_t len) {
         return i == len;
 }
 
-bool number_parse(const char *text, size_t len, double *ret_value) {
+bool number_parse_unbounded(const char *text, size_t len, double *ret_value) {
         char local[64];
 
         if (!is_decimal(text, len))
@@ -54,8 +54,14 @@ bool number_parse(const char *text, size_t len, double *ret_value) {
         copy[len] = '\0';
 
         /* No program of ours calls setlocale(), so the decimal point is '.'. */
-        double value = strtod(copy, NULL);
-        if (!number_is_finite(value))
+        *ret_value = strtod(copy, NULL);
+        return true;
+}
+
+bool number_parse(const char *text, size_t len, double *ret_value) {
+        double value = 0;
+
+        if (!number_parse_unbounded(text, len, &value) || !number_is_finite(value))
                 return false;
         *ret_value = value;
         return true;

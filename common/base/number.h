@@ -26,6 +26,9 @@ static inline bool number_is_finite(double value) {
  */
 _must_check_ bool number_parse(const char *text, size_t len, double *ret_value);
 
+/** number_parse_unbounded() - the same, but a value that overflows is an infinity */
+_must_check_ bool number_parse_unbounded(const char *text, size_t len, double *ret_value);
+
 enum { NUMBER_TEXT_MAX = 32 };
 
 /** number_format() - the fewest digits that number_parse() reads back as @value, which is finite */

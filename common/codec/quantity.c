@@ -27,7 +27,7 @@ static bool read_scaled(const char *text, size_t len, double *ret) {
                     memcmp(suffix, text + digits, len - digits) != 0)
                         continue;
                 double number;
-                if (!number_parse(text, digits, &number))
+                if (!number_parse_unbounded(text, digits, &number))
                         return false;
                 *ret = number * suffixes[i].times / suffixes[i].over;
                 return true;
@@ -38,7 +38,7 @@ static bool read_scaled(const char *text, size_t len, double *ret) {
 bool quantity_parse(const char *text, size_t len, double *ret) {
         double value;
 
-        if (!number_parse(text, len, &value) && !read_scaled(text, len, &value))
+        if (!number_parse_unbounded(text, len, &value) && !read_scaled(text, len, &value))
                 return false;
         *ret = fmin(fmax(value, -QUANTITY_MAX), QUANTITY_MAX);
         return true;

@@ -47,6 +47,8 @@ static void test_amounts(void **state) {
                 {"-10Ei", -QUANTITY_MAX},
                 {"1e30", QUANTITY_MAX},
                 {"12345678901234567890", QUANTITY_MAX},
+                {"1e400", QUANTITY_MAX},
+                {"-1E400", -QUANTITY_MAX},
         };
 
         (void)state;
@@ -60,10 +62,10 @@ static void test_amounts(void **state) {
 
 static void test_none(void **state) {
         static const char *const rows[] = {
-                "",    " ",    "1 ",   " 1",    "m",    "Ki",    "+",    ".",    ".Ki",
-                "-m",  "K",    "1K",   "1ki",   "1Kib", "1i",    "1mi",  "1kk",  "1B",
-                "1e",  "1e+",  "1e3k", "1e1.5", "1E2E", "1.2.3", "--1",  "+-1",  "1e++3",
-                "1_0", "0x10", "nan",  "inf",   "1,5",  "1e400", "1 Ki", "1-2m",
+                "",    " ",    "1 ",   " 1",    "m",    "Ki",    "+",    ".",   ".Ki",
+                "-m",  "K",    "1K",   "1ki",   "1Kib", "1i",    "1mi",  "1kk", "1B",
+                "1e",  "1e+",  "1e3k", "1e1.5", "1E2E", "1.2.3", "--1",  "+-1", "1e++3",
+                "1_0", "0x10", "nan",  "inf",   "1,5",  "1 Ki",  "1-2m",
         };
 
         (void)state;
