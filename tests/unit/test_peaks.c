@@ -155,7 +155,7 @@ static void test_a_peak_without_time(void **state) {
                         scrape(&life, 0.2, MS_PER_MIN);
                         write(&life);
                 }
-                assert_float_equal(value(&life, MAX), i < 2 ? 0.8 : 0.2, 1e-5);
+                assert_float_equal(value(&life, MAX), i < 2 ? 0.8F : 0.2F, 1e-5);
                 end(&life);
         }
         json_decref(life.annotations);
