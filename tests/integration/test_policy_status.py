@@ -4,7 +4,7 @@ object, and without harm to what others write there."""
 import pytest
 
 from harness import wait_until
-from test_policy_object import FLAGS, PATH, RESOURCE, Program, apply, condition, policy
+from test_policy_object import FLAGS, PATH, Program, apply, condition, policy
 
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/plimsoll-controller"
 USERS = ("alpha", "beta")
@@ -12,14 +12,14 @@ USERS = ("alpha", "beta")
 
 @pytest.fixture
 def cluster(start_standin):
-    return start_standin("--nodes", 1, "--custom-resource", RESOURCE)
+    return start_standin("--nodes", 1)
 
 
 @pytest.fixture
 def guarded(start_standin):
     """One that knows its users."""
     tokens = (f"--token=token-{user}={user}" for user in USERS)
-    return start_standin("--nodes", 1, "--custom-resource", RESOURCE, *tokens)
+    return start_standin("--nodes", 1, *tokens)
 
 
 @pytest.fixture
@@ -113,5 +113,5 @@ def test_a_broken_object_that_is_deleted(run, binary, cluster, name):
     assert cluster.call("DELETE", f"{PATH}/default").status == 200
     wait_until(lambda: program.metric("plimsoll_policy_failed") == 0, what="the end of the trouble")
     assert program.metric("plimsoll_policy_generation") == 1
-    assert "[+] policy: the built-in policy, 6 metrics, generation 1" in program.ready()
+    assert "[+] policy: the built-in policy, 6 metrics, generation 1" in program.told()
     assert "its policy stays" not in program.process.stderr()
