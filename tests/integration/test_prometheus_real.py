@@ -1,20 +1,18 @@
-"""Debian's Prometheus between the exporters and plimsoll-controller.
+"""Debian's Prometheus between the exporters and plimsoll-controller."""
 
-PLIMSOLL_SLOW_TESTS=1 adds the comparison over six minutes in real time.
-"""
-
-import os
+import statistics
 import time
 
 import pytest
 
-from controller_kit import log_lines, policy, reading
+from controller_kit import log_lines, patched, policy, read_annotation, reading
 from harness import wait_until
 from prometheus_kit import CRANE_RULES
 
 CPU, MEM = "cpu_usage_avg_5m", "mem_usage_avg_5m"
 PEAKS = ("cpu_usage_max_avg_1h", "cpu_usage_max_avg_1d", "mem_usage_max_avg_1h")
-TOLERANCE = 0.03
+# Counters have hundredths of a second, and a maximum keeps what a first second makes of that.
+TOLERANCE = 0.05
 FAST_RULES = CRANE_RULES.format(active="1s", mean="1s", peak="2s")
 
 
@@ -44,31 +42,30 @@ def values(standin, node, keys):
     return {key: value.value for key, value in found.items() if value}
 
 
-def windows_agree(one, other, nodes, keys):
-    """The largest difference, once both have everything."""
+def fates_of_queries(controller):
+    """But for those that a busy machine's Prometheus was too late for."""
+    return set(controller.labels("plimsoll_prometheus_queries_total", "result")) - {"timeout"}
 
-    def all_there():
-        return all(
-            len(values(standin, node, keys)) == len(keys)
-            for standin in (one, other)
+
+def written(standins, nodes, keys, since_unix, count):
+    """[{node: {key: [values]}}]: what so many patches of every node say, one after the other."""
+
+    def rows(standin, node):
+        patches = [patched(row) for row in standin.patches(name=node, since=since_unix)]
+        return [row for row in patches if keys <= row.keys()]
+
+    wait_until(
+        lambda: all(len(rows(s, n)) >= count for s in standins for n in nodes),
+        60,
+        f"{count} patches of every node with {sorted(keys)}",
+    )
+    return [
+        {
+            node: {k: [read_annotation(row[k]).value for row in rows(standin, node)] for k in keys}
             for node in nodes
-        )
-
-    wait_until(all_there, 60, "every window on every node")
-
-    def apart():
-        return {
-            f"{node} {key}": abs(values(one, node, [key])[key] - values(other, node, [key])[key])
-            for node in nodes
-            for key in keys
         }
-
-    def agree():
-        worst = max(apart().items(), key=lambda item: item[1])
-        assert worst[1] < TOLERANCE, worst
-        return worst[1]
-
-    return wait_until(lambda: [agree()], 120, "windows to agree")[0]
+        for standin in standins
+    ]
 
 
 @pytest.mark.parametrize("rules", [None, FAST_RULES], ids=["computed", "crane's rules"])
@@ -78,31 +75,36 @@ def test_same_load_through_both(
     """Synthetic exporters with known loads, scraped directly and by Prometheus."""
     # crane's rule takes a CPU's idle time over wall time: that asks for seconds as they pass.
     exporters = start_exporters()
-    nodes = names(5)
-    for i in range(5):
-        exporters.set([f"127.1.0.{i + 1}"], load={"cpu": 0.1 + 0.2 * i, "mem": 0.9 - 0.15 * i})
+    loads = {node: {"cpu": 0.1 + 0.2 * i, "mem": 0.9 - 0.15 * i} for i, node in enumerate(names(5))}
+    for i, load in enumerate(loads.values()):
+        exporters.set([f"127.1.0.{i + 1}"], load=load)
     prometheus = start_prometheus(
         {f"127.1.0.{i + 1}:{exporters.port}": {} for i in range(5)}, rules=rules
     )
-    keys = (CPU, MEM, *PEAKS)
-    content = policy({key: "2s" for key in keys})
+    content = policy({key: "2s" for key in (CPU, MEM, *PEAKS)})
     # A maximum keeps what a rate over the first two samples makes of the delay of one of them.
     samples = "min(count_over_time(node_memory_MemTotal_bytes[5m]))"
     wait_until(lambda: [v for _, v in prometheus.query(samples) if v >= 15], 60, "15 samples")
     direct, asked = start_standin("--nodes", 5), start_standin("--nodes", 5)
     start_controller(direct, exporters, "--annotation-dead-band=0", content=content)
     controller = start_asking(asked, prometheus, content=content)
-    apart = windows_agree(direct, asked, nodes, keys)
-    print(f"windows through node-exporter and prometheus are {apart:.5f} apart")
-    for i, node in enumerate(nodes):
-        found = values(asked, node, keys)
-        assert abs(found[CPU] - (0.1 + 0.2 * i)) < TOLERANCE
-        assert abs(found[MEM] - (0.9 - 0.15 * i)) < TOLERANCE
-    assert controller.labels("plimsoll_prometheus_queries_total", "result").keys() == {"ok"}
+    off = {}
+    for which, found in zip(
+        ("direct", "asked"), written((direct, asked), loads, {CPU, MEM, *PEAKS}, 0, 4)
+    ):
+        for node, series in found.items():
+            for key, values_of_key in series.items():
+                wanted = loads[node][key.partition("_")[0]]
+                off[which, node, key] = max(abs(value - wanted) for value in values_of_key)
+    worst = max(off, key=off.get)
+    print(f"the worst of {len(off)} windows in four patches is {off[worst]:.5f} off: {worst}")
+    assert off[worst] < TOLERANCE
+    assert fates_of_queries(controller) == {"ok"}
     fates = controller.labels("plimsoll_prometheus_series", "fate")
     assert fates["unmatched"] == fates["unusable"] == fates["duplicate"] == 0
+    # What rules record needs no history.
     has_history = log_lines(controller.process, "history has been read from Prometheus")
-    print(f"history was read: {bool(has_history)}")
+    assert bool(has_history) == (rules is None)
 
 
 def test_every_resource_of_a_real_exporter(
@@ -112,26 +114,30 @@ def test_every_resource_of_a_real_exporter(
     port = int(real_node_exporter.rpartition(":")[2])
     prometheus = start_prometheus({f"127.0.0.1:{port}": {"instance": "m", "node": "node-0000"}})
     resources = ("cpu", "mem", "load", "disk", "fs", "psi_cpu", "psi_mem", "psi_io")
-    keys = [f"{resource}_usage_avg_5m" for resource in resources]
-    keys += ["net_usage_avg_5m", "net_rx_usage_avg_5m", "net_tx_usage_avg_5m"]
+    keys = {f"{resource}_usage_avg_10s" for resource in (*resources, "net", "net_rx", "net_tx")}
     content = policy({key: "2s" for key in keys})
     direct = start_standin("--nodes", 1, "--first-address", "127.0.0.1")
     asked = start_standin("--nodes", 1, "--first-address", "127.0.0.1")
     network = "--network-speed=1G"
     start_controller(direct, port, "--annotation-dead-band=0", network, content=content)
     controller = start_asking(asked, prometheus, network, content=content)
-    wait_until(lambda: CPU in asked.annotations("node-0000"), what="a window")
-    seen = wait_until(
-        lambda: len(values(direct, "node-0000", keys)) >= 4
-        and values(direct, "node-0000", keys).keys() == values(asked, "node-0000", keys).keys()
-        and values(direct, "node-0000", keys),
-        60,
-        "both to have the same windows",
+
+    def seen():
+        found = [set(values(standin, "node-0000", keys)) for standin in (direct, asked)]
+        assert found[0] == found[1] >= {f"{r}_usage_avg_10s" for r in ("cpu", "mem", "load")}
+        return found[0]
+
+    wait_until(seen, 60, "both to have the same windows")
+    # From when both windows are full; then the mean of each over the same time.
+    written((direct, asked), ["node-0000"], seen(), time.time(), 5)
+    ours, theirs = (
+        found["node-0000"]
+        for found in written((direct, asked), ["node-0000"], seen(), time.time(), 8)
     )
-    print(f"windows of this machine: {', '.join(sorted(seen))}")
-    apart = windows_agree(direct, asked, ["node-0000"], list(seen))
-    print(f"they are {apart:.5f} apart")
-    assert controller.labels("plimsoll_prometheus_queries_total", "result").keys() == {"ok"}
+    apart = {key: abs(statistics.mean(ours[key]) - statistics.mean(theirs[key])) for key in ours}
+    print(f"apart over 16 s: { {key: round(value, 4) for key, value in sorted(apart.items())} }")
+    assert max(apart.values()) < 0.05
+    assert fates_of_queries(controller) == {"ok"}
 
 
 @pytest.mark.parametrize("rules", [None, FAST_RULES], ids=["computed", "crane's rules"])
@@ -251,9 +257,8 @@ def test_it_dies_and_comes_back(start_prometheus, start_exporters, start_standin
         assert len(stamps) == len(set(stamps)), "no annotation twice in one second"
 
 
-@pytest.mark.skipif(
-    not os.environ.get("PLIMSOLL_SLOW_TESTS"), reason="six minutes: PLIMSOLL_SLOW_TESTS=1"
-)
+@pytest.mark.nightly
+@pytest.mark.timeout(600)
 def test_six_minutes(
     start_prometheus, start_exporters, start_standin, start_controller, start_asking
 ):
