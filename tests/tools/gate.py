@@ -96,7 +96,7 @@ class Gate:
         if not (directory / "build.ninja").exists():
             shutil.rmtree(directory, ignore_errors=True)
             setup = ["meson", "setup", str(directory), "-Dwerror=true", *arguments]
-            if not self.step(f"setup-{name}", setup, env={"CC": compiler, "CC_LD": "lld"}):
+            if not self.step(f"setup-{name}", setup, env={"CC": f"ccache {compiler}", "CC_LD": "lld"}):
                 return False
         if name == "tsan":
             targets = targets or threaded_targets(directory)
