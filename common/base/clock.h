@@ -1,11 +1,14 @@
 /*
  * The two clocks. Intervals, timeouts and expiry of what we hold are measured on the monotonic
- * clock; the wall clock is for annotations and logs alone. Only mains and the event loop read
+ * clock, which also counts the time that the machine is suspended: others age in it, and a lease
+ * runs out. The wall clock is for annotations and logs alone. Only mains and the event loop read
  * them: everything below takes the time as an argument, so that a test can run a day in
  * milliseconds.
  */
 #pragma once
 
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #define MS_PER_S INT64_C(1000)
@@ -19,3 +22,9 @@ int64_t clock_wall_unix_ms(void);
 int64_t clock_mono_ms(void);
 /** clock_mono_ns() - the same in nanoseconds, for measuring durations */
 int64_t clock_mono_ns(void);
+
+/** clock_cond_init() - a condition for clock_cond_wait() */
+void clock_cond_init(pthread_cond_t *cond);
+/** clock_cond_wait() - at most until @until_mono_ms; false when it was that long. May wake early.
+ */
+bool clock_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t until_mono_ms);

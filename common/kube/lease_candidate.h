@@ -6,7 +6,8 @@
  * Every write carries the resource version of what was read, so of two writers one gets 409. The
  * holder renews every retry_ms; another candidate may take the Lease when it has not seen it change
  * for its duration. How old a record is is measured on the reader's own monotonic clock, from when
- * it saw the record change: the times in the record are for people.
+ * it saw the record change: the times in the record are for people. A holder whose machine was
+ * suspended finds that its time is over, for that clock has gone on (base/clock.h).
  *
  * Why there are never two leaders at a time: a candidate leads until renew_deadline_ms after it
  * *sent* its last successful write. Others see that write later than it was sent, and wait for

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -105,10 +104,7 @@ static void *run(void *userdata) {
         while (!watch->must_end) {
                 int64_t now_mono_ms = clock_mono_ms();
                 look(watch, now_mono_ms);
-                int64_t wake_mono_ms = now_mono_ms + period_ms;
-                struct timespec until = {.tv_sec = (time_t)(wake_mono_ms / MS_PER_S),
-                                         .tv_nsec = (long)(wake_mono_ms % MS_PER_S) * 1000000};
-                (void)pthread_cond_timedwait(&watch->changed, &watch->lock, &until);
+                (void)clock_cond_wait(&watch->changed, &watch->lock, now_mono_ms + period_ms);
         }
         pthread_mutex_unlock(&watch->lock);
         return NULL;
@@ -132,15 +128,11 @@ static void register_metrics(struct connection_watch *watch, struct metrics *met
 int connection_watch_new(const struct connection_watch_options *options,
                          struct connection_watch **ret, struct error *err) {
         struct connection_watch *watch = xcalloc(1, sizeof(*watch));
-        pthread_condattr_t monotonic;
 
         watch->options = *options;
         if (options->metrics)
                 register_metrics(watch, options->metrics);
-        (void)pthread_condattr_init(&monotonic);
-        (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-        (void)pthread_cond_init(&watch->changed, &monotonic);
-        (void)pthread_condattr_destroy(&monotonic);
+        clock_cond_init(&watch->changed);
         (void)pthread_mutex_init(&watch->lock, NULL);
         int r = pthread_create(&watch->thread, NULL, run, watch);
         if (r != 0) {

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -416,11 +415,7 @@ int http_server_start(const struct http_server_options *options, struct http_ser
         server->port = listen_port(fd);
         server->needs_client_cert = tls && server_tls_has_client_ca(tls);
         server->tls = TAKE_PTR(tls);
-        pthread_condattr_t monotonic;
-        (void)pthread_condattr_init(&monotonic);
-        (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-        (void)pthread_cond_init(&server->changed, &monotonic);
-        (void)pthread_condattr_destroy(&monotonic);
+        clock_cond_init(&server->changed);
         (void)pthread_mutex_init(&server->lock, NULL);
 
         unsigned connections = or_default(options->max_connections, DEFAULT_CONNECTIONS);
@@ -499,13 +494,11 @@ void http_server_quiesce(struct http_server *server) {
 
 void http_server_stop(struct http_server *server, int64_t drain_ms) {
         int64_t end_mono_ms = clock_mono_ms() + drain_ms;
-        struct timespec until = {.tv_sec = (time_t)(end_mono_ms / MS_PER_S),
-                                 .tv_nsec = (long)(end_mono_ms % MS_PER_S) * 1000000};
 
         http_server_quiesce(server);
         pthread_mutex_lock(&server->lock);
         while (server->requests_under_way > 0)
-                if (pthread_cond_timedwait(&server->changed, &server->lock, &until) != 0)
+                if (!clock_cond_wait(&server->changed, &server->lock, end_mono_ms))
                         break;
         pthread_mutex_unlock(&server->lock);
 
