@@ -13,8 +13,10 @@
 
 enum {
         POOL_MAX = 64, /* idle jobs kept: workers times requests that are still being sent */
-        /* A job that grew past this many candidates is not kept: memory follows the usual. */
+        /* A job that grew past so many candidates, or so much text of its reply (nodes that are
+         * copied one by one), is not kept: memory follows the usual. */
         POOL_MAX_CANDIDATES = 1 << 16,
+        POOL_MAX_TEXT_BYTES = 4 << 20,
 };
 
 enum verb { VERB_FILTER, VERB_PRIORITIZE, VERB_PREEMPT, VERB_BIND, VERB_COUNT };
@@ -136,7 +138,8 @@ static struct job *job_take(struct handlers *handlers) {
 static void job_give_back(void *userdata) {
         struct job *job = userdata;
         struct handlers *handlers = job->handlers;
-        bool is_usual = job->request.cap <= POOL_MAX_CANDIDATES;
+        bool is_usual = job->request.cap <= POOL_MAX_CANDIDATES &&
+                        job->reply.text.cap <= POOL_MAX_TEXT_BYTES;
 
         node_snapshot_release(job->snapshot);
         job->snapshot = NULL;
