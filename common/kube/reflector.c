@@ -226,12 +226,24 @@ static void add_selectors(const struct reflector *r, struct buf *path, const cha
                 add_query(path, "labelSelector", r->spec.label_selector);
 }
 
+/* A path that has lost a part asks for something else: for all objects, or for the first page
+ * again. */
+static bool is_too_long(const struct buf *path, struct kube_answer *ret) {
+        if (!path->overflow)
+                return false;
+        *ret = (struct kube_answer){.outcome = KUBE_INVALID, .retry_after_ms = -1};
+        (void)error_set(&ret->err, E2BIG, "the request's path is over %d bytes", PATH_MAX_BYTES);
+        return true;
+}
+
 /* The list */
 
+static void on_list_failure(struct reflector *r, const struct kube_answer *answer);
 static void on_page(void *userdata, const struct kube_answer *answer);
 
 static void request_page(struct reflector *r) {
         _cleanup_(buf_done) struct buf path = BUF_INIT(PATH_MAX_BYTES);
+        struct kube_answer refusal;
         char limit[24];
 
         (void)snprintf(limit, sizeof(limit), "%zu", r->page_limit);
@@ -245,6 +257,10 @@ static void request_page(struct reflector *r) {
         } else if (r->list_kind == LIST_NOT_OLDER) {
                 add_query(&path, "resourceVersion", r->resource_version);
                 add_query(&path, "resourceVersionMatch", "NotOlderThan");
+        }
+        if (is_too_long(&path, &refusal)) {
+                on_list_failure(r, &refusal);
+                return;
         }
         r->call = kube_start(
                 r->api, &(struct kube_request){
@@ -465,6 +481,7 @@ static void on_watch_done(void *userdata, const struct kube_answer *answer) {
 static void start_watch(struct reflector *r) {
         _cleanup_(buf_done) struct buf path = BUF_INIT(PATH_MAX_BYTES);
         int64_t timeout_s = WATCH_MIN_S + backoff_random_below(WATCH_MAX_S - WATCH_MIN_S + 1);
+        struct kube_answer refusal;
         char timeout[24];
 
         (void)snprintf(timeout, sizeof(timeout), "%lld", (long long)timeout_s);
@@ -474,6 +491,11 @@ static void start_watch(struct reflector *r) {
         add_query(&path, "resourceVersion", r->resource_version);
         add_query(&path, "allowWatchBookmarks", "true");
         add_query(&path, "timeoutSeconds", timeout);
+        if (is_too_long(&path, &refusal)) {
+                set_trouble(r, "watch", kube_outcome_name(refusal.outcome), &refusal.err);
+                pause_after(r, &refusal);
+                return;
+        }
 
         watch_stream_init(&r->stream, WATCH_LINE_MAX_BYTES, on_watch_event, r);
         r->watch_started_mono_ms = loop_now_mono_ms(r->loop);

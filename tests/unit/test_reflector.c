@@ -344,6 +344,20 @@ static void test_forbidden_for_a_moment(void **state) {
         stop(&f);
 }
 
+/* A selector that does not fit into a path is not left out: nothing is asked then. */
+static void test_selector_too_long(void **state) {
+        struct fixture f = {.wanted_trouble = "list: the request's path is over 65536 bytes",
+                            .wanted_log = ""};
+        char selector[70000];
+
+        (void)state;
+        memset(selector, 'x', sizeof(selector) - 1);
+        selector[sizeof(selector) - 1] = '\0';
+        reflect(&f, &(struct reflector_spec){.label_selector = selector});
+        assert_int_equal(atomic_load(&f.server.served), 0);
+        stop(&f);
+}
+
 static void test_unusable_objects(void **state) {
         struct fixture f = {.wanted_log = "+ a;+ b;=2;- a;+ c;"};
 
@@ -417,6 +431,7 @@ int main(void) {
                 cmocka_unit_test(test_closing_at_once),
                 cmocka_unit_test(test_forbidden),
                 cmocka_unit_test(test_forbidden_for_a_moment),
+                cmocka_unit_test(test_selector_too_long),
                 cmocka_unit_test(test_unusable_objects),
                 cmocka_unit_test(test_initial_selector),
                 cmocka_unit_test(test_free_under_way),
