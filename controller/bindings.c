@@ -9,6 +9,7 @@
 struct bindings {
         struct strmap rings; /* node's name -> struct binding_ring */
         int64_t keep_ms;
+        struct loop *loop; /* of the watch */
         struct binding_watch *watch;
         struct metric *counted;
 };
@@ -41,7 +42,8 @@ void bindings_keep(struct bindings *bindings, int64_t keep_ms) {
         bindings->keep_ms = keep_ms > BINDINGS_KEEP_MIN_MS ? keep_ms : BINDINGS_KEEP_MIN_MS;
 }
 
-void bindings_add(struct bindings *bindings, const char *node, int64_t at_unix_ms) {
+void bindings_add(struct bindings *bindings, const char *node, int64_t at_unix_ms,
+                  int64_t now_unix_ms) {
         struct binding_ring *ring = strmap_get(&bindings->rings, node, strlen(node));
 
         if (!ring) {
@@ -50,13 +52,16 @@ void bindings_add(struct bindings *bindings, const char *node, int64_t at_unix_m
                 ring = xcalloc(1, sizeof(*ring));
                 strmap_put(&bindings->rings, node, strlen(node), ring);
         }
+        binding_ring_settle(ring, now_unix_ms);
         binding_ring_add(ring, at_unix_ms, bindings->keep_ms);
         if (bindings->counted)
                 metric_inc(bindings->counted);
 }
 
 static void on_binding(void *userdata, const char *node, int64_t at_unix_ms) {
-        bindings_add(userdata, node, at_unix_ms);
+        struct bindings *bindings = userdata;
+
+        bindings_add(bindings, node, at_unix_ms, loop_now_unix_ms(bindings->loop));
 }
 
 void bindings_watch(struct bindings *bindings, struct loop *loop, struct kube_api *api,
@@ -65,6 +70,7 @@ void bindings_watch(struct bindings *bindings, struct loop *loop, struct kube_ap
                 return;
         bindings->counted = metrics_counter(metrics, "plimsoll_bindings_total",
                                             "Pods that were seen being bound to a node.", NULL);
+        bindings->loop = loop;
         bindings->watch = binding_watch_new(loop, api, metrics, bindings->keep_ms, on_binding,
                                             bindings);
 }
@@ -79,11 +85,14 @@ bool bindings_is_counting(const struct bindings *bindings) {
         return reflector && reflector_is_synced(reflector);
 }
 
-int64_t bindings_hot(const struct bindings *bindings, const struct policy *policy, const char *node,
+int64_t bindings_hot(struct bindings *bindings, const struct policy *policy, const char *node,
                      int64_t now_unix_ms) {
-        const struct binding_ring *ring = strmap_get(&bindings->rings, node, strlen(node));
+        struct binding_ring *ring = strmap_get(&bindings->rings, node, strlen(node));
 
-        return ring ? hot_value(policy, ring, now_unix_ms) : 0;
+        if (!ring)
+                return 0;
+        binding_ring_settle(ring, now_unix_ms);
+        return hot_value(policy, ring, now_unix_ms);
 }
 
 void bindings_prune(struct bindings *bindings, int64_t now_unix_ms) {
@@ -91,6 +100,7 @@ void bindings_prune(struct bindings *bindings, int64_t now_unix_ms) {
 
         STRMAP_FOREACH (entry, &bindings->rings) {
                 struct binding_ring *ring = entry->value;
+                binding_ring_settle(ring, now_unix_ms);
                 if (binding_ring_count(ring, now_unix_ms, bindings->keep_ms) > 0)
                         continue;
                 strmap_remove(&bindings->rings, entry->key, entry->key_len);

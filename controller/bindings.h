@@ -31,9 +31,11 @@ const struct reflector *bindings_reflector(const struct bindings *bindings);
 /** bindings_is_counting() - the counts are complete: the watch has had its first list */
 bool bindings_is_counting(const struct bindings *bindings);
 
-void bindings_add(struct bindings *bindings, const char *node, int64_t at_unix_ms);
+/** bindings_add() - a pod was bound to @node at @at_unix_ms, not after now */
+void bindings_add(struct bindings *bindings, const char *node, int64_t at_unix_ms,
+                  int64_t now_unix_ms);
 /** bindings_hot() - the node's hot value */
-int64_t bindings_hot(const struct bindings *bindings, const struct policy *policy, const char *node,
+int64_t bindings_hot(struct bindings *bindings, const struct policy *policy, const char *node,
                      int64_t now_unix_ms);
 /** bindings_prune() - forget nodes whose bindings are all too old; call it every minute or so */
 void bindings_prune(struct bindings *bindings, int64_t now_unix_ms);

@@ -97,7 +97,7 @@ static int64_t earlier_if_ahead(int64_t until, int64_t candidate, int64_t now_un
 /* Which hot value counts: our own count or the annotation, whichever is newer. */
 static int64_t settle_hot(struct node_table *table, size_t row, int64_t now_unix_ms) {
         const struct policy *policy = policy_of(table);
-        const struct node *node = table->rows[row];
+        struct node *node = table->rows[row];
         bool is_counted = policy->hot_value_count > 0 && table->live_until_unix_ms != INT64_MIN;
         bool is_annotated = node->hot_expires_unix_ms != READING_NEVER;
 
@@ -106,6 +106,7 @@ static int64_t settle_hot(struct node_table *table, size_t row, int64_t now_unix
                 table->columns.hot_expires_unix_ms[row] = node->hot_expires_unix_ms;
                 return node->hot_expires_unix_ms;
         }
+        binding_ring_settle(&node->bound, now_unix_ms);
         table->columns.hot[row] = (double)hot_value(policy, &node->bound, now_unix_ms);
         table->columns.hot_expires_unix_ms[row] = INT64_MAX;
         int64_t change = hot_value_next_change_unix_ms(policy, &node->bound, now_unix_ms);
@@ -365,6 +366,7 @@ void node_table_bind(struct node_table *table, const char *name, int64_t at_unix
                         return;
                 node = node_new(table, name, len);
         }
+        binding_ring_settle(&node->bound, now_unix_ms);
         binding_ring_add(&node->bound, at_unix_ms, hot_value_keep_ms(policy_of(table)));
         if (node->row != NODE_ROW_NONE)
                 settle_row(table, node->row, now_unix_ms);

@@ -78,6 +78,11 @@ void binding_ring_add(struct binding_ring *ring, int64_t at_unix_ms, int64_t kee
         *ring_at(ring, index) = at_unix_ms;
 }
 
+void binding_ring_settle(struct binding_ring *ring, int64_t now_unix_ms) {
+        for (uint32_t i = ring->len; i > 0 && *ring_at(ring, i - 1) > now_unix_ms; i--)
+                *ring_at(ring, i - 1) = now_unix_ms;
+}
+
 size_t binding_ring_count(const struct binding_ring *ring, int64_t now_unix_ms, int64_t range_ms) {
         return ring->len - ring_upper_bound(ring, saturating_sub(now_unix_ms, range_ms));
 }

@@ -33,6 +33,14 @@ void binding_ring_done(struct binding_ring *ring);
  */
 void binding_ring_add(struct binding_ring *ring, int64_t at_unix_ms, int64_t keep_ms);
 
+/**
+ * binding_ring_settle() - after the clock may have been set back
+ *
+ * What is ahead of it happened before now: it counts as of now from here on, where it would
+ * otherwise stay until the clock has made up for the step, and have later ones dropped as old.
+ */
+void binding_ring_settle(struct binding_ring *ring, int64_t now_unix_ms);
+
 /** binding_ring_count() - bindings in (now - range, now]; ones ahead of the clock count as now */
 size_t binding_ring_count(const struct binding_ring *ring, int64_t now_unix_ms, int64_t range_ms);
 

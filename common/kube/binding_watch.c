@@ -10,7 +10,7 @@
 
 enum {
         PAGE_LIMIT = 200,
-        /* A condition's time may be ahead of our clock by this without its pod counting twice. */
+        /* The API server's clock and ours may differ by this. */
         CLOCK_SKEW_MS = 300000,
         SEEN_MAX = 200000, /* uids; at 100 bindings a second, half an hour of them */
         UID_MAX_BYTES = 128,
@@ -45,8 +45,8 @@ static void forget_oldest(struct binding_watch *watch) {
 }
 
 /*
- * A pod counts for its binding's time, which is never later than the time it was counted. When it
- * is forgotten it is therefore too old to be counted again.
+ * A pod counts for a time that is never later than the time it was counted. When it is forgotten it
+ * is therefore too old to be counted again.
  */
 static void forget_old(struct binding_watch *watch, int64_t now_unix_ms) {
         int64_t limit_unix_ms = now_unix_ms - watch->recent_ms - CLOCK_SKEW_MS;
@@ -121,13 +121,15 @@ static void on_pod(void *userdata, enum reflector_event event, const json_t *pod
         int64_t now_unix_ms = loop_now_unix_ms(watch->loop);
 
         /* Gone from the watch is a pod that runs by now, mostly. */
-        if (event != REFLECTOR_PRESENT)
+        if (event == REFLECTOR_DELETED)
                 return;
         if (!node || !*node || !uid || !*uid || strnlen(uid, UID_MAX_BYTES) == UID_MAX_BYTES)
                 return;
         if (is_of_every_node(pod))
                 return;
         int64_t at_unix_ms = bound_at_unix_ms(pod, now_unix_ms);
+        if (event == REFLECTOR_APPEARED && now_unix_ms - at_unix_ms <= CLOCK_SKEW_MS)
+                at_unix_ms = now_unix_ms;
         if (now_unix_ms - at_unix_ms > watch->recent_ms)
                 return;
         if (strmap_get(&watch->by_uid, uid, strlen(uid)))

@@ -173,7 +173,8 @@ static void pause_after(struct reflector *r, const struct kube_answer *answer) {
 
 /* Objects */
 
-static void deliver_present(struct reflector *r, const json_t *object) {
+static void deliver_present(struct reflector *r, const json_t *object, bool is_watched) {
+        enum reflector_event event = REFLECTOR_PRESENT;
         json_t *old = NULL;
 
         switch (object_index_see(&r->held, object, &old)) {
@@ -190,12 +191,15 @@ static void deliver_present(struct reflector *r, const json_t *object) {
         case OBJECT_REPLACED:
                 r->spec.on_event(r->spec.userdata, REFLECTOR_DELETED, old);
                 json_decref(old);
+                event = is_watched ? REFLECTOR_APPEARED : REFLECTOR_PRESENT;
+                break;
+        case OBJECT_NEW:
+                event = is_watched ? REFLECTOR_APPEARED : REFLECTOR_PRESENT;
                 break;
         case OBJECT_KNOWN:
-        case OBJECT_NEW:
                 break;
         }
-        r->spec.on_event(r->spec.userdata, REFLECTOR_PRESENT, object);
+        r->spec.on_event(r->spec.userdata, event, object);
 }
 
 static void deliver_deleted(struct reflector *r, const json_t *object) {
@@ -344,7 +348,7 @@ static void on_item(void *userdata, const json_t *object) {
         struct reflector *r = userdata;
 
         if (r->list_kind != LIST_INITIAL)
-                deliver_present(r, object);
+                deliver_present(r, object, false);
         else if (json_string_at(object, "metadata", "name", NULL))
                 r->spec.on_event(r->spec.userdata, REFLECTOR_PRESENT, object);
         else
@@ -399,7 +403,7 @@ static bool on_watch_event(void *userdata, const struct watch_event *event) {
         if (event->type == WATCH_DELETED)
                 deliver_deleted(r, event->object);
         else if (event->type != WATCH_BOOKMARK)
-                deliver_present(r, event->object);
+                deliver_present(r, event->object, true);
         replace(&r->resource_version, event->resource_version);
         return true;
 }

@@ -20,9 +20,10 @@
 struct reflector;
 
 enum reflector_event {
-        REFLECTOR_PRESENT, /* the object is there, new or changed */
-        REFLECTOR_DELETED, /* it is gone; @object is its last state, or only metadata.name,
-                              .namespace and .uid when a relist found it missing */
+        REFLECTOR_PRESENT,  /* the object is there: listed, or changed */
+        REFLECTOR_APPEARED, /* it is there since now: the watch has seen it come */
+        REFLECTOR_DELETED,  /* it is gone; @object is its last state, or only metadata.name,
+                               .namespace and .uid when a relist found it missing */
 };
 
 /** on_event: @object is borrowed for the call. Objects without metadata.name never arrive. No

@@ -152,6 +152,27 @@ static void test_daemon_pods(void **state) {
         stop(&f);
 }
 
+/* Our clock is two minutes ahead of the server's: what happens before our eyes happens now. */
+static void test_another_clock(void **state) {
+        struct fixture f = {.wanted_log = "n1 2m;n3 now;"};
+        static const struct pod narrow[] = {
+                {"listed", "n1", 2 * MS_PER_MIN, 0, NULL, NULL},
+                {"stuck", "n2", 6 * MS_PER_MIN, 0, NULL, NULL},
+        };
+        static const struct pod fresh = {"fresh", "n3", 2 * MS_PER_MIN, 0, NULL, NULL};
+        static const struct pod late = {"late", "n4", 6 * MS_PER_MIN, 0, NULL, NULL};
+        _cleanup_(buf_done) struct buf events = BUF_INIT(1 << 16);
+
+        (void)state;
+        put_event(&events, "MODIFIED", &narrow[1]); /* bound long ago, it only changes */
+        put_event(&events, "ADDED", &fresh);
+        put_event(&events, "ADDED", &late); /* no clock is that wrong */
+        add_lists(&f, NULL, 0, narrow, ARRAY_LEN(narrow));
+        add_watch(&f, events.data, true);
+        binding_watch_free(watch_pods(&f));
+        stop(&f);
+}
+
 /* A position that has expired: what was bound and started meanwhile is looked for, as at first. */
 static void test_expired(void **state) {
         struct fixture f = {.wanted_log = "n1 now;n2 now;"};
@@ -177,6 +198,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_bindings),
                 cmocka_unit_test(test_daemon_pods),
+                cmocka_unit_test(test_another_clock),
                 cmocka_unit_test(test_expired),
         };
 

@@ -248,6 +248,32 @@ static void test_hot_value(void **state) {
         node_table_free(table);
 }
 
+/* A clock that was an hour ahead is set right: nodes do not stay hot for that hour. */
+static void test_clock_set_back(void **state) {
+        struct node_table *table = table_new(two_metrics, "");
+        int64_t ahead = NOW + MS_PER_HOUR;
+
+        (void)state;
+        put(table, "a", ahead, "cpu_usage_avg_5m", "0,2026-07-23T10:46:40Z");
+        node_table_set_live(table, true, ahead);
+        for (int i = 0; i < 4; i++)
+                node_table_bind(table, "a", ahead, ahead);
+        node_table_publish(table, ahead);
+        assert_int_equal(score(table, "a", ahead), 80);
+        node_table_publish(table, NOW);
+        assert_int_equal(score(table, "a", NOW), 80);
+        node_table_publish(table, NOW + MS_PER_MIN);
+        assert_int_equal(score(table, "a", NOW + MS_PER_MIN), 100);
+        /* What is bound then counts, too. */
+        node_table_publish(table, ahead);
+        for (int i = 0; i < 2; i++)
+                node_table_bind(table, "a", ahead, ahead);
+        node_table_bind(table, "a", NOW, NOW);
+        node_table_publish(table, NOW);
+        assert_int_equal(score(table, "a", NOW), 90);
+        node_table_free(table);
+}
+
 /* Bindings to names that no node has do not pile up. */
 static void test_strangers(void **state) {
         struct node_table *table = table_new(two_metrics, "");
@@ -426,15 +452,11 @@ static void test_concurrent_readers(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_expiry),
-                cmocka_unit_test(test_unchanged),
-                cmocka_unit_test(test_policy_change),
-                cmocka_unit_test(test_percent),
-                cmocka_unit_test(test_skew),
-                cmocka_unit_test(test_hot_value),
-                cmocka_unit_test(test_strangers),
-                cmocka_unit_test(test_model),
-                cmocka_unit_test(test_concurrent_readers),
+                cmocka_unit_test(test_expiry),         cmocka_unit_test(test_unchanged),
+                cmocka_unit_test(test_policy_change),  cmocka_unit_test(test_percent),
+                cmocka_unit_test(test_skew),           cmocka_unit_test(test_hot_value),
+                cmocka_unit_test(test_clock_set_back), cmocka_unit_test(test_strangers),
+                cmocka_unit_test(test_model),          cmocka_unit_test(test_concurrent_readers),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
