@@ -5,18 +5,20 @@
 
 #include "base/mem.h"
 
-int credentials_options_check(const struct credentials_options *options, const char *prefix,
-                              struct error *err) {
-        if (!options->username != !options->password_file)
-                return error_set(err, EINVAL,
-                                 "--%s-username and --%s-password-file need each other", prefix,
+int credentials_options_check(const struct credentials_options *options, const struct http_tls *tls,
+                              const char *prefix, struct error *err) {
+        if (!tls->cert_file != !tls->key_file)
+                return error_set(err, EINVAL, "%scert-file and %skey-file need each other", prefix,
                                  prefix);
+        if (!options->username != !options->password_file)
+                return error_set(err, EINVAL, "%susername and %spassword-file need each other",
+                                 prefix, prefix);
         if (options->username && strchr(options->username, ':'))
-                return error_set(err, EINVAL, "--%s-username: no colon is possible", prefix);
+                return error_set(err, EINVAL, "%susername: no colon is possible", prefix);
         if (options->username && options->bearer_token_file)
                 return error_set(err, EINVAL,
-                                 "--%s-username and --%s-bearer-token-file exclude each other",
-                                 prefix, prefix);
+                                 "%susername and %sbearer-token-file exclude each other", prefix,
+                                 prefix);
         return 0;
 }
 

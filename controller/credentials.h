@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "kube/secret.h"
+#include "net/http_client.h"
 
 /* Strings are borrowed. */
 struct credentials_options {
@@ -19,12 +20,13 @@ struct credentials_options {
 };
 
 /**
- * credentials_options_check() - do they fit together?
- * @prefix: of the flags, for messages: "node-exporter" in --node-exporter-username
+ * credentials_options_check() - do they fit together, and the certificate with its key?
+ * @prefix: what stands before the names in messages: "--node-exporter-"
  * Return: 0; -EINVAL
  */
 _must_check_ int credentials_options_check(const struct credentials_options *options,
-                                           const char *prefix, struct error *err);
+                                           const struct http_tls *tls, const char *prefix,
+                                           struct error *err);
 
 struct credentials {
         const char *username;

@@ -1,17 +1,13 @@
 #include "controller/page_settings.h"
 
 #include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
-const char *const page_schemes[] = {"http", "https", NULL};
+#include "base/mem.h"
 
-static int check_together(const struct page_settings *settings, struct error *err) {
-        if (!settings->cert_file != !settings->key_file)
-                return error_set(err, EINVAL,
-                                 "--node-exporter-cert-file and --node-exporter-key-file need each "
-                                 "other");
-        return credentials_options_check(&settings->credentials, "node-exporter", err);
-}
+const char *const page_schemes[] = {"http", "https", NULL};
 
 /* "dcgm=http://{address}:9400/metrics", with the pace of the others. */
 static int read_exporter(const char *text, const struct page_options *common,
@@ -35,6 +31,87 @@ static int read_exporter(const char *text, const struct page_options *common,
                 return error_wrap(err, "\"%s\"", options->exporter);
         ret->exporter_count++;
         return 0;
+}
+
+/* By name; NULL: there is none. */
+static struct page_options *find_exporter(struct source_set_options *sources, const char *name,
+                                          size_t len) {
+        const char *agent = sources->node_metrics.profile->name;
+
+        if (strlen(agent) == len && memcmp(agent, name, len) == 0)
+                return &sources->node_metrics;
+        for (size_t i = 0; i < sources->exporter_count; i++)
+                if (strlen(sources->exporters[i].exporter) == len &&
+                    memcmp(sources->exporters[i].exporter, name, len) == 0)
+                        return &sources->exporters[i];
+        return NULL;
+}
+
+/* "dcgm.ca-file=/etc/dcgm/ca.crt". The value is not repeated: somebody may put a password there. */
+static int read_exporter_option(const char *text, struct source_set_options *ret,
+                                struct error *err) {
+        static const struct {
+                const char *key; /* all but the last: a const char * */
+                size_t offset;
+        } rows[] = {
+                {"ca-file", offsetof(struct page_options, tls.ca_file)},
+                {"server-name", offsetof(struct page_options, tls.server_name)},
+                {"cert-file", offsetof(struct page_options, tls.cert_file)},
+                {"key-file", offsetof(struct page_options, tls.key_file)},
+                {"username", offsetof(struct page_options, credentials.username)},
+                {"password-file", offsetof(struct page_options, credentials.password_file)},
+                {"bearer-token-file", offsetof(struct page_options, credentials.bearer_token_file)},
+        };
+        size_t name_len = strcspn(text, ".=");
+        const char *key = text[name_len] == '.' ? text + name_len + 1 : "";
+        size_t key_len = strcspn(key, "=");
+        const char *value = key + key_len + 1;
+
+        if (key[key_len] != '=')
+                return error_set(err, EINVAL, "expected NAME.KEY=VALUE");
+        struct page_options *options = find_exporter(ret, text, name_len);
+        if (!options)
+                return error_set(err, EINVAL, "\"%.*s\": no --exporter has this name",
+                                 (int)size_min(name_len, POLICY_RESOURCE_NAME_MAX), text);
+        if (strncmp(key, "insecure-skip-verify=", key_len + 1) == 0) {
+                options->tls.is_insecure = strcmp(value, "true") == 0;
+                if (options->tls.is_insecure || strcmp(value, "false") == 0)
+                        return 0;
+                return error_set(err, EINVAL, "%.*s: expected true or false", (int)(value - text),
+                                 text);
+        }
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+                if (strlen(rows[i].key) == key_len && memcmp(rows[i].key, key, key_len) == 0) {
+                        memcpy((char *)options + rows[i].offset, &value, sizeof(value));
+                        return 0;
+                }
+        return error_set(err, EINVAL, "\"%.*s\": there is no such key", (int)size_min(key_len, 64),
+                         key);
+}
+
+static int check_exporter(const struct page_options *options, const char *name, struct error *err) {
+        char prefix[64];
+
+        (void)snprintf(prefix, sizeof(prefix), "--exporter-option=%s.", name);
+        return credentials_options_check(&options->credentials, &options->tls, prefix, err);
+}
+
+static int read_exporters(const struct page_settings *settings, const struct page_options *common,
+                          struct source_set_options *ret, struct error *err) {
+        for (size_t i = 0; i < settings->exporters.count; i++) {
+                int r = read_exporter(settings->exporters.items[i], common, ret, err);
+                if (r < 0)
+                        return error_wrap(err, "--exporter");
+        }
+        for (size_t i = 0; i < settings->exporter_options.count; i++) {
+                int r = read_exporter_option(settings->exporter_options.items[i], ret, err);
+                if (r < 0)
+                        return error_wrap(err, "--exporter-option");
+        }
+        int r = check_exporter(&ret->node_metrics, ret->node_metrics.profile->name, err);
+        for (size_t i = 0; r == 0 && i < ret->exporter_count; i++)
+                r = check_exporter(&ret->exporters[i], ret->exporters[i].exporter, err);
+        return r;
 }
 
 static int read_network(const struct page_settings *settings, struct network_rules *ret,
@@ -65,7 +142,8 @@ int page_settings_read(const struct page_settings *settings, bool is_at_once,
                 .is_at_once = is_at_once,
         };
 
-        int r = check_together(settings, err);
+        int r = credentials_options_check(&settings->credentials, &settings->tls,
+                                          "--node-exporter-", err);
         if (r < 0)
                 return r;
         struct page_options *exporter = &ret->node_exporter;
@@ -75,11 +153,7 @@ int page_settings_read(const struct page_settings *settings, bool is_at_once,
                                             .scheme = page_schemes[settings->scheme],
                                             .path = settings->path,
                                             .port = (uint16_t)settings->port};
-        exporter->tls = (struct http_tls){.ca_file = settings->ca_file,
-                                          .cert_file = settings->cert_file,
-                                          .key_file = settings->key_file,
-                                          .server_name = settings->server_name,
-                                          .is_insecure = settings->insecure_skip_verify};
+        exporter->tls = settings->tls;
         exporter->credentials = settings->credentials;
         r = target_url_check(&exporter->url, err);
         if (r < 0)
@@ -95,10 +169,5 @@ int page_settings_read(const struct page_settings *settings, bool is_at_once,
         if (r < 0)
                 return error_wrap(err, "--node-metrics-url-template");
 
-        for (size_t i = 0; i < settings->exporters.count; i++) {
-                r = read_exporter(settings->exporters.items[i], &common, ret, err);
-                if (r < 0)
-                        return error_wrap(err, "--exporter");
-        }
-        return 0;
+        return read_exporters(settings, &common, ret, err);
 }

@@ -19,11 +19,10 @@ struct page_settings {
         int scheme;
         int64_t port;
         const char *path, *url_template;
-        const char *ca_file, *cert_file, *key_file, *server_name;
-        bool insecure_skip_verify;
+        struct http_tls tls;
         struct credentials_options credentials;
         const char *node_metrics_template;
-        struct option_list exporters;
+        struct option_list exporters, exporter_options;
         const char *network_devices, *network_speed;
 };
 
@@ -55,19 +54,19 @@ extern const char *const page_schemes[];
          .metavar = "URL", .hides_query = true,                                                    \
          .help = "For exporters behind a proxy: an URL with {node}, {address} and {port}, in "     \
                  "place of scheme, address, port and path."},                                      \
-        {.name = "node-exporter-ca-file", .type = OPTION_STRING, .value = &(s).ca_file,            \
+        {.name = "node-exporter-ca-file", .type = OPTION_STRING, .value = &(s).tls.ca_file,            \
          .metavar = "FILE",                                                                        \
          .help = "Certificate authorities of the exporters. Default: the system's."},              \
         {.name = "node-exporter-insecure-skip-verify", .type = OPTION_BOOL,                        \
-         .value = &(s).insecure_skip_verify,                                                       \
+         .value = &(s).tls.is_insecure,                                                            \
          .help = "Believe any certificate."},                                                      \
-        {.name = "node-exporter-server-name", .type = OPTION_STRING, .value = &(s).server_name,    \
+        {.name = "node-exporter-server-name", .type = OPTION_STRING, .value = &(s).tls.server_name,    \
          .metavar = "NAME",                                                                        \
          .help = "The name in the exporters' certificates, where that is not their address."},     \
-        {.name = "node-exporter-cert-file", .type = OPTION_STRING, .value = &(s).cert_file,        \
+        {.name = "node-exporter-cert-file", .type = OPTION_STRING, .value = &(s).tls.cert_file,        \
          .metavar = "FILE",                                                                        \
          .help = "Our certificate, with --node-exporter-key-file."},                               \
-        {.name = "node-exporter-key-file", .type = OPTION_STRING, .value = &(s).key_file,          \
+        {.name = "node-exporter-key-file", .type = OPTION_STRING, .value = &(s).tls.key_file,          \
          .metavar = "FILE",                                                                        \
          .help = "Its key."},                                                                      \
         {.name = "node-exporter-username", .type = OPTION_STRING,                                  \
@@ -87,6 +86,12 @@ extern const char *const page_schemes[];
          .metavar = "NAME=URL", .hides_query = true,                                               \
          .help = "One more exporter on every node, for the policy's metrics that are declared "    \
                  "with this name: dcgm=http://{address}:9400/metrics. Repeatable."},               \
+        {.name = "exporter-option", .type = OPTION_LIST, .value = &(s).exporter_options,           \
+         .metavar = "NAME.KEY=VALUE",                                                              \
+         .help = "TLS and credentials of the --exporter NAME, or of node-metrics. KEY is what "    \
+                 "stands behind --node-exporter-: ca-file, insecure-skip-verify, server-name, "    \
+                 "cert-file, key-file, username, password-file or bearer-token-file, as in "       \
+                 "dcgm.ca-file=/etc/dcgm/ca.crt. Repeatable."},                                    \
         {.name = "network-device-pattern", .type = OPTION_STRING, .value = &(s).network_devices,   \
          .metavar = "GLOB[,GLOB...]",                                                              \
          .help = "The network devices that net metrics look at, such as eth*,ens192. Default: "    \

@@ -20,11 +20,7 @@ int prometheus_settings_read(const struct prometheus_settings *settings, bool is
         int r = settings->address ? prometheus_address_check(settings->address, err) : 0;
         if (r < 0)
                 return error_wrap(err, "--prometheus-address");
-        if (!settings->tls.cert_file != !settings->tls.key_file)
-                return error_set(
-                        err, EINVAL,
-                        "--prometheus-cert-file and --prometheus-key-file need each other");
-        r = credentials_options_check(&settings->credentials, "prometheus", err);
+        r = credentials_options_check(&settings->credentials, &settings->tls, "--prometheus-", err);
         if (r < 0)
                 return r;
 

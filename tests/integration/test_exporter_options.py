@@ -1,0 +1,108 @@
+"""TLS and credentials of further exporters, and of the node-metrics agent, by --exporter-option."""
+
+import subprocess
+
+import pytest
+
+from controller_kit import policy, reading
+from harness import wait_until
+from tls_kit import Authority
+
+CPU = "cpu_usage_avg_5m"
+GPU = "gpu_usage_avg_5m"
+
+
+@pytest.fixture
+def authority(tmp_path):
+    return Authority(tmp_path / "ca", "exporters")
+
+
+@pytest.fixture
+def secret(tmp_path):
+    path = tmp_path / "secret"
+    path.write_text("s3cret\n")
+    return path
+
+
+def gpu_policy():
+    rules = policy({CPU: "2s", GPU: "2s"})
+    gpu = {"name": "gpu", "exporter": "dcgm", "series": "GPU_UTIL", "kind": "gauge"}
+    rules["spec"]["metrics"] = [{**gpu, "capacity": 100}]
+    return rules
+
+
+def test_an_exporter_with_tls_and_a_token(
+    authority, secret, start_standin, start_exporters, exporters, start_controller
+):
+    cert, key = authority.server()
+    guarded = start_exporters("--tls-cert", cert, "--tls-key", key, "--bearer-token", "s3cret")
+    guarded.trouble("all", "extra", text="GPU_UTIL 40\n")
+    standin = start_standin("--nodes", 1)
+    where = f"--exporter=dcgm=https://{{address}}:{guarded.port}/metrics"
+    controller = start_controller(standin, exporters, where, content=gpu_policy())
+    controller.process.wait_log(r"node begins to fail.*reason=tls")
+    controller.process.stop()
+    start_controller(
+        standin,
+        exporters,
+        where,
+        f"--exporter-option=dcgm.ca-file={authority.cert}",
+        "--exporter-option=dcgm.server-name=localhost",
+        f"--exporter-option=dcgm.bearer-token-file={secret}",
+        content=gpu_policy(),
+    )
+    wait_until(lambda: reading(standin, "node-0000", GPU), what="the GPU's usage")
+    assert reading(standin, "node-0000", GPU).value == 0.4
+    # The node's own exporter is another: it is asked without all that.
+    wait_until(lambda: reading(standin, "node-0000", CPU), what="the CPU's usage")
+
+
+def test_the_agent_with_a_password(
+    authority, secret, start_standin, start_exporters, start_controller
+):
+    cert, key = authority.server()
+    agents = start_exporters(
+        *("--agent", "--speed", "20", "--tls-cert", cert, "--tls-key", key),
+        *("--basic-auth", "scraper:s3cret"),
+    )
+    standin = start_standin("--nodes", 1)
+    start_controller(
+        standin,
+        1,
+        "--metrics-source=node-metrics",
+        f"--node-metrics-url-template=https://{{address}}:{agents.port}/metrics",
+        "--exporter-option=node-metrics.insecure-skip-verify=true",
+        "--exporter-option=node-metrics.username=scraper",
+        f"--exporter-option=node-metrics.password-file={secret}",
+        content=policy({CPU: "2s"}),
+    )
+    wait_until(lambda: reading(standin, "node-0000", CPU), what="the agent's gauge")
+
+
+@pytest.mark.parametrize(
+    "option, complaint",
+    [
+        ("dcgm", "--exporter-option: expected NAME.KEY=VALUE"),
+        ("dcgm.ca-file", "--exporter-option: expected NAME.KEY=VALUE"),
+        ("other.ca-file=x", '--exporter-option: "other": no --exporter has this name'),
+        ("node-exporter.ca-file=x", '"node-exporter": no --exporter has this name'),
+        ("dcgm.password=s3cret", '--exporter-option: "password": there is no such key'),
+        ("dcgm.=s3cret", '--exporter-option: "": there is no such key'),
+        ("dcgm.insecure-skip-verify=s3cret", "expected true or false"),
+        (
+            "dcgm.key-file=x",
+            "--exporter-option=dcgm.cert-file and --exporter-option=dcgm.key-file need each other",
+        ),
+        ("node-metrics.username=a", "--exporter-option=node-metrics.password-file need each other"),
+    ],
+)
+def test_what_cannot_be_meant(binary, option, complaint):
+    argv = [
+        binary("plimsoll-controller"),
+        "--check-config",
+        "--exporter=dcgm=http://{address}/",
+        f"--exporter-option={option}",
+    ]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == 2 and complaint in done.stderr, done.stderr
+    assert "s3cret" not in done.stderr
