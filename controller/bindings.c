@@ -11,7 +11,6 @@ struct bindings {
         int64_t keep_ms;
         struct loop *loop; /* of the watch */
         struct binding_watch *watch;
-        struct metric *counted;
 };
 
 struct bindings *bindings_new(void) {
@@ -54,8 +53,6 @@ void bindings_add(struct bindings *bindings, const char *node, int64_t at_unix_m
         }
         binding_ring_settle(ring, now_unix_ms);
         binding_ring_add(ring, at_unix_ms, bindings->keep_ms);
-        if (bindings->counted)
-                metric_inc(bindings->counted);
 }
 
 static void on_binding(void *userdata, const char *node, int64_t at_unix_ms) {
@@ -68,8 +65,6 @@ void bindings_watch(struct bindings *bindings, struct loop *loop, struct kube_ap
                     struct metrics *metrics) {
         if (bindings->watch)
                 return;
-        bindings->counted = metrics_counter(metrics, "plimsoll_bindings_total",
-                                            "Pods that were seen being bound to a node.", NULL);
         bindings->loop = loop;
         bindings->watch = binding_watch_new(loop, api, metrics, bindings->keep_ms, on_binding,
                                             bindings);

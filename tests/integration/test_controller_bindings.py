@@ -1,0 +1,29 @@
+"""Hot values are of the bindings that were seen, of the node that is there, or not at all."""
+
+import pytest
+
+from controller_kit import HOT_VALUE, policy, read_annotation
+from harness import wait_until
+
+FAST = ("--speed", "20")
+NODE = "node-0000"
+
+
+@pytest.fixture
+def cluster(start_standin, start_exporters, start_controller):
+    """A node that three pods were bound to within the last ten seconds."""
+    standin, exporters = start_standin("--nodes", 1), start_exporters(*FAST)
+    content = policy({"cpu_usage_avg_5m": "1s"}, hot={"10s": 1})
+    controller = start_controller(standin, exporters, "--annotation-dead-band=0", content=content)
+    standin.wait_job(standin.add_pods(3, nodes=[NODE]))
+    wait_until(lambda: hot_value(standin) == 3, what="the bindings to count")
+    return standin, controller
+
+
+def hot_value(standin):
+    text = standin.annotations(NODE).get("node_hot_value")
+    return read_annotation(text, HOT_VALUE).value if text else None
+
+
+def test_each_binding_counts_once(cluster):
+    assert cluster[1].metric("plimsoll_bindings_total") == 3
