@@ -5,8 +5,31 @@
 
 #include "base/mem.h"
 
+static int open_files(const struct credentials_options *options, const struct http_tls *tls,
+                      const char *prefix, struct error *err) {
+        const struct {
+                const char *name, *path;
+                enum secret_kind kind;
+        } files[] = {
+                {"ca-file", tls->ca_file, SECRET_PEM},
+                {"cert-file", tls->cert_file, SECRET_PEM},
+                {"key-file", tls->key_file, SECRET_PEM},
+                {"password-file", options->password_file, SECRET_TOKEN},
+                {"bearer-token-file", options->bearer_token_file, SECRET_TOKEN},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+                _cleanup_(secret_freep) char *text = NULL;
+                int r = files[i].path ? secret_read_file(files[i].kind, files[i].path, &text, err)
+                                      : 0;
+                if (r < 0)
+                        return error_wrap(err, "%s%s", prefix, files[i].name);
+        }
+        return 0;
+}
+
 int credentials_options_check(const struct credentials_options *options, const struct http_tls *tls,
-                              const char *prefix, struct error *err) {
+                              const char *prefix, bool opens_files, struct error *err) {
         if (!tls->cert_file != !tls->key_file)
                 return error_set(err, EINVAL, "%scert-file and %skey-file need each other", prefix,
                                  prefix);
@@ -19,7 +42,7 @@ int credentials_options_check(const struct credentials_options *options, const s
                 return error_set(err, EINVAL,
                                  "%susername and %sbearer-token-file exclude each other", prefix,
                                  prefix);
-        return 0;
+        return opens_files ? open_files(options, tls, prefix, err) : 0;
 }
 
 void credentials_init(struct credentials *credentials, const struct credentials_options *options) {

@@ -21,12 +21,13 @@ struct credentials_options {
 
 /**
  * credentials_options_check() - do they fit together, and the certificate with its key?
- * @prefix: what stands before the names in messages: "--node-exporter-"
- * Return: 0; -EINVAL
+ * @prefix:      what stands before the names in messages: "--node-exporter-"
+ * @opens_files: can all files be read, too, and hold what they should? For --check-config
+ * Return: 0; -EINVAL; with @opens_files what open(2) or read(2) failed with
  */
 _must_check_ int credentials_options_check(const struct credentials_options *options,
                                            const struct http_tls *tls, const char *prefix,
-                                           struct error *err);
+                                           bool opens_files, struct error *err);
 
 struct credentials {
         const char *username;

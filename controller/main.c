@@ -240,17 +240,6 @@ static int run_cleanup(const struct settings *settings, struct error *err) {
         return cleanup_exit_code(cleanup);
 }
 
-static int check_config(const struct settings *settings, struct error *err) {
-        _cleanup_(policy_freep) struct policy *policy = NULL;
-
-        if (program_policy(&settings->shared, &policy, err) < 0) {
-                (void)fprintf(stderr, PROGRAM ": %s\n", err->msg);
-                return PROGRAM_EXIT_CONFIG;
-        }
-        settings_print(policy);
-        return 0;
-}
-
 static int obey(int argc, char **argv) {
         enum options_outcome outcome;
         struct settings settings;
@@ -275,7 +264,9 @@ static int obey(int argc, char **argv) {
         program_log_set(&settings.shared);
         int code;
         if (settings.shared.is_check_config) {
-                code = check_config(&settings, &err);
+                code = settings_check(&err) < 0 ? PROGRAM_EXIT_CONFIG : 0;
+                if (code != 0)
+                        (void)fprintf(stderr, PROGRAM ": %s\n", err.msg);
         } else {
                 code = settings.is_cleanup ? run_cleanup(&settings, &err) : run(&settings, &err);
                 if (err.code < 0)

@@ -89,11 +89,13 @@ static int read_exporter_option(const char *text, struct source_set_options *ret
                          key);
 }
 
-static int check_exporter(const struct page_options *options, const char *name, struct error *err) {
+static int check_exporter(const struct page_options *options, const char *name, bool opens_files,
+                          struct error *err) {
         char prefix[64];
 
         (void)snprintf(prefix, sizeof(prefix), "--exporter-option=%s.", name);
-        return credentials_options_check(&options->credentials, &options->tls, prefix, err);
+        return credentials_options_check(&options->credentials, &options->tls, prefix, opens_files,
+                                         err);
 }
 
 static int read_exporters(const struct page_settings *settings, const struct page_options *common,
@@ -108,9 +110,11 @@ static int read_exporters(const struct page_settings *settings, const struct pag
                 if (r < 0)
                         return error_wrap(err, "--exporter-option");
         }
-        int r = check_exporter(&ret->node_metrics, ret->node_metrics.profile->name, err);
+        int r = check_exporter(&ret->node_metrics, ret->node_metrics.profile->name,
+                               settings->opens_files, err);
         for (size_t i = 0; r == 0 && i < ret->exporter_count; i++)
-                r = check_exporter(&ret->exporters[i], ret->exporters[i].exporter, err);
+                r = check_exporter(&ret->exporters[i], ret->exporters[i].exporter,
+                                   settings->opens_files, err);
         return r;
 }
 
@@ -143,7 +147,7 @@ int page_settings_read(const struct page_settings *settings, bool is_at_once,
         };
 
         int r = credentials_options_check(&settings->credentials, &settings->tls,
-                                          "--node-exporter-", err);
+                                          "--node-exporter-", settings->opens_files, err);
         if (r < 0)
                 return r;
         struct page_options *exporter = &ret->node_exporter;

@@ -24,6 +24,7 @@ struct page_settings {
         const char *node_metrics_template;
         struct option_list exporters, exporter_options;
         const char *network_devices, *network_speed;
+        bool opens_files; /* see credentials_options_check() */
 };
 
 extern const char *const page_schemes[];

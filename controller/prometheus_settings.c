@@ -20,7 +20,8 @@ int prometheus_settings_read(const struct prometheus_settings *settings, bool is
         int r = settings->address ? prometheus_address_check(settings->address, err) : 0;
         if (r < 0)
                 return error_wrap(err, "--prometheus-address");
-        r = credentials_options_check(&settings->credentials, &settings->tls, "--prometheus-", err);
+        r = credentials_options_check(&settings->credentials, &settings->tls, "--prometheus-",
+                                      settings->opens_files, err);
         if (r < 0)
                 return r;
 

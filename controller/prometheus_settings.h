@@ -18,6 +18,7 @@ struct prometheus_settings {
         int unit;
         struct http_tls tls;
         struct credentials_options credentials;
+        bool opens_files; /* see credentials_options_check() */
 };
 
 extern const char *const prometheus_units[];

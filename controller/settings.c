@@ -152,6 +152,7 @@ static int read_sources(struct source_set_options *ret, struct error *err) {
                                  "--target names pages: not every one of --metrics-source reads "
                                  "pages");
         ret->metrics_server = metrics_server_settings_read(&raw.metrics_server);
+        raw.pages.opens_files = raw.prometheus.opens_files = raw.shared.is_check_config;
         r = page_settings_read(&raw.pages, raw.once || raw.targets.count > 0, ret, err);
         if (r < 0)
                 return r;
@@ -230,8 +231,8 @@ void settings_help(FILE *out) {
         options_help(rows, ARRAY_LEN(rows), out);
 }
 
-void settings_print(const struct policy *policy) {
-        program_print_config("plimsoll-controller", rows, ARRAY_LEN(rows), policy);
+int settings_check(struct error *err) {
+        return program_check_config("plimsoll-controller", &raw.shared, rows, ARRAY_LEN(rows), err);
 }
 
 void settings_done(struct settings *settings) {

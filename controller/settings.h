@@ -25,12 +25,14 @@ struct settings {
 
 /**
  * settings_parse() - options and environment into @ret; all strings are borrowed from them
- * Return: 0; -EINVAL, said in @err
+ *
+ * With --check-config the files of credentials are opened, too.
+ * Return: 0; -EINVAL, said in @err, or why a file could not be read
  */
 _must_check_ int settings_parse(int argc, char **argv, enum options_outcome *ret_outcome,
                                 struct settings *ret, struct error *err);
 void settings_help(FILE *out);
-/** settings_print() - for --check-config: what is in force and where it came from */
-void settings_print(const struct policy *policy);
+/** settings_check() - for --check-config, see program_check_config() */
+_must_check_ int settings_check(struct error *err);
 /** settings_done() - the strings that @settings refers to are gone */
 void settings_done(struct settings *settings);

@@ -20,6 +20,7 @@
 #include "net/daemon.h"
 #include "net/http_server.h"
 #include "net/loop.h"
+#include "net/server_tls.h"
 #include "policy/policy.h"
 #include "program/policy_source.h"
 #include "program/program_options.h"
@@ -339,15 +340,16 @@ static int run(struct extender *extender, struct error *err) {
 }
 
 static int check_config(struct error *err) {
-        _cleanup_(policy_freep) struct policy *policy = NULL;
         _cleanup_(program_annotations_done) struct program_annotations annotations = {0};
+        _cleanup_(server_tls_unrefp) struct server_tls *tls = NULL;
+        const struct http_server_tls *files = &settings.tls;
 
         int r = program_annotations_init(&annotations, &settings.shared, err);
-        if (r == 0)
-                r = program_policy(&settings.shared, &policy, err);
-        if (r == 0)
-                program_print_config("plimsoll-extender", rows, ARRAY_LEN(rows), policy);
-        return r;
+        if (r == 0 && (files->cert_file || files->key_file || files->client_ca_file))
+                r = server_tls_load(files, &tls, err);
+        return r < 0 ? r
+                     : program_check_config("plimsoll-extender", &settings.shared, rows,
+                                            ARRAY_LEN(rows), err);
 }
 
 static void help(void) {

@@ -1,5 +1,6 @@
 /*
- * The server's side of TLS, private to http_server.c. libmicrohttpd speaks TLS through GnuTLS, and
+ * The server's side of TLS, for http_server.c, and for who wants to know whether files are good for
+ * it. libmicrohttpd speaks TLS through GnuTLS, and
  * takes one certificate for its life; here every connection is given the credentials that are in
  * force when it begins: certificate, key and client CA as one immutable, reference-counted whole,
  * which lives until the last connection that began with it has ended. So all of it can be replaced

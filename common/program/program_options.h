@@ -47,7 +47,8 @@ extern const char *const program_log_formats[];
 
 #define PROGRAM_CHECK_ROW(o)                                                                       \
         {.name = "check-config", .type = OPTION_BOOL, .value = &(o).is_check_config,               \
-         .help = "Read options and policy, print what is in force, end with 0 or 2."}
+         .help = "Read options, the files that they name, and the policy, print what is in force, end "   \
+                 "with 0 or 2."}
 
 #define PROGRAM_ANNOTATION_ROWS(o)                                                                 \
         {.name = "annotation-prefix", .type = OPTION_STRING, .value = &(o).annotation_prefix,      \
@@ -105,7 +106,13 @@ void program_annotations_done(struct program_annotations *annotations);
 _must_check_ int program_policy(const struct program_options *options, struct policy **ret,
                                 struct error *err);
 
-/** program_print_config() - what --check-config prints: options, then the policy; warnings to
- * stderr, each with @program in front */
-void program_print_config(const char *program, const struct option_row *rows, size_t row_count,
-                          const struct policy *policy);
+/**
+ * program_check_config() - --check-config: print the options, then the policy
+ *
+ * Warnings go to stderr, each with @program in front. A kubeconfig that is named is loaded; where
+ * none is, none is looked for: a policy can be checked where there is no cluster.
+ * Return: 0; negative errno when the policy or the kubeconfig cannot be used; nothing is printed
+ */
+_must_check_ int program_check_config(const char *program, const struct program_options *options,
+                                      const struct option_row *rows, size_t row_count,
+                                      struct error *err);

@@ -1,0 +1,94 @@
+"""--check-config opens what it is given: certificates, tokens, passwords and the kubeconfig."""
+
+import json
+import subprocess
+
+import pytest
+
+from tls_kit import Authority
+
+PROMETHEUS = ["--metrics-source=prometheus", "--prometheus-address=http://127.0.0.1:1"]
+SOURCES = {
+    "--node-exporter-": [],
+    "--exporter-option=dcgm.": ["--exporter=dcgm=http://{address}/"],
+    "--exporter-option=node-metrics.": [],
+    "--prometheus-": PROMETHEUS,
+}
+
+
+def check_config(program, *arguments):
+    argv = [program, "--check-config", *arguments]
+    return subprocess.run(argv, capture_output=True, text=True, timeout=30, check=False)
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory):
+    return Authority(tmp_path_factory.mktemp("ca"), "anybody").client()
+
+
+@pytest.fixture
+def kubeconfig(tmp_path):
+    """One whose user has a token file, which is not there yet."""
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "c",
+        "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}],
+        "clusters": [{"name": "k", "cluster": {"server": "https://127.0.0.1:1"}}],
+        "users": [{"name": "u", "user": {"tokenFile": "token"}}],
+    }
+    path = tmp_path / "kubeconfig"
+    path.write_text(json.dumps(config))
+    return path
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_files_of_a_source(binary, pair, tmp_path, source):
+    program = binary("plimsoll-controller")
+    secret = tmp_path / "secret"
+    secret.write_text("s3cret\n")
+    cert, key = pair
+    for good in (
+        [f"{source}ca-file={cert}", f"{source}cert-file={cert}", f"{source}key-file={key}"],
+        [f"{source}username=a", f"{source}password-file={secret}"],
+        [f"{source}bearer-token-file={secret}"],
+    ):
+        done = check_config(program, *SOURCES[source], *good)
+        assert done.returncode == 0, done.stderr
+        for i, flag in enumerate(good):
+            if "username" in flag:
+                continue
+            name = flag.rpartition("=")[0]
+            gone = [*good[:i], f"{name}={tmp_path}/none", *good[i + 1 :]]
+            done = check_config(program, *SOURCES[source], *gone)
+            assert (done.returncode, done.stdout) == (2, "")
+            assert f"{name}: {tmp_path}/none: No such file" in done.stderr
+    done = check_config(program, *SOURCES[source], f"{source}ca-file={secret}")
+    assert done.returncode == 2 and "not in PEM form" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["plimsoll-controller", "plimsoll-extender"])
+def test_the_kubeconfig(binary, kubeconfig, tmp_path, name):
+    done = check_config(binary(name), f"--kubeconfig={tmp_path}/none")
+    assert (done.returncode, done.stdout) == (2, "") and f"{tmp_path}/none" in done.stderr
+    done = check_config(binary(name), f"--kubeconfig={kubeconfig}")
+    assert done.returncode == 2 and f"{tmp_path}/token: No such file" in done.stderr
+    (tmp_path / "token").write_text("s3cret")
+    done = check_config(binary(name), f"--kubeconfig={kubeconfig}")
+    assert done.returncode == 0 and "s3cret" not in done.stdout + done.stderr
+    done = check_config(binary(name), f"--kubeconfig={kubeconfig}", "--context=other")
+    assert done.returncode == 2 and "other" in done.stderr
+
+
+def test_what_the_extender_serves_with(binary, pair, tmp_path):
+    program, (cert, key) = binary("plimsoll-extender"), pair
+    flags = [f"--tls-cert-file={cert}", f"--tls-private-key-file={key}"]
+    assert check_config(program, *flags, f"--client-ca-file={cert}").returncode == 0
+    for bad in (
+        flags[:1],
+        [f"--tls-cert-file={tmp_path}/none", flags[1]],
+        [flags[0], f"--tls-private-key-file={cert}"],
+        [*flags, f"--client-ca-file={key}"],
+    ):
+        done = check_config(program, *bad)
+        assert (done.returncode, done.stdout) == (2, ""), done.stderr
