@@ -175,11 +175,8 @@ def test_dry_run_once(real_node_exporter, start_proxy, machine, busy, run, binar
     print(f"two scrapes 3 s apart took {took_s:.2f} s")
     # The built-in policy: cpu and memory, and nothing else is asked for.
     assert {scrape.collectors for scrape in scrapes} == {("cpu", "meminfo")}
-    assert set(values) == {
-        f"{resource}_usage_{window}"
-        for resource in ("cpu", "mem")
-        for window in ("avg_5m", "max_avg_1h", "max_avg_1d")
-    }
+    windows = ("avg_5m", "max_avg_1h", "max_avg_1h_peak", "max_avg_1d", "max_avg_1d_peak")
+    assert set(values) == {f"{res}_usage_{window}" for res in ("cpu", "mem") for window in windows}
 
     table = run([*argv, "--scrape-interval=1s"], "table")
     assert table.wait_exit() == 0
