@@ -152,6 +152,7 @@ def test_api_server_down_for_a_while(start):
     standin.admin("objects", {"resource": "nodes", "object": {"metadata": {"name": BUSY}}})
     standin.admin("listen", {"on": True})
     hammer.wait_rejected()
+    # No event comes of pods: ten seconds of quiet show that their watch is open.
     extender.wait_live()
 
 
@@ -208,9 +209,12 @@ def test_pods_forbidden(start):
         return hammer.scores.get(NODES[1], 0) == before - 3
 
     wait_until(annotated, what="the annotation's hot value", poll_s=0.3)
+    # An event shows at once that the watch is open; without one it takes ten seconds of quiet.
+    standin.add_pods(1, nodes=[NODES[2]])
     standin.clear_faults()
     extender.wait_live()
     wait_until(lambda: hammer.scores.get(NODES[1], 0) == before, what="our own count again")
+    wait_until(lambda: hammer.scores[NODES[2]] == before - 1, what="the pod bound meanwhile")
 
 
 def test_nodes_forbidden(start):
