@@ -75,9 +75,7 @@ const struct reflector *bindings_reflector(const struct bindings *bindings) {
 }
 
 bool bindings_is_counting(const struct bindings *bindings) {
-        const struct reflector *reflector = bindings_reflector(bindings);
-
-        return reflector && reflector_is_synced(reflector);
+        return bindings->watch && binding_watch_is_live(bindings->watch);
 }
 
 int64_t bindings_hot(struct bindings *bindings, const struct policy *policy, const char *node,

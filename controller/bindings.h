@@ -28,7 +28,7 @@ void bindings_watch(struct bindings *bindings, struct loop *loop, struct kube_ap
                     struct metrics *metrics);
 /** bindings_reflector() - for readiness; NULL before bindings_watch() */
 const struct reflector *bindings_reflector(const struct bindings *bindings);
-/** bindings_is_counting() - the counts are complete: the watch has had its first list */
+/** bindings_is_counting() - the counts are complete: there is a watch, and it is live */
 bool bindings_is_counting(const struct bindings *bindings);
 
 /** bindings_add() - a pod was bound to @node at @at_unix_ms, not after now */

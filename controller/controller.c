@@ -98,11 +98,12 @@ static void on_print(void *userdata) {
 
 static bool once_is_synced(const struct controller *c) {
         const struct reflector *nodes = node_set_reflector(c->nodes);
+        const struct reflector *bindings = bindings_reflector(c->bindings);
 
         if (!nodes)
                 return true; /* the nodes were given by hand */
-        return reflector_is_synced(nodes) &&
-               (c->rules->policy->hot_value_count == 0 || bindings_is_counting(c->bindings));
+        return reflector_is_synced(nodes) && (c->rules->policy->hot_value_count == 0 ||
+                                              (bindings && reflector_is_synced(bindings)));
 }
 
 /* Asked anew each time: another policy may have another source take part. */

@@ -98,11 +98,9 @@ static void on_nodes_synced(void *userdata, size_t count) {
         health_pass(feed->nodes_check, "%zu nodes", count);
 }
 
-/* Returns whether our own count of bindings is what counts: everything was listed, and the watch
- * is open. */
+/* Returns whether our own count of bindings is what counts. */
 static bool settle_live(struct feed *feed) {
-        const struct reflector *reflector = binding_watch_reflector(feed->bindings);
-        bool is_live = reflector_is_synced(reflector) && reflector_trouble(reflector)[0] == '\0';
+        bool is_live = binding_watch_is_live(feed->bindings);
 
         node_table_set_live(feed->options.table, is_live, now_unix_ms(feed));
         return is_live;

@@ -179,6 +179,11 @@ void binding_watch_free(struct binding_watch *watch) {
         free(watch);
 }
 
+bool binding_watch_is_live(const struct binding_watch *watch) {
+        return reflector_is_synced(watch->reflector) &&
+               reflector_trouble(watch->reflector)[0] == '\0';
+}
+
 const struct reflector *binding_watch_reflector(const struct binding_watch *watch) {
         return watch->reflector;
 }

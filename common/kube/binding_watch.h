@@ -11,6 +11,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/attributes.h"
@@ -27,5 +28,7 @@ struct binding_watch *binding_watch_new(struct loop *loop, struct kube_api *api,
 void binding_watch_free(struct binding_watch *watch);
 DEFINE_FREEP(struct binding_watch, binding_watch_free);
 
+/** binding_watch_is_live() - are bindings being seen? All were listed, and the watch is open */
+bool binding_watch_is_live(const struct binding_watch *watch);
 /** binding_watch_reflector() - for readiness and trouble; borrowed */
 const struct reflector *binding_watch_reflector(const struct binding_watch *watch);

@@ -27,3 +27,18 @@ def hot_value(standin):
 
 def test_each_binding_counts_once(cluster):
     assert cluster[1].metric("plimsoll_bindings_total") == 3
+
+
+def test_without_a_watch_there_is_none(cluster):
+    """Pods may not be read any more: nothing is written, where a count would decay to 0."""
+    standin, controller = cluster
+    standin.fault("status", resource="pods", status=403, count=-1)
+    standin.admin("watches/cut", {"resource": "pods"})
+    wait_until(lambda: "403" in controller.ready()[1], what="the watch to be refused")
+    lost = standin.stats()["now_unix"]
+    wait_until(lambda: standin.patches(since=lost + 12), what="patches when the pods are old")
+    for row in standin.patches(since=lost + 1):
+        assert "node_hot_value" not in row["body"]["metadata"]["annotations"]
+    assert hot_value(standin) > 0
+    standin.clear_faults()
+    wait_until(lambda: hot_value(standin) == 0, what="a hot value of what is seen again")
