@@ -158,6 +158,10 @@ static void call_free(struct kube_call *call) {
         free(call);
 }
 
+bool kube_is_answered(const struct kube_call *call) {
+        return call->http && http_is_answered(call->http);
+}
+
 void kube_cancel(struct kube_call *call) {
         if (!call)
                 return;
@@ -418,6 +422,7 @@ static void attempt(void *userdata) {
                         .body_bytes = request->body_bytes,
                         .timeout_ms = attempt_timeout_ms(call),
                         .idle_timeout_ms = request->idle_timeout_ms,
+                        .answer_timeout_ms = request->answer_timeout_ms,
                         .max_body_bytes = request->max_body_bytes > 0 ? request->max_body_bytes
                                                                       : DEFAULT_MAX_BODY_BYTES,
                         .wants_gzip = request->wants_gzip,

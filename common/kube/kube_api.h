@@ -82,7 +82,8 @@ struct kube_request {
         /* Streams (watches): pieces of a 2xx body go here, the answer's body is then empty. Once a
          * piece has arrived nothing is tried again. on_data may cancel the call. */
         http_data_fn *on_data;
-        int64_t idle_timeout_ms;
+        int64_t idle_timeout_ms;   /* without a byte; 0: off */
+        int64_t answer_timeout_ms; /* for the headers to come; 0: off */
         kube_done_fn *on_done;
         void *userdata;
 };
@@ -95,6 +96,8 @@ struct kube_request {
  * loop; the call is gone then. A 429 without Retry-After is final, as in client-go.
  */
 struct kube_call *kube_start(struct kube_api *api, const struct kube_request *request);
+/** kube_is_answered() - the headers of a 2xx answer have come */
+bool kube_is_answered(const struct kube_call *call);
 /** kube_cancel() - end without calling back; NULL is nothing to do */
 void kube_cancel(struct kube_call *call);
 

@@ -31,7 +31,9 @@ enum {
         /* Bookmarks come every minute, if they come: a quiet watch is only taken up again. */
         WATCH_IDLE_MS = 240000,
         WATCH_SHORT_MS = 1000,   /* one that ends sooner counts as a failure, lest we spin */
-        WATCH_PROOF_MS = 10000,  /* alive for longer than a connection may take */
+        WATCH_ANSWER_MS = 30000, /* twice what a busy server lets requests wait */
+        WATCH_PROOF_MS = 10000,  /* open for so long, it is no trouble any more */
+        WATCH_LOOK_MS = 1000,    /* thereafter: whether it is open by now */
         WATCH_FRUITLESS_MAX = 3, /* failed one after the other: the position itself may be bad */
 
         /* client-go's, but for the maximum: there are few of us, and its 30 s would make stale
@@ -76,6 +78,7 @@ struct reflector {
         struct watch_stream stream;
         int64_t watch_started_mono_ms;
         bool has_events;
+        bool has_proof;           /* the watch was open after WATCH_PROOF_MS */
         struct error watch_error; /* of an ERROR event; code -ESTALE for an expired position */
         unsigned fruitless_watches;
 
@@ -409,7 +412,14 @@ static bool on_watch_event(void *userdata, const struct watch_event *event) {
 }
 
 static void on_watch_proof(void *userdata) {
-        clear_trouble(userdata);
+        struct reflector *r = userdata;
+
+        r->has_proof = kube_is_answered(r->call);
+        if (r->has_proof)
+                clear_trouble(r);
+        else
+                loop_timer_arm(r->loop, &r->timer, loop_now_mono_ms(r->loop) + WATCH_LOOK_MS,
+                               on_watch_proof, r);
 }
 
 static bool on_watch_data(void *userdata, const char *data, size_t len) {
@@ -434,7 +444,7 @@ struct watch_end {
 static struct watch_end judge_watch_end(const struct reflector *r,
                                         const struct kube_answer *answer) {
         int64_t lived_ms = loop_now_mono_ms(r->loop) - r->watch_started_mono_ms;
-        bool was_open = r->has_events || lived_ms >= WATCH_PROOF_MS;
+        bool was_open = r->has_events || r->has_proof;
 
         if (r->watch_error.code == -ESTALE || answer->outcome == KUBE_GONE)
                 return (struct watch_end){.reason = "expired", .must_list = true};
@@ -452,7 +462,7 @@ static struct watch_end judge_watch_end(const struct reflector *r,
                 return (struct watch_end){.reason = "short"};
         if (answer->outcome == KUBE_OK)
                 return (struct watch_end){.reason = "eof", .is_at_once = true};
-        if (answer->failure == HTTP_TIMEOUT && lived_ms >= WATCH_IDLE_MS)
+        if (answer->failure == HTTP_TIMEOUT && was_open)
                 return (struct watch_end){.reason = "idle", .is_at_once = true};
         if (answer->failure == HTTP_RESET && was_open)
                 return (struct watch_end){.reason = "reset"};
@@ -503,7 +513,7 @@ static void start_watch(struct reflector *r) {
 
         watch_stream_init(&r->stream, WATCH_LINE_MAX_BYTES, on_watch_event, r);
         r->watch_started_mono_ms = loop_now_mono_ms(r->loop);
-        r->has_events = false;
+        r->has_events = r->has_proof = false;
         r->watch_error = ERROR_NULL;
         /* No gzip: servers send some watches as several gzip members, which curl refuses. */
         r->call = kube_start(r->api,
@@ -514,6 +524,7 @@ static void start_watch(struct reflector *r) {
                                      .accept = r->spec.metadata_only ? KUBE_ACCEPT_METADATA : NULL,
                                      .timeout_ms = (timeout_s + WATCH_GRACE_S) * MS_PER_S,
                                      .idle_timeout_ms = WATCH_IDLE_MS,
+                                     .answer_timeout_ms = r->spec.watch_answer_ms,
                                      .max_body_bytes = watch_max_body_bytes,
                                      .on_data = on_watch_data,
                                      .on_done = on_watch_done,
@@ -559,6 +570,8 @@ struct reflector *reflector_new(struct loop *loop, struct kube_api *api, struct 
                                                          : DEFAULT_PAGE_LIMIT;
         r->page_limit = r->spec.page_limit;
         r->held.max_objects = spec->max_objects ? spec->max_objects : DEFAULT_MAX_OBJECTS;
+        if (r->spec.watch_answer_ms == 0)
+                r->spec.watch_answer_ms = WATCH_ANSWER_MS;
         int64_t first_ms = spec->first_pause_ms ? spec->first_pause_ms : BACKOFF_FIRST_MS;
         r->backoff = (struct backoff){
                 .first_ms = first_ms,

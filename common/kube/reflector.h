@@ -41,6 +41,7 @@ struct reflector_spec {
         size_t page_limit;          /* objects per list page; 0: 500 of metadata, 100 whole ones */
         size_t max_objects;         /* more are an error, said once; 0: 100,000 */
         int64_t first_pause_ms;     /* before trying again; doubled, up to 10 s of 800 ms; 0: 800 */
+        int64_t watch_answer_ms;    /* for a watch's headers to come, else trouble; 0: 30 s */
         /* Asked before every list when not NULL: a wider selector for what came and went while
          * nobody watched (pods that are running already). Its objects arrive before those of the
          * list, are not held, and so are never reported as deleted unless the narrower list had

@@ -169,6 +169,7 @@ struct http_call *http_call_new(const struct http_request *request,
                                                                    : CONNECT_TIMEOUT_MS;
         call->timeout_ms = request->timeout_ms;
         call->idle_timeout_ms = request->idle_timeout_ms;
+        call->answer_timeout_ms = request->answer_timeout_ms;
         call->max_body_bytes = request->max_body_bytes;
         call->wants_gzip = request->wants_gzip;
         call->is_streaming_all = request->is_streaming_all;
@@ -240,15 +241,19 @@ static void take_body_memory(struct http_call *call) {
                                                                        call->received.max_bytes)));
 }
 
-static bool is_for_on_data(struct http_call *call) {
+static bool is_good(const struct http_call *call) {
         long status = 0;
 
-        if (!call->on_data)
-                return false;
-        if (call->is_streaming_all)
-                return true;
         (void)curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
         return status >= 200 && status < 300;
+}
+
+bool http_is_answered(const struct http_call *call) {
+        return call->state == HTTP_CALL_ACTIVE && call->has_headers && is_good(call);
+}
+
+static bool is_for_on_data(const struct http_call *call) {
+        return call->on_data && (call->is_streaming_all || is_good(call));
 }
 
 static size_t on_write(char *data, size_t size, size_t count, void *userdata) {

@@ -60,7 +60,7 @@ struct http_call {
         size_t body_bytes;
         char *basic_auth;
         struct http_tls_copy *tls;
-        int64_t connect_timeout_ms, timeout_ms, idle_timeout_ms;
+        int64_t connect_timeout_ms, timeout_ms, idle_timeout_ms, answer_timeout_ms;
         size_t max_body_bytes;
         bool wants_gzip, is_streaming_all;
         bool is_malformed; /* fails before it starts */

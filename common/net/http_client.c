@@ -306,16 +306,24 @@ static int on_timer_wish(CURLM *multi, long timeout_ms, void *userdata) {
 
 /* The beginning of a call */
 
+/* Whether it ends before @at_mono_ms because its headers have not come. */
+static bool is_overdue_at(const struct http_call *call, int64_t at_mono_ms) {
+        return call->answer_timeout_ms > 0 && !call->has_headers &&
+               at_mono_ms >= call->started_mono_ms + call->answer_timeout_ms;
+}
+
 static int64_t due_mono_ms(const struct http_call *call) {
         int64_t due = call->started_mono_ms + call->timeout_ms;
 
         if (call->idle_timeout_ms > 0 && call->last_byte_mono_ms + call->idle_timeout_ms < due)
                 due = call->last_byte_mono_ms + call->idle_timeout_ms;
+        if (is_overdue_at(call, due))
+                due = call->started_mono_ms + call->answer_timeout_ms;
         return due;
 }
 
 /*
- * Both limits of a call are ours rather than curl's: one timer, exact, and independent of how
+ * All limits of a call are ours rather than curl's: one timer, exact, and independent of how
  * curl counts speed. Bytes do not move the timer; it looks when it fires.
  */
 static void on_call_timer(void *userdata) {
@@ -328,11 +336,15 @@ static void on_call_timer(void *userdata) {
                 return;
         }
         bool is_total = now_mono_ms >= call->started_mono_ms + call->timeout_ms;
-        (void)snprintf(call->curl_message, sizeof(call->curl_message),
-                       is_total ? "not finished after %lld ms, %zu bytes received"
-                                : "no byte for %lld ms, %zu bytes received",
-                       (long long)(is_total ? call->timeout_ms : call->idle_timeout_ms),
-                       call->received_bytes);
+        if (!is_total && is_overdue_at(call, now_mono_ms))
+                (void)snprintf(call->curl_message, sizeof(call->curl_message),
+                               "no answer for %lld ms", (long long)call->answer_timeout_ms);
+        else
+                (void)snprintf(call->curl_message, sizeof(call->curl_message),
+                               is_total ? "not finished after %lld ms, %zu bytes received"
+                                        : "no byte for %lld ms, %zu bytes received",
+                               (long long)(is_total ? call->timeout_ms : call->idle_timeout_ms),
+                               call->received_bytes);
         enter(client);
         finish(call, CURLE_OPERATION_TIMEDOUT);
         leave(client);

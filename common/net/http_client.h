@@ -93,6 +93,7 @@ struct http_request {
         int64_t connect_timeout_ms; /* 0: 5 s */
         int64_t timeout_ms;         /* whole transfer, not the wait before it; must be > 0 */
         int64_t idle_timeout_ms;    /* no byte for this long ends it; 0: off */
+        int64_t answer_timeout_ms;  /* for the headers to be there; 0: off */
         size_t max_body_bytes;      /* of all pieces together when streamed; must be > 0 */
         bool wants_gzip;        /* ask for gzip and unpack; the ceiling holds for the unpacked */
         bool is_streaming_all;  /* with on_data: stream non-2xx bodies too (default: at most 256 KiB
@@ -113,5 +114,7 @@ struct http_request {
  * even a malformed URL (HTTP_PROTOCOL), arrive through on_done, never from within http_start().
  */
 struct http_call *http_start(struct http_client *client, const struct http_request *request);
+/** http_is_answered() - the headers of a 2xx answer have come */
+bool http_is_answered(const struct http_call *call);
 /** http_cancel() - end without calling back; NULL is nothing to do */
 void http_cancel(struct http_call *call);

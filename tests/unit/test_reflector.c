@@ -202,6 +202,24 @@ static void test_cut_line(void **state) {
 }
 
 /* What the server cannot be asked past is skipped by listing, and nothing is lost or made up. */
+/* A server that takes the connection and says nothing shows nothing, however long it is so. */
+static void test_silent_watch(void **state) {
+        struct fixture f = {.wanted_trouble = "no answer for 300 ms", .wanted_log = "=0;"};
+
+        (void)state;
+        list(&f, LIST("10", "", ""));
+        scripted_add(&f.server, (struct scripted_reply){.expect = {"watch=1&resourceVersion=10&"},
+                                                        .response = xstrdup(""),
+                                                        .holds = true});
+        /* Some headers are none. */
+        scripted_add(&f.server, (struct scripted_reply){.expect = {"watch=1&resourceVersion=10&"},
+                                                        .response = xstrdup("HTTP/1.1 200 OK\r\n"),
+                                                        .holds = true});
+        reflect(&f, &(struct reflector_spec){.watch_answer_ms = 300});
+        assert_true(restarts(&f, "unavailable") >= 1);
+        stop(&f);
+}
+
 static void test_malformed_events(void **state) {
         struct fixture f = {.wanted_log = "+ a;=1;+ b;+ a;+ b;+ c;=3;"};
 
@@ -424,6 +442,7 @@ int main(void) {
                 cmocka_unit_test(test_expired_status),
                 cmocka_unit_test(test_expired_continue),
                 cmocka_unit_test(test_cut_line),
+                cmocka_unit_test(test_silent_watch),
                 cmocka_unit_test(test_malformed_events),
                 cmocka_unit_test(test_endless_line),
                 cmocka_unit_test(test_no_list),
