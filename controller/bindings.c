@@ -78,6 +78,13 @@ bool bindings_is_counting(const struct bindings *bindings) {
         return bindings->watch && binding_watch_is_live(bindings->watch);
 }
 
+void bindings_forget(struct bindings *bindings, const char *node) {
+        struct binding_ring *ring = strmap_remove(&bindings->rings, node, strlen(node));
+
+        if (ring)
+                ring_free(ring);
+}
+
 int64_t bindings_hot(struct bindings *bindings, const struct policy *policy, const char *node,
                      int64_t now_unix_ms) {
         struct binding_ring *ring = strmap_get(&bindings->rings, node, strlen(node));

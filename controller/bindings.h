@@ -34,6 +34,8 @@ bool bindings_is_counting(const struct bindings *bindings);
 /** bindings_add() - a pod was bound to @node at @at_unix_ms, not after now */
 void bindings_add(struct bindings *bindings, const char *node, int64_t at_unix_ms,
                   int64_t now_unix_ms);
+/** bindings_forget() - the node is gone: another of its name was given nothing yet */
+void bindings_forget(struct bindings *bindings, const char *node);
 /** bindings_hot() - the node's hot value */
 int64_t bindings_hot(struct bindings *bindings, const struct policy *policy, const char *node,
                      int64_t now_unix_ms);

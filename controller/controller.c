@@ -263,6 +263,7 @@ static void on_node_removed(void *userdata, struct node *node) {
         struct tracked *t = node->userdata;
 
         source_set_remove_node(c->sources, node);
+        bindings_forget(c->bindings, node->name);
         tracked_free(t);
         node->userdata = NULL;
 }

@@ -42,3 +42,12 @@ def test_without_a_watch_there_is_none(cluster):
     assert hot_value(standin) > 0
     standin.clear_faults()
     wait_until(lambda: hot_value(standin) == 0, what="a hot value of what is seen again")
+
+
+def test_a_new_machine_begins_cold(cluster):
+    """A node that is deleted and created again under its name was given nothing yet."""
+    standin, _ = cluster
+    standin.admin("delete", {"resource": "nodes"})
+    standin.add_nodes(1)
+    wait_until(lambda: hot_value(standin) is not None, what="the new node's first hot value")
+    assert hot_value(standin) == 0
