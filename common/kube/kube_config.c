@@ -86,6 +86,9 @@ static int check_server(char *server, struct error *err) {
 
         while (len > 0 && server[len - 1] == '/')
                 server[--len] = '\0';
+        /* Before any message that shows it: these may be secrets. */
+        if (strpbrk(server, "?#@\\"))
+                return error_set(err, EINVAL, "server: may hold no user, query or fragment");
         const char *host = after_scheme(server);
         if (!host)
                 return error_set(err, EINVAL, "server '%s': must begin with https:// or http://",
@@ -93,8 +96,6 @@ static int check_server(char *server, struct error *err) {
         for (const char *c = server; *c; c++)
                 if ((unsigned char)*c <= 0x20 || (unsigned char)*c >= 0x7f)
                         return error_set(err, EINVAL, "server: holds a space or control character");
-        if (strpbrk(host, "?#@\\"))
-                return error_set(err, EINVAL, "server: may hold no user, query or fragment");
         if (host[0] == '\0' || host[0] == '/' || host[0] == ':')
                 return error_set(err, EINVAL, "server '%s': no host", server);
         return 0;
