@@ -5,11 +5,11 @@ else, most of them little, some of them much, and all of them more at first: wha
 tell. kwok computes each node's exporter page from the pods on it. What is measured follows from
 where the pods are and since when, not from anybody's scrapes.
 
-PLIMSOLL_E2E_LOOP=40,60 makes it 40 nodes in each cluster, not 200, and one minute of arrivals.
+200 nodes in each cluster and five minutes of arrivals in make nightly, else 40 nodes, a minute, and windows
+of half the length.
 """
 
 import concurrent.futures
-import os
 import random
 import statistics
 import time
@@ -19,9 +19,9 @@ import pytest
 from cluster.nodes import Fleet, exporter_template
 from cluster.plimsoll import fast_policy, total
 from cluster.workloads import Namespace, per_node, pod_object
-from harness import wait_until
+from harness import NIGHTLY, wait_until
 
-NODES, ARRIVAL_S = map(int, os.environ.get("PLIMSOLL_E2E_LOOP", "200,300").split(","))
+NODES, ARRIVAL_S, WINDOW, PERIOD = (200, 300, "10s", "5s") if NIGHTLY else (40, 60, "5s", "2s")
 NODE_CPUS = 8
 AFTER_S = 25
 HOT = 0.65
@@ -105,12 +105,14 @@ def sides(start_plane):
 @pytest.mark.patient
 def test_closed_loop(sides, make_plimsoll, figure):
     plimsoll = make_plimsoll(sides[WITH].plane)
-    policy = plimsoll.write_policy(fast_policy(window="10s", period="5s"))
+    policy = plimsoll.write_policy(fast_policy(window=WINDOW, period=PERIOD))
     template = exporter_template(sides[WITH].plane)
     controller = plimsoll.controller(policy, None, f"--target-url-template={template}")
     extender = plimsoll.extender(policy)
     wait_until(
-        lambda: all("cpu_usage_avg_10s" in a for a in sides[WITH].fleet.all_annotations().values()),
+        lambda: all(
+            f"cpu_usage_avg_{WINDOW}" in a for a in sides[WITH].fleet.all_annotations().values()
+        ),
         what="annotations on every node",
         poll_s=0.2,
     )

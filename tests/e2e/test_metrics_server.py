@@ -1,5 +1,6 @@
 """The real metrics-server as a source, beside the exporters of the same nodes."""
 
+import os
 import time
 
 import pytest
@@ -7,12 +8,13 @@ from cluster.metrics_server import LIST_PATH, MetricsServer, point_to_kwok
 from cluster.nodes import exporter_template
 from cluster.plimsoll import page, refused, total
 from cluster.workloads import load_pod
+from conftest import new_plane
 from harness import wait_until
 from standin.node_metrics import NodeMetrics
 
 pytestmark = pytest.mark.patient
 
-CPU, MEM = "cpu_usage_avg_1m", "mem_usage_avg_1m"
+CPU, MEM = "cpu_usage_avg_30s", "mem_usage_avg_30s"
 POLICY = {
     "apiVersion": "scheduler.policy.crane.io/v1alpha1",
     "kind": "DynamicSchedulerPolicy",
@@ -27,15 +29,23 @@ PREFIX = "exporter.example.com/"
 LOADS = [(0.1, 1), (1, 2), (2, 8), (4, 16), (6, 24), (7.5, 28)]
 
 
-@pytest.fixture
-def plane(start_plane):
-    """A control plane of this test's own: a group that does not answer is in everybody's way."""
-    return start_plane()
+@pytest.fixture(scope="module")
+def own_plane(log_root):
+    plane = new_plane(os.path.join(log_root, "cluster-metrics-server"), 53)
+    yield plane
+    plane.stop()
 
 
 @pytest.fixture
-def metrics_server(plane):
-    server = MetricsServer(plane)
+def plane(own_plane):
+    """A control plane of this file's own: a group that does not answer is in everybody's way."""
+    yield own_plane
+    assert not own_plane.died()
+
+
+@pytest.fixture(scope="module")
+def metrics_server(own_plane):
+    server = MetricsServer(own_plane)
     server.register()
     server.start()
     return server
@@ -138,7 +148,7 @@ def test_the_same_load_seen_both_ways(plane, metrics_server, fleet, namespace, p
     worst = wait_agree(fleet, names, moved, ("", PREFIX), "both to follow the load")
     figure(
         f"load moved: both agree with it again (within {worst:.4f}) after "
-        f"{time.monotonic() - began:.0f} s, a window being 60 s"
+        f"{time.monotonic() - began:.0f} s, a window being 30 s"
     )
     assert total(ours, "plimsoll_api_requests_total", resource="nodes.metrics.k8s.io", code="200")
     assert not refused(plane, "plimsoll-controller")
@@ -196,8 +206,7 @@ def test_metrics_server_dies_and_comes_back(
     )
     wait_agree(fleet, names, LOADS, ("",), "metrics-server to say the same again")
     text = controller.text()
-    assert (
-        text.count('msg="node metrics cannot be listed"') <= 2
-    ), "503, and before that perhaps 404"
+    # 503, and before that perhaps 404
+    assert 1 <= text.count('msg="node metrics cannot be listed"') <= 2
     assert text.count('msg="node metrics are listed again"') == 1
     assert not refused(plane, "plimsoll-controller")

@@ -63,6 +63,10 @@ ELSEWHERE = {
 }
 
 
+# Refused before their fields are looked at: they have no form in JSON, or kubectl cannot compare them.
+NOT_JSON = {"61-limit-nan.yaml", "68-weight-infinite.yaml", "17-json-quoted-number.json"}
+
+
 def paths_that_name(field):
     """spec.priority[1].weight, and those that the API server may rather name."""
     yield field
@@ -73,33 +77,47 @@ def paths_that_name(field):
         yield field
 
 
+# Where kubectl begins to tell of another file.
+TOLD = re.compile(
+    r'(?=error validating "|error parsing |unable to decode "|resource mapping not found for |'
+    r"Error from server \()"
+)
+
+
+def answers(plane, names):
+    """{file: what kubectl says of it}, "" where it would be applied."""
+
+    def apply(*chosen):
+        files = [f"--filename={BAD / name}" for name in chosen]
+        return plane.kubectl("apply", "--dry-run=server", *files, check=False).stderr
+
+    said = {}
+    for text in TOLD.split(apply(*names)):
+        if found := re.search(rf"{BAD}/([\w.-]+\.(?:yaml|json))", text):
+            said[found[1]] = text
+    # Of all at once it does not tell which are taken, nor which are empty.
+    return said | {name: apply(name) for name in names if name not in said}
+
+
 def test_bad_policies_are_refused_by_field(plane, figure):
     expected = dict(
         line.split("\t") for line in (BAD / "expected.tsv").read_text("utf-8").splitlines()
     )
-
-    def apply(name):
-        path = str(BAD / name)
-        return name, plane.kubectl("apply", "--dry-run=server", "-f", path, check=False)
-
-    with ThreadPoolExecutor(2) as pool:
-        answers = list(pool.map(apply, expected))
     problems, by_field, no_objects, taken = [], [], [], []
-    for name, done in answers:
+    for name, said in answers(plane, expected).items():
         field = re.match(r"line \d+: ((spec|metadata)[^:]*): ", expected[name])
-        if done.returncode == 0:
+        if not said:
             taken.append(name)
-        elif name in ELSEWHERE and f"{ELSEWHERE[name]}: " in done.stderr:
+        elif name in ELSEWHERE and f"{ELSEWHERE[name]}: " in said:
             by_field.append(name)
-        elif field and any(path in done.stderr for path in paths_that_name(field[1])):
+        elif field and any(path in said for path in paths_that_name(field[1])):
             by_field.append(name)
-        elif NO_OBJECTS.search(done.stderr):
+        elif (not field or name in NOT_JSON) and NO_OBJECTS.search(said):
             no_objects.append(name)
         else:
-            problems.append(f"{name}: {expected[name]!r} but: {done.stderr}")
+            problems.append(f"{name}: {expected[name]!r} but: {said}")
     assert not problems, "\n".join(problems)
     assert set(taken) == ONLY_ODD_AS_FILES
-    assert len(by_field) >= 15
     figure(
         f"of {len(expected)} bad policies the API server refuses {len(by_field)} by the field's "
         f"name, {len(no_objects)} are no objects of ours at all, {len(taken)} are odd only as files"

@@ -1,11 +1,10 @@
 """Thousands of nodes: how soon all are annotated, and what it costs us and the scheduler.
 
-With the flags and the policy that come with the programs, and the release build.
-PLIMSOLL_E2E_SCALE=1000 makes it 1,000 nodes, not 5,000.
+With the flags and the policy that come with the programs, and the release build. 5,000 nodes in make
+nightly, else 500.
 """
 
 import concurrent.futures
-import os
 import time
 from datetime import datetime
 
@@ -14,10 +13,10 @@ import yaml
 from addresses import address_of
 from cluster.nodes import FIRST_ADDRESS, node_object
 from cluster.plimsoll import TOP, refused, total
-from harness import wait_until
+from harness import NIGHTLY, wait_until
 
-NODES = int(os.environ.get("PLIMSOLL_E2E_SCALE", "5000"))
-PODS = 500
+NODES, PODS = (5000, 500) if NIGHTLY else (500, 100)
+RSS_MAX_MIB = 64 if NIGHTLY else 24
 # The defaults of the flags.
 INTERVAL_S, PATCHES_PER_S = 15, 50
 POLICY_FILE = TOP / "policy" / "policy.yaml"
@@ -68,7 +67,7 @@ def peak_rss_mib(process):
 
 
 def placing(namespace, start, name):
-    """Pods placed a second by a scheduler that finds them all waiting."""
+    """(pods placed a second by a scheduler that finds them all waiting, the CPU time that it took)"""
     namespace.create_pods(name, PODS, scheduler=name)
     process = start()
     namespace.wait_bound(PODS, app=name, timeout_s=300)
@@ -82,8 +81,9 @@ def placing(namespace, start, name):
         return sorted(found) if len(found) == PODS else None
 
     found = wait_until(times, 60, f"{PODS} Scheduled events", poll_s=0.5)
+    cpu_s = process.cpu_s()
     process.kill()
-    return (PODS - 1) / (found[-1] - found[0])
+    return (PODS - 1) / (found[-1] - found[0]), cpu_s
 
 
 @pytest.mark.alone
@@ -127,22 +127,24 @@ def test_scale(plane, plimsoll, exporters, namespace, scheduler, figure):
         what="the extender to know every reading",
     )
 
-    plain = placing(namespace, lambda: scheduler(name="plain"), "plain")
+    plain, _ = placing(namespace, lambda: scheduler(name="plain"), "plain")
     entry = plimsoll.scheduler_entry(extender)
     cpu_before = extender.cpu_s()
-    asked = placing(namespace, lambda: scheduler(name="asking", extenders=[entry]), "asking")
-    spent_ms = (extender.cpu_s() - cpu_before) * 1e3 / PODS
+    asked, scheduler_s = placing(
+        namespace, lambda: scheduler(name="asking", extenders=[entry]), "asking"
+    )
+    spent_s = extender.cpu_s() - cpu_before
     calls = total(extender, "plimsoll_extender_requests_total", verb="prioritize")
     figure(
         f"{PODS} pods: {plain:.0f} a second without the extender, {asked:.0f} with it; it spent "
-        f"{spent_ms:.2f} ms of CPU on a pod; {extender.rss_kib() / 1024:.0f} MiB (peak "
+        f"{spent_s * 1e3 / PODS:.2f} ms of CPU on a pod, the scheduler {scheduler_s / spent_s:.0f} times "
+        f"as much; {extender.rss_kib() / 1024:.0f} MiB (peak "
         f"{peak_rss_mib(extender):.0f})"
     )
     assert calls >= PODS, f"only {calls} of {PODS} pods asked"
     assert count < 2.5 * NODES, "a node is written once, and not again before its period"
-    # A factor for a machine that does other things as well.
-    assert took_s < 2 * (2 * INTERVAL_S + NODES / PATCHES_PER_S)
-    assert rss_mib < 64
+    # A tenth of a second's worth may go at once.
+    assert count <= (written_s + 0.2) * PATCHES_PER_S, "--patch-qps"
+    assert rss_mib < RSS_MAX_MIB
     # Most of what asking costs is kube-scheduler's own: it encodes the names and decodes our reply.
-    # So no bound on the rates, which on a machine that does other things say little anyway.
-    assert spent_ms < 2
+    assert spent_s < scheduler_s / 5
