@@ -4,11 +4,12 @@
  * megabytes of them.
  *
  * The usual request is skimmed: one pass over the bytes that looks at the few fields that matter
- * and steps over everything else, without copying. Whatever stands in a stepped-over value is
- * checked for balanced brackets and closed strings only; it is echoed or ignored, never
- * interpreted. A request that the skimmer cannot vouch for (odd types, keys with escapes, names
- * that are not ASCII, deep nesting, any syntax that surprises it) is parsed by jansson instead,
- * whose verdict is final. Both give the same result on every document that jansson accepts.
+ * and steps over everything else, without copying. What is stepped over is checked to be JSON,
+ * since it may be echoed, and not interpreted. A request that the skimmer cannot vouch for (odd
+ * types, keys with escapes, names that are not ASCII, deep nesting, any syntax that surprises it)
+ * is parsed by jansson instead, whose verdict is final. Both give the same result on every document
+ * that jansson accepts; the skimmer also takes numbers that jansson cannot hold, and halves of
+ * surrogate pairs.
  *
  * Fields are found by their exact Go spelling; in its absence in any case (Go's decoder does not
  * mind, and curl users do not know). A repeated field counts as it stands last.

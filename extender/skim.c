@@ -2,6 +2,8 @@
 
 #include <stdint.h>
 
+#include "base/utf8.h"
+
 static inline void skip_blanks(struct skim *skim) {
         while (skim->at < skim->end &&
                (*skim->at == ' ' || *skim->at == '\t' || *skim->at == '\r' || *skim->at == '\n'))
@@ -76,99 +78,147 @@ bool skim_string(struct skim *skim, struct skim_string *ret) {
         return true;
 }
 
-/* Behind the string whose opening quote stands before @at; NULL when it does not end. */
-static const char *jump_string(const char *at, const char *end) {
-        const char *begin = at;
+/*
+ * Jumps: where what stands at @at ends, or NULL when it is no JSON. A value that is jumped over may
+ * be echoed, and one that is malformed would spoil the whole reply.
+ */
 
-        for (;;) {
-                const char *quote = memchr(at, '"', (size_t)(end - at));
-                if (!quote)
-                        return NULL;
-                const char *slash = quote;
-                while (slash > begin && slash[-1] == '\\')
-                        slash--;
-                if ((quote - slash) % 2 == 0)
-                        return quote + 1;
-                at = quote + 1;
-        }
+static inline const char *jump_blanks(const char *at, const char *end) {
+        while (at < end && (*at == ' ' || *at == '\t' || *at == '\r' || *at == '\n'))
+                at++;
+        return at;
 }
 
-/* What a byte means between the strings of a container that is jumped over. */
-enum { PLAIN, QUOTE, OPEN, CLOSE };
+static inline bool is_digit(char c) {
+        return c >= '0' && c <= '9';
+}
 
-static const uint8_t meaning[256] = {
-        ['"'] = QUOTE, ['{'] = OPEN, ['['] = OPEN, ['}'] = CLOSE, [']'] = CLOSE,
-};
+static bool is_hex(char c) {
+        return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
 
-/* Behind the container at @at; NULL when it does not end, ends crossed or nests too deeply. */
-static const char *jump_container(const char *at, const char *end) {
-        uint64_t objects = 0; /* one bit per level, the innermost lowest: object or array */
-        unsigned depth = 0;
+/* Behind the backslash. Half a surrogate pair is JSON by its grammar. */
+static const char *jump_escape(const char *at, const char *end) {
+        if (at < end && *at == 'u') {
+                for (int i = 1; i <= 4; i++)
+                        if (end - at <= i || !is_hex(at[i]))
+                                return NULL;
+                return at + 5;
+        }
+        return at < end && *at && strchr("\"\\/bfnrt", *at) ? at + 1 : NULL;
+}
 
-        while (at < end) {
-                char c = *at++;
-                switch (meaning[(unsigned char)c]) {
-                case QUOTE:
-                        at = jump_string(at, end);
-                        if (!at)
-                                return NULL;
-                        break;
-                case OPEN:
-                        if (++depth > SKIM_MAX_DEPTH)
-                                return NULL;
-                        objects = objects << 1 | (c == '{');
-                        break;
-                case CLOSE:
-                        if ((objects & 1) != (c == '}'))
-                                return NULL;
-                        objects >>= 1;
-                        if (--depth == 0)
-                                return at;
-                        break;
-                default:
-                        break;
+/* Behind the opening quote. */
+static const char *jump_string(const char *at, const char *end) {
+        while (at && (at = find_special(at, end)) < end) {
+                unsigned char c = (unsigned char)*at;
+                if (c == '"')
+                        return at + 1;
+                if (c == '\\') {
+                        at = jump_escape(at + 1, end);
+                } else {
+                        size_t sequence = c < 0x80 ? 0 : utf8_sequence_len(at, (size_t)(end - at));
+                        at = sequence > 0 ? at + sequence : NULL;
                 }
         }
         return NULL;
 }
 
-static bool is_number_char(char c) {
-        return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E';
+static const char *jump_digits(const char *at, const char *end) {
+        const char *begin = at;
+
+        while (at < end && is_digit(*at))
+                at++;
+        return at > begin ? at : NULL;
 }
 
-static bool jump_literal(struct skim *skim, const char *literal) {
-        size_t len = strlen(literal);
+static const char *jump_number(const char *at, const char *end) {
+        if (*at == '-')
+                at++;
+        at = at < end && *at == '0' ? at + 1 : jump_digits(at, end);
+        if (at && at < end && *at == '.')
+                at = jump_digits(at + 1, end);
+        if (at && at < end && (*at == 'e' || *at == 'E')) {
+                at++;
+                if (at < end && (*at == '+' || *at == '-'))
+                        at++;
+                at = jump_digits(at, end);
+        }
+        return at;
+}
 
-        if ((size_t)(skim->end - skim->at) < len || memcmp(skim->at, literal, len) != 0)
-                return false;
-        skim->at += len;
-        return true;
+static const char *jump_word(const char *at, const char *end, const char *word) {
+        size_t len = strlen(word);
+
+        return (size_t)(end - at) >= len && memcmp(at, word, len) == 0 ? at + len : NULL;
+}
+
+static inline const char *jump_scalar(const char *at, const char *end) {
+        switch (*at) {
+        case '"':
+                return jump_string(at + 1, end);
+        case 't':
+                return jump_word(at, end, "true");
+        case 'f':
+                return jump_word(at, end, "false");
+        case 'n':
+                return jump_word(at, end, "null");
+        default:
+                return jump_number(at, end);
+        }
+}
+
+/* A member's key, its colon and the blanks around that. */
+static inline const char *jump_key(const char *at, const char *end) {
+        if (at == end || *at != '"')
+                return NULL;
+        at = jump_string(at + 1, end);
+        if (!at)
+                return NULL;
+        at = jump_blanks(at, end);
+        return at < end && *at == ':' ? jump_blanks(at + 1, end) : NULL;
+}
+
+static const char *jump_value(const char *at, const char *end) {
+        uint64_t objects = 0; /* one bit per level, the innermost lowest: object or array */
+        unsigned depth = 0;
+
+        while (at && at < end) {
+                char c = *at;
+                if (c == '{' || c == '[') {
+                        if (++depth > SKIM_MAX_DEPTH)
+                                return NULL;
+                        objects = objects << 1 | (c == '{');
+                        at = jump_blanks(at + 1, end);
+                        if (at < end && *at != (c == '{' ? '}' : ']')) {
+                                at = c == '{' ? jump_key(at, end) : at;
+                                continue;
+                        }
+                } else {
+                        at = jump_scalar(at, end);
+                        if (!at || depth == 0)
+                                return at;
+                        at = jump_blanks(at, end);
+                }
+                while (at < end && *at == (objects & 1 ? '}' : ']')) {
+                        at++;
+                        objects >>= 1;
+                        if (--depth == 0)
+                                return at;
+                        at = jump_blanks(at, end);
+                }
+                if (at == end || *at != ',')
+                        return NULL;
+                at = jump_blanks(at + 1, end);
+                if (objects & 1)
+                        at = jump_key(at, end);
+        }
+        return NULL;
 }
 
 bool skim_value(struct skim *skim) {
-        const char *behind = NULL;
+        const char *behind = jump_value(skim->at, skim->end);
 
-        switch (skim_peek(skim)) {
-        case '"':
-                behind = jump_string(skim->at + 1, skim->end);
-                break;
-        case '{':
-        case '[':
-                behind = jump_container(skim->at, skim->end);
-                break;
-        case 't':
-                return jump_literal(skim, "true");
-        case 'f':
-                return jump_literal(skim, "false");
-        case 'n':
-                return jump_literal(skim, "null");
-        default:
-                for (behind = skim->at; behind < skim->end && is_number_char(*behind);)
-                        behind++;
-                if (behind == skim->at)
-                        return false;
-                break;
-        }
         if (!behind)
                 return false;
         skim->at = behind;

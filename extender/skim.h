@@ -2,9 +2,9 @@
  * Stepping through JSON text without building anything: a cursor that enters the few objects and
  * arrays that matter and jumps over all other values. Never reads outside [text, text + len).
  *
- * A jump checks that brackets pair up and that strings end, no more. Where the cursor looks itself
- * it is strict, and it gives up (returns false or SKIM_ODD) on anything it does not expect:
- * strings with bytes outside printable ASCII, keys with escapes, nesting past SKIM_MAX_DEPTH.
+ * What is jumped over is checked to be JSON in UTF-8, but not interpreted. Where the cursor looks
+ * itself it gives up (returns false or SKIM_ODD) on anything it does not expect: strings with bytes
+ * outside printable ASCII, keys with escapes, nesting past SKIM_MAX_DEPTH.
  */
 #pragma once
 
@@ -60,7 +60,7 @@ _must_check_ enum skim_step skim_element(struct skim *skim);
 
 /** skim_string() - take the string at the cursor */
 _must_check_ bool skim_string(struct skim *skim, struct skim_string *ret);
-/** skim_value() - jump over the value at the cursor */
+/** skim_value() - jump over the value at the cursor; false when it is malformed, or too deep */
 _must_check_ bool skim_value(struct skim *skim);
 
 /** skim_is() - whether @string is exactly @text */

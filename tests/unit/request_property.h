@@ -1,6 +1,7 @@
 /*
  * What the unit test and the fuzzer hold the two request parsers to: on every document that jansson
- * accepts, the skimmer either passes or finds the same.
+ * accepts, the skimmer either passes or finds the same; and what the skimmer takes is JSON, for it
+ * goes into a reply as it stands.
  */
 #pragma once
 
@@ -34,6 +35,19 @@ static inline bool request_json_equal(const struct request_node *a, const struct
         return is_equal;
 }
 
+/* Whether it is JSON, by jansson, but for what jansson cannot hold. */
+static inline bool request_is_json(const char *text, size_t len) {
+        json_error_t error;
+        json_t *json = json_loadb(text, len, JSON_DECODE_ANY | JSON_ALLOW_NUL, &error);
+
+        if (!json)
+                return json_error_code(&error) == json_error_numeric_overflow ||
+                       json_error_code(&error) == json_error_null_byte_in_key ||
+                       strstr(error.text, "invalid Unicode '\\u"); /* half a pair */
+        json_decref(json);
+        return true;
+}
+
 enum request_property { REQUEST_REFUSED, REQUEST_STRICT, REQUEST_SKIMMED, REQUEST_LENIENT };
 
 /* Aborts when the property is broken; tells which way the document went. */
@@ -51,6 +65,7 @@ static inline enum request_property request_property_check(const void *data, siz
                          (is_skimmed || is_strict));
         way = is_skimmed ? (is_strict ? REQUEST_SKIMMED : REQUEST_LENIENT)
                          : (is_strict ? REQUEST_STRICT : REQUEST_REFUSED);
+        REQUEST_PROPERTY(!is_skimmed || request_is_json(text, len));
         if (way == REQUEST_SKIMMED) {
                 REQUEST_PROPERTY(skimmed.has_names == strict.has_names);
                 REQUEST_PROPERTY(skimmed.is_daemonset_pod == strict.is_daemonset_pod);

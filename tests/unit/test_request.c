@@ -100,8 +100,10 @@ static void test_documents(void **state) {
                 {"{\"NodeNames\" [\"a\"]}", REQUEST_REFUSED, NULL, false},
                 {"{\"Pod\":{\"x\":[}]},\"NodeNames\":[\"a\"]}", REQUEST_REFUSED, NULL, false},
                 {"{\"Pod\":tru,\"NodeNames\":[\"a\"]}", REQUEST_REFUSED, NULL, false},
-                /* broken where it is stepped over: the scheduler's affair */
-                {"{\"Pod\":{\"x\":[1 2,,]},\"NodeNames\":[\"a\"]}", REQUEST_LENIENT, "a", false},
+                /* what jansson cannot hold is JSON all the same */
+                {"{\"Pod\":{\"x\":[1e999,99999999999999999999,\"\\ud800\",{\"\\u0000\":1}]},"
+                 "\"NodeNames\":[\"a\"]}",
+                 REQUEST_LENIENT, "a", false},
         };
 
         (void)state;
@@ -127,6 +129,217 @@ static void test_documents(void **state) {
                 }
                 request_done(&request);
         }
+}
+
+/* Where a value is stepped over: ignored in the first, echoed in the others. */
+static const char *const places[] = {
+        "{\"Pod\":{\"x\":%s},\"NodeNames\":[\"a\"]}",
+        "{\"Nodes\":{\"items\":[{\"metadata\":{\"name\":\"a\"},\"x\":%s}]}}",
+        "{\"Nodes\":{\"items\":[{\"metadata\":{\"labels\":%s,\"name\":\"a\"}}]}}",
+        "{\"Nodes\":{\"items\":[{\"x\":[0,{\"y\":%s}],\"metadata\":{\"name\":\"a\"}}]}}",
+};
+
+static void check_everywhere(const char *value, enum request_property way) {
+        for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+                const char *gap = strstr(places[i], "%s");
+                struct buf text = BUF_INIT(10000);
+                (void)buf_append(&text, places[i], (size_t)(gap - places[i]));
+                (void)buf_puts(&text, value);
+                (void)buf_puts(&text, gap + 2);
+                if (request_property_check(text.data, text.len) != way)
+                        fail_msg("went another way: %s", text.data);
+                buf_done(&text);
+        }
+}
+
+/* A reply with one of these in it would be no JSON: the request is refused. */
+static void test_malformed_values(void **state) {
+        static const char *const rows[] = {
+                /* arrays */
+                "[1,]",
+                "[,1]",
+                "[1,,2]",
+                "[,]",
+                "[1 2]",
+                "[\"a\" \"b\"]",
+                "[1:2]",
+                "[\"a\":1]",
+                "[",
+                "[1",
+                "[1,",
+                "]",
+                "[1}",
+                "[[]",
+                "[]]",
+                "[1]]",
+                "[[1],[2]",
+                "[*]",
+                "[\f]",
+                "[1;2]",
+                /* objects */
+                "{\"a\" 1}",
+                "{\"a\":}",
+                "{\"a\"}",
+                "{:1}",
+                "{1:1}",
+                "{a:1}",
+                "{'a':1}",
+                "{\"a\":1,}",
+                "{,\"a\":1}",
+                "{\"a\":1,,\"b\":2}",
+                "{\"a\":1 \"b\":2}",
+                "{\"a\"::1}",
+                "{\"a\":1:2}",
+                "{\"a\",1}",
+                "{\"a\":1]",
+                "{",
+                "{\"a\"",
+                "{\"a\":",
+                "{\"a\":1",
+                "{\"a\":1}}",
+                "{null:1}",
+                "{[]:1}",
+                "{\"a\":1,1}",
+                "{\"a\":1,\"b\"}",
+                "{\"a\":/**/1}",
+                "{\"a\":1}//",
+                /* numbers */
+                "01",
+                "-01",
+                "+1",
+                "-",
+                "1.",
+                ".5",
+                "-.5",
+                "1.e5",
+                "1e",
+                "1e+",
+                "1e1.5",
+                "1E-",
+                "0x1",
+                "1_000",
+                "--1",
+                "1-",
+                "1+1",
+                "00",
+                "1e5e5",
+                "1.2.3",
+                "Infinity",
+                "-Infinity",
+                "NaN",
+                "1 000",
+                "\xef\xbc\x91",
+                /* words */
+                "nul",
+                "nulll",
+                "NULL",
+                "True",
+                "tru",
+                "truefalse",
+                "fals",
+                "undefined",
+                "n",
+                "t",
+                "yes",
+                "null null",
+                /* strings */
+                "\"",
+                "\"a",
+                "a\"",
+                "'a'",
+                "\"\\",
+                "\"\\\"",
+                "\"\\q\"",
+                "\"\\x41\"",
+                "\"\\u\"",
+                "\"\\u12\"",
+                "\"\\u123g\"",
+                "\"\\u12 4\"",
+                "\"\\U0041\"",
+                "\"\\'\"",
+                "\"\\0\"",
+                "\"\\\n\"",
+                "\"a\"b",
+                "\"a\" \"b\"",
+                "\"a\nb\"",
+                "\"a\tb\"",
+                "\"\x01\"",
+                "\"\x1f\"",
+                "\"a\rb\"",
+                "\"\\ud8\"",
+                /* no UTF-8: a byte alone, cut, overlong, a surrogate, too large */
+                "\"\x80\"",
+                "\"\xff\"",
+                "\"\xc3\"",
+                "\"\xc3 \"",
+                "\"\xc0\xaf\"",
+                "\"\xe0\x80\xaf\"",
+                "\"\xed\xa0\x80\"",
+                "\"\xf4\x90\x80\x80\"",
+                "\"\xf0\x9f\x98\"",
+                /* nothing, and what is no blank */
+                "",
+                " ",
+                "\v1",
+                "\xc2\xa0"
+                "1",
+                "\xef\xbb\xbf"
+                "1",
+                "#1",
+                "/*c*/1",
+                "1;",
+                "1/",
+                ",",
+                ":",
+                "(1)",
+                "@",
+                "\x7f",
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+                check_everywhere(rows[i], REQUEST_REFUSED);
+        /* Deep inside, and behind much that is well. */
+        check_everywhere("[[[[{\"a\":[{\"b\":[1,2,{\"c\":[,]}]}]}]]]]", REQUEST_REFUSED);
+        check_everywhere("{\"a\":{\"b\":[1,2,3],\"c\":\"d\"},\"e\":nul}", REQUEST_REFUSED);
+}
+
+static void test_well_formed_values(void **state) {
+        static const char *const rows[] = {
+                "0",
+                "-0",
+                "10",
+                "-1.5",
+                "0.0",
+                "1e5",
+                "1E+5",
+                "1.25e-3",
+                "true",
+                "false",
+                "null",
+                "\"\"",
+                "[]",
+                "{}",
+                "[ ]",
+                "{ }",
+                "[[]]",
+                "[{}]",
+                "{\"\":{}}",
+                "[[],[],{}]",
+                "{\"a\":[],\"b\":{}}",
+                " [ 1 , 2 ] ",
+                "\t{\r\n\"a\" : 1 , \"b\"\n:\t[ ] }\n",
+                "\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u00e9\\uD83D\\uDE00\"",
+                "\"\x7f\"",
+                "\"\xc3\xa9\xe4\xb8\xad\xf0\x9f\x98\x80\"",
+                "{\"\xc3\xa9\":1,\"\\u00e9\":2}",
+                "{\"a\":1,\"a\":2}",
+                "\"a string of more than eight bytes, with \\\\ in it\"",
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+                check_everywhere(rows[i], REQUEST_SKIMMED);
 }
 
 static void test_slices(void **state) {
@@ -329,9 +542,10 @@ static void test_random(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_documents),       cmocka_unit_test(test_slices),
-                cmocka_unit_test(test_cut_and_changed), cmocka_unit_test(test_depth),
-                cmocka_unit_test(test_ceilings),        cmocka_unit_test(test_random),
+                cmocka_unit_test(test_documents),          cmocka_unit_test(test_malformed_values),
+                cmocka_unit_test(test_well_formed_values), cmocka_unit_test(test_slices),
+                cmocka_unit_test(test_cut_and_changed),    cmocka_unit_test(test_depth),
+                cmocka_unit_test(test_ceilings),           cmocka_unit_test(test_random),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
