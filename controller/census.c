@@ -44,7 +44,9 @@ void census_publish(const struct census *census, const struct census_tally *tall
         check_reflector(census->node_watch, tally->node_watch, tally->nodes, "nodes");
         check_reflector(census->binding_watch, tally->binding_watch, tally->bound_nodes,
                         "nodes with recent bindings");
-        if (tally->nodes == 0 || tally->stale < tally->nodes)
+        if (tally->is_idle)
+                health_pass(census->scrapes, "the policy has no metrics");
+        else if (tally->nodes == 0 || tally->stale < tally->nodes)
                 health_pass(census->scrapes, "%zu of %zu nodes are measured",
                             tally->nodes - tally->stale, tally->nodes);
         else if (tally->failed_node)

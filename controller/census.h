@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,6 +19,7 @@ struct census {
 
 /* One count over all nodes. */
 struct census_tally {
+        bool is_idle; /* the policy has no metrics: nobody is asked for any */
         size_t nodes;
         size_t stale;      /* no recent sample, or none ever */
         size_t windows;    /* that have a value now */

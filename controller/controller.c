@@ -305,6 +305,7 @@ void controller_set_policy(struct controller *c, struct policy *policy) {
 
 static void take_census(struct controller *c) {
         struct census_tally tally = {
+                .is_idle = c->rules->first_asked == c->rules->options.source_count,
                 .nodes = node_set_count(c->nodes),
                 .node_watch = node_set_reflector(c->nodes),
                 .binding_watch = bindings_reflector(c->bindings),
@@ -316,6 +317,8 @@ static void take_census(struct controller *c) {
         int64_t age_ms;
 
         TRACKED_FOREACH(t, c) {
+                if (tally.is_idle)
+                        break;
                 look_at_source(t);
                 serving_count(&serving, &t->track, c->rules, t->node->name, now_mono(c));
                 const char *failure = node_track_failure(&t->track);

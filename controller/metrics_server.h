@@ -29,6 +29,9 @@
 #include "kube/kube_api.h"
 #include "net/loop.h"
 
+/* All that it knows of a node; as struct source_scope has them. */
+#define METRICS_SERVER_RESOURCES (UINT32_C(1) << METRIC_CPU | UINT32_C(1) << METRIC_MEM)
+
 enum {
         /* Of a list. An item takes 300 bytes, and carries the node's labels besides: 2 kB. */
         METRICS_SERVER_MAX_BODY_BYTES = 64 << 20,

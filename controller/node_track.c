@@ -22,13 +22,11 @@ static bool is_maximum(const struct policy_metric *metric) {
 static struct window_plan *plan_windows(const struct policy *policy,
                                         const struct rules_source *source) {
         struct metric_query queries[POLICY_MAX_METRICS];
-        const char *exporter = source->exporter ? source->exporter : "";
         size_t count = 0;
 
         for (size_t i = 0; i < policy->metric_count && !source->is_ready_made; i++) {
                 const struct policy_metric *metric = &policy->metrics[i];
-                if (metric->is_query &&
-                    strcmp(policy_metric_exporter(policy, metric), exporter) == 0)
+                if (metric->is_query && source_scope_has(&source->scope, policy, metric))
                         queries[count++] = metric->query;
         }
         return window_plan_new(queries, count, source->interval_ms);
@@ -47,16 +45,17 @@ struct rules *rules_new(struct policy *policy, const struct rules_options *optio
                     strlen(name) + strlen(ANNOTATION_PEAK) <= METRIC_NAME_MAX)
                         rules->peak_keys[i] = xasprintf("%s" ANNOTATION_PEAK, name);
         }
+        rules->first_asked = options->source_count;
         for (size_t i = 0; i < options->source_count; i++) {
                 const struct rules_source *source = &options->sources[i];
                 rules->sources[i].window_plan = plan_windows(policy, source);
-                rules->sources[i].is_asked = !source->exporter ||
-                                             window_plan_channels(rules->sources[i].window_plan) !=
-                                                     0;
+                rules->sources[i].is_asked = source_scope_has_any(&source->scope, policy);
+                if (rules->sources[i].is_asked && i < rules->first_asked)
+                        rules->first_asked = i;
                 rules->sources[i].fresh_ms = FRESH_INTERVALS * source->interval_ms;
                 if (rules->sources[i].fresh_ms < MS_PER_MIN)
                         rules->sources[i].fresh_ms = MS_PER_MIN;
-                if (!source->exporter)
+                if (!source->scope.exporter)
                         rules->ordered_count = i + 1;
         }
         plan_init(&rules->plan, policy, options->dead_band_ratio);
@@ -76,6 +75,15 @@ void rules_free(struct rules *rules) {
         free(rules);
 }
 
+/* Nobody is believed who is asked for nothing, nor an exporter in the place of a source. */
+static void settle_serving(struct node_track *track, const struct rules *rules) {
+        bool is_exporter = track->serving >= rules->ordered_count;
+
+        if (rules->first_asked < rules->options.source_count &&
+            (is_exporter || !rules->sources[track->serving].is_asked))
+                track->serving = rules->first_asked;
+}
+
 void node_track_init(struct node_track *track, const struct rules *rules) {
         size_t count = rules->options.source_count;
 
@@ -86,6 +94,7 @@ void node_track_init(struct node_track *track, const struct rules *rules) {
         };
         for (size_t i = 0; i < count; i++)
                 feed_init(&track->feeds[i], rules->sources[i].window_plan);
+        settle_serving(track, rules);
 }
 
 void node_track_done(struct node_track *track, const struct rules *rules) {
@@ -138,10 +147,12 @@ bool node_track_switch(struct node_track *track, const struct rules *rules, int6
         size_t count = rules->ordered_count, to = 0;
 
         while (to < count &&
-               !feed_serves(&track->feeds[to], rules->sources[to].fresh_ms, now_mono_ms))
+               !(rules->sources[to].is_asked &&
+                 feed_serves(&track->feeds[to], rules->sources[to].fresh_ms, now_mono_ms)))
                 to++;
         if (to == count)
-                for (to = 0; to < count && !is_fresh(track, rules, to, now_mono_ms);)
+                for (to = 0; to < count && !(rules->sources[to].is_asked &&
+                                             is_fresh(track, rules, to, now_mono_ms));)
                         to++;
         if (to == count || to == track->serving)
                 return false;
@@ -255,6 +266,7 @@ void node_track_replan(struct node_track *track, const struct rules *old, const 
         for (size_t i = 0; i < rules->options.source_count; i++)
                 feed_replan(&track->feeds[i], rules->sources[i].window_plan, &renumbering);
         track->record = plan_record_replan(track->record, old->policy, &rules->plan);
+        settle_serving(track, rules);
         for (size_t i = 0; i < rules->policy->metric_count; i++)
                 if (policy_metric_index(old->policy, rules->policy->metrics[i].name) < 0)
                         track->unseen |= UINT64_C(1) << i;
@@ -379,13 +391,11 @@ static const char *why_not_read(const struct node_track *track, const struct rul
 /* The feed that a metric is to be expected from; NULL when there is none. */
 static const struct feed *feed_of(const struct node_track *track, const struct rules *rules,
                                   const struct policy_metric *metric) {
-        const char *exporter = policy_metric_exporter(rules->policy, metric);
-
-        if (!*exporter)
-                return &track->feeds[track->serving];
-        for (size_t i = rules->ordered_count; i < rules->options.source_count; i++)
-                if (strcmp(rules->options.sources[i].exporter, exporter) == 0)
-                        return &track->feeds[i];
+        for (size_t turn = 0; turn < rules->options.source_count; turn++) {
+                size_t source = feed_at_turn(track, turn);
+                if (source_scope_has(&rules->options.sources[source].scope, rules->policy, metric))
+                        return &track->feeds[source];
+        }
         return NULL;
 }
 
@@ -396,7 +406,9 @@ const char *node_track_why(const struct node_track *track, const struct rules *r
         struct window_reading value;
 
         if (!feed)
-                return "there is no --exporter of that name";
+                return *policy_metric_exporter(rules->policy, wanted)
+                               ? "there is no --exporter of that name"
+                               : "no source of --metrics-source knows it";
         if (metric_value_now(track, rules, metric, now_mono_ms, &value))
                 return "";
         if ((feed->ready & (UINT64_C(1) << metric)) == 0) {

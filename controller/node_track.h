@@ -28,6 +28,7 @@
 #include "controller/feed.h"
 #include "controller/plan.h"
 #include "controller/source.h"
+#include "controller/source_scope.h"
 #include "controller/window.h"
 #include "policy/kept_annotations.h"
 #include "policy/policy.h"
@@ -38,9 +39,7 @@ enum { RULES_MAX_SOURCES = 16 };
 struct rules_source {
         int64_t interval_ms; /* between two readings of a node, > 0 */
         bool is_ready_made;  /* it hands in values and no steps: there is nothing for windows */
-        /* NULL: it has an opinion on everything; else only on what the policy declares with this
-         * name. These stand behind the others. */
-        const char *exporter;
+        struct source_scope scope; /* those with an exporter stand behind the others */
 };
 
 struct rules_options {
@@ -57,9 +56,10 @@ struct rules {
         struct {
                 struct window_plan *window_plan;
                 int64_t fresh_ms; /* readings older than this say nothing about now */
-                bool is_asked;    /* false: an exporter from which the policy wants nothing */
+                bool is_asked;    /* false: it speaks for no metric of the policy */
         } sources[RULES_MAX_SOURCES];
         size_t ordered_count;           /* sources before the exporters */
+        size_t first_asked;             /* source_count: none is */
         char *keys[POLICY_MAX_METRICS]; /* annotation keys, prefix and all */
         /* Of each maximum's peak, without the prefix; NULL: it has none. */
         char *peak_keys[POLICY_MAX_METRICS];
@@ -72,7 +72,9 @@ DEFINE_FREEP(struct rules, rules_free);
 
 struct node_track {
         struct feed *feeds; /* one per source */
-        size_t serving;     /* the feed in use, as of node_track_switch() */
+        /* The feed in use, as of node_track_switch(). An exporter's where none of the sources in
+         * order is asked for anything. */
+        size_t serving;
         struct plan_record *record;
         struct kept_annotations annotations;
         uint64_t unseen; /* metrics whose annotations have not been looked at, a bit each */
@@ -102,7 +104,8 @@ void node_track_peak(struct node_track *track, const struct rules *rules,
 /**
  * node_track_switch() - decide anew which feed is in use
  *
- * The first that serves; when none does, the first that is fresh; when none is, the one in use.
+ * Of the sources in order that are asked, the first that serves; when none does, the first that is
+ * fresh; when none is, the one in use.
  * Return: true when that is another than before, which is then in @ret_from
  */
 bool node_track_switch(struct node_track *track, const struct rules *rules, int64_t now_mono_ms,

@@ -72,7 +72,7 @@ struct page_source {
 
         struct outage_log outages;
         bool has_told_fallback;
-        bool is_idle; /* an exporter from which the policy wants nothing */
+        bool is_idle; /* the policy wants nothing of it */
         bool is_stopped;
         struct loop_timer tick;
         struct metric *scrapes_ok, *duration, *failing, *fallbacks, *malformed, *skipped;
@@ -415,15 +415,20 @@ static void on_tick(void *userdata) {
 
 /* As a source */
 
+struct source_scope page_source_scope(const struct page_options *options) {
+        return (struct source_scope){.exporter = options->exporter[0] ? options->exporter : NULL};
+}
+
 static void set_policy(struct source *base, const struct policy *policy) {
         struct page_source *source = self(base);
+        struct source_scope scope = page_source_scope(&source->options);
         const char *ready[POLICY_MAX_METRICS];
         size_t ready_count = 0;
         uint32_t resources = 0;
 
         for (size_t i = 0; i < policy->metric_count; i++) {
                 const struct policy_metric *metric = &policy->metrics[i];
-                if (strcmp(policy_metric_exporter(policy, metric), source->options.exporter) != 0)
+                if (!source_scope_has(&scope, policy, metric))
                         continue;
                 if (!source->options.profile->is_agent && metric->is_query) {
                         resources |= NODE_RESOURCE_BIT(metric->query.resource);
@@ -432,7 +437,7 @@ static void set_policy(struct source *base, const struct policy *policy) {
                         ready[ready_count++] = metric->name;
                 }
         }
-        source->is_idle = source->options.exporter[0] && resources == 0;
+        source->is_idle = !source_scope_has_any(&scope, policy);
         node_wants_init(&source->wants, &(struct node_wants_options){
                                                 .resources = resources,
                                                 .ready = ready,

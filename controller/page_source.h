@@ -20,6 +20,7 @@
 #include "controller/node_network.h"
 #include "controller/page_lanes.h"
 #include "controller/source.h"
+#include "controller/source_scope.h"
 #include "controller/target_url.h"
 #include "net/http_client.h"
 #include "net/loop.h"
@@ -62,6 +63,8 @@ struct page_options {
         struct credentials_options credentials;
 };
 
+/** page_source_scope() - what the pages have; borrows from @options */
+struct source_scope page_source_scope(const struct page_options *options);
 /** page_source_new() - @client allows PAGE_IN_FLIGHT; @sink is copied */
 struct source *page_source_new(struct loop *loop, struct http_client *client,
                                struct metrics *metrics, const struct page_options *options,

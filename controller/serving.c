@@ -74,14 +74,15 @@ void serving_count(struct serving_tally *tally, const struct node_track *track,
                 tally->nodes[track->serving]++;
         else
                 tally->silent++;
-        if (is_fresh && track->serving == 0)
+        if (track->serving >= rules->ordered_count ||
+            (is_fresh && track->serving == rules->first_asked))
                 return;
         if (tally->node) {
                 tally->others++;
                 return;
         }
         tally->node = node;
-        tally->reason = node_track_trouble(track, 0);
+        tally->reason = node_track_trouble(track, rules->first_asked);
 }
 
 void serving_publish(struct serving *serving, const struct serving_tally *tally,

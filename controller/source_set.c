@@ -46,13 +46,15 @@ static const struct {
                               const struct source_set_options *options,
                               const struct source_sink *sink);
         int64_t (*interval_ms)(const struct source_set_options *options);
+        struct source_scope scope; /* of one without a page */
 } kinds[SOURCE_KIND_COUNT] = {
         [SOURCE_NODE_EXPORTER] = {"node-exporter", .page = node_exporter_page},
         [SOURCE_PROMETHEUS] = {"prometheus", .new = new_prometheus,
-                               .interval_ms = prometheus_interval_ms},
+                               .interval_ms = prometheus_interval_ms, .scope.has_every_page = true},
         [SOURCE_NODE_METRICS] = {"node-metrics", .page = node_metrics_page},
         [SOURCE_METRICS_SERVER] = {"metrics-server", .new = new_metrics_server,
-                                   .interval_ms = metrics_server_interval_ms},
+                                   .interval_ms = metrics_server_interval_ms,
+                                   .scope.resources = METRICS_SERVER_RESOURCES},
 };
 
 /* One source, and how it is told from the others when it calls. */
@@ -60,6 +62,7 @@ struct member {
         struct source_set *set;
         size_t index;
         struct source *source;
+        struct source_scope scope;
 };
 
 struct source_set {
@@ -141,6 +144,12 @@ static const struct page_options *page_of(const struct source_set_options *optio
         return kinds[kind].page ? kinds[kind].page(options) : NULL;
 }
 
+static struct source_scope scope_of(const struct source_set_options *options, size_t source) {
+        const struct page_options *page = page_of(options, source);
+
+        return page ? page_source_scope(page) : kinds[options->kinds[source]].scope;
+}
+
 bool source_set_takes_targets(const struct source_set_options *options) {
         for (size_t i = 0; i < count_of(options); i++)
                 if (!page_of(options, i))
@@ -156,7 +165,7 @@ size_t source_set_rules(const struct source_set_options *options,
                         .interval_ms = page ? page->interval_ms
                                             : kinds[options->kinds[i]].interval_ms(options),
                         .is_ready_made = page && page->profile->is_agent,
-                        .exporter = page && page->exporter[0] ? page->exporter : NULL,
+                        .scope = scope_of(options, i),
                 };
         }
         return count_of(options);
@@ -205,7 +214,7 @@ struct source_set *source_set_new(const struct source_parts *parts,
         set->count = count_of(options);
         for (size_t i = 0; i < set->count; i++) {
                 struct member *member = &set->members[i];
-                *member = (struct member){.set = set, .index = i};
+                *member = (struct member){.set = set, .index = i, .scope = scope_of(options, i)};
                 const struct source_sink sink = {.on_reading = on_reading,
                                                  .on_failure = on_failure,
                                                  .on_peak = on_peak,
@@ -234,10 +243,11 @@ const struct source_ops *source_set_ops(const struct source_set *set, size_t sou
 static void warn_of_unknown_exporters(const struct source_set *set, const struct policy *policy) {
         for (size_t i = 0; i < policy->resource_count; i++) {
                 const struct policy_resource *resource = &policy->resources[i];
+                const struct policy_metric metric = {
+                        .is_query = true, .query.resource = METRIC_RESOURCE_COUNT + (unsigned)i};
                 bool is_known = !resource->exporter[0];
                 for (size_t m = 0; m < set->count && !is_known; m++)
-                        is_known = strcmp(set->members[m].source->ops->name, resource->exporter) ==
-                                   0;
+                        is_known = source_scope_has(&set->members[m].scope, policy, &metric);
                 if (!is_known)
                         log_warn(MSG("a metric of the policy cannot be read: no --exporter has the "
                                      "name that it gives"),

@@ -38,7 +38,7 @@ static struct rules *new_rules(void) {
                         .sources = {[FIRST] = {.interval_ms = every_ms},
                                     [SECOND] = {.interval_ms = MS_PER_MIN},
                                     [THIRD] = {.interval_ms = every_ms, .is_ready_made = true},
-                                    [EXTRA] = {.interval_ms = every_ms, .exporter = "dcgm"}},
+                                    [EXTRA] = {.interval_ms = every_ms, .scope.exporter = "dcgm"}},
                         .source_count = SOURCES,
                 });
 }

@@ -92,17 +92,58 @@ static void test_rules(void **state) {
         assert_int_equal(source_set_rules(&options, rules), 3);
         assert_true(rules[0].is_ready_made);
         assert_false(rules[1].is_ready_made);
-        assert_null(rules[1].exporter);
-        assert_string_equal(rules[2].exporter, "dcgm");
+        assert_null(rules[1].scope.exporter);
+        assert_string_equal(rules[2].scope.exporter, "dcgm");
         assert_true(source_set_takes_targets(&options));
         assert_true(source_set_in_flight(&options) >= 3 * PAGE_IN_FLIGHT);
 }
 
+/* Which metrics a source speaks for. */
+static void test_scope(void **state) {
+        static const char text[] = "apiVersion: scheduler.policy.crane.io/v1alpha1\n"
+                                   "kind: DynamicSchedulerPolicy\n"
+                                   "spec:\n"
+                                   "  metrics:\n"
+                                   "  - {name: gpu, exporter: dcgm, series: G, kind: gauge, "
+                                   "capacity: 100}\n"
+                                   "  - {name: ssd, series: S, kind: gauge, capacity: 100}\n"
+                                   "  syncPolicy:\n"
+                                   "  - {name: cpu_usage_avg_5m, period: 3m}\n"
+                                   "  - {name: disk_usage_avg_5m, period: 3m}\n"
+                                   "  - {name: gpu_usage_avg_5m, period: 3m}\n"
+                                   "  - {name: ssd_usage_avg_5m, period: 3m}\n"
+                                   "  - {name: temperature, period: 3m}\n";
+        static const struct {
+                struct source_scope scope;
+                const char *has; /* of the metrics in their order */
+        } rows[] = {
+                {{0}, "cd st"},
+                {{.exporter = "dcgm"}, "  g  "},
+                {{.exporter = "coral"}, "     "},
+                {{.has_every_page = true}, "cdgst"},
+                {{.resources = METRICS_SERVER_RESOURCES}, "c    "},
+        };
+        _cleanup_(policy_freep) struct policy *policy = NULL;
+        struct error err = ERROR_NULL;
+
+        (void)state;
+        assert_int_equal(policy_parse(text, strlen(text), true, &policy, &err), 0);
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                bool has_any = false;
+                for (size_t m = 0; m < policy->metric_count; m++) {
+                        bool has = source_scope_has(&rows[i].scope, policy, &policy->metrics[m]);
+                        if (has != (rows[i].has[m] != ' '))
+                                fail_msg("row %zu: %s", i, policy->metrics[m].name);
+                        has_any = has_any || has;
+                }
+                assert_true(source_scope_has_any(&rows[i].scope, policy) == has_any);
+        }
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_order),
-                cmocka_unit_test(test_bad_order),
-                cmocka_unit_test(test_exporter_names),
+                cmocka_unit_test(test_order),          cmocka_unit_test(test_bad_order),
+                cmocka_unit_test(test_exporter_names), cmocka_unit_test(test_scope),
                 cmocka_unit_test(test_rules),
         };
 

@@ -1,0 +1,79 @@
+"""Which source a metric comes from, when the policy says that, and when no source can know it."""
+
+import pytest
+
+from controller_kit import log_lines, policy, reading, write_policy
+from harness import wait_until
+
+GPU, GPU_MAX, CPU = "gpu_usage_avg_5m", "gpu_usage_max_avg_1h", "cpu_usage_avg_5m"
+FAST = ("--speed", "20")
+NODE = "node-0000"
+UNREADABLE = "a metric of the policy cannot be read: no --exporter has the name that it gives"
+
+
+def gpu_policy(*metrics, exporter="dcgm"):
+    """The GPU's usage, of an exporter of its own, every two seconds."""
+    rules = policy({name: "2s" for name in metrics})
+    gpu = {"name": "gpu", "exporter": exporter, "series": "GPU_UTIL", "kind": "gauge"}
+    rules["spec"]["metrics"] = [gpu | {"reduce": "max", "capacity": 100}]
+    return rules
+
+
+@pytest.fixture
+def gpus(start_exporters):
+    """Exporters of GPUs at 80 percent, and the flag that names them."""
+    exporters = start_exporters()
+    exporters.trouble("all", "extra", text="GPU_UTIL 80\n")
+    return f"--exporter=dcgm=http://{{address}}:{exporters.port}/metrics"
+
+
+def test_only_metrics_of_another_exporter(start_standin, start_controller, gpus):
+    """Nobody asks node_exporters for nothing: the nodes are measured, the controller is ready."""
+    standin = start_standin("--nodes", 2)
+    controller = start_controller(standin, 1, gpus, content=gpu_policy(GPU))
+    wait_until(lambda: reading(standin, NODE, GPU), what="the GPU's usage")
+    controller.wait_ready()
+    assert "2 of 2 nodes are measured" in controller.ready()[1]
+    assert controller.metric("plimsoll_nodes_stale") == 0
+    assert controller.metric("plimsoll_scrapes_total", source="node-exporter") == 0
+    assert log_lines(controller.process, "a node's readings come from another source") == []
+
+
+def test_once_with_another_exporter(start_standin, run, binary, gpus, tmp_path):
+    """Status 0: every source from which something is wanted has answered."""
+    standin = start_standin("--nodes", 2)
+    path = write_policy(tmp_path / "policy", gpu_policy(GPU))
+    argv = [binary("plimsoll-controller"), "--kubeconfig", standin.kubeconfig, gpus, "--once"]
+    argv += ["--policy-config-path", path, "--node-exporter-port=1", "--scrape-interval=1s"]
+    process = run(argv, "once")
+    assert process.wait_exit() == 0, process.text()
+    assert reading(standin, NODE, GPU).value == 0.8
+
+
+def test_prometheus_has_read_every_page(start_standin, start_controller, pretended):
+    """Means and maxima of an exporter that the controller was not told of, and no complaint."""
+    pretended.computed[GPU] = [({"node": NODE}, 0.7)]
+    standin = start_standin("--nodes", 1)
+    controller = start_controller(
+        standin,
+        1,
+        *("--metrics-source=prometheus", f"--prometheus-address={pretended.url}"),
+        *("--prometheus-interval=1s", "--prometheus-timeout=1s"),
+        content=gpu_policy(GPU, GPU_MAX),
+    )
+    wait_until(lambda: reading(standin, NODE, GPU), what="the mean")
+    wait_until(lambda: reading(standin, NODE, GPU_MAX), what="the maximum")
+    assert reading(standin, NODE, GPU_MAX).value == 0.7
+    assert log_lines(controller.process, UNREADABLE) == []
+
+
+def test_a_source_is_no_exporter(start_standin, start_exporters, start_controller):
+    """node-exporter is a source's name: metrics of the node's own exporter name none."""
+    standin, exporters = start_standin("--nodes", 1), start_exporters(*FAST)
+    exporters.trouble("all", "extra", text="GPU_UTIL 80\n")
+    content = gpu_policy(CPU, GPU, exporter="node-exporter")
+    controller = start_controller(standin, exporters, content=content)
+    wait_until(lambda: reading(standin, NODE, CPU), what="the CPU's usage")
+    assert reading(standin, NODE, GPU) is None
+    (line,) = log_lines(controller.process, UNREADABLE)
+    assert "metric=gpu exporter=node-exporter" in line
