@@ -183,7 +183,8 @@ class Between:
 
     def close(self):
         self.server.shutdown()
-        self.thread.join()
+        self.thread.join(60)
+        assert not self.thread.is_alive()
         self.server.server_close()
 
 

@@ -66,7 +66,8 @@ class Crane:
 
     def stop(self):
         self.done.set()
-        self.thread.join()
+        self.thread.join(60)
+        assert not self.thread.is_alive()
 
     def work(self):
         path = "/apis/apps/v1/namespaces/crane-system/deployments/crane-scheduler-controller"

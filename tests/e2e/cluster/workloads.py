@@ -183,6 +183,7 @@ class Background:
 
     def __exit__(self, kind, *_):
         self.ended.set()
-        self.thread.join()
+        self.thread.join(60)
+        assert not self.thread.is_alive()
         if self.error and kind is None:
             raise self.error
