@@ -82,6 +82,11 @@ static struct window_step make_step(const struct metrics_server *s, const struct
 
 /* Outcomes */
 
+/* Without a list there is nothing about any node. */
+static void show_failing(struct metrics_server *s) {
+        metric_set(s->nodes_failing, (double)(s->trouble ? s->entries.len : s->outages.failing));
+}
+
 static void set_failing(struct metrics_server *s, struct entry *entry, bool is_failing,
                         const char *reason) {
         if (entry->is_failing == is_failing)
@@ -92,7 +97,6 @@ static void set_failing(struct metrics_server *s, struct entry *entry, bool is_f
                                   "see kubectl get --raw " LIST_PATH);
         else
                 outage_log_recovered(&s->outages, now_mono(s), entry->node->name);
-        metric_set(s->nodes_failing, (double)s->outages.failing);
 }
 
 static void fail_node(struct metrics_server *s, struct entry *entry, const char *reason) {
@@ -146,6 +150,7 @@ static void fail_round(struct metrics_server *s, enum kube_outcome outcome,
                          STR("see", advice(outcome)));
         s->trouble = reason;
         metric_set(s->listed, 0);
+        show_failing(s);
         STRMAP_FOREACH (found, &s->entries) {
                 const struct entry *entry = found->value;
                 s->sink.on_failure(s->sink.userdata, entry->node, reason);
@@ -162,6 +167,7 @@ static void end_round(struct metrics_server *s) {
         STRMAP_FOREACH (found, &s->entries) {
                 deliver(s, found->value);
         }
+        show_failing(s);
 }
 
 /* Rounds */
@@ -249,10 +255,9 @@ static void remove_node(struct source *base, struct node *node) {
         _cleanup_(freep) struct entry *entry = strmap_remove(&s->entries, node->name,
                                                              strlen(node->name));
 
-        if (entry && entry->is_failing) {
+        if (entry && entry->is_failing)
                 outage_log_gone(&s->outages);
-                metric_set(s->nodes_failing, (double)s->outages.failing);
-        }
+        show_failing(s);
 }
 
 static void stop(struct source *base) {
