@@ -242,23 +242,28 @@ static void note_silence(struct prometheus *source, const struct node *node, boo
                 outage_log_recovered(&source->outages, now_mono(source), node->name);
 }
 
-/* @failure: why some or all of the round has no answer; NULL: it has. */
-static void hand_in(struct prometheus *source, const char *failure) {
+/* What there is about a node; false when that is nothing. */
+static bool hand_in_node(struct prometheus *source, struct node *node) {
         double values[POLICY_MAX_METRICS];
         struct window_step step;
+        struct source_reading reading = {.values_ratio = values};
+
+        if (!gather(source, node->slot, &step, values, &reading.ready))
+                return false;
+        reading.step = step.means != 0 ? &step : NULL;
+        note_silence(source, node, false);
+        source->sink.on_reading(source->sink.userdata, node, &reading);
+        return true;
+}
+
+/* @failure: why some or all of the round has no answer; NULL: it has. */
+static void hand_in(struct prometheus *source, const char *failure) {
         size_t failing = 0;
 
         for (size_t slot = 0; slot < source->slot_cap; slot++) {
                 struct node *node = source->nodes[slot];
-                struct source_reading reading = {.values_ratio = values};
-                if (!node)
+                if (!node || hand_in_node(source, node))
                         continue;
-                if (gather(source, slot, &step, values, &reading.ready)) {
-                        reading.step = step.means != 0 ? &step : NULL;
-                        note_silence(source, node, false);
-                        source->sink.on_reading(source->sink.userdata, node, &reading);
-                        continue;
-                }
                 failing++;
                 if (!failure)
                         note_silence(source, node, true);
@@ -435,9 +440,13 @@ static void on_history(void *userdata, unsigned resource) {
         struct prometheus *source = userdata;
 
         source->awaited &= ~(UINT32_C(1) << resource);
-        /* What had been held back, without waiting for the next round. */
-        if (!source->is_in_round && !source->trouble && !source->options.is_once)
-                hand_in(source, NULL);
+        /* What had been held back, without waiting for the next round. Who had nothing in this one
+         * has failed in it already. */
+        if (source->is_in_round || source->trouble || source->options.is_once)
+                return;
+        for (size_t slot = 0; slot < source->slot_cap; slot++)
+                if (source->nodes[slot])
+                        (void)hand_in_node(source, source->nodes[slot]);
 }
 
 /* As a source */
