@@ -77,3 +77,18 @@ def test_a_source_is_no_exporter(start_standin, start_exporters, start_controlle
     assert reading(standin, NODE, GPU) is None
     (line,) = log_lines(controller.process, UNREADABLE)
     assert "metric=gpu exporter=node-exporter" in line
+
+
+def test_prometheus_counts_the_same_devices(start_standin, start_controller, pretended):
+    """What --network-device-pattern and --network-speed say holds for Prometheus' series, too."""
+    start_controller(
+        start_standin("--nodes", 1),
+        1,
+        *("--metrics-source=prometheus", f"--prometheus-address={pretended.url}"),
+        *("--network-device-pattern=eth*,ens192", "--network-speed=10G"),
+        content=policy({"net_usage_avg_5m": "2s"}),
+    )
+    wait_until(lambda: pretended.asked, what="a query")
+    query = pretended.asked[0].params["query"]
+    assert 'device=~"eth.*|ens192"' in query
+    assert "node_network_speed_bytes > 0 or node_network_carrier * 0 + 1250000000)" in query
