@@ -112,8 +112,6 @@ def test_the_same_load_seen_both_ways(plane, metrics_server, fleet, namespace, p
     names = fleet.add(len(LOADS), cpu=str(CPUS), memory=f"{MEMORY_GI}Gi")
     point_to_kwok(plane, names)
     put_loads(namespace, names, LOADS)
-    metrics_server.wait_items(names)
-    as_believed(plane)
     policy = plimsoll.write_policy(POLICY)
     # With the account and the role of deploy/; the other one may write under another prefix, and
     # there is but one lease.
@@ -131,6 +129,9 @@ def test_the_same_load_seen_both_ways(plane, metrics_server, fleet, namespace, p
         "--leader-elect=false",
         kubeconfig=plane.kubeconfig,
     )
+    # Windows fill meanwhile.
+    metrics_server.wait_items(names)
+    as_believed(plane)
     worst = wait_agree(fleet, names, LOADS, ("", PREFIX), "both to say what the pods use")
     top = plane.kubectl("top", "nodes", "--no-headers").splitlines()
     assert len(top) == len(names)
@@ -160,7 +161,6 @@ def test_metrics_server_dies_and_comes_back(
     names = fleet.add(len(LOADS), cpu=str(CPUS), memory=f"{MEMORY_GI}Gi")
     point_to_kwok(plane, names)
     put_loads(namespace, names, LOADS)
-    metrics_server.wait_items(names)
     policy = plimsoll.write_policy(POLICY)
     controller = start_from_exporters(
         plane,
@@ -176,7 +176,8 @@ def test_metrics_server_dies_and_comes_back(
     def rounds():
         return total(controller, "plimsoll_api_requests_total", resource="nodes.metrics.k8s.io")
 
-    wait_until(served_by("metrics-server"), what="metrics-server to serve all nodes")
+    metrics_server.wait_items(names)
+    wait_until(served_by("metrics-server"), 60, "metrics-server to serve all nodes")
     wait_agree(fleet, names, LOADS, ("",), "the first annotations")
     before, asked = {name: fleet.annotations(name) for name in names}, rounds()
     metrics_server.kill()

@@ -143,8 +143,8 @@ def test_scale(plane, plimsoll, exporters, namespace, scheduler, figure):
     )
     assert calls >= PODS, f"only {calls} of {PODS} pods asked"
     assert count < 2.5 * NODES, "a node is written once, and not again before its period"
-    # A tenth of a second's worth may go at once.
-    assert count <= (written_s + 0.2) * PATCHES_PER_S, "--patch-qps"
+    # By the API server's clock, which may have been busy for a moment.
+    assert count <= (written_s + 1) * PATCHES_PER_S, "--patch-qps"
     assert rss_mib < RSS_MAX_MIB
     # Most of what asking costs is kube-scheduler's own: it encodes the names and decodes our reply.
     assert spent_s < scheduler_s / 5

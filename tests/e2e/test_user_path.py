@@ -25,7 +25,8 @@ VALUE = re.compile(r"^\d+(\.\d+)?(e-\d+)?,\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
 @pytest.fixture
 def exporters(log_dir):
     addresses = [address_of(FIRST_ADDRESS, index) for index in LOADS]
-    peer = Exporters(log_dir, *[word for a in addresses for word in ("--host", a)])
+    # Several seconds in one, so that counters of 10 ms are exact enough after two scrapes.
+    peer = Exporters(log_dir, "--speed=10", *[word for a in addresses for word in ("--host", a)])
     yield peer
     peer.stop()
 
