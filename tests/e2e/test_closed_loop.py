@@ -102,7 +102,6 @@ def sides(start_plane):
     return {name: Side(start_plane()) for name in (WITHOUT, WITH)}
 
 
-@pytest.mark.patient
 def test_closed_loop(sides, make_plimsoll, figure):
     plimsoll = make_plimsoll(sides[WITH].plane)
     policy = plimsoll.write_policy(fast_policy(window=WINDOW, period=PERIOD))

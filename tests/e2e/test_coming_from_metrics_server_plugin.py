@@ -19,8 +19,6 @@ from cluster.workloads import Namespace, load_pod
 from harness import wait_until
 from pages import block
 
-pytestmark = pytest.mark.patient
-
 PAGE = "deploy/coming-from/metrics-server-plugin.md"
 DEPLOYMENT = "/apis/apps/v1/namespaces/kube-system/deployments/plimsoll-controller"
 METRICS = [f"{r}_usage_{w}" for r in ("cpu", "mem") for w in ("avg_5m", "max_avg_1h", "max_avg_1d")]

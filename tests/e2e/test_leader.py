@@ -170,7 +170,6 @@ def largest_difference(one, other):
 
 
 @pytest.mark.nightly
-@pytest.mark.patient
 def test_live_peak_survives(fleet, exporters, replica, figure):
     """A peak that the dead leader saw with its own eyes.
 

@@ -12,8 +12,6 @@ from conftest import new_plane
 from harness import wait_until
 from standin.node_metrics import NodeMetrics
 
-pytestmark = pytest.mark.patient
-
 CPU, MEM = "cpu_usage_avg_30s", "mem_usage_avg_30s"
 POLICY = {
     "apiVersion": "scheduler.policy.crane.io/v1alpha1",

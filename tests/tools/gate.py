@@ -18,7 +18,6 @@ counted as failed, not left out; so is a skip that ledger.py does not excuse.
 """
 
 import concurrent.futures
-import functools
 import json
 import os
 import pathlib
@@ -118,8 +117,11 @@ class Gate:
         argv += ["--num-processes", JOBS, "--logbase", f"testlog-{name}", *arguments]
         self.step(name, argv, count=lambda: read_meson(results))
 
-    def pytest(self, group, batches, lane_count, arguments=(), logs_per_batch=False, limit_s=900):
-        """Run batches of test files of tests/<group>, each in a sandbox of its own."""
+    def pytest(self, group, batches, lane_count, arguments=(), limit_s=900):
+        """Run test files of tests/<group>, each batch in a sandbox of its own.
+
+        `batches` has {name: files}; what is named by a file has its logs below the group's.
+        """
         if not all([self.build(name) for name in BUILDS]):
             self.ledger.account(f"{group}: its build failed", 1, 0)
             return
@@ -131,14 +133,14 @@ class Gate:
         within = [] if why.returncode else [str(SANDBOX)]
         (OUT / group).mkdir(exist_ok=True)
 
-        def start(index, files):
-            name = f"{group}/{files[0].stem if len(files) == 1 else f'lane-{index + 1}'}"
+        def start(batch):
+            name = f"{group}/{batch}"
             results = OUT / f"{name}.xml"
             results.unlink(missing_ok=True)
-            logs = OUT / f"{group}-logs" / (str(index) if logs_per_batch else "")
+            logs = OUT / f"{group}-logs" / ("" if batch.startswith("test_") else batch)
             argv = [*within, PYTHON, "-m", "pytest", "-q", "-rs", f"--junitxml={results}"]
             ended = lanes.run_one(
-                [*argv, *arguments, *map(str, files)],
+                [*argv, *arguments, *map(str, batches[batch])],
                 OUT / f"{name}.log",
                 TOP,
                 ENV | {"PLIMSOLL_LOG_DIR": str(logs)},
@@ -204,7 +206,8 @@ def integration(gate):
         gate.step("readme", [PYTHON, "tests/tools/readme.py", str(OUT / "gcc")])
         demo = [str(SANDBOX), PYTHON, "tests/demo/demo.py", "--build", str(OUT / "gcc"), "--once"]
         gate.beside(gate.step, "demo", demo)
-    gate.pytest("integration", [[path] for path in test_files("integration")], INTEGRATION_LANES)
+    files = {path.stem: [path] for path in test_files("integration")}
+    gate.pytest("integration", files, INTEGRATION_LANES)
 
 
 def e2e(gate):
@@ -213,10 +216,10 @@ def e2e(gate):
     gate.step("images", ["tests/e2e/tools/images.py"], is_shown=True)
     shutil.rmtree(OUT / "e2e-logs", ignore_errors=True)
     files = test_files("e2e")
-    run = functools.partial(gate.pytest, "e2e", logs_per_batch=True, limit_s=3000)
-    run(lanes.pack(files, E2E_LANES), E2E_LANES, ["-m", "not alone"])
+    packed = {f"lane-{i}": batch for i, batch in enumerate(lanes.pack(files, E2E_LANES), 1)}
+    gate.pytest("e2e", packed, E2E_LANES, ["-m", "not alone"], limit_s=3000)
     alone = [path for path in files if "mark.alone" in path.read_text(encoding="utf-8")]
-    run([alone], 1, ["-m", "alone"])
+    gate.pytest("e2e", {"alone": alone}, 1, ["-m", "alone"], limit_s=3000)
 
 
 def fuzz(gate):
@@ -233,7 +236,7 @@ def quick_tests(gate):
     path = quick.nearest_integration_file(changed, test_files("integration"))
     if path:
         gate.built |= {"gcc": True, "tsan": True}  # what needs those is not for a minute
-        gate.pytest("integration", [[path]], 1)
+        gate.pytest("integration", {path.stem: [path]}, 1)
     gate.step("lint", [PYTHON, "tests/tools/lint.py"])
 
 

@@ -80,9 +80,8 @@ def run_one(argv, log_path, cwd, env, limit_s, is_shown=False):
 
 
 def run(batches, lanes, start):
-    """Run start(index, batch) for every batch, `lanes` at a time, the longest first; their results
-    in the order of the batches."""
-    order = sorted(range(len(batches)), key=lambda i: -sum(map(expected_s, batches[i])))
+    """Run start(name) for every batch of {name: files}, `lanes` at a time, the longest first; what
+    they return."""
+    order = sorted(batches, key=lambda name: -sum(map(expected_s, batches[name])))
     with concurrent.futures.ThreadPoolExecutor(lanes) as pool:
-        futures = {index: pool.submit(start, index, batches[index]) for index in order}
-    return [futures[index].result() for index in range(len(batches))]
+        return list(pool.map(start, order))
