@@ -147,7 +147,7 @@ class Gate:
                 STEP_LIMIT_S if NIGHTLY else limit_s,
             )
             self.ledger.account(name, *ended, lambda: read_junit(results))
-            return per_file(results)
+            return per_file(group, results)
 
         times = {}
         for found in lanes.run(batches, lane_count, start):
@@ -160,12 +160,12 @@ class Gate:
         return self.ledger.finish()
 
 
-def per_file(results):
-    """{test file: seconds} of a junit file."""
+def per_file(group, results):
+    """{group/test file: seconds} of a junit file."""
     found = {}
     if results.exists():
         for took_s, name in read_junit(results).times:
-            module = name.partition(".")[0]
+            module = f"{group}/{name.partition('.')[0]}"
             found[module] = round(found.get(module, 0.0) + took_s, 1)
     return found
 

@@ -37,7 +37,10 @@ def remember(times):
 
 
 def expected_s(path):
-    return known_times().get(path.stem) or path.stat().st_size / 1024 * UNKNOWN_S_PER_KB
+    return (
+        known_times().get(f"{path.parent.name}/{path.stem}")
+        or path.stat().st_size / 1024 * UNKNOWN_S_PER_KB
+    )
 
 
 def pack(paths, count):
