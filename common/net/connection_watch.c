@@ -19,7 +19,7 @@ enum {
 };
 
 /* Added to the time since when a request has been arriving: those that are idle go first. */
-static const int64_t after_the_idle_ms = INT64_MAX / 2;
+static const int64_t after_the_idle_ns = INT64_MAX / 2;
 
 enum reason { SILENT, SLOW, CROWDED, REASON_COUNT };
 
@@ -58,13 +58,13 @@ static void cut(struct connection_watch *watch, struct watched *watched, enum re
 /* Ends the one that can be spared most, if any can. Under the lock. */
 static void make_room(struct connection_watch *watch, int64_t now_mono_ms) {
         struct watched *spared = NULL;
-        int64_t least_mono_ms = INT64_MAX;
+        int64_t least_mono_ns = INT64_MAX;
         char address[WATCHED_ADDRESS_MAX];
 
         for (struct watched *w = watch->first; w; w = w->next) {
-                int64_t yields_mono_ms = atomic_load(&w->yields_mono_ms);
-                if (!w->is_cut && yields_mono_ms < least_mono_ms) {
-                        least_mono_ms = yields_mono_ms;
+                int64_t yields_mono_ns = atomic_load(&w->yields_mono_ns);
+                if (!w->is_cut && yields_mono_ns < least_mono_ns) {
+                        least_mono_ns = yields_mono_ns;
                         spared = w;
                 }
         }
@@ -85,7 +85,7 @@ static void look(struct connection_watch *watch, int64_t now_mono_ms) {
         for (struct watched *w = watch->first; w; w = w->next)
                 if (!w->is_cut && atomic_load(&w->due_mono_ms) <= now_mono_ms)
                         cut(watch, w,
-                            atomic_load(&w->yields_mono_ms) < after_the_idle_ms ? SILENT : SLOW);
+                            atomic_load(&w->yields_mono_ns) < after_the_idle_ns ? SILENT : SLOW);
         if (watch->is_crowded && now_mono_ms - watch->crowded_mono_ms >= CALM_MS) {
                 log_info(MSG("connections have room again"), INT("ended", watch->crowded_out));
                 watch->is_crowded = false;
@@ -164,7 +164,7 @@ void connection_watch_open(struct connection_watch *watch, struct watched *watch
         *watched = (struct watched){
                 .fd = fd,
                 .due_mono_ms = now_mono_ms + watch->options.first_ms,
-                .yields_mono_ms = now_mono_ms,
+                .yields_mono_ns = clock_mono_ns(),
         };
         (void)getpeername(fd, &watched->peer.any, &len);
         pthread_mutex_lock(&watch->lock);
@@ -192,30 +192,26 @@ void connection_watch_close(struct connection_watch *watch, struct watched *watc
 }
 
 void connection_watch_arriving(struct connection_watch *watch, struct watched *watched) {
-        int64_t now_mono_ms = clock_mono_ms();
-
-        atomic_store(&watched->yields_mono_ms, after_the_idle_ms + now_mono_ms);
-        atomic_store(&watched->due_mono_ms, now_mono_ms + watch->options.transfer_ms);
+        atomic_store(&watched->yields_mono_ns, after_the_idle_ns + clock_mono_ns());
+        atomic_store(&watched->due_mono_ms, clock_mono_ms() + watch->options.transfer_ms);
 }
 
 void connection_watch_handling(struct watched *watched) {
-        atomic_store(&watched->yields_mono_ms, INT64_MAX);
+        atomic_store(&watched->yields_mono_ns, INT64_MAX);
         atomic_store(&watched->due_mono_ms, INT64_MAX);
 }
 
 void connection_watch_replying(struct connection_watch *watch, struct watched *watched) {
-        atomic_store(&watched->yields_mono_ms, INT64_MAX);
+        atomic_store(&watched->yields_mono_ns, INT64_MAX);
         atomic_store(&watched->due_mono_ms, clock_mono_ms() + watch->options.transfer_ms);
 }
 
 /* A request line that drips in keeps the connection from being idle for libmicrohttpd; an honest
  * peer has gone or sent its next request by then. */
 void connection_watch_idle(struct connection_watch *watch, struct watched *watched) {
-        int64_t now_mono_ms = clock_mono_ms();
-
         atomic_store(&watched->due_mono_ms,
-                     now_mono_ms + watch->options.idle_ms + watch->options.transfer_ms);
-        atomic_store(&watched->yields_mono_ms, now_mono_ms);
+                     clock_mono_ms() + watch->options.idle_ms + watch->options.transfer_ms);
+        atomic_store(&watched->yields_mono_ns, clock_mono_ns());
 }
 
 void watched_address(const struct watched *watched, char text[static WATCHED_ADDRESS_MAX]) {

@@ -41,7 +41,7 @@ struct watched {
         int fd;
         bool is_cut;                    /* by us; settled when connection_watch_close() returns */
         _Atomic int64_t due_mono_ms;    /* past it the connection is cut */
-        _Atomic int64_t yields_mono_ms; /* the least of all makes room; INT64_MAX: it does not */
+        _Atomic int64_t yields_mono_ns; /* the least of all makes room; INT64_MAX: it does not */
 };
 
 /**

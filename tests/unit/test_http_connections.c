@@ -29,14 +29,14 @@ static void handle(void *userdata, struct http_exchange *exchange) {
         }
 }
 
-static int start(unsigned first_request_s) {
+static int start(unsigned threads, unsigned first_request_s) {
         struct error err = ERROR_NULL;
 
         metrics = metrics_new();
         atomic_store(&resting_count, 0);
         struct http_server_options options = {
                 .bind_address = "127.0.0.1",
-                .threads = 2,
+                .threads = threads,
                 .max_body_bytes = 1000,
                 .max_connections = CEILING,
                 .first_request_s = first_request_s,
@@ -50,12 +50,18 @@ static int start(unsigned first_request_s) {
 
 static int set_up(void **state) {
         (void)state;
-        return start(0);
+        return start(2, 0);
+}
+
+/* One worker has seen the end of one request before it looks at the next. */
+static int set_up_alone(void **state) {
+        (void)state;
+        return start(1, 0);
 }
 
 static int set_up_impatient(void **state) {
         (void)state;
-        return start(1);
+        return start(2, 1);
 }
 
 static int tear_down(void **state) {
@@ -203,7 +209,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(test_silent_ones_make_room),
                 TEST(test_half_requests_make_room),
-                TEST(test_longest_idle_goes),
+                cmocka_unit_test_setup_teardown(test_longest_idle_goes, set_up_alone, tear_down),
                 TEST(test_busy_ones_stay),
                 cmocka_unit_test_setup_teardown(test_silence_ends, set_up_impatient, tear_down),
         };
