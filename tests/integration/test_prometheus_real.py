@@ -68,43 +68,45 @@ def written(standins, nodes, keys, since_unix, count):
     ]
 
 
-@pytest.mark.parametrize("rules", [None, FAST_RULES], ids=["computed", "crane's rules"])
 def test_same_load_through_both(
-    rules, start_prometheus, start_exporters, start_standin, start_controller, start_asking
+    start_prometheus, start_exporters, start_standin, start_controller, start_asking
 ):
-    """Synthetic exporters with known loads, scraped directly and by Prometheus."""
+    """Synthetic exporters with known loads, scraped directly and by two Prometheis: one computes,
+    one records by crane's rules."""
     # crane's rule takes a CPU's idle time over wall time: that asks for seconds as they pass.
     exporters = start_exporters()
     loads = {node: {"cpu": 0.1 + 0.2 * i, "mem": 0.9 - 0.15 * i} for i, node in enumerate(names(5))}
     for i, load in enumerate(loads.values()):
         exporters.set([f"127.1.0.{i + 1}"], load=load)
-    prometheus = start_prometheus(
-        {f"127.1.0.{i + 1}:{exporters.port}": {} for i in range(5)}, rules=rules
-    )
+    targets = {f"127.1.0.{i + 1}:{exporters.port}": {} for i in range(5)}
+    computing = start_prometheus(targets)
+    recording = start_prometheus(targets, rules=FAST_RULES, name="recording")
     content = policy({key: "2s" for key in (CPU, MEM, *PEAKS)})
     # A maximum keeps what a rate over the first two samples makes of the delay of one of them.
     samples = "min(count_over_time(node_memory_MemTotal_bytes[5m]))"
-    wait_until(lambda: [v for _, v in prometheus.query(samples) if v >= 15], 60, "15 samples")
-    direct, asked = start_standin("--nodes", 5), start_standin("--nodes", 5)
-    start_controller(direct, exporters, "--annotation-dead-band=0", content=content)
-    controller = start_asking(asked, prometheus, content=content)
+    for prometheus in (computing, recording):
+        wait_until(lambda p=prometheus: [v for _, v in p.query(samples) if v >= 15], 60, "samples")
+    standins = {way: start_standin("--nodes", 5) for way in ("direct", "computed", "recorded")}
+    start_controller(standins["direct"], exporters, "--annotation-dead-band=0", content=content)
+    computed = start_asking(standins["computed"], computing, content=content)
+    recorded = start_asking(standins["recorded"], recording, content=content)
     off = {}
-    for which, found in zip(
-        ("direct", "asked"), written((direct, asked), loads, {CPU, MEM, *PEAKS}, 0, 4)
-    ):
-        for node, series in found.items():
+    found = written(standins.values(), loads, {CPU, MEM, *PEAKS}, 0, 4)
+    for way, nodes in zip(standins, found):
+        for node, series in nodes.items():
             for key, values_of_key in series.items():
                 wanted = loads[node][key.partition("_")[0]]
-                off[which, node, key] = max(abs(value - wanted) for value in values_of_key)
+                off[way, node, key] = max(abs(value - wanted) for value in values_of_key)
     worst = max(off, key=off.get)
     print(f"the worst of {len(off)} windows in four patches is {off[worst]:.5f} off: {worst}")
     assert off[worst] < TOLERANCE
-    assert fates_of_queries(controller) == {"ok"}
-    fates = controller.labels("plimsoll_prometheus_series", "fate")
-    assert fates["unmatched"] == fates["unusable"] == fates["duplicate"] == 0
+    read = "history has been read from Prometheus"
+    for controller in (computed, recorded):
+        assert fates_of_queries(controller) == {"ok"}
+        fates = controller.labels("plimsoll_prometheus_series", "fate")
+        assert fates["unmatched"] == fates["unusable"] == fates["duplicate"] == 0
     # What rules record needs no history.
-    has_history = log_lines(controller.process, "history has been read from Prometheus")
-    assert bool(has_history) == (rules is None)
+    assert log_lines(computed.process, read) and not log_lines(recorded.process, read)
 
 
 def test_every_resource_of_a_real_exporter(
