@@ -2,19 +2,18 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/mem.h"
 
 #define ZONE_DIRECTORY "/usr/share/zoneinfo/"
 
-enum { ZONE_NAME_MAX = 64 };
+enum { ZONE_NAME_MAX = 64, ZONE_MAX_BYTES = 64 << 10 };
 
 struct zone {
         char name[ZONE_NAME_MAX];
@@ -37,14 +36,12 @@ static bool is_zone_name(const char *name) {
 
 /* RFC 8536: every compiled zone begins so. The database also holds directories and tables. */
 static bool is_zone_file(const char *path) {
-        char magic[4];
-        int fd = open(path, O_RDONLY | O_CLOEXEC);
+        static const char magic[] = "TZif";
+        _cleanup_(freep) char *text = NULL;
+        size_t len = 0;
 
-        if (fd < 0)
-                return false;
-        ssize_t n = read(fd, magic, sizeof(magic));
-        (void)close(fd);
-        return n == (ssize_t)sizeof(magic) && memcmp(magic, "TZif", sizeof(magic)) == 0;
+        return file_read(path, ZONE_MAX_BYTES, &text, &len, NULL) == 0 &&
+               strncmp(text, magic, sizeof(magic) - 1) == 0;
 }
 
 int zone_load(const char *name, struct zone **ret_zone, struct error *err) {

@@ -1,12 +1,10 @@
 #include "codec/tree.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/number.h"
 #include "codec/tree_builder.h"
@@ -120,37 +118,12 @@ int tree_from_json(const json_t *json, struct tree **ret, struct error *err) {
         return 0;
 }
 
-static void closep(int *fd) {
-        if (*fd >= 0)
-                (void)close(*fd);
-}
-
 int tree_load_file(const char *path, struct tree **ret, struct error *err) {
-        /* O_NONBLOCK: opening a FIFO must not wait for a writer. */
-        _cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-        struct stat status;
-
-        if (fd < 0 || fstat(fd, &status) < 0)
-                return error_set(err, errno, "cannot open: %s", strerror(errno));
-        if (!S_ISREG(status.st_mode))
-                return error_set(err, EINVAL, "not a regular file");
-        if (status.st_size > TREE_MAX_BYTES)
-                return error_set(err, E2BIG, "larger than %d bytes", TREE_MAX_BYTES);
-
-        /* One byte more than allowed, so that a file which grows meanwhile is noticed. */
-        _cleanup_(freep) char *text = xmalloc(TREE_MAX_BYTES + 1);
+        _cleanup_(freep) char *text = NULL;
         size_t len = 0;
-        while (len < TREE_MAX_BYTES + 1) {
-                ssize_t n = read(fd, text + len, TREE_MAX_BYTES + 1 - len);
-                if (n < 0 && errno == EINTR)
-                        continue;
-                if (n < 0)
-                        return error_set(err, errno, "cannot read: %s", strerror(errno));
-                if (n == 0)
-                        break;
-                len += (size_t)n;
-        }
-        return tree_parse(text, len, ret, err);
+
+        int r = file_read(path, TREE_MAX_BYTES, &text, &len, err);
+        return r < 0 ? r : tree_parse(text, len, ret, err);
 }
 
 const struct tree_node *tree_get(const struct tree_node *map, const char *key) {

@@ -52,11 +52,9 @@ _must_check_ int tree_parse(const char *text, size_t len, struct tree **ret, str
 _must_check_ int tree_from_json(const json_t *json, struct tree **ret, struct error *err);
 
 /**
- * tree_load_file() - tree_parse() of a regular file of at most TREE_MAX_BYTES
+ * tree_load_file() - tree_parse() of what file_read() says, up to TREE_MAX_BYTES
  *
- * Links are followed (ConfigMap mounts are links); a FIFO or device is refused, never waited for.
- * Return: as tree_parse(), or what open(2) or read(2) failed with. @err does not name the path: the
- * caller puts it in front, also of what it finds wrong in the tree later
+ * Return: as tree_parse() and file_read(). @err does not name the path, as there
  */
 _must_check_ int tree_load_file(const char *path, struct tree **ret, struct error *err);
 

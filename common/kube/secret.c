@@ -1,11 +1,9 @@
 #include "kube/secret.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
 
@@ -49,33 +47,15 @@ int secret_check(enum secret_kind kind, char *text, size_t len, struct error *er
 }
 
 int secret_read_file(enum secret_kind kind, const char *path, char **ret, struct error *err) {
-        size_t max_bytes = max_bytes_of(kind), len = 0;
-        struct stat st;
+        _cleanup_(secret_freep) char *text = NULL;
+        size_t len = 0;
 
-        /* O_NONBLOCK: a FIFO in the file's place must not hold us up. */
-        int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-        if (fd < 0)
-                return error_set(err, errno, "%s: %s", path, strerror(errno));
-        if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
-                (void)close(fd);
-                return error_set(err, EINVAL, "%s: not a regular file", path);
-        }
-
-        _cleanup_(secret_freep) char *text = xmalloc(max_bytes + 2);
-        ssize_t n;
-        do {
-                n = read(fd, text + len, max_bytes + 1 - len);
-                if (n > 0)
-                        len += (size_t)n;
-        } while (len <= max_bytes && (n > 0 || (n < 0 && errno == EINTR)));
-        int read_errno = n < 0 ? errno : 0;
-        text[len] = '\0';
-        (void)close(fd);
-        if (read_errno)
-                return error_set(err, read_errno, "%s: %s", path, strerror(read_errno));
-        if (secret_check(kind, text, len, err) < 0)
+        int r = file_read(path, max_bytes_of(kind), &text, &len, err);
+        if (r == 0)
+                r = secret_check(kind, text, len, err);
+        if (r < 0)
                 return error_wrap(err, "%s", path);
-        *ret = xstrdup(text);
+        *ret = TAKE_PTR(text);
         return 0;
 }
 

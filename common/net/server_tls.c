@@ -1,16 +1,14 @@
 #include "net/server_tls.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <gnutls/gnutls.h>
 #include <gnutls/x509.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/buf.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/timestamp.h"
 #include "net/http_server.h"
@@ -26,25 +24,10 @@ struct server_tls {
 };
 
 static int read_pem(const char *path, char **ret_text, struct error *err) {
-        struct buf text = BUF_INIT(PEM_MAX_BYTES);
-        char piece[4096];
-        ssize_t got = 0;
+        size_t len = 0;
 
-        int fd = open(path, O_RDONLY | O_CLOEXEC);
-        if (fd < 0)
-                return error_set(err, errno, "%s: %s", path, strerror(errno));
-        while (!text.overflow && (got = read(fd, piece, sizeof(piece))) > 0)
-                (void)buf_append(&text, piece, (size_t)got);
-        int code = errno;
-        close(fd);
-        if (got >= 0 && !text.overflow) {
-                *ret_text = buf_take(&text);
-                return 0;
-        }
-        bool is_large = text.overflow;
-        buf_done(&text);
-        return is_large ? error_set(err, EFBIG, "%s: over %d bytes", path, PEM_MAX_BYTES)
-                        : error_set(err, code, "%s: %s", path, strerror(code));
+        int r = file_read(path, PEM_MAX_BYTES, ret_text, &len, err);
+        return r < 0 ? error_wrap(err, "%s", path) : 0;
 }
 
 static gnutls_datum_t datum(char *text) {

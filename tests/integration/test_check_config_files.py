@@ -62,7 +62,7 @@ def test_files_of_a_source(binary, pair, tmp_path, source):
             gone = [*good[:i], f"{name}={tmp_path}/none", *good[i + 1 :]]
             done = check_config(program, *SOURCES[source], *gone)
             assert (done.returncode, done.stdout) == (2, "")
-            assert f"{name}: {tmp_path}/none: No such file" in done.stderr
+            assert f"{name}: {tmp_path}/none: cannot open: No such file" in done.stderr
     done = check_config(program, *SOURCES[source], f"{source}ca-file={secret}")
     assert done.returncode == 2 and "not in PEM form" in done.stderr
 
@@ -72,7 +72,7 @@ def test_the_kubeconfig(binary, kubeconfig, tmp_path, name):
     done = check_config(binary(name), f"--kubeconfig={tmp_path}/none")
     assert (done.returncode, done.stdout) == (2, "") and f"{tmp_path}/none" in done.stderr
     done = check_config(binary(name), f"--kubeconfig={kubeconfig}")
-    assert done.returncode == 2 and f"{tmp_path}/token: No such file" in done.stderr
+    assert done.returncode == 2 and f"{tmp_path}/token: cannot open: No such file" in done.stderr
     (tmp_path / "token").write_text("s3cret")
     done = check_config(binary(name), f"--kubeconfig={kubeconfig}")
     assert done.returncode == 0 and "s3cret" not in done.stdout + done.stderr

@@ -290,7 +290,7 @@ def test_files_written_one_by_one(start_extender, ours, tmp_path):
     extender.wait_serial(second)
     os.remove(paths[0])
     extender.reload()
-    extender.wait_ready(r"certificate: .* not usable: .*tls\.crt: No such file")
+    extender.wait_ready(r"certificate: .* not usable: .*tls\.crt: cannot open: No such file")
     assert extender.serial() == serial_of(second)
 
 

@@ -1,0 +1,60 @@
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+static int open_regular(const char *path, struct error *err) {
+        struct stat status;
+
+        /* O_NONBLOCK: opening a FIFO must not wait for a writer. */
+        int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        if (fd < 0)
+                return error_set(err, errno, "cannot open: %s", strerror(errno));
+        if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
+                return fd;
+        (void)close(fd);
+        return error_set(err, EINVAL, "not a regular file");
+}
+
+/* One byte more than allowed, so that a file which is too large, or grows, is noticed. */
+static int read_all(int fd, char *text, size_t max_bytes, size_t *ret_len, struct error *err) {
+        size_t len = 0;
+
+        while (len <= max_bytes) {
+                ssize_t n = read(fd, text + len, max_bytes + 1 - len);
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n < 0)
+                        return error_set(err, errno, "cannot read: %s", strerror(errno));
+                if (n == 0) {
+                        *ret_len = len;
+                        return 0;
+                }
+                len += (size_t)n;
+        }
+        return error_set(err, E2BIG, "larger than %zu bytes", max_bytes);
+}
+
+int file_read(const char *path, size_t max_bytes, char **ret_text, size_t *ret_len,
+              struct error *err) {
+        size_t len = 0;
+
+        int fd = open_regular(path, err);
+        if (fd < 0)
+                return fd;
+        char *text = xmalloc(max_bytes + 1);
+        int r = read_all(fd, text, max_bytes, &len, err);
+        (void)close(fd);
+        if (r == 0) {
+                *ret_text = xmemdup0(text, len);
+                *ret_len = len;
+        }
+        explicit_bzero(text, r == 0 ? len : max_bytes + 1);
+        free(text);
+        return r;
+}
