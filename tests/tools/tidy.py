@@ -36,16 +36,13 @@ def compile_commands(build):
 
 def stamp_of(directory, arguments, checks):
     """Where it is noted that this source is clean, by all that clang-tidy would look at."""
-    flags = [part for part in arguments if not part.endswith((".o", ".o.d", ".c"))]
+    # Without the compiler, ccache in front of it, and what is written.
+    written = (".o", ".o.d")
+    flags = [part for part in arguments if part.startswith("-") and not part.endswith(written)]
+    flags = [part for part in flags if part not in ("-o", "-c", "-MD", "-MQ", "-MF")]
     source = next(part for part in arguments if part.endswith(".c"))
     # -CC: comments count, since NOLINT is one.
-    argv = [
-        "clang",
-        "-E",
-        "-CC",
-        *[f for f in flags[1:] if f not in ("-o", "-c", "-MD", "-MQ", "-MF")],
-        source,
-    ]
+    argv = ["clang", "-E", "-CC", *flags, source]
     text = subprocess.run(argv, cwd=directory, capture_output=True, check=True).stdout
     digest = hashlib.sha256()
     for part in (checks, " ".join(flags).encode(), text):
