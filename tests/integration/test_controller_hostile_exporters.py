@@ -122,6 +122,7 @@ def test_the_others_stay_fresh(build, start_standin, start_exporters, start_cont
     )
     wait_until(
         lambda: len(all_readings(standin, "cpu_usage_avg_5m")) == len(everybody),
+        timeout_s=150,
         what="windows of every node",
     )
 
