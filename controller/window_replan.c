@@ -49,8 +49,9 @@ static struct origin find_origin(const struct window_plan *plan, const struct wi
                                  unsigned channel, const struct window_renumbering *renumbering) {
         const struct window_ring *from = closest_ring(plan, ring, UINT32_C(1) << channel,
                                                       renumbering);
+        int old = from ? old_channel(renumbering, channel, from) : -1;
 
-        return (struct origin){from, from ? (unsigned)old_channel(renumbering, channel, from) : 0};
+        return old < 0 ? (struct origin){NULL, 0} : (struct origin){from, (unsigned)old};
 }
 
 /* What a channel had in one cell of @spans_ring, whichever ring of its own that comes from. */
