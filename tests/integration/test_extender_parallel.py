@@ -1,4 +1,5 @@
-"""The extender under parallel clients while its node table changes a thousand times a second."""
+"""The extender under parallel clients while its node table changes a thousand times a second (by
+day a third of that, by half as many clients)."""
 
 import random
 import threading
@@ -9,8 +10,7 @@ import pytest
 from extender_kit import Extender, annotate, node_names, policy, stamp, write_policy
 from harness import NIGHTLY, wait_until
 
-CLIENTS = 8
-CHANGES_PER_S = 1000
+CLIENTS, CHANGES_PER_S = (8, 1000) if NIGHTLY else (4, 300)
 
 
 class Client(threading.Thread):
@@ -65,6 +65,7 @@ def test_parallel_clients(start_standin, run, binary, tmp_path, build):
         extender.reload()
         wait_until(
             lambda: extender.metric("plimsoll_policy_generation") >= i + 2,
+            timeout_s=100,
             what="the policy to be read again",
         )
         standin.admin("delete", {"resource": "nodes", "prefix": f"late-{i}-"})
