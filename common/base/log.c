@@ -1,5 +1,6 @@
 #include "base/log.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -9,7 +10,11 @@
 #include "base/timestamp.h"
 
 /* A line stays below PIPE_BUF, so that write(2) to a pipe is atomic; longer values are cut. */
-enum { LOG_LINE_MAX = 4000, LOG_VALUE_MAX = 1024 };
+enum {
+        LOG_LINE_MAX = 4000,
+        LOG_VALUE_MAX = 1024,
+        LOG_END_MAX = 16, /* always fits: the mark of a line that was cut, and the line's end */
+};
 
 static enum log_level minimum_level = LOG_LEVEL_INFO;
 static enum log_format output_format = LOG_FORMAT_LOGFMT;
@@ -52,13 +57,15 @@ static bool is_bare_word(const char *text, size_t len) {
         return true;
 }
 
-static void append_text(struct buf *line, const char *text) {
+/* Whether @text was cut. */
+static bool append_text(struct buf *line, const char *text) {
         size_t len = text ? strnlen(text, LOG_VALUE_MAX) : 0;
 
         if (output_format == LOG_FORMAT_LOGFMT && is_bare_word(text, len))
                 buf_append(line, text, len);
         else
                 buf_json_string(line, text, len);
+        return text && text[len] != '\0';
 }
 
 static void append_key(struct buf *line, const char *key) {
@@ -68,14 +75,16 @@ static void append_key(struct buf *line, const char *key) {
                 buf_printf(line, "%s%s=", line->len > 0 ? " " : "", key);
 }
 
-static void append_field(struct buf *line, const struct log_field *field) {
-        /* A field that does not fit is dropped whole; the line stays parseable. */
+/* Whether all of it stands there. A field that does not fit is dropped whole: the line stays
+ * parseable. */
+static bool append_field(struct buf *line, const struct log_field *field) {
         size_t before = line->len;
+        bool is_cut = false;
 
         append_key(line, field->key);
         switch (field->type) {
         case LOG_FIELD_STR:
-                append_text(line, field->str);
+                is_cut = append_text(line, field->str);
                 break;
         case LOG_FIELD_INT:
                 buf_printf(line, "%lld", (long long)field->num);
@@ -94,7 +103,9 @@ static void append_field(struct buf *line, const struct log_field *field) {
                 line->len = before;
                 line->data[before] = '\0';
                 line->overflow = false;
+                is_cut = true;
         }
+        return !is_cut;
 }
 
 void log_fields(enum log_level level, const struct log_field *fields, size_t count) {
@@ -106,13 +117,31 @@ void log_fields(enum log_level level, const struct log_field *fields, size_t cou
         timestamp_format_ms(clock_wall_unix_ms(), now, sizeof(now));
         if (output_format == LOG_FORMAT_JSON)
                 buf_putc(&line, '{');
-        append_field(&line, &STR("ts", now));
-        append_field(&line, &STR("level", level_names[level]));
+        (void)append_field(&line, &STR("ts", now));
+        (void)append_field(&line, &STR("level", level_names[level]));
+        bool is_whole = true;
         for (size_t i = 0; i < count; i++)
-                append_field(&line, &fields[i]);
-        line.max_bytes += 2; /* the end of the line always fits */
+                is_whole &= append_field(&line, &fields[i]);
+        line.max_bytes += LOG_END_MAX;
+        if (!is_whole)
+                (void)append_field(&line, &BOOL("cut", true));
         buf_puts(&line, output_format == LOG_FORMAT_JSON ? "}\n" : "\n");
         ssize_t ignored = write(STDERR_FILENO, line.data, line.len);
         (void)ignored; /* nowhere left to complain */
         buf_done(&line);
+}
+
+void log_out_of_memory(void) {
+        char now[TIMESTAMP_MAX], line[128];
+
+        timestamp_format_ms(clock_wall_unix_ms(), now, sizeof(now));
+        if (output_format == LOG_FORMAT_JSON)
+                (void)snprintf(line, sizeof(line),
+                               "{\"ts\":\"%s\",\"level\":\"error\",\"msg\":\"out of memory\"}\n",
+                               now);
+        else
+                (void)snprintf(line, sizeof(line), "ts=%s level=error msg=\"out of memory\"\n",
+                               now);
+        ssize_t ignored = write(STDERR_FILENO, line, strlen(line));
+        (void)ignored; /* nowhere left to complain */
 }

@@ -5,7 +5,8 @@
  *     ts=2026-07-23T11:25:54.120Z level=warn msg="patch failed" node=node-a status=409
  *
  * Messages are constant text; what varies goes into keys, where it is escaped: a peer cannot
- * forge a line. The caller never passes secrets. Thread-safe: each line is one write(2).
+ * forge a line. The caller never passes secrets. Thread-safe: each line is one write(2). What is
+ * too long is cut, a field that does not fit is left out, and the line then ends with cut=true.
  */
 #pragma once
 
@@ -55,3 +56,6 @@ bool log_format_parse(const char *text, enum log_format *ret_format);
 
 /** log_fields() - what the macros above call; the first field is MSG() */
 void log_fields(enum log_level level, const struct log_field *fields, size_t count);
+
+/** log_out_of_memory() - the one line that needs no memory; for mem_exhausted() */
+void log_out_of_memory(void);

@@ -4,14 +4,11 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "base/log.h"
 
 _noreturn_ void mem_exhausted(void) {
-        static const char message[] = "level=error msg=\"out of memory\"\n";
-
-        /* write(2), because stdio may want memory itself; nothing is left to do if it fails. */
-        ssize_t ignored = write(STDERR_FILENO, message, sizeof(message) - 1);
-        (void)ignored;
+        log_out_of_memory();
         abort();
 }
 

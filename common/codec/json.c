@@ -3,10 +3,16 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/mem.h"
+
+/* Without memory jansson calls a token invalid that is none, or names line -1. So it never is. */
+__attribute__((constructor)) static void give_memory(void) {
+        json_set_alloc_funcs(xmalloc, free);
+}
 
 /* Lines and columns as jansson counts them, of text[at]. */
 static int refuse_nul(const char *text, size_t at, struct error *err) {
@@ -37,8 +43,6 @@ int json_parse(const char *text, size_t len, json_t **ret, struct error *err) {
                 *ret = json;
                 return 0;
         }
-        if (json_error_code(&cause) == json_error_out_of_memory)
-                mem_exhausted();
         return error_set(err, EINVAL, "line %d, column %d: %s", cause.line, cause.column,
                          cause.text);
 }

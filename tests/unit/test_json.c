@@ -2,8 +2,10 @@
 #include "cmocka_wrap.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include "codec/json.h"
+#include "last_words.h"
 
 static void test_parse(void **state) {
         static const struct {
@@ -110,11 +112,38 @@ static void test_at(void **state) {
         assert_int_equal(json_int_at(-1, NULL, "spec", NULL), -1);
 }
 
+/* malloc() as it is, until so many allocations have been made. */
+static size_t allocations_left = SIZE_MAX;
+
+void *__real_malloc(size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_malloc(size_t size) {
+        return allocations_left-- > 0 ? __real_malloc(size) : NULL;
+}
+
+static size_t allowance;
+
+static void parse_without_memory(void) {
+        static const char text[] = "{\"a\": [1, \"b\"]}";
+        struct error err = ERROR_NULL;
+        json_t *json = NULL;
+
+        allocations_left = allowance;
+        int r = json_parse(text, strlen(text), &json, &err);
+        (void)r;
+}
+
+static void test_out_of_memory(void **state) {
+        (void)state;
+        for (allowance = 0; allowance < 8; allowance++)
+                check_aborts(parse_without_memory, "Z level=error msg=\"out of memory\"\n");
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_parse),   cmocka_unit_test(test_parse_is_bounded),
                 cmocka_unit_test(test_raw_nul), cmocka_unit_test(test_deep),
-                cmocka_unit_test(test_at),
+                cmocka_unit_test(test_at),      cmocka_unit_test(test_out_of_memory),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -144,17 +144,17 @@ static void test_cut(void **state) {
         memset(cut, 'x', 1024);
         cut[1024] = '\0';
         /* One value is cut. */
-        _cleanup_(freep) char *one = xasprintf(" level=warn msg=m a=%s b=1\n", cut);
+        _cleanup_(freep) char *one = xasprintf(" level=warn msg=m a=%s b=1 cut=true\n", cut);
         check_line(LOG_FORMAT_LOGFMT, FIELDS(MSG("m"), STR("a", huge), INT("b", 1)), one);
         /* A field for which the line has no room is left out, and the line stays whole. */
-        _cleanup_(freep) char *three = xasprintf(" level=warn msg=m a=%s b=%s c=%s e=1\n", cut, cut,
-                                                 cut);
+        _cleanup_(freep) char *three = xasprintf(" level=warn msg=m a=%s b=%s c=%s e=1 cut=true\n",
+                                                 cut, cut, cut);
         check_line(LOG_FORMAT_LOGFMT,
                    FIELDS(MSG("m"), STR("a", huge), STR("b", huge), STR("c", huge), STR("d", huge),
                           INT("e", 1)),
                    three);
         _cleanup_(freep) char *json = xasprintf("\",\"level\":\"warn\",\"msg\":\"m\",\"a\":\"%s\","
-                                                "\"b\":\"%s\",\"c\":\"%s\",\"e\":1}\n",
+                                                "\"b\":\"%s\",\"c\":\"%s\",\"e\":1,\"cut\":true}\n",
                                                 cut, cut, cut);
         check_line(LOG_FORMAT_JSON,
                    FIELDS(MSG("m"), STR("a", huge), STR("b", huge), STR("c", huge), STR("d", huge),
@@ -162,7 +162,7 @@ static void test_cut(void **state) {
                    json);
         /* 1,024 characters of six bytes each are past any line. */
         check_line(LOG_FORMAT_LOGFMT, FIELDS(MSG("m"), STR("a", quotes), INT("b", 1)),
-                   " level=warn msg=m b=1\n");
+                   " level=warn msg=m b=1 cut=true\n");
 }
 
 static void test_levels(void **state) {
