@@ -149,18 +149,19 @@ static int work(const struct settings *settings, struct daemon_state *state,
                 .health = state->health,
         };
         if (controller_new(&parts, &options, policy, &controller, err) < 0)
-                return PROGRAM_EXIT_CONFIG;
+                return program_exit_code(err);
         state->controller = controller;
         state->policy_source = policy_source;
         if (api)
                 policy_source_watch_object(policy_source, api);
         on_writer(state);
+        _cleanup_(daemon_signals_freep) struct daemon_signals *signals = NULL;
+        if (daemon_signals_new(state->loop, on_signal, state, &signals, err) < 0)
+                return program_exit_code(err);
         if (settings->has_server && serve(settings, state, &server, err) < 0) {
                 (void)error_wrap(err, "--bind-address, --health-port");
-                return PROGRAM_EXIT_RUNTIME;
+                return program_exit_code(err);
         }
-        _cleanup_(daemon_signals_freep) _unused_ struct daemon_signals *signals =
-                daemon_signals_new(state->loop, on_signal, state);
         loop_run(state->loop);
         if (server)
                 http_server_stop(server, SERVER_DRAIN_MS);
@@ -188,12 +189,12 @@ static int run(const struct settings *settings, struct error *err) {
                 .userdata = &state,
         };
         if (policy_source_new(&options, &state.policy_source, &policy, err) < 0)
-                return PROGRAM_EXIT_CONFIG;
+                return program_exit_code(err);
         if (settings->needs_cluster && kube_config_load(&settings->shared.kube, &config, err) < 0) {
                 policy_free(policy);
                 policy_source_free(state.policy_source);
                 (void)error_wrap(err, "no cluster (--dry-run --target NAME=URL needs none)");
-                return PROGRAM_EXIT_CONFIG;
+                return program_exit_code(err);
         }
         return work(settings, &state, config, policy, err);
 }
@@ -208,9 +209,9 @@ static int run_cleanup(const struct settings *settings, struct error *err) {
         _cleanup_(policy_freep) struct policy *policy = NULL;
 
         if (program_policy(&settings->shared, &policy, err) < 0)
-                return PROGRAM_EXIT_CONFIG;
+                return program_exit_code(err);
         if (kube_config_load(&settings->shared.kube, &config, err) < 0)
-                return PROGRAM_EXIT_CONFIG;
+                return program_exit_code(err);
         _cleanup_(loop_freep) struct loop *loop = loop_new();
         _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
         _cleanup_(http_client_freep) struct http_client *client = http_client_new(
@@ -219,6 +220,9 @@ static int run_cleanup(const struct settings *settings, struct error *err) {
         _cleanup_(kube_api_freep) struct kube_api *api = kube_api_new(loop, client, config,
                                                                       metrics);
         const struct controller_options *options = &settings->controller;
+        _cleanup_(daemon_signals_freep) struct daemon_signals *signals = NULL;
+        if (daemon_signals_new(loop, on_cleanup_signal, loop, &signals, err) < 0)
+                return program_exit_code(err);
         _cleanup_(cleanup_freep) struct cleanup *cleanup = cleanup_new(
                 loop, api, metrics,
                 &(struct cleanup_options){
@@ -234,8 +238,6 @@ static int run_cleanup(const struct settings *settings, struct error *err) {
                         .is_dry_run = options->is_dry_run,
                 },
                 TAKE_PTR(policy));
-        _cleanup_(daemon_signals_freep) _unused_ struct daemon_signals *signals =
-                daemon_signals_new(loop, on_cleanup_signal, loop);
         loop_run(loop);
         return cleanup_exit_code(cleanup);
 }

@@ -310,10 +310,10 @@ static int run(struct extender *extender, struct error *err) {
         extender->health = health_new();
         health_heartbeat(extender->health, extender->loop, HEALTH_MAX_STUCK_MS);
         if (follow_policy(extender, &policy, err) < 0)
-                return PROGRAM_EXIT_CONFIG;
+                return program_exit_code(err);
         if (load_config(extender, err) < 0) {
                 policy_free(policy);
-                return PROGRAM_EXIT_CONFIG;
+                return program_exit_code(err);
         }
         connect_to_api_server(extender);
         policy_source_watch_object(extender->policy_source, extender->api);
@@ -327,10 +327,10 @@ static int run(struct extender *extender, struct error *err) {
         extender->table = node_table_new(&table_options, policy, clock_wall_unix_ms());
         feed_table(extender);
         prepare_to_bind(extender);
-        int r = listen_for_schedulers(extender, err);
-        if (r < 0) /* a busy port may become free; anything else is the flags' fault */
-                return r == -EADDRINUSE ? PROGRAM_EXIT_RUNTIME : PROGRAM_EXIT_CONFIG;
-        extender->signals = daemon_signals_new(extender->loop, on_signal, extender);
+        if (listen_for_schedulers(extender, err) < 0)
+                return program_exit_code(err);
+        if (daemon_signals_new(extender->loop, on_signal, extender, &extender->signals, err) < 0)
+                return program_exit_code(err);
         log_info(MSG("serving"), STR("address", settings.bind_address),
                  INT("port", http_server_port(extender->server)),
                  STR("api_server", kube_config_server(extender->kube_config)),

@@ -60,21 +60,19 @@ static void on_signal(void *userdata, int fd, uint32_t epoll_events) {
                 signals->fn(signals->userdata, (int)info.ssi_signo);
 }
 
-struct daemon_signals *daemon_signals_new(struct loop *loop, daemon_signal_fn *fn, void *userdata) {
-        struct daemon_signals *signals = xcalloc(1, sizeof(*signals));
+int daemon_signals_new(struct loop *loop, daemon_signal_fn *fn, void *userdata,
+                       struct daemon_signals **ret, struct error *err) {
         sigset_t set;
 
         fill_signals(&set);
-        signals->loop = loop;
-        signals->fn = fn;
-        signals->userdata = userdata;
-        signals->fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-        if (signals->fd < 0) {
-                log_error(MSG("signals cannot be received"), STR("error", strerror(errno)));
-                abort();
-        }
-        loop_fd_set(loop, signals->fd, EPOLLIN, on_signal, signals);
-        return signals;
+        int fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+        if (fd < 0)
+                return error_set(err, errno, "cannot receive signals: %s", strerror(errno));
+        struct daemon_signals *signals = xcalloc(1, sizeof(*signals));
+        *signals = (struct daemon_signals){.loop = loop, .fd = fd, .fn = fn, .userdata = userdata};
+        loop_fd_set(loop, fd, EPOLLIN, on_signal, signals);
+        *ret = signals;
+        return 0;
 }
 
 void daemon_signals_free(struct daemon_signals *signals) {

@@ -25,9 +25,12 @@ void daemon_block_signals(void);
 typedef void daemon_signal_fn(void *userdata, int signal_number);
 
 struct daemon_signals;
-/** daemon_signals_new() - deliver the blocked signals as calls on the loop; aborts when no
- * descriptor is left */
-struct daemon_signals *daemon_signals_new(struct loop *loop, daemon_signal_fn *fn, void *userdata);
+/**
+ * daemon_signals_new() - deliver the blocked signals as calls on the loop
+ * Return: 0; negative errno when no descriptor can be had
+ */
+_must_check_ int daemon_signals_new(struct loop *loop, daemon_signal_fn *fn, void *userdata,
+                                    struct daemon_signals **ret, struct error *err);
 void daemon_signals_free(struct daemon_signals *signals);
 DEFINE_FREEP(struct daemon_signals, daemon_signals_free);
 

@@ -430,12 +430,14 @@ int http_server_start(const struct http_server_options *options, struct http_ser
         };
         int r = connection_watch_new(&watch_options, &server->watch, err);
         if (r == 0) {
+                errno = 0;
                 server->daemon = start_daemon(server, options, fd, connections, idle_s);
                 if (!server->daemon) {
+                        int code = errno ? errno : EIO;
                         connection_watch_stop(server->watch);
                         connection_watch_free(server->watch);
-                        r = error_set(err, EIO, "port %u: the HTTP server does not start",
-                                      options->port);
+                        r = error_set(err, code, "port %u: cannot start the HTTP server: %s",
+                                      options->port, strerror(code));
                 }
         }
         if (r < 0) {

@@ -23,6 +23,21 @@ int program_end(const char *program, int status) {
         return status == 0 ? PROGRAM_EXIT_RUNTIME : status;
 }
 
+int program_exit_code(const struct error *err) {
+        switch (-err->code) {
+        case EADDRINUSE:
+        case EAGAIN:
+        case EIO:
+        case EMFILE:
+        case ENFILE:
+        case ENOBUFS:
+        case ENOMEM:
+                return PROGRAM_EXIT_RUNTIME;
+        default:
+                return PROGRAM_EXIT_CONFIG;
+        }
+}
+
 void program_log_set(const struct program_options *options) {
         log_set((enum log_level)options->log_level, (enum log_format)options->log_format);
 }

@@ -85,6 +85,13 @@ extern const char *const program_log_formats[];
  */
 _must_check_ int program_end(const char *program, int status);
 
+/**
+ * program_exit_code() - the status of a program that cannot start
+ * Return: PROGRAM_EXIT_RUNTIME where trying again may help (a port in use; no memory, thread or
+ * descriptor to be had), else PROGRAM_EXIT_CONFIG
+ */
+int program_exit_code(const struct error *err);
+
 /** program_log_set() - log_set() with the values of PROGRAM_LOG_ROWS */
 void program_log_set(const struct program_options *options);
 

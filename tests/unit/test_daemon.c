@@ -170,7 +170,8 @@ static void test_signals(void **state) {
 
         (void)state;
         daemon_block_signals();
-        received.signals = daemon_signals_new(loop, on_signal, &received);
+        assert_int_equal(daemon_signals_new(loop, on_signal, &received, &received.signals, NULL),
+                         0);
         assert_return_code(kill(getpid(), SIGTERM), 0);
         assert_return_code(kill(getpid(), SIGINT), 0);
         assert_return_code(kill(getpid(), SIGHUP), 0);
