@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <gnutls/abstract.h>
 #include <gnutls/gnutls.h>
+#include <linux/tcp.h>
 #include <microhttpd.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -17,6 +19,7 @@
 #include "base/number.h"
 #include "net/body_pool.h"
 #include "net/connection_watch.h"
+#include "net/handshake_watch.h"
 #include "net/listen.h"
 #include "net/server_tls.h"
 
@@ -27,6 +30,7 @@ enum {
         TRANSFER_MAX_S = 30,
         /* Those that have been cut stand beside the new ones until their worker looks at them. */
         CUT_CONNECTIONS_DIVISOR = 8,
+        TLS_RECORD_HEADER_BYTES = 5,
 };
 
 enum phase {
@@ -42,9 +46,10 @@ struct connection {
         struct http_server *server;
         struct watched watched;
         struct server_tls *tls; /* what its handshake uses; NULL: plain HTTP */
+        struct tls_handshake handshake;
         uint64_t trust_generation;
         enum phase phase;
-        int refusal; /* status to answer with once the unwanted body is over; 0: none */
+        int refusal;  /* status to answer with once the unwanted body is over; 0: none */
         size_t announced_bytes;
         struct body *body;
         size_t body_bytes;
@@ -58,6 +63,7 @@ struct http_server {
         size_t max_body_bytes;
         struct body_pool bodies;
         struct connection_watch *watch;
+        struct handshake_watch *handshakes;
         uint16_t port;
         bool needs_client_cert;
         _Atomic uint64_t trust_generation; /* counts the client CAs that were in force */
@@ -133,14 +139,6 @@ static enum MHD_Result refuse(struct connection *connection, struct MHD_Connecti
         return reply(connection, mhd);
 }
 
-static bool is_trusted(const struct connection *connection, struct MHD_Connection *mhd) {
-        if (!connection->server->needs_client_cert)
-                return true;
-        const union MHD_ConnectionInfo *info = MHD_get_connection_info(
-                mhd, MHD_CONNECTION_INFO_GNUTLS_SESSION);
-        return info && info->tls_session && server_tls_is_verified(info->tls_session);
-}
-
 /* The headers are there. Returning without a reply asks for the body. */
 static enum MHD_Result begin(struct connection *connection, struct MHD_Connection *mhd) {
         struct http_server *server = connection->server;
@@ -153,7 +151,7 @@ static enum MHD_Result begin(struct connection *connection, struct MHD_Connectio
         pthread_mutex_unlock(&server->lock);
 
         /* The handshake has seen to it; this is for the day when it does not. */
-        if (!is_trusted(connection, mhd))
+        if (server->needs_client_cert && !connection->handshake.is_verified)
                 return refuse(connection, mhd, MHD_HTTP_FORBIDDEN);
         if (*length && (!number_parse_u64(length, strlen(length), &announced) ||
                         announced > server->max_body_bytes))
@@ -314,13 +312,31 @@ static void *on_opened(struct http_server *server, struct MHD_Connection *mhd) {
 
         info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_GNUTLS_SESSION);
         if (connection->tls && info && info->tls_session)
-                server_tls_attach(connection->tls, info->tls_session);
+                server_tls_attach(connection->tls, info->tls_session, &connection->handshake);
         return connection;
+}
+
+/* Whether the peer sent what may have been the beginning of a handshake: a probe that only connects
+ * is none. */
+static bool has_spoken(int fd) {
+        struct tcp_info info = {0};
+        socklen_t len = sizeof(info);
+
+        return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) == 0 &&
+               info.tcpi_bytes_received > TLS_RECORD_HEADER_BYTES;
 }
 
 /* libmicrohttpd closes the socket after this: while a connection is watched, so is its fd open. */
 static void on_closed(struct http_server *server, struct connection *connection) {
+        bool has_failed = connection->tls && !connection->handshake.is_complete &&
+                          has_spoken(connection->watched.fd);
+
         connection_watch_close(server->watch, &connection->watched);
+        if (has_failed && !connection->watched.is_cut) {
+                char peer[WATCHED_ADDRESS_MAX];
+                watched_address(&connection->watched, peer);
+                handshake_watch_failed(server->handshakes, &connection->handshake, peer);
+        }
         release(connection);
         server_tls_unref(connection->tls);
         free(connection);
@@ -364,9 +380,10 @@ static struct MHD_Daemon *start_daemon(struct http_server *server,
                 items[count++] = (struct MHD_OptionItem){MHD_OPTION_THREAD_POOL_SIZE,
                                                          (intptr_t)options->threads, NULL};
         if (server->tls) {
-                static char versions[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2";
+                static char priorities[] = SERVER_TLS_PRIORITIES;
                 flags |= MHD_USE_TLS;
-                items[count++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_PRIORITIES, 0, versions};
+                items[count++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_PRIORITIES, 0,
+                                                         priorities};
         }
         items[count] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
 
@@ -383,6 +400,7 @@ static struct MHD_Daemon *start_daemon(struct http_server *server,
 
 static void destroy(struct http_server *server) {
         body_pool_done(&server->bodies);
+        handshake_watch_free(server->handshakes);
         server_tls_unref(server->tls);
         pthread_cond_destroy(&server->changed);
         pthread_mutex_destroy(&server->lock);
@@ -414,6 +432,7 @@ int http_server_start(const struct http_server_options *options, struct http_ser
         body_pool_init(&server->bodies, options->max_body_bytes);
         server->port = listen_port(fd);
         server->needs_client_cert = tls && server_tls_has_client_ca(tls);
+        server->handshakes = tls ? handshake_watch_new(options->metrics) : NULL;
         server->tls = TAKE_PTR(tls);
         clock_cond_init(&server->changed);
         (void)pthread_mutex_init(&server->lock, NULL);

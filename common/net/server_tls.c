@@ -4,6 +4,7 @@
 #include <gnutls/gnutls.h>
 #include <gnutls/x509.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +14,10 @@
 #include "base/timestamp.h"
 #include "net/http_server.h"
 
-enum { PEM_MAX_BYTES = 1024 * 1024 };
+enum {
+        PEM_MAX_BYTES = 1024 * 1024,
+        EMPTY_CERTIFICATE_BYTES = 4, /* an empty context and list, RFC 8446 4.4.2 */
+};
 
 struct server_tls {
         atomic_size_t references;
@@ -166,11 +170,45 @@ int server_tls_succeeds(const struct server_tls *tls, const struct server_tls *o
         return 0;
 }
 
-void server_tls_attach(struct server_tls *tls, void *session) {
+/* GnuTLS tells of each message of a handshake. */
+static int on_message(gnutls_session_t session, unsigned type, unsigned when, unsigned is_incoming,
+                      const gnutls_datum_t *message) {
+        struct tls_handshake *handshake = gnutls_session_get_ptr(session);
+
+        (void)when;
+        if (!is_incoming)
+                return 0;
+        if (type == GNUTLS_HANDSHAKE_CLIENT_HELLO)
+                handshake->has_begun = true;
+        else if (type == GNUTLS_HANDSHAKE_FINISHED)
+                handshake->is_complete = true;
+        else if (type == GNUTLS_HANDSHAKE_CERTIFICATE_PKT)
+                handshake->lacks_certificate = message->size <= EMPTY_CERTIFICATE_BYTES;
+        return 0;
+}
+
+static int verify(gnutls_session_t session) {
         /* As Go does: the certificate must be meant for clients, or say nothing about its use. */
         static char purpose[] = GNUTLS_KP_TLS_WWW_CLIENT;
-        static gnutls_typed_vdata_st wanted[] = {
+        gnutls_typed_vdata_st wanted[] = {
                 {.type = GNUTLS_DT_KEY_PURPOSE_OID, .data = (unsigned char *)purpose, .size = 0}};
+        struct tls_handshake *handshake = gnutls_session_get_ptr(session);
+        gnutls_datum_t text = {0};
+        unsigned status = 0;
+
+        int r = gnutls_certificate_verify_peers(session, wanted, ARRAY_LEN(wanted), &status);
+        handshake->is_verified = r == 0 && status == 0;
+        if (handshake->is_verified)
+                return 0;
+        if (r == 0)
+                r = gnutls_certificate_verification_status_print(status, GNUTLS_CRT_X509, &text, 0);
+        (void)snprintf(handshake->refusal, sizeof(handshake->refusal), "%s",
+                       text.data ? (const char *)text.data : gnutls_strerror(r));
+        gnutls_free(text.data);
+        return GNUTLS_E_CERTIFICATE_ERROR;
+}
+
+void server_tls_attach(struct server_tls *tls, void *session, struct tls_handshake *handshake) {
         static unsigned char name[] = "http/1.1";
         /* Twice: GnuTLS 3.7 writes over a list from its first on, and libmicrohttpd has put
          * http/1.0 into the second place. */
@@ -181,15 +219,12 @@ void server_tls_attach(struct server_tls *tls, void *session) {
         /* RFC 7301, 3.2: whoever offers protocols, but not ours, is refused. */
         (void)gnutls_alpn_set_protocols(session, protocols, ARRAY_LEN(protocols),
                                         GNUTLS_ALPN_MANDATORY);
+        /* libmicrohttpd keeps a pointer there for pre-shared keys, which we do not offer. */
+        gnutls_session_set_ptr(session, handshake);
+        gnutls_handshake_set_hook_function(session, GNUTLS_HANDSHAKE_ANY, GNUTLS_HOOK_PRE,
+                                           on_message);
         if (!tls->client_ca)
                 return;
         gnutls_certificate_server_set_request(session, GNUTLS_CERT_REQUIRE);
-        gnutls_session_set_verify_cert2(session, wanted, 1, 0);
-}
-
-bool server_tls_is_verified(void *session) {
-        unsigned count = 0;
-
-        return gnutls_certificate_get_peers(session, &count) && count > 0 &&
-               gnutls_session_get_verify_cert_status(session) == 0;
+        gnutls_session_set_verify_function(session, verify);
 }

@@ -16,6 +16,12 @@
 #include "base/attributes.h"
 #include "base/error.h"
 
+/* What a session is begun with: the versions, and certificates of 112 bits of security at least,
+ * RSA of 2048 bits (NIST SP 800-57). */
+#define SERVER_TLS_PRIORITIES "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:%PROFILE_MEDIUM"
+
+enum { TLS_REFUSAL_MAX = 160 };
+
 struct http_server_tls;
 struct server_tls;
 
@@ -48,12 +54,20 @@ bool server_tls_has_same_trust(const struct server_tls *a, const struct server_t
 _must_check_ int server_tls_succeeds(const struct server_tls *tls, const struct server_tls *old,
                                      int64_t now_unix_ms, struct error *err);
 
+/* How far the handshake of one connection has come. */
+struct tls_handshake {
+        bool has_begun; /* the client's hello has been read */
+        bool is_complete;
+        bool is_verified;              /* the client's certificate is one of our client CA's */
+        bool lacks_certificate;        /* the client was asked for one and has none */
+        char refusal[TLS_REFUSAL_MAX]; /* what is wrong with the client's certificate, or "" */
+};
+
 /**
  * server_tls_attach() - have the handshake of @session use @tls
+ * @handshake: zero; lives as long as the session
  *
  * With a client CA it fails without a certificate of it. Before the handshake; the caller holds a
  * reference until @session has ended.
  */
-void server_tls_attach(struct server_tls *tls, void *session);
-/** server_tls_is_verified() - the handshake of @session did verify the client's certificate */
-bool server_tls_is_verified(void *session);
+void server_tls_attach(struct server_tls *tls, void *session, struct tls_handshake *handshake);

@@ -33,23 +33,16 @@ static inline void certificate_write(const char *path, const gnutls_datum_t *pem
                 abort();
 }
 
-/**
- * certificate_make_for() - @issuer NULL: a CA; @purpose: an OID such as GNUTLS_KP_TLS_WWW_SERVER
- * @name: common name, DNS name, and stem of the files' names
- * @begins_s, @ends_s: when it is valid, from now
- */
-static inline void certificate_make_for(struct test_certificate *certificate, const char *directory,
-                                        const char *name, const char *purpose,
-                                        const struct test_certificate *issuer, time_t begins_s,
-                                        time_t ends_s) {
+/* Of the key that @certificate has. */
+static inline void certificate_write_for_key(struct test_certificate *certificate,
+                                             const char *directory, const char *name,
+                                             const char *purpose,
+                                             const struct test_certificate *issuer, time_t begins_s,
+                                             time_t ends_s) {
         static unsigned char serial = 1;
         gnutls_x509_crt_t crt = NULL;
         gnutls_datum_t pem = {0};
 
-        certificate_must(gnutls_x509_privkey_init(&certificate->key));
-        certificate_must(
-                gnutls_x509_privkey_generate(certificate->key, GNUTLS_PK_ECDSA,
-                                             GNUTLS_CURVE_TO_BITS(GNUTLS_ECC_CURVE_SECP256R1), 0));
         certificate_must(gnutls_x509_crt_init(&crt));
         certificate->crt = crt;
         certificate_must(gnutls_x509_crt_set_version(crt, 3));
@@ -82,6 +75,32 @@ static inline void certificate_make_for(struct test_certificate *certificate, co
         certificate_must(gnutls_x509_privkey_export2(certificate->key, GNUTLS_X509_FMT_PEM, &pem));
         certificate_write(certificate->key_file, &pem);
         gnutls_free(pem.data);
+}
+
+/**
+ * certificate_make_for() - @issuer NULL: a CA; @purpose: an OID such as GNUTLS_KP_TLS_WWW_SERVER
+ * @name: common name, DNS name, and stem of the files' names
+ * @begins_s, @ends_s: when it is valid, from now
+ */
+static inline void certificate_make_for(struct test_certificate *certificate, const char *directory,
+                                        const char *name, const char *purpose,
+                                        const struct test_certificate *issuer, time_t begins_s,
+                                        time_t ends_s) {
+        certificate_must(gnutls_x509_privkey_init(&certificate->key));
+        certificate_must(
+                gnutls_x509_privkey_generate(certificate->key, GNUTLS_PK_ECDSA,
+                                             GNUTLS_CURVE_TO_BITS(GNUTLS_ECC_CURVE_SECP256R1), 0));
+        certificate_write_for_key(certificate, directory, name, purpose, issuer, begins_s, ends_s);
+}
+
+/** certificate_make_weak() - a client's, of RSA with 1024 bits */
+static inline void certificate_make_weak(struct test_certificate *certificate,
+                                         const char *directory, const char *name,
+                                         const struct test_certificate *issuer) {
+        certificate_must(gnutls_x509_privkey_init(&certificate->key));
+        certificate_must(gnutls_x509_privkey_generate(certificate->key, GNUTLS_PK_RSA, 1024, 0));
+        certificate_write_for_key(certificate, directory, name, GNUTLS_KP_TLS_WWW_CLIENT, issuer,
+                                  -3600, 3600);
 }
 
 /** certificate_make() - one that is valid */

@@ -3,22 +3,26 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/socket.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
+#include "codec/metrics.h"
 #include "net/http_client.h"
 #include "net/http_server.h"
 #include "test_certificates.h"
 
 static struct http_server *server;
+static struct metrics *metrics;
 static struct http_server_tls files;
 static atomic_size_t handled;
 static char directory[] = "/tmp/plimsoll-tls-XXXXXX";
 
 /* Two CAs; `a` and `b` are servers of the first, `expired` and `early` too, `client` its client. */
-static struct test_certificate ca, other_ca, a, b, expired, early, client, foreign, misused;
+static struct test_certificate ca, other_ca, a, b, expired, early, client, foreign, misused, weak;
 
 static void handle(void *userdata, struct http_exchange *exchange) {
         static char text[] = "hello";
@@ -48,6 +52,7 @@ static void start(const char *client_ca_file) {
                 .bind_address = "127.0.0.1",
                 .threads = 2,
                 .max_body_bytes = 1000,
+                .metrics = metrics = metrics_new(),
                 .tls = files,
                 .handler = handle,
         };
@@ -79,6 +84,7 @@ static int set_up_mutual(void **state) {
 static int tear_down(void **state) {
         (void)state;
         http_server_stop(server, 5000);
+        metrics_free(metrics);
         return 0;
 }
 
@@ -148,7 +154,8 @@ static void peer_open(struct peer *peer, const struct peer_options *options) {
                 certificate_must(gnutls_certificate_set_x509_key_file(
                         peer->credentials, options->certificate->cert_file,
                         options->certificate->key_file, GNUTLS_X509_FMT_PEM));
-        certificate_must(gnutls_init(&peer->session, GNUTLS_CLIENT | GNUTLS_NO_SIGNAL));
+        certificate_must(gnutls_init(&peer->session,
+                                     GNUTLS_CLIENT | GNUTLS_NO_SIGNAL | GNUTLS_FORCE_CLIENT_CERT));
         if (options->priority)
                 certificate_must(
                         gnutls_priority_set_direct(peer->session, options->priority, NULL));
@@ -379,7 +386,7 @@ static void test_start_with_expired(void **state) {
         assert_int_equal(http_server_set_tls(server, &options.tls, &err), 0);
         replace(&b);
         expect_server("b");
-        (void)tear_down(state);
+        http_server_stop(server, 5000);
 }
 
 static void test_new_client_ca(void **state) {
@@ -559,6 +566,68 @@ static void test_clients(void **state) {
         }
 }
 
+/* Handshakes that fail */
+
+static double failed(const char *reason) {
+        return metric_value(metrics_counter(metrics, "plimsoll_tls_handshakes_failed_total", "",
+                                            LABELS("reason", reason)));
+}
+
+static void say_plainly(const char *text) {
+        char c = 0;
+        int fd = dial();
+
+        assert_int_equal(send(fd, text, strlen(text), MSG_NOSIGNAL), strlen(text));
+        while (recv(fd, &c, 1, 0) > 0)
+                ;
+        close(fd);
+}
+
+static void test_failures_are_counted(void **state) {
+        static const char tls12[] = "NORMAL:-VERS-ALL:+VERS-TLS1.2";
+        static const char tls11[] = "NORMAL:-VERS-ALL:+VERS-TLS1.1";
+        const struct {
+                struct peer_options options;
+                const char *reason; /* NULL: none, it succeeds */
+        } rows[] = {
+                {{.certificate = &client}, NULL},
+                {{.certificate = &client, .priority = tls12}, NULL},
+                {{.certificate = &foreign}, "client_certificate"},
+                {{.certificate = &foreign, .priority = tls12}, "client_certificate"},
+                {{.certificate = &misused}, "client_certificate"},
+                {{.certificate = &weak}, "client_certificate"},
+                {{.certificate = NULL}, "no_client_certificate"},
+                {{.certificate = NULL, .priority = tls12}, "no_client_certificate"},
+                {{.certificate = &client, .priority = tls11}, "other"},
+                {{.certificate = &client, .alpn = {"h2"}}, "other"},
+        };
+        static const char *const reasons[] = {"client_certificate", "no_client_certificate",
+                                              "other"};
+        double expected[ARRAY_LEN(reasons)] = {0};
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                enum answer answer = ask_once(&rows[i].options, NULL);
+                if ((answer == ANSWER_GOOD) != !rows[i].reason)
+                        fail_msg("row %zu: answer %d", i, answer);
+                for (size_t j = 0; j < ARRAY_LEN(reasons); j++)
+                        if (rows[i].reason && strcmp(reasons[j], rows[i].reason) == 0)
+                                expected[j]++;
+        }
+        say_plainly("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+        expected[2]++;
+        close(dial()); /* a probe is no failure */
+
+        for (size_t j = 0; j < ARRAY_LEN(reasons); j++) {
+                int64_t end_mono_ms = clock_mono_ms() + 20000;
+                while (failed(reasons[j]) < expected[j] && clock_mono_ms() < end_mono_ms)
+                        (void)poll(NULL, 0, 1);
+                if (failed(reasons[j]) != expected[j])
+                        fail_msg("%s: %g, expected %g", reasons[j], failed(reasons[j]),
+                                 expected[j]);
+        }
+}
+
 static int make_certificates(void **state) {
         (void)state;
         assert_non_null(mkdtemp(directory));
@@ -572,12 +641,13 @@ static int make_certificates(void **state) {
         certificate_make(&client, directory, "client", GNUTLS_KP_TLS_WWW_CLIENT, &ca);
         certificate_make(&foreign, directory, "foreign", GNUTLS_KP_TLS_WWW_CLIENT, &other_ca);
         certificate_make(&misused, directory, "misused", GNUTLS_KP_TLS_WWW_SERVER, &ca);
+        certificate_make_weak(&weak, directory, "weak", &ca);
         return 0;
 }
 
 static int remove_certificates(void **state) {
-        struct test_certificate *all[] = {&ca,    &other_ca, &a,       &b,      &expired,
-                                          &early, &client,   &foreign, &misused};
+        struct test_certificate *all[] = {&ca,    &other_ca, &a,       &b,       &expired,
+                                          &early, &client,   &foreign, &misused, &weak};
 
         (void)state;
         for (size_t i = 0; i < ARRAY_LEN(all); i++)
@@ -598,6 +668,7 @@ int main(void) {
                 TEST_MUTUAL(test_new_client_ca),
                 TEST_MUTUAL(test_swap_under_load),
                 cmocka_unit_test(test_clients),
+                TEST_MUTUAL(test_failures_are_counted),
         };
         return cmocka_run_group_tests(tests, make_certificates, remove_certificates);
 }

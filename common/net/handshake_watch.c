@@ -1,0 +1,77 @@
+#include "net/handshake_watch.h"
+
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+enum { LINE_MS = 60 * 1000 };
+
+enum reason { NO_CERTIFICATE, CERTIFICATE, OTHER, REASON_COUNT };
+
+static const char *const reason_names[] = {
+        [NO_CERTIFICATE] = "no_client_certificate",
+        [CERTIFICATE] = "client_certificate",
+        [OTHER] = "other",
+};
+
+struct handshake_watch {
+        struct metric *failed[REASON_COUNT];
+        pthread_mutex_t lock; /* of all below */
+        int64_t next_line_mono_ms;
+        uint64_t unlogged;
+};
+
+struct handshake_watch *handshake_watch_new(struct metrics *metrics) {
+        struct handshake_watch *watch = xcalloc(1, sizeof(*watch));
+
+        (void)pthread_mutex_init(&watch->lock, NULL);
+        for (size_t i = 0; metrics && i < REASON_COUNT; i++)
+                watch->failed[i] = metrics_counter(
+                        metrics, "plimsoll_tls_handshakes_failed_total",
+                        "TLS handshakes of clients that failed: no_client_certificate, "
+                        "client_certificate (not one to be trusted), other (plain HTTP, no common "
+                        "version, the client refused our certificate, ...).",
+                        LABELS("reason", reason_names[i]));
+        return watch;
+}
+
+void handshake_watch_free(struct handshake_watch *watch) {
+        if (!watch)
+                return;
+        (void)pthread_mutex_destroy(&watch->lock);
+        free(watch);
+}
+
+void handshake_watch_failed(struct handshake_watch *watch, const struct tls_handshake *handshake,
+                            const char *peer) {
+        enum reason reason = handshake->lacks_certificate ? NO_CERTIFICATE
+                             : handshake->refusal[0]      ? CERTIFICATE
+                                                          : OTHER;
+        const char *why = handshake->refusal;
+        int64_t now_mono_ms = clock_mono_ms();
+
+        if (watch->failed[reason])
+                metric_inc(watch->failed[reason]);
+        if (reason == NO_CERTIFICATE)
+                why = "the client has no certificate";
+        else if (reason == OTHER)
+                why = handshake->has_begun ? "the client ended it, or has no version, cipher or "
+                                             "protocol in common with us"
+                                           : "what came is not TLS";
+
+        pthread_mutex_lock(&watch->lock);
+        uint64_t unlogged = watch->unlogged;
+        bool is_due = now_mono_ms >= watch->next_line_mono_ms;
+        watch->unlogged = is_due ? 0 : unlogged + 1;
+        if (is_due)
+                watch->next_line_mono_ms = now_mono_ms + LINE_MS;
+        pthread_mutex_unlock(&watch->lock);
+        if (is_due)
+                log_warn(MSG("TLS handshake failed"), STR("peer", peer),
+                         STR("reason", reason_names[reason]), STR("error", why),
+                         INT("unlogged", unlogged));
+}
