@@ -49,6 +49,7 @@ struct connection {
         struct tls_handshake handshake;
         uint64_t trust_generation;
         enum phase phase;
+        bool is_last; /* close after the reply */
         int refusal;  /* status to answer with once the unwanted body is over; 0: none */
         size_t announced_bytes;
         struct body *body;
@@ -95,7 +96,7 @@ static const char *header_value(struct MHD_Connection *mhd, const char *name) {
 static bool must_close(const struct connection *connection) {
         const struct http_server *server = connection->server;
 
-        return atomic_load(&server->is_draining) ||
+        return connection->is_last || atomic_load(&server->is_draining) ||
                atomic_load(&server->trust_generation) != connection->trust_generation;
 }
 
@@ -153,6 +154,12 @@ static enum MHD_Result begin(struct connection *connection, struct MHD_Connectio
         /* The handshake has seen to it; this is for the day when it does not. */
         if (server->needs_client_cert && !connection->handshake.is_verified)
                 return refuse(connection, mhd, MHD_HTTP_FORBIDDEN);
+        /* Two lengths: somebody between us and the client may have believed the other one. RFC
+         * 9112, 6.1 */
+        if (*length && *header_value(mhd, MHD_HTTP_HEADER_TRANSFER_ENCODING)) {
+                connection->is_last = true;
+                return refuse(connection, mhd, MHD_HTTP_BAD_REQUEST);
+        }
         if (*length && (!number_parse_u64(length, strlen(length), &announced) ||
                         announced > server->max_body_bytes))
                 return refuse(connection, mhd, MHD_HTTP_CONTENT_TOO_LARGE);

@@ -196,6 +196,32 @@ static void test_nonsense(void **state) {
         assert_int_equal(atomic_load(&handled), 0);
 }
 
+/* A body with two lengths: whatever the peer meant, nothing behind it is taken for a request. */
+static void test_two_lengths(void **state) {
+        static const char *const rows[] = {
+                "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+                "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n",
+                "Transfer-Encoding: gzip, chunked\r\nContent-Length: 0\r\n\r\n0\r\n\r\n",
+        };
+        struct buf answer = BUF_INIT(ANSWER_MAX_BYTES);
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(freep) char *request = xasprintf(
+                        "POST /a HTTP/1.1\r\nHost: h\r\n%sGET /b HTTP/1.1\r\nHost: h\r\n\r\n",
+                        rows[i]);
+                int fd = dial();
+                assert_true(raw_say(fd, request, strlen(request)));
+                assert_true(raw_hear(fd, &answer));
+                assert_memory_equal(answer.data, "HTTP/1.1 400 ", 13);
+                assert_non_null(strstr(answer.data, "Connection: close"));
+                assert_false(raw_hear(fd, &answer));
+                close(fd);
+        }
+        assert_int_equal(atomic_load(&handled), 0);
+        buf_done(&answer);
+}
+
 static void test_head(void **state) {
         static const char request[] = "HEAD /x HTTP/1.1\r\nHost: h\r\n\r\n"
                                       "GET /y HTTP/1.1\r\nHost: h\r\n\r\n";
@@ -609,6 +635,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(test_requests),
                 TEST(test_nonsense),
+                TEST(test_two_lengths),
                 TEST(test_head),
                 TEST(test_pipelined),
                 TEST(test_body_sizes),
