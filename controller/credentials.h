@@ -1,6 +1,7 @@
 /*
- * How a peer that is scraped or asked knows us: basic authentication or a bearer token, from files
- * that are read again when they are a minute old. Never log what is in here but the user's name.
+ * How a peer that is scraped or asked knows us, and we it: basic authentication or a bearer token,
+ * and TLS. Files are read again when they are a minute old. Never log what is in here but the
+ * user's name.
  */
 #pragma once
 
@@ -17,21 +18,25 @@
 struct credentials_options {
         const char *username, *password_file; /* basic authentication; NULL: none */
         const char *bearer_token_file;        /* NULL: none */
+        const char *ca_file;                  /* NULL: the system's */
+        const char *cert_file, *key_file;     /* ours; NULL: none */
+        const char *server_name;              /* in the peer's certificate; NULL: the URL's host */
+        bool is_insecure;                     /* believe any certificate */
 };
 
 /**
- * credentials_options_check() - do they fit together, and the certificate with its key?
+ * credentials_options_check() - do they fit together?
  * @prefix:      what stands before the names in messages: "--node-exporter-"
  * @opens_files: can all files be read, too, and hold what they should? For --check-config
  * Return: 0; -EINVAL; with @opens_files what open(2) or read(2) failed with
  */
 _must_check_ int credentials_options_check(const struct credentials_options *options,
-                                           const struct http_tls *tls, const char *prefix,
-                                           bool opens_files, struct error *err);
+                                           const char *prefix, bool opens_files, struct error *err);
 
 struct credentials {
-        const char *username;
-        struct secret_file password, bearer;
+        struct credentials_options options;
+        struct secret_file password, bearer, ca, cert, key;
+        struct http_tls tls;
         struct buf basic, bearer_header;
 };
 
@@ -49,3 +54,5 @@ _must_check_ int credentials_refresh(struct credentials *credentials, int64_t no
 const char *credentials_basic(const struct credentials *credentials);
 /** credentials_header() - "Authorization: Bearer ...", or NULL; as of the last refresh */
 const char *credentials_header(const struct credentials *credentials);
+/** credentials_tls() - for http_request.tls; as of the last refresh */
+const struct http_tls *credentials_tls(const struct credentials *credentials);

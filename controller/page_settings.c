@@ -54,10 +54,10 @@ static int read_exporter_option(const char *text, struct source_set_options *ret
                 const char *key; /* all but the last: a const char * */
                 size_t offset;
         } rows[] = {
-                {"ca-file", offsetof(struct page_options, tls.ca_file)},
-                {"server-name", offsetof(struct page_options, tls.server_name)},
-                {"cert-file", offsetof(struct page_options, tls.cert_file)},
-                {"key-file", offsetof(struct page_options, tls.key_file)},
+                {"ca-file", offsetof(struct page_options, credentials.ca_file)},
+                {"server-name", offsetof(struct page_options, credentials.server_name)},
+                {"cert-file", offsetof(struct page_options, credentials.cert_file)},
+                {"key-file", offsetof(struct page_options, credentials.key_file)},
                 {"username", offsetof(struct page_options, credentials.username)},
                 {"password-file", offsetof(struct page_options, credentials.password_file)},
                 {"bearer-token-file", offsetof(struct page_options, credentials.bearer_token_file)},
@@ -74,8 +74,8 @@ static int read_exporter_option(const char *text, struct source_set_options *ret
                 return error_set(err, EINVAL, "\"%.*s\": no --exporter has this name",
                                  (int)size_min(name_len, POLICY_RESOURCE_NAME_MAX), text);
         if (strncmp(key, "insecure-skip-verify=", key_len + 1) == 0) {
-                options->tls.is_insecure = strcmp(value, "true") == 0;
-                if (options->tls.is_insecure || strcmp(value, "false") == 0)
+                options->credentials.is_insecure = strcmp(value, "true") == 0;
+                if (options->credentials.is_insecure || strcmp(value, "false") == 0)
                         return 0;
                 return error_set(err, EINVAL, "%.*s: expected true or false", (int)(value - text),
                                  text);
@@ -94,8 +94,7 @@ static int check_exporter(const struct page_options *options, const char *name, 
         char prefix[64];
 
         (void)snprintf(prefix, sizeof(prefix), "--exporter-option=%s.", name);
-        return credentials_options_check(&options->credentials, &options->tls, prefix, opens_files,
-                                         err);
+        return credentials_options_check(&options->credentials, prefix, opens_files, err);
 }
 
 static int read_exporters(const struct page_settings *settings, const struct page_options *common,
@@ -146,8 +145,8 @@ int page_settings_read(const struct page_settings *settings, bool is_at_once,
                 .is_at_once = is_at_once,
         };
 
-        int r = credentials_options_check(&settings->credentials, &settings->tls,
-                                          "--node-exporter-", settings->opens_files, err);
+        int r = credentials_options_check(&settings->credentials, "--node-exporter-",
+                                          settings->opens_files, err);
         if (r < 0)
                 return r;
         struct page_options *exporter = &ret->node_exporter;
@@ -157,7 +156,6 @@ int page_settings_read(const struct page_settings *settings, bool is_at_once,
                                             .scheme = page_schemes[settings->scheme],
                                             .path = settings->path,
                                             .port = (uint16_t)settings->port};
-        exporter->tls = settings->tls;
         exporter->credentials = settings->credentials;
         r = target_url_check(&exporter->url, err);
         if (r < 0)

@@ -19,7 +19,6 @@ struct page_settings {
         int scheme;
         int64_t port;
         const char *path, *url_template;
-        struct http_tls tls;
         struct credentials_options credentials;
         const char *node_metrics_template;
         struct option_list exporters, exporter_options;
@@ -55,19 +54,19 @@ extern const char *const page_schemes[];
          .metavar = "URL", .hides_query = true,                                                    \
          .help = "For exporters behind a proxy: an URL with {node}, {address} and {port}, in "     \
                  "place of scheme, address, port and path."},                                      \
-        {.name = "node-exporter-ca-file", .type = OPTION_STRING, .value = &(s).tls.ca_file,            \
+        {.name = "node-exporter-ca-file", .type = OPTION_STRING, .value = &(s).credentials.ca_file,            \
          .metavar = "FILE",                                                                        \
          .help = "Certificate authorities of the exporters. Default: the system's."},              \
         {.name = "node-exporter-insecure-skip-verify", .type = OPTION_BOOL,                        \
-         .value = &(s).tls.is_insecure,                                                            \
+         .value = &(s).credentials.is_insecure,                                                            \
          .help = "Believe any certificate."},                                                      \
-        {.name = "node-exporter-server-name", .type = OPTION_STRING, .value = &(s).tls.server_name,    \
+        {.name = "node-exporter-server-name", .type = OPTION_STRING, .value = &(s).credentials.server_name,    \
          .metavar = "NAME",                                                                        \
          .help = "The name in the exporters' certificates, where that is not their address."},     \
-        {.name = "node-exporter-cert-file", .type = OPTION_STRING, .value = &(s).tls.cert_file,        \
+        {.name = "node-exporter-cert-file", .type = OPTION_STRING, .value = &(s).credentials.cert_file,        \
          .metavar = "FILE",                                                                        \
          .help = "Our certificate, with --node-exporter-key-file."},                               \
-        {.name = "node-exporter-key-file", .type = OPTION_STRING, .value = &(s).tls.key_file,          \
+        {.name = "node-exporter-key-file", .type = OPTION_STRING, .value = &(s).credentials.key_file,          \
          .metavar = "FILE",                                                                        \
          .help = "Its key."},                                                                      \
         {.name = "node-exporter-username", .type = OPTION_STRING,                                  \

@@ -368,7 +368,7 @@ static void start_scrape(struct page_source *source, struct target *target) {
                         .timeout_ms = source->options.timeout_ms,
                         .max_body_bytes = source->options.max_page_bytes,
                         .basic_auth = credentials_basic(credentials),
-                        .tls = &source->options.tls,
+                        .tls = credentials_tls(credentials),
                         .on_data = on_data,
                         .on_done = on_done,
                         .userdata = scrape,

@@ -59,7 +59,6 @@ struct page_options {
         size_t max_page_bytes;
         struct network_rules network;
         bool is_at_once; /* the first scrape of every target now, instead of at its instant */
-        struct http_tls tls;
         struct credentials_options credentials;
 };
 

@@ -227,7 +227,7 @@ static void start(struct prometheus_call *call) {
                                      .max_body_bytes = options->max_reply_bytes,
                                      .wants_gzip = true,
                                      .basic_auth = credentials_basic(&api->credentials),
-                                     .tls = &options->tls,
+                                     .tls = credentials_tls(&api->credentials),
                                      .on_done = on_done,
                                      .userdata = call,
                              });

@@ -24,7 +24,6 @@ struct prometheus_api_options {
         const char *address; /* checked; may have a path: "https://proxy/prometheus/" */
         int64_t timeout_ms;
         size_t max_reply_bytes;
-        struct http_tls tls;
         struct credentials_options credentials;
 };
 

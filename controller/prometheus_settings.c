@@ -20,7 +20,7 @@ int prometheus_settings_read(const struct prometheus_settings *settings, bool is
         int r = settings->address ? prometheus_address_check(settings->address, err) : 0;
         if (r < 0)
                 return error_wrap(err, "--prometheus-address");
-        r = credentials_options_check(&settings->credentials, &settings->tls, "--prometheus-",
+        r = credentials_options_check(&settings->credentials, "--prometheus-",
                                       settings->opens_files, err);
         if (r < 0)
                 return r;
@@ -29,7 +29,6 @@ int prometheus_settings_read(const struct prometheus_settings *settings, bool is
                 .api = {.address = settings->address,
                         .timeout_ms = settings->timeout_ms,
                         .max_reply_bytes = (size_t)settings->max_reply_bytes,
-                        .tls = settings->tls,
                         .credentials = settings->credentials},
                 .interval_ms = settings->interval_ms,
                 .is_percent = settings->unit == UNIT_PERCENT,

@@ -16,7 +16,6 @@ struct prometheus_settings {
         const char *address;
         int64_t interval_ms, timeout_ms, max_reply_bytes;
         int unit;
-        struct http_tls tls;
         struct credentials_options credentials;
         bool opens_files; /* see credentials_options_check() */
 };
@@ -46,19 +45,19 @@ extern const char *const prometheus_units[];
          .metavar = "BYTES", .min = 4096, .max = 268435456,                                        \
          .help = "A longer answer counts as a failure. 5,000 nodes take 1 to 3 MB."},              \
         {.name = "prometheus-ca-file", .type = OPTION_STRING,                                      \
-         .value = &(s).tls.ca_file, .metavar = "FILE",                                             \
+         .value = &(s).credentials.ca_file, .metavar = "FILE",                                             \
          .help = "Certificate authorities of Prometheus. Default: the system's."},                 \
         {.name = "prometheus-insecure-skip-verify", .type = OPTION_BOOL,                           \
-         .value = &(s).tls.is_insecure,                                                            \
+         .value = &(s).credentials.is_insecure,                                                            \
          .help = "Believe any certificate."},                                                      \
         {.name = "prometheus-server-name", .type = OPTION_STRING,                                  \
-         .value = &(s).tls.server_name, .metavar = "NAME",                                         \
+         .value = &(s).credentials.server_name, .metavar = "NAME",                                         \
          .help = "The name in its certificate, where that is not the address's."},                 \
         {.name = "prometheus-cert-file", .type = OPTION_STRING,                                    \
-         .value = &(s).tls.cert_file, .metavar = "FILE",                                           \
+         .value = &(s).credentials.cert_file, .metavar = "FILE",                                           \
          .help = "Our certificate, with --prometheus-key-file."},                                  \
         {.name = "prometheus-key-file", .type = OPTION_STRING,                                     \
-         .value = &(s).tls.key_file, .metavar = "FILE",                                            \
+         .value = &(s).credentials.key_file, .metavar = "FILE",                                            \
          .help = "Its key."},                                                                      \
         {.name = "prometheus-username", .type = OPTION_STRING,                                     \
          .value = &(s).credentials.username, .metavar = "NAME",                                    \

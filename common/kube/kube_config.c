@@ -325,8 +325,6 @@ int kube_config_credentials(struct kube_config *config, int64_t now_mono_ms, int
         };
         int r = 0;
 
-        /* The texts of files are handed on, not their paths: curl would cache a CA file for a day,
-         * and would go on using a connection whose certificate has been renewed. */
         if (config->ca.path)
                 r = secret_file_get(&config->ca, now_mono_ms, &credentials.tls.ca_pem, err);
         if (r == 0 && config->cert.path)

@@ -44,9 +44,8 @@ static bool is_same_text(const char *a, const char *b) {
 }
 
 static bool is_same_tls(const struct http_tls *a, const struct http_tls *b) {
-        return is_same_text(a->ca_file, b->ca_file) && is_same_text(a->ca_pem, b->ca_pem) &&
-               is_same_text(a->cert_file, b->cert_file) && is_same_text(a->key_file, b->key_file) &&
-               is_same_text(a->cert_pem, b->cert_pem) && is_same_text(a->key_pem, b->key_pem) &&
+        return is_same_text(a->ca_pem, b->ca_pem) && is_same_text(a->cert_pem, b->cert_pem) &&
+               is_same_text(a->key_pem, b->key_pem) &&
                is_same_text(a->server_name, b->server_name) && a->is_insecure == b->is_insecure;
 }
 
@@ -59,10 +58,7 @@ struct http_tls_copy *http_tls_copy_get(struct http_tls_copy *last, const struct
         struct http_tls_copy *copy = xcalloc(1, sizeof(*copy));
         copy->refs = 1;
         copy->tls = (struct http_tls){
-                .ca_file = copy_text(tls->ca_file),
                 .ca_pem = copy_text(tls->ca_pem),
-                .cert_file = copy_text(tls->cert_file),
-                .key_file = copy_text(tls->key_file),
                 .cert_pem = copy_text(tls->cert_pem),
                 .key_pem = copy_text(tls->key_pem),
                 .server_name = copy_text(tls->server_name),
@@ -78,10 +74,7 @@ static void free_text(const char *owned) {
 void http_tls_copy_unref(struct http_tls_copy *copy) {
         if (!copy || --copy->refs > 0)
                 return;
-        free_text(copy->tls.ca_file);
         free_text(copy->tls.ca_pem);
-        free_text(copy->tls.cert_file);
-        free_text(copy->tls.key_file);
         free_text(copy->tls.cert_pem);
         /* The key stays in memory elsewhere (its owner, OpenSSL); this copy need not. */
         if (copy->tls.key_pem)
@@ -113,16 +106,10 @@ static void configure_tls(CURL *easy, const struct http_tls *tls) {
                 return;
         if (tls->ca_pem)
                 set_blob(easy, CURLOPT_CAINFO_BLOB, tls->ca_pem);
-        else if (tls->ca_file)
-                must(curl_easy_setopt(easy, CURLOPT_CAINFO, tls->ca_file));
         if (tls->cert_pem)
                 set_blob(easy, CURLOPT_SSLCERT_BLOB, tls->cert_pem);
-        else if (tls->cert_file)
-                must(curl_easy_setopt(easy, CURLOPT_SSLCERT, tls->cert_file));
         if (tls->key_pem)
                 set_blob(easy, CURLOPT_SSLKEY_BLOB, tls->key_pem);
-        else if (tls->key_file)
-                must(curl_easy_setopt(easy, CURLOPT_SSLKEY, tls->key_file));
 }
 
 /* The call */

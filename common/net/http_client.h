@@ -32,14 +32,13 @@ void http_client_free(struct http_client *client);
 DEFINE_FREEP(struct http_client, http_client_free);
 
 /*
- * TLS of a peer. Strings are borrowed for the duration of http_start(); PEM blobs win over files.
- * Without any CA the system's bundle is used (one file, no CApath: curl would parse it anew for
- * every connection).
+ * TLS of a peer. Strings are borrowed for the duration of http_start(). Texts, not paths: curl
+ * would wait for a FIFO, keep a CA's file for a day, and go on using a connection whose certificate
+ * has been renewed. Without a CA the system's bundle is used (one file, no CApath: curl would parse
+ * it anew for every connection).
  */
 struct http_tls {
-        const char *ca_file;
         const char *ca_pem;
-        const char *cert_file, *key_file;
         const char *cert_pem, *key_pem;
         const char *server_name; /* verify (and ask) for this name instead of the URL's host */
         bool is_insecure;        /* no verification at all */

@@ -6,7 +6,7 @@ import ssl
 import pytest
 
 from extender_kit import Extender
-from harness import fetch
+from harness import fetch, wait_until
 from tls_kit import Authority, Volume
 
 
@@ -43,3 +43,22 @@ def test_extender_start(start_standin, run, binary, ours, fifo, flag):
     process = run([*argv, *(f"--{name}={path}" for name, path in files.items())])
     assert process.wait_exit() == 2
     assert "fifo: not a regular file" in process.stderr()
+
+
+@pytest.mark.parametrize("what", ["ca", "cert", "key"])
+@pytest.mark.parametrize("source", ["node-exporter", "prometheus"])
+def test_controller(standin, exporters, start_controller, ours, fifo, source, what):
+    """What it was to be used for fails and says so; all else goes on."""
+    standin.add_nodes(1)
+    cert, key = ours.client()
+    files = {"ca": ours.cert, "cert": cert, "key": key, what: fifo}
+    flags = [f"--{source}-{name}-file={path}" for name, path in files.items()]
+    if source == "prometheus":
+        flags += ["--metrics-source=prometheus", "--prometheus-address=https://127.0.0.1:1"]
+        flags += ["--prometheus-interval=1s"]
+    else:
+        flags += ["--node-exporter-scheme=https"]
+    controller = start_controller(standin, exporters, *flags)
+    wait_until(lambda: "fifo: not a regular file" in controller.process.stderr(), what="the reason")
+    assert fetch(f"{controller.url}/livez").text == "ok"
+    assert controller.process.stop() == 0
