@@ -12,8 +12,8 @@ from .tokens import short_lived
 TOP = pathlib.Path(__file__).resolve().parents[3]
 NAMESPACE = "kube-system"
 ACCOUNTS = ("plimsoll-controller", "plimsoll-extender")
-# As the README has it for kube-scheduler.
-HTTP_TIMEOUT = "200ms"
+# README has 200 ms. Tests share two processors with whole clusters, and no call may be given up.
+HTTP_TIMEOUT = "5s"
 
 
 def fast_policy(hot_value=True, limit=0.65, period="2s", window="5s"):
