@@ -27,7 +27,7 @@ import sys
 
 import lanes
 import quick
-from ledger import Ledger, read_junit, read_meson
+from ledger import Ledger, Outcome, read_junit, read_meson
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 OUT = TOP / "build-gate"
@@ -63,6 +63,8 @@ STEP_LIMIT_S = 6 * 3600 if NIGHTLY else 1800
 # Most tests wait most of the time.
 INTEGRATION_LANES = (os.cpu_count() or 2) + 2
 E2E_LANES = 3
+# More failures than these are no bad luck of a busy machine.
+SECOND_TRIES = 3
 
 
 class Gate:
@@ -120,7 +122,8 @@ class Gate:
     def pytest(self, group, batches, lane_count, arguments=(), limit_s=900):
         """Run test files of tests/<group>, each batch in a sandbox of its own.
 
-        `batches` has {name: files}; what is named by a file has its logs below the group's.
+        `batches` has {name: files}; what is named by a file has its logs below the group's. A few
+        tests that failed have a second try when nothing else runs, and are named at the end.
         """
         if not all([self.build(name) for name in BUILDS]):
             self.ledger.account(f"{group}: its build failed", 1, 0)
@@ -133,41 +136,58 @@ class Gate:
         within = [] if why.returncode else [str(SANDBOX)]
         (OUT / group).mkdir(exist_ok=True)
 
-        def start(batch):
+        def start(batch, tests=None):
             name = f"{group}/{batch}"
             results = OUT / f"{name}.xml"
             results.unlink(missing_ok=True)
             logs = OUT / f"{group}-logs" / ("" if batch.startswith("test_") else batch)
             argv = [*within, PYTHON, "-m", "pytest", "-q", "-rs", f"--junitxml={results}"]
             ended = lanes.run_one(
-                [*argv, *arguments, *map(str, batches[batch])],
+                [*argv, *arguments, *map(str, tests or batches[batch])],
                 OUT / f"{name}.log",
                 TOP,
                 ENV | {"PLIMSOLL_LOG_DIR": str(logs)},
                 STEP_LIMIT_S if NIGHTLY else limit_s,
             )
-            self.ledger.account(name, *ended, lambda: read_junit(results))
-            return per_file(group, results)
+            is_first = tests is None and not NIGHTLY
+            self.ledger.account(name, *ended, lambda: read_junit(results), is_first)
+            return read_junit(results) if results.exists() else Outcome()
 
-        times = {}
-        for found in lanes.run(batches, lane_count, start):
-            times |= found
-        lanes.remember(times)
+        outcomes = lanes.run(batches, lane_count, start)
+        lanes.remember({k: v for outcome in outcomes for k, v in per_file(group, outcome).items()})
+        failures = [failure for outcome in outcomes for failure in outcome.failures]
+        if NIGHTLY or not failures:
+            return
+        if len(failures) > SECOND_TRIES:
+            self.ledger.failures += failures
+            return
+        self.settle_side_steps()
+        second = start("second-try", [test_id(group, name) for name, _ in failures])
+        names = [name for name, _ in second.failures]
+        self.ledger.unsteady += [failure for failure in failures if failure[0] not in names]
 
-    def finish(self):
+    def settle_side_steps(self):
         for step in self.side_steps:
             step.result()
+
+    def finish(self):
+        self.settle_side_steps()
         return self.ledger.finish()
 
 
-def per_file(group, results):
-    """{group/test file: seconds} of a junit file."""
+def per_file(group, outcome):
+    """{group/test file: seconds} of a pytest run."""
     found = {}
-    if results.exists():
-        for took_s, name in read_junit(results).times:
-            module = f"{group}/{name.partition('.')[0]}"
-            found[module] = round(found.get(module, 0.0) + took_s, 1)
+    for took_s, name in outcome.times:
+        module = f"{group}/{name.partition('.')[0]}"
+        found[module] = round(found.get(module, 0.0) + took_s, 1)
     return found
+
+
+def test_id(group, name):
+    """As pytest calls what a junit file calls module.test."""
+    module, _, test = name.partition(".")
+    return TOP / "tests" / group / f"{module}.py::{test}"
 
 
 def threaded_targets(directory):

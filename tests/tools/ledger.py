@@ -35,18 +35,11 @@ MAY_SKIP = [
 
 
 class Outcome:
-    """Tests of one step: `times` has (seconds, name) of each."""
+    """Tests of one step: `times` has (seconds, name) of each, `failures` (name, what it says)."""
 
     def __init__(self):
-        self.passed, self.failed, self.skips, self.times, self.figures = 0, 0, [], [], []
-
-    def add(self, other):
-        self.passed += other.passed
-        self.failed += other.failed
-        self.skips += other.skips
-        self.times += other.times
-        self.figures += other.figures
-        return self
+        self.passed = 0
+        self.failures, self.skips, self.times, self.figures = [], [], [], []
 
 
 def read_meson(path):
@@ -64,7 +57,7 @@ def read_meson(path):
         elif result["result"] in ("OK", "EXPECTEDFAIL"):
             found.passed += 1
         else:
-            found.failed += 1
+            found.failures.append((name, result["result"]))
         found.times.append((result["duration"], f"{name} ({path.parents[1].name})"))
     return found
 
@@ -75,8 +68,9 @@ def read_junit(path):
     for case in xml.etree.ElementTree.parse(path).getroot().iter("testcase"):
         name = f"{case.get('classname', '').rpartition('.')[2]}.{case.get('name')}"
         skip = case.find("skipped")
-        if case.find("failure") is not None or case.find("error") is not None:
-            found.failed += 1
+        trouble = [*case.iter("failure"), *case.iter("error")]
+        if trouble:
+            found.failures.append((name, (trouble[0].get("message") or "").partition("\n")[0]))
         elif skip is not None:
             found.skips.append((name, skip.get("message")))
         else:
@@ -100,48 +94,52 @@ class Ledger:
 
     def __init__(self, out):
         self.out = out
-        self.passed = self.failed = 0
-        self.skips, self.times, self.stages = [], [], []
+        self.passed = 0
+        self.skips, self.times, self.failures, self.unsteady = [], [], [], []
         self.lock = threading.Lock()
         self.started_s = time.monotonic()
 
-    def account(self, name, code, took_s, count=None):
+    def account(self, name, code, took_s, count=None, has_second_try=False):
         """Count how a step went; true when all of it is well.
 
-        `count` reads the Outcome of the tests it ran; a step without one counts as one.
+        `count` reads the Outcome of the tests it ran; a step without one counts as one. The failures
+        of a step that `has_second_try` are not counted: that try's will be.
         """
-        outcome, problem = Outcome(), ""
+        outcome, problem = Outcome(), f"status {code}"
         if count:
             try:
                 outcome = count()
             except (OSError, ValueError, xml.etree.ElementTree.ParseError) as error:
-                problem = f"no results: {error}; "
-        else:
-            outcome.passed, outcome.failed = (1, 0) if code == 0 else (0, 1)
-        if outcome.failed == 0 and (code != 0 or outcome.passed == 0):
-            outcome.failed = 1  # a test step that ran nothing has not passed
-        unexcused = [skip for skip in outcome.skips if not is_excused(*skip)]
-        outcome.failed += len(unexcused)
+                problem = f"no results: {error}"
+        elif code == 0:
+            outcome.passed = 1
+        if not outcome.failures and (code != 0 or outcome.passed == 0):
+            outcome.failures.append((name, problem))  # a step that ran nothing has not passed
+            has_second_try = False
+        skips = [skip for skip in outcome.skips if is_excused(*skip)]
+        unexcused = [skip for skip in outcome.skips if skip not in skips]
         with self.lock:
             self.passed += outcome.passed
-            self.failed += outcome.failed
-            self.skips += [skip for skip in outcome.skips if skip not in unexcused]
+            self.skips += skips
+            self.failures += [(test, f"skipped: {reason}") for test, reason in unexcused]
+            if not has_second_try:
+                self.failures += outcome.failures
             self.times += outcome.times
-            self.stages.append((took_s, name))
-            detail = f"{problem}{outcome.passed} passed, {outcome.failed} failed"
+            failed = len(outcome.failures) + len(unexcused)
+            detail = f"{outcome.passed} passed, {failed} failed"
             if not count:
-                detail = "FAILED" if outcome.failed else "ok"
+                detail = "FAILED" if failed else "ok"
             print(f"  {name:<28} {detail}  ({took_s:.0f} s)")
             for test, reason in unexcused:
                 print(
-                    f"    {test} was skipped, and tests/tools/ledger.py does not excuse it: {reason}"
+                    f"    {test} was skipped, which tests/tools/ledger.py does not excuse: {reason}"
                 )
-            if outcome.failed and not unexcused:
+            if outcome.failures:
                 self.show_end(name)
             for figure in outcome.figures:
                 print(f"    {figure}")
             print(end="", flush=True)
-        return outcome.failed == 0
+        return failed == 0
 
     def show_end(self, name):
         log = self.out / f"{name}.log"
@@ -157,6 +155,10 @@ class Ledger:
             print(f"  {took_s:6.1f} s  {name}")
         for name, reason in self.skips:
             print(f"skipped: {name}: {reason}")
+        for name, reason in self.unsteady:
+            print(f"passed at its second try only: {name}: {reason}")
+        for name, reason in self.failures:
+            print(f"failed: {name}: {reason}")
         print(f"all of it took {time.monotonic() - self.started_s:.0f} s")
-        print(f"{self.passed} passed, {self.failed} failed, {len(self.skips)} skipped")
-        return 1 if self.failed else 0
+        print(f"{self.passed} passed, {len(self.failures)} failed, {len(self.skips)} skipped")
+        return 1 if self.failures else 0
