@@ -7,8 +7,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "controller/controller_state.h"
-#include "controller/printout.h"
 #include "controller/source_set.h"
+#include "controller/status/printout.h"
 #include "controller/writing.h"
 
 enum {
@@ -378,7 +378,7 @@ int controller_new(const struct controller_parts *parts, const struct controller
         c->parts = *parts;
         c->options = *options;
         struct rules_options *rules = &c->options.rules;
-        rules->source_count = source_set_rules(&options->sources, rules->sources);
+        rules->source_count = source_set_traits(&options->sources, rules->sources);
         c->interval_ms = rules->sources[0].interval_ms;
         for (size_t i = 0; i < rules->source_count; i++) {
                 int64_t interval_ms = rules->sources[i].interval_ms;
@@ -398,7 +398,7 @@ int controller_new(const struct controller_parts *parts, const struct controller
                                                            .api = parts->api,
                                                            .metrics = parts->metrics},
                                     &options->sources, &source_events);
-        const char *names[RULES_MAX_SOURCES];
+        const char *names[SOURCE_MAX];
         for (size_t i = 0; i < c->rules->ordered_count; i++)
                 names[i] = source_set_ops(c->sources, i)->name;
         serving_init(&c->serving, parts->metrics, parts->health, names, c->rules->ordered_count);

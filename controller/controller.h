@@ -12,12 +12,12 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
-#include "codec/metrics.h"
-#include "controller/leader.h"
-#include "controller/node_set.h"
-#include "controller/node_track.h"
-#include "controller/report.h"
+#include "controller/node/node_set.h"
 #include "controller/source_set.h"
+#include "controller/status/report.h"
+#include "controller/track/node_track.h"
+#include "controller/writing/leader.h"
+#include "metrics/metrics.h"
 #include "net/daemon.h"
 
 /* Strings are borrowed for the life of the controller. */

@@ -4,13 +4,13 @@
  */
 #pragma once
 
-#include "controller/bindings.h"
-#include "controller/census.h"
 #include "controller/controller.h"
+#include "controller/node/bindings.h"
 #include "controller/once.h"
-#include "controller/outage_log.h"
-#include "controller/publisher.h"
-#include "controller/serving.h"
+#include "controller/status/census.h"
+#include "controller/status/serving.h"
+#include "controller/writing/publisher.h"
+#include "program/outage_log.h"
 
 /* A patch that is under way: what it says, to be remembered when it has arrived. */
 struct pending {

@@ -9,13 +9,14 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "controller/cleanup.h"
 #include "controller/controller.h"
 #include "controller/settings.h"
+#include "controller/writing/cleanup.h"
 #include "net/daemon.h"
 #include "net/http_client.h"
 #include "net/http_server.h"
-#include "program/policy_source.h"
+#include "policy/live/policy_options.h"
+#include "policy/live/policy_source.h"
 
 #define PROGRAM "plimsoll-controller"
 
@@ -208,7 +209,7 @@ static int run_cleanup(const struct settings *settings, struct error *err) {
         _cleanup_(kube_config_freep) struct kube_config *config = NULL;
         _cleanup_(policy_freep) struct policy *policy = NULL;
 
-        if (program_policy(&settings->shared, &policy, err) < 0)
+        if (policy_options_load(&settings->shared, &policy, err) < 0)
                 return program_exit_code(err);
         if (kube_config_load(&settings->shared.kube, &config, err) < 0)
                 return program_exit_code(err);

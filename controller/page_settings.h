@@ -9,9 +9,9 @@
 
 #include "base/attributes.h"
 #include "base/error.h"
-#include "codec/options.h"
-#include "controller/exposition.h"
+#include "controller/page/exposition.h"
 #include "controller/source_set.h"
+#include "program/options.h"
 
 /* Where the rows put their values. */
 struct page_settings {

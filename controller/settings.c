@@ -5,9 +5,10 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "controller/metrics_server_settings.h"
 #include "controller/page_settings.h"
-#include "controller/prometheus_settings.h"
+#include "controller/source/metrics_api/metrics_server_settings.h"
+#include "controller/source/prometheus/prometheus_settings.h"
+#include "policy/live/policy_options.h"
 
 /* Where the rows put their values; read once by settings_parse(). */
 static struct {
@@ -232,7 +233,7 @@ void settings_help(FILE *out) {
 }
 
 int settings_check(struct error *err) {
-        return program_check_config("plimsoll-controller", &raw.shared, rows, ARRAY_LEN(rows), err);
+        return policy_options_check("plimsoll-controller", &raw.shared, rows, ARRAY_LEN(rows), err);
 }
 
 void settings_done(struct settings *settings) {

@@ -32,7 +32,7 @@ struct settings {
 _must_check_ int settings_parse(int argc, char **argv, enum options_outcome *ret_outcome,
                                 struct settings *ret, struct error *err);
 void settings_help(FILE *out);
-/** settings_check() - for --check-config, see program_check_config() */
+/** settings_check() - for --check-config, see policy_options_check() */
 _must_check_ int settings_check(struct error *err);
 /** settings_done() - the strings that @settings refers to are gone */
 void settings_done(struct settings *settings);

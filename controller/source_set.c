@@ -68,7 +68,7 @@ struct member {
 struct source_set {
         struct source_set_events events;
         size_t count;
-        struct member members[RULES_MAX_SOURCES];
+        struct member members[SOURCE_MAX];
 };
 
 /* Options */
@@ -157,11 +157,11 @@ bool source_set_takes_targets(const struct source_set_options *options) {
         return true;
 }
 
-size_t source_set_rules(const struct source_set_options *options,
-                        struct rules_source ret[static RULES_MAX_SOURCES]) {
+size_t source_set_traits(const struct source_set_options *options,
+                         struct source_traits ret[static SOURCE_MAX]) {
         for (size_t i = 0; i < count_of(options); i++) {
                 const struct page_options *page = page_of(options, i);
-                ret[i] = (struct rules_source){
+                ret[i] = (struct source_traits){
                         .interval_ms = page ? page->interval_ms
                                             : kinds[options->kinds[i]].interval_ms(options),
                         .is_ready_made = page && page->profile->is_agent,

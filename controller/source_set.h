@@ -12,13 +12,12 @@
 
 #include "base/attributes.h"
 #include "base/error.h"
-#include "codec/metrics.h"
-#include "controller/metrics_server.h"
-#include "controller/node_track.h"
-#include "controller/page_source.h"
-#include "controller/prometheus.h"
-#include "controller/source.h"
+#include "controller/source/metrics_api/metrics_server.h"
+#include "controller/source/page/page_source.h"
+#include "controller/source/prometheus/prometheus.h"
+#include "controller/source/source.h"
 #include "kube/kube_api.h"
+#include "metrics/metrics.h"
 #include "net/http_client.h"
 #include "net/loop.h"
 
@@ -30,7 +29,7 @@ enum source_kind {
         SOURCE_KIND_COUNT,
 };
 
-enum { SOURCE_SET_MAX_EXPORTERS = RULES_MAX_SOURCES - SOURCE_KIND_COUNT };
+enum { SOURCE_SET_MAX_EXPORTERS = SOURCE_MAX - SOURCE_KIND_COUNT };
 
 struct source_set_options {
         enum source_kind kinds[SOURCE_KIND_COUNT]; /* in order of preference */
@@ -81,9 +80,9 @@ _must_check_ int source_set_exporter_name(const struct source_set_options *optio
 bool source_set_has(const struct source_set_options *options, enum source_kind kind);
 /** source_set_takes_targets() - can all of them read a page that --target names? */
 bool source_set_takes_targets(const struct source_set_options *options);
-/** source_set_rules() - what node_track.h has to know of each; return: their number */
-size_t source_set_rules(const struct source_set_options *options,
-                        struct rules_source ret[static RULES_MAX_SOURCES]);
+/** source_set_traits() - of each source; return: their number */
+size_t source_set_traits(const struct source_set_options *options,
+                         struct source_traits ret[static SOURCE_MAX]);
 /** source_set_in_flight() - requests that the sources may have under way together */
 size_t source_set_in_flight(const struct source_set_options *options);
 

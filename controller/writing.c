@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "controller/spread.h"
+#include "controller/node/spread.h"
 
 enum {
         FIRST_OUTCOMES = 4, /* scrapes in which a node that is well has shown its windows */

@@ -7,9 +7,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "extender/judge.h"
-#include "extender/reply.h"
-#include "extender/request.h"
+#include "extender/answer/judge.h"
+#include "extender/answer/reply.h"
+#include "extender/answer/request.h"
 
 enum {
         POOL_MAX = 64, /* idle jobs kept: workers times requests that are still being sent */

@@ -12,9 +12,9 @@
 #include <stdbool.h>
 
 #include "base/attributes.h"
-#include "codec/metrics.h"
-#include "extender/binder.h"
-#include "extender/node_table.h"
+#include "extender/bind/binder.h"
+#include "extender/table/node_table.h"
+#include "metrics/metrics.h"
 #include "net/daemon.h"
 #include "net/http_server.h"
 

@@ -7,22 +7,23 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "codec/metrics.h"
-#include "extender/annotation_unit.h"
-#include "extender/binder.h"
-#include "extender/certificates.h"
-#include "extender/explain.h"
-#include "extender/feed.h"
+#include "extender/bind/binder.h"
+#include "extender/explain/explain.h"
 #include "extender/handlers.h"
-#include "extender/node_table.h"
+#include "extender/table/annotation_unit.h"
+#include "extender/table/feed.h"
+#include "extender/table/node_table.h"
 #include "kube/kube_api.h"
 #include "kube/kube_config.h"
+#include "metrics/metrics.h"
+#include "net/certificates.h"
 #include "net/daemon.h"
 #include "net/http_server.h"
 #include "net/loop.h"
 #include "net/server_tls.h"
+#include "policy/live/policy_options.h"
+#include "policy/live/policy_source.h"
 #include "policy/policy.h"
-#include "program/policy_source.h"
 #include "program/program_options.h"
 
 enum {
@@ -348,7 +349,7 @@ static int check_config(struct error *err) {
         if (r == 0 && (files->cert_file || files->key_file || files->client_ca_file))
                 r = server_tls_load(files, &tls, err);
         return r < 0 ? r
-                     : program_check_config("plimsoll-extender", &settings.shared, rows,
+                     : policy_options_check("plimsoll-extender", &settings.shared, rows,
                                             ARRAY_LEN(rows), err);
 }
 

@@ -1,11 +1,11 @@
 #include "base/log.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/mem.h"
 #include "base/number.h"
 #include "base/timestamp.h"
 
@@ -25,6 +25,9 @@ static const char *const format_names[] = {"logfmt", "json"};
 void log_set(enum log_level minimum, enum log_format format) {
         minimum_level = minimum;
         output_format = format;
+        mem_set_last_words(format == LOG_FORMAT_JSON
+                                   ? "{\"level\":\"error\",\"msg\":\"out of memory\"}\n"
+                                   : "level=error msg=\"out of memory\"\n");
 }
 
 bool log_level_parse(const char *text, enum log_level *ret_level) {
@@ -129,19 +132,4 @@ void log_fields(enum log_level level, const struct log_field *fields, size_t cou
         ssize_t ignored = write(STDERR_FILENO, line.data, line.len);
         (void)ignored; /* nowhere left to complain */
         buf_done(&line);
-}
-
-void log_out_of_memory(void) {
-        char now[TIMESTAMP_MAX], line[128];
-
-        timestamp_format_ms(clock_wall_unix_ms(), now, sizeof(now));
-        if (output_format == LOG_FORMAT_JSON)
-                (void)snprintf(line, sizeof(line),
-                               "{\"ts\":\"%s\",\"level\":\"error\",\"msg\":\"out of memory\"}\n",
-                               now);
-        else
-                (void)snprintf(line, sizeof(line), "ts=%s level=error msg=\"out of memory\"\n",
-                               now);
-        ssize_t ignored = write(STDERR_FILENO, line, strlen(line));
-        (void)ignored; /* nowhere left to complain */
 }

@@ -56,6 +56,3 @@ bool log_format_parse(const char *text, enum log_format *ret_format);
 
 /** log_fields() - what the macros above call; the first field is MSG() */
 void log_fields(enum log_level level, const struct log_field *fields, size_t count);
-
-/** log_out_of_memory() - the one line that needs no memory; for mem_exhausted() */
-void log_out_of_memory(void);

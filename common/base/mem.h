@@ -23,6 +23,8 @@ char *xasprintf(const char *fmt, ...) _printf_(1, 2) __attribute__((malloc, retu
 
 /** mem_exhausted() - what a NULL from a library call leads to */
 _noreturn_ void mem_exhausted(void);
+/** mem_set_last_words() - the line that mem_exhausted() writes to stderr; static text */
+void mem_set_last_words(const char *line);
 
 /* For `_cleanup_(freep) char *text = NULL;`, any pointer type. */
 static inline void freep(void *ptr_to_ptr) {

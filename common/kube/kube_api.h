@@ -9,8 +9,8 @@
 
 #include "base/attributes.h"
 #include "base/error.h"
-#include "codec/metrics.h"
 #include "kube/kube_config.h"
+#include "metrics/metrics.h"
 #include "net/http_client.h"
 #include "net/loop.h"
 

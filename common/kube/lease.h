@@ -18,9 +18,9 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
-#include "codec/metrics.h"
 #include "kube/kube_api.h"
 #include "kube/lease_candidate.h"
+#include "metrics/metrics.h"
 
 struct lease;
 

@@ -14,8 +14,8 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
-#include "codec/metrics.h"
 #include "kube/kube_api.h"
+#include "metrics/metrics.h"
 
 struct reflector;
 

@@ -16,7 +16,7 @@
 
 #include "base/attributes.h"
 #include "base/error.h"
-#include "codec/metrics.h"
+#include "metrics/metrics.h"
 
 struct connection_watch;
 

@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 #include "base/attributes.h"
-#include "codec/metrics.h"
+#include "metrics/metrics.h"
 #include "net/http_server.h"
 #include "net/loop.h"
 

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "base/attributes.h"
-#include "codec/metrics.h"
+#include "metrics/metrics.h"
 #include "net/server_tls.h"
 
 struct handshake_watch;

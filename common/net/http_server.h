@@ -23,7 +23,7 @@
 
 #include "base/attributes.h"
 #include "base/error.h"
-#include "codec/metrics.h"
+#include "metrics/metrics.h"
 
 struct http_server;
 

@@ -16,9 +16,8 @@
 #include "base/attributes.h"
 #include "base/error.h"
 #include "base/zone.h"
-#include "codec/options.h"
 #include "kube/kube_config.h"
-#include "policy/policy.h"
+#include "program/options.h"
 
 enum { PROGRAM_EXIT_RUNTIME = 1, PROGRAM_EXIT_CONFIG = 2 };
 
@@ -108,18 +107,3 @@ struct program_annotations {
 _must_check_ int program_annotations_init(struct program_annotations *ret,
                                           const struct program_options *options, struct error *err);
 void program_annotations_done(struct program_annotations *annotations);
-
-/** program_policy() - the file's policy, or the built-in one without a file; owned by the caller */
-_must_check_ int program_policy(const struct program_options *options, struct policy **ret,
-                                struct error *err);
-
-/**
- * program_check_config() - --check-config: print the options, then the policy
- *
- * Warnings go to stderr, each with @program in front. A kubeconfig that is named is loaded; where
- * none is, none is looked for: a policy can be checked where there is no cluster.
- * Return: 0; negative errno when the policy or the kubeconfig cannot be used; nothing is printed
- */
-_must_check_ int program_check_config(const char *program, const struct program_options *options,
-                                      const struct option_row *rows, size_t row_count,
-                                      struct error *err);

@@ -17,9 +17,9 @@
 #include "base/mem.h"
 #include "base/timestamp.h"
 #include "codec/json.h"
-#include "extender/judge.h"
-#include "extender/reply.h"
-#include "extender/request.h"
+#include "extender/answer/judge.h"
+#include "extender/answer/reply.h"
+#include "extender/answer/request.h"
 
 enum { NODES = 5000, ROUNDS = 15, ROUND_NS = 20000000, BODY_MAX_BYTES = 64 << 20 };
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "extender/bind_request.h"
+#include "extender/bind/bind_request.h"
 #include "tests/unit/request_property.h"
 
 static void check(const char *text, size_t max) {

@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "codec/quantity.h"
-#include "controller/node_metrics_list.h"
+#include "controller/source/metrics_api/node_metrics_list.h"
 #include "fuzz.h"
 
 static void require(bool holds) {

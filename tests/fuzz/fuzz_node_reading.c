@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "controller/node_step.h"
+#include "controller/page/node_step.h"
 #include "fuzz.h"
 
 static const char *const ready[] = {"my_metric", "load5"};

@@ -8,8 +8,8 @@
 
 #include "base/clock.h"
 #include "base/number.h"
-#include "controller/node_set.h"
-#include "controller/node_track.h"
+#include "controller/node/node_set.h"
+#include "controller/track/node_track.h"
 #include "fuzz.h"
 
 static void require(bool holds) {

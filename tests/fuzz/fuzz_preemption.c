@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "extender/request.h"
+#include "extender/answer/request.h"
 #include "tests/unit/request_property.h"
 
 static void check_candidate(const struct request_node *node) {

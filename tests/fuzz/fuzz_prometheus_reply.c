@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 #include "base/number.h"
-#include "controller/prometheus_reply.h"
+#include "controller/source/prometheus/prometheus_reply.h"
 #include "fuzz.h"
 
 static void require(bool holds) {

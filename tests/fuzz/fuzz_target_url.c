@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "controller/target_url.h"
+#include "controller/node/target_url.h"
 #include "fuzz.h"
 
 static void require(bool holds) {

@@ -4,19 +4,16 @@ import pathlib
 import re
 import subprocess
 
-# A library -> the integration file that sees most of it, where no name says more.
+# A folder -> the integration file that sees most of it, where no name says more. The longest counts.
 NEAREST = {
-    "base": "test_policy_files",
-    "codec": "test_policy_files",
-    "net": "test_extender_protocol",
-    "kube": "test_controller_api_faults",
+    "common": "test_policy_files",
+    "common/net": "test_extender_protocol",
+    "common/kube": "test_controller_api_faults",
     "policy": "test_policy_files",
-    "program": "test_policy_object",
+    "policy/live": "test_policy_object",
     "controller": "test_controller_annotations",
     "extender": "test_extender_protocol",
 }
-# A folder -> the suites of its unit tests, where that is not the folder's own name.
-SUITES = {"controller": ["windows", "controller"]}
 
 
 def changed_files(top):
@@ -30,22 +27,23 @@ def changed_files(top):
     return [pathlib.Path(path) for path in found or git("diff", "--name-only", "HEAD~1", "HEAD")]
 
 
-def library_of(path):
-    parts = path.parts
-    return parts[1] if parts[0] == "common" and len(parts) > 2 else parts[0]
+def nearest_of(path):
+    """The file that NEAREST has for a path's folder; None: it is no program's."""
+    found = [folder for folder in NEAREST if path.is_relative_to(folder)]
+    return NEAREST[max(found, key=len)] if found else None
 
 
 def suites(changed):
-    """The suites of unit tests that a change concerns."""
-    found = []
+    """The suites of unit tests that a change concerns: called as the folder is."""
+    found = set()
     for path in changed:
-        library = library_of(path)
         if path.parts[:2] == ("tests", "unit"):
-            # The test of a module belongs to a suite of its own name, too.
-            library = "unit"
-        if library in NEAREST or library == "unit":
-            found += SUITES.get(library, [library])
-    return sorted(set(found))
+            found.add("unit")
+        elif path.is_relative_to("controller/source"):
+            found.add("source")  # its parts share one
+        elif nearest_of(path):
+            found.add(path.parent.name)
+    return sorted(found)
 
 
 def nearest_integration_file(changed, files):
@@ -60,10 +58,10 @@ def nearest_integration_file(changed, files):
 
     best = (0, "", None)
     for path in changed:
-        library = library_of(path)
-        if library not in NEAREST:
+        nearest = nearest_of(path)
+        if not nearest:
             continue
         for name, file in by_name.items():
-            shared = len(words(f"{library} {path.stem}") & words(name))
-            best = max(best, (2 * shared + (name == NEAREST[library]), name, file))
+            shared = len(words(str(path)) & words(name))
+            best = max(best, (2 * shared + (name == nearest), name, file))
     return best[2]

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "extender/request.h"
+#include "extender/answer/request.h"
 
 #define REQUEST_PROPERTY(condition)                                                                \
         do {                                                                                       \

@@ -6,7 +6,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "extender/bind_request.h"
+#include "extender/bind/bind_request.h"
 
 #define UID "6f0c4d52-1111-4222-8333-0123456789ab"
 #define ARGS(namespace, name, uid, node)                                                           \

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "controller/bindings.h"
+#include "controller/node/bindings.h"
 
 static const int64_t now_unix_ms = INT64_C(1784805954000);
 

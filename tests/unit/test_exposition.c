@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "controller/exposition.h"
+#include "controller/page/exposition.h"
 #include "full_size.h"
 
 static const char *const names[] = {

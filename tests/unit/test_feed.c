@@ -2,7 +2,7 @@
 #include "cmocka_wrap.h"
 
 #include "base/clock.h"
-#include "controller/node_track.h"
+#include "controller/track/node_track.h"
 
 enum { FIRST, SECOND, THIRD, EXTRA, SOURCES };
 

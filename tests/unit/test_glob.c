@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "controller/glob.h"
+#include "base/glob.h"
 
 static void test_matches(void **state) {
         static const struct {

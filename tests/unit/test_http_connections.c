@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 
 #include "base/clock.h"
-#include "codec/metrics.h"
+#include "metrics/metrics.h"
 #include "net/http_server.h"
 #include "raw_client.h"
 

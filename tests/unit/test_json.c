@@ -136,7 +136,7 @@ static void parse_without_memory(void) {
 static void test_out_of_memory(void **state) {
         (void)state;
         for (allowance = 0; allowance < 8; allowance++)
-                check_aborts(parse_without_memory, "Z level=error msg=\"out of memory\"\n");
+                check_aborts(parse_without_memory, "level=error msg=\"out of memory\"\n");
 }
 
 int main(void) {

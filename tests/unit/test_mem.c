@@ -53,10 +53,10 @@ static void exhaust_by_calling(void) {
 
 static void test_exhaustion_aborts(void **state) {
         (void)state;
-        check_aborts(exhaust_by_calling, "Z level=error msg=\"out of memory\"\n");
-        check_aborts(exhaust_by_multiplication, "Z level=error msg=\"out of memory\"\n");
+        check_aborts(exhaust_by_calling, "level=error msg=\"out of memory\"\n");
+        check_aborts(exhaust_by_multiplication, "level=error msg=\"out of memory\"\n");
         log_set(LOG_LEVEL_INFO, LOG_FORMAT_JSON);
-        check_aborts(exhaust_by_calling, "Z\",\"level\":\"error\",\"msg\":\"out of memory\"}\n");
+        check_aborts(exhaust_by_calling, "{\"level\":\"error\",\"msg\":\"out of memory\"}\n");
         log_set(LOG_LEVEL_INFO, LOG_FORMAT_LOGFMT);
 }
 

@@ -10,7 +10,7 @@
 
 #include "base/mem.h"
 #include "base/number.h"
-#include "codec/metrics.h"
+#include "metrics/metrics.h"
 
 enum { RENDER_MAX = 1 << 20 };
 

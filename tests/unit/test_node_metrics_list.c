@@ -6,7 +6,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "controller/node_metrics_list.h"
+#include "controller/source/metrics_api/node_metrics_list.h"
 
 static void note(void *userdata, const char *node, const struct node_metrics *m) {
         if (!m)

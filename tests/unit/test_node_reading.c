@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "controller/node_step.h"
+#include "controller/page/node_step.h"
 
 #define BIT(resource) NODE_RESOURCE_BIT(METRIC_##resource)
 

@@ -2,7 +2,7 @@
 #include "cmocka_wrap.h"
 
 #include "base/clock.h"
-#include "controller/node_sample.h"
+#include "controller/source/metrics_api/node_sample.h"
 
 #define START_UNIX_MS INT64_C(1784805954000)
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "controller/node_set.h"
+#include "controller/node/node_set.h"
 
 struct seen {
         int added, moved, removed, annotated;

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/timestamp.h"
 #include "codec/json.h"
-#include "extender/node_table.h"
+#include "extender/table/node_table.h"
 
 #define NOW INT64_C(1784800000000) /* 2026-07-23T09:46:40Z */
 

@@ -6,8 +6,8 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "controller/node_track.h"
-#include "controller/report.h"
+#include "controller/status/report.h"
+#include "controller/track/node_track.h"
 
 /* 2026-07-23T11:25:54Z */
 static const int64_t now_unix_ms = INT64_C(1784805954000);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "codec/options.h"
+#include "program/options.h"
 
 static struct {
         bool dry_run, leader_elect;

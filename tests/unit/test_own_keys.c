@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "codec/json.h"
-#include "controller/own_keys.h"
+#include "controller/writing/own_keys.h"
 
 #define OWNED(manager, fields)                                                                     \
         "\"managedFields\": [{\"manager\": \"kubelet\", \"fieldsV1\": {\"f:metadata\": "           \

@@ -1,7 +1,7 @@
 /* Places for scrapes: who waits, and for whom. */
 #include "cmocka_wrap.h"
 
-#include "controller/page_lanes.h"
+#include "controller/source/page/page_lanes.h"
 
 enum { MANY = PAGE_HEALTHY_PLACES + 10 };
 

@@ -5,7 +5,7 @@
 #include <jansson.h>
 
 #include "base/clock.h"
-#include "controller/node_track.h"
+#include "controller/track/node_track.h"
 
 /* 2026-07-23T11:25:54Z */
 static const int64_t start_unix_ms = INT64_C(1784805954000);

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "controller/plan.h"
-#include "controller/spread.h"
+#include "controller/node/spread.h"
+#include "controller/track/plan.h"
 
 /* 2026-07-23T11:25:54Z */
 static const int64_t start_unix_ms = INT64_C(1784805954000);

@@ -3,7 +3,7 @@
 
 #include "base/attributes.h"
 #include "codec/json.h"
-#include "program/policy_status.h"
+#include "policy/live/policy_status.h"
 
 static const int64_t NOW_UNIX_MS = INT64_C(1784805954000); /* 2026-07-23T11:25:54Z */
 

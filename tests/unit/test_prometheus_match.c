@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "controller/prometheus_match.h"
+#include "controller/source/prometheus/prometheus_match.h"
 
 static void test_instance_host(void **state) {
         static const struct {

@@ -6,7 +6,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "controller/prometheus_reply.h"
+#include "controller/source/prometheus/prometheus_reply.h"
 
 /* Every series of @text as "name|instance|node: at=value at=value; "; the error's text on failure.
  */

@@ -3,7 +3,7 @@
 #include "cmocka_wrap.h"
 
 #include "base/mem.h"
-#include "controller/promql.h"
+#include "controller/source/prometheus/promql.h"
 
 /* With two resources of its own. */
 static const struct policy policy = {

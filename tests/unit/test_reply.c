@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "codec/json.h"
-#include "extender/reply.h"
+#include "extender/answer/reply.h"
 
 #define NOW INT64_C(1784800000000) /* 2026-07-23T09:46:40Z */
 

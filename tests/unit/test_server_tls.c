@@ -10,7 +10,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "codec/metrics.h"
+#include "metrics/metrics.h"
 #include "net/http_client.h"
 #include "net/http_server.h"
 #include "test_certificates.h"

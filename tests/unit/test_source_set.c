@@ -86,10 +86,10 @@ static void test_rules(void **state) {
                                .interval_ms = 15000}},
                 .exporter_count = 1,
         };
-        struct rules_source rules[RULES_MAX_SOURCES];
+        struct source_traits rules[SOURCE_MAX];
 
         (void)state;
-        assert_int_equal(source_set_rules(&options, rules), 3);
+        assert_int_equal(source_set_traits(&options, rules), 3);
         assert_true(rules[0].is_ready_made);
         assert_false(rules[1].is_ready_made);
         assert_null(rules[1].scope.exporter);

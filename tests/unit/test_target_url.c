@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "controller/target_url.h"
+#include "controller/node/target_url.h"
 
 static void test_check(void **state) {
         static const struct {

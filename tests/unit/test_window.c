@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "controller/window.h"
+#include "controller/window/window.h"
 
 #define CPU_BIT (1u << METRIC_CPU)
 #define MEM_BIT (1u << METRIC_MEM)

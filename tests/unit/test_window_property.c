@@ -21,7 +21,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "controller/node_step.h"
+#include "controller/page/node_step.h"
 #include "full_size.h"
 
 enum { MAX_CPUS = 6, MAX_SAMPLES = 8192, MAX_SEEDS = 4096 };

@@ -1,0 +1,416 @@
+#include "metrics/metrics.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/number.h"
+#include "base/strmap.h"
+#include "base/utf8.h"
+#include "metrics/process_stats.h"
+
+enum { MAX_BOUNDS = 32, LABELS_MAX_BYTES = 4096 };
+
+enum kind {
+        KIND_COUNTER,
+        KIND_GAUGE,
+        KIND_HISTOGRAM,
+        KIND_COUNTER_F64, /* process_cpu_seconds_total alone: set as a gauge is */
+};
+
+/* Nothing orders one series against another, so every access is relaxed. */
+struct metric {
+        enum kind kind;
+        char *labels;              /* `reason="timeout",code="500"`, "" for none */
+        _Atomic uint64_t count;    /* KIND_COUNTER */
+        _Atomic uint64_t f64_bits; /* a gauge's value, a histogram's sum */
+        const double *bounds;      /* the family's */
+        size_t bound_count;
+        _Atomic uint64_t *buckets; /* bound_count + 1, each on its own, not cumulative */
+};
+
+struct family {
+        char *name, *help;
+        enum kind kind;
+        double bounds[MAX_BOUNDS];
+        size_t bound_count;
+        struct metric **series; /* in order of creation */
+        size_t count, cap;
+        struct strmap by_labels;
+};
+
+struct process_metrics {
+        struct metric *resident_memory_bytes, *virtual_memory_bytes, *cpu_seconds, *start_time_s,
+                *open_fds, *max_fds;
+};
+
+struct metrics {
+        pthread_mutex_t *lock;    /* guards the families; a pointer, for const renderers */
+        struct family **families; /* by name */
+        size_t count, cap;
+        struct process_metrics process; /* NULLs until registered */
+};
+
+const double metrics_duration_bounds_s[] = {
+        0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025,
+        0.05,   0.1,     0.25,   0.5,   1,      2.5,   5,    10,
+};
+const size_t metrics_duration_bounds_count = ARRAY_LEN(metrics_duration_bounds_s);
+
+static double f64_from_bits(uint64_t bits) {
+        double value;
+
+        memcpy(&value, &bits, sizeof(value));
+        return value;
+}
+
+static uint64_t bits_from_f64(double value) {
+        uint64_t bits;
+
+        memcpy(&bits, &value, sizeof(bits));
+        return bits;
+}
+
+struct metrics *metrics_new(void) {
+        struct metrics *metrics = xcalloc(1, sizeof(*metrics));
+
+        metrics->lock = xcalloc(1, sizeof(*metrics->lock));
+        if (pthread_mutex_init(metrics->lock, NULL) != 0)
+                mem_exhausted();
+        return metrics;
+}
+
+static void metric_free(struct metric *metric) {
+        free(metric->labels);
+        free(metric->buckets);
+        free(metric);
+}
+
+static void family_free(struct family *family) {
+        for (size_t i = 0; i < family->count; i++)
+                metric_free(family->series[i]);
+        strmap_done(&family->by_labels);
+        free(family->series);
+        free(family->name);
+        free(family->help);
+        free(family);
+}
+
+void metrics_free(struct metrics *metrics) {
+        if (!metrics)
+                return;
+        for (size_t i = 0; i < metrics->count; i++)
+                family_free(metrics->families[i]);
+        free(metrics->families);
+        (void)pthread_mutex_destroy(metrics->lock);
+        free(metrics->lock);
+        free(metrics);
+}
+
+/* For asserts. [a-zA-Z_][a-zA-Z0-9_]*; metrics may hold colons too, but those are for recording
+ * rules. */
+_unused_ static bool is_name(const char *name) {
+        if (!isalpha((unsigned char)*name) && *name != '_')
+                return false;
+        for (; *name; name++)
+                if (!isalnum((unsigned char)*name) && *name != '_')
+                        return false;
+        return true;
+}
+
+/* The format's escapes; a label's value also escapes its quotes. Bad UTF-8 becomes U+FFFD. */
+static void append_escaped(struct buf *out, const char *text, bool is_label) {
+        for (size_t len = strlen(text); len > 0;) {
+                size_t sequence = utf8_sequence_len(text, len);
+                if (*text == '\\' || (is_label && *text == '"'))
+                        buf_printf(out, "\\%c", *text);
+                else if (*text == '\n')
+                        buf_puts(out, "\\n");
+                else if (sequence > 0)
+                        buf_append(out, text, sequence);
+                else
+                        buf_puts(out, "\xef\xbf\xbd");
+                sequence = size_max(sequence, 1);
+                text += sequence;
+                len -= sequence;
+        }
+}
+
+/*
+ * @value_for_all: put in place of every value, NULL for none. Values too long to be labels end up
+ * as series past the ceiling do.
+ */
+static char *format_labels(const char *const *labels, const char *value_for_all) {
+        struct buf out = BUF_INIT(LABELS_MAX_BYTES);
+
+        for (size_t i = 0; labels && labels[i]; i += 2) {
+                assert(labels[i + 1] && is_name(labels[i]));
+                buf_printf(&out, "%s%s=\"", i > 0 ? "," : "", labels[i]);
+                append_escaped(&out, value_for_all ? value_for_all : labels[i + 1], true);
+                buf_putc(&out, '"');
+        }
+        if (out.overflow && !value_for_all) {
+                buf_done(&out);
+                return format_labels(labels, "other");
+        }
+        return buf_take(&out);
+}
+
+static struct family *find_or_add_family(struct metrics *metrics, const char *name,
+                                         const char *help, enum kind kind) {
+        size_t low = 0, high = metrics->count;
+
+        while (low < high) {
+                size_t middle = low + (high - low) / 2;
+                int order = strcmp(metrics->families[middle]->name, name);
+                if (order == 0) {
+                        assert(metrics->families[middle]->kind == kind);
+                        return metrics->families[middle];
+                }
+                if (order < 0)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        assert(is_name(name));
+        struct family *family = xcalloc(1, sizeof(*family));
+        family->name = xstrdup(name);
+        family->help = xstrdup(help);
+        family->kind = kind;
+        mem_grow(&metrics->families, metrics->count, &metrics->cap);
+        memmove(metrics->families + low + 1, metrics->families + low,
+                (metrics->count - low) * sizeof(struct family *));
+        metrics->families[low] = family;
+        metrics->count++;
+        return family;
+}
+
+/* Consumes @labels. */
+static struct metric *find_or_add_series(struct family *family, char *labels) {
+        struct metric *metric = strmap_get(&family->by_labels, labels, strlen(labels));
+
+        if (metric) {
+                free(labels);
+                return metric;
+        }
+        metric = xcalloc(1, sizeof(*metric));
+        metric->kind = family->kind;
+        metric->labels = labels;
+        if (family->kind == KIND_HISTOGRAM) {
+                metric->bounds = family->bounds;
+                metric->bound_count = family->bound_count;
+                metric->buckets = xcalloc(family->bound_count + 1, sizeof(*metric->buckets));
+        }
+        mem_grow(&family->series, family->count, &family->cap);
+        family->series[family->count++] = metric;
+        (void)strmap_put(&family->by_labels, labels, strlen(labels), metric);
+        return metric;
+}
+
+static struct metric *get_series(struct metrics *metrics, const char *name, const char *help,
+                                 const char *const *labels, enum kind kind, const double *bounds,
+                                 size_t bound_count) {
+        assert(bound_count <= MAX_BOUNDS);
+        _cleanup_(freep) char *text = format_labels(labels, NULL);
+
+        (void)pthread_mutex_lock(metrics->lock);
+        struct family *family = find_or_add_family(metrics, name, help, kind);
+        if (family->count == 0 && bound_count > 0) {
+                memcpy(family->bounds, bounds, bound_count * sizeof(*bounds));
+                family->bound_count = bound_count;
+        }
+        if (family->count >= METRICS_MAX_SERIES &&
+            !strmap_get(&family->by_labels, text, strlen(text))) {
+                free(text);
+                text = format_labels(labels, "other");
+        }
+        struct metric *metric = find_or_add_series(family, TAKE_PTR(text));
+        (void)pthread_mutex_unlock(metrics->lock);
+        return metric;
+}
+
+struct metric *metrics_counter(struct metrics *metrics, const char *name, const char *help,
+                               const char *const *labels) {
+        return get_series(metrics, name, help, labels, KIND_COUNTER, NULL, 0);
+}
+
+struct metric *metrics_gauge(struct metrics *metrics, const char *name, const char *help,
+                             const char *const *labels) {
+        return get_series(metrics, name, help, labels, KIND_GAUGE, NULL, 0);
+}
+
+struct metric *metrics_histogram(struct metrics *metrics, const char *name, const char *help,
+                                 const char *const *labels, const double *bounds, size_t count) {
+        for (size_t i = 1; i < count; i++)
+                assert(bounds[i - 1] < bounds[i]);
+        return get_series(metrics, name, help, labels, KIND_HISTOGRAM, bounds, count);
+}
+
+void metric_inc(struct metric *counter) {
+        metric_add(counter, 1);
+}
+
+void metric_add(struct metric *counter, uint64_t n) {
+        assert(counter->kind == KIND_COUNTER);
+        (void)atomic_fetch_add_explicit(&counter->count, n, memory_order_relaxed);
+}
+
+void metric_set(struct metric *gauge, double value) {
+        assert(gauge->kind == KIND_GAUGE || gauge->kind == KIND_COUNTER_F64);
+        atomic_store_explicit(&gauge->f64_bits, bits_from_f64(value), memory_order_relaxed);
+}
+
+void metric_observe(struct metric *histogram, double value) {
+        assert(histogram->kind == KIND_HISTOGRAM);
+        if (isnan(value))
+                return; /* one would turn the sum into NaN for good */
+        size_t bucket = 0;
+        while (bucket < histogram->bound_count && value > histogram->bounds[bucket])
+                bucket++;
+        (void)atomic_fetch_add_explicit(&histogram->buckets[bucket], 1, memory_order_relaxed);
+        uint64_t old = atomic_load_explicit(&histogram->f64_bits, memory_order_relaxed);
+        while (!atomic_compare_exchange_weak_explicit(&histogram->f64_bits, &old,
+                                                      bits_from_f64(f64_from_bits(old) + value),
+                                                      memory_order_relaxed, memory_order_relaxed))
+                ; /* `old` has been refreshed */
+}
+
+static double f64_value(const struct metric *metric) {
+        return f64_from_bits(atomic_load_explicit(&metric->f64_bits, memory_order_relaxed));
+}
+
+double metric_value(const struct metric *metric) {
+        uint64_t count = 0;
+
+        switch (metric->kind) {
+        case KIND_COUNTER:
+                return (double)atomic_load_explicit(&metric->count, memory_order_relaxed);
+        case KIND_GAUGE:
+        case KIND_COUNTER_F64:
+                return f64_value(metric);
+        case KIND_HISTOGRAM:
+                for (size_t i = 0; i <= metric->bound_count; i++)
+                        count += atomic_load_explicit(&metric->buckets[i], memory_order_relaxed);
+                return (double)count;
+        }
+        return 0;
+}
+
+static void append_f64(struct buf *out, double value) {
+        char text[NUMBER_TEXT_MAX];
+
+        if (isnan(value)) {
+                buf_puts(out, "NaN");
+        } else if (isinf(value)) {
+                buf_puts(out, value > 0 ? "+Inf" : "-Inf");
+        } else {
+                number_format(value, text);
+                buf_puts(out, text);
+        }
+}
+
+/* name[suffix]{labels} and a space */
+static void append_series_name(struct buf *out, const struct family *family, const char *suffix,
+                               const struct metric *metric) {
+        buf_printf(out, "%s%s", family->name, suffix);
+        if (*metric->labels)
+                buf_printf(out, "{%s}", metric->labels);
+        buf_putc(out, ' ');
+}
+
+static void render_histogram(struct buf *out, const struct family *family,
+                             const struct metric *metric) {
+        uint64_t cumulative = 0;
+
+        for (size_t i = 0; i <= metric->bound_count; i++) {
+                cumulative += atomic_load_explicit(&metric->buckets[i], memory_order_relaxed);
+                buf_printf(out, "%s_bucket{%s%sle=\"", family->name, metric->labels,
+                           *metric->labels ? "," : "");
+                append_f64(out, i < metric->bound_count ? metric->bounds[i] : (double)INFINITY);
+                buf_printf(out, "\"} %llu\n", (unsigned long long)cumulative);
+        }
+        append_series_name(out, family, "_sum", metric);
+        append_f64(out, f64_value(metric));
+        buf_putc(out, '\n');
+        /* From the buckets, so that the count equals the +Inf bucket while others update. */
+        append_series_name(out, family, "_count", metric);
+        buf_printf(out, "%llu\n", (unsigned long long)cumulative);
+}
+
+static void render_family(struct buf *out, const struct family *family) {
+        static const char *const type_names[] = {
+                [KIND_COUNTER] = "counter",
+                [KIND_GAUGE] = "gauge",
+                [KIND_HISTOGRAM] = "histogram",
+                [KIND_COUNTER_F64] = "counter",
+        };
+
+        buf_printf(out, "# HELP %s ", family->name);
+        append_escaped(out, family->help, false);
+        buf_printf(out, "\n# TYPE %s %s\n", family->name, type_names[family->kind]);
+        for (size_t i = 0; i < family->count; i++) {
+                const struct metric *metric = family->series[i];
+                if (metric->kind == KIND_HISTOGRAM) {
+                        render_histogram(out, family, metric);
+                        continue;
+                }
+                append_series_name(out, family, "", metric);
+                if (metric->kind == KIND_COUNTER)
+                        buf_printf(out, "%llu",
+                                   (unsigned long long)atomic_load_explicit(&metric->count,
+                                                                            memory_order_relaxed));
+                else
+                        append_f64(out, f64_value(metric));
+                buf_putc(out, '\n');
+        }
+}
+
+static void update_process(const struct process_metrics *process) {
+        struct process_stats stats;
+
+        process_stats_read(&stats);
+        metric_set(process->resident_memory_bytes, stats.resident_memory_bytes);
+        metric_set(process->virtual_memory_bytes, stats.virtual_memory_bytes);
+        metric_set(process->cpu_seconds, stats.cpu_seconds);
+        metric_set(process->start_time_s, stats.start_time_unix_s);
+        metric_set(process->open_fds, stats.open_fds);
+        metric_set(process->max_fds, stats.max_fds);
+}
+
+void metrics_render(const struct metrics *metrics, struct buf *out) {
+        (void)pthread_mutex_lock(metrics->lock);
+        if (metrics->process.max_fds)
+                update_process(&metrics->process);
+        for (size_t i = 0; i < metrics->count; i++)
+                render_family(out, metrics->families[i]);
+        (void)pthread_mutex_unlock(metrics->lock);
+}
+
+void metrics_register_process(struct metrics *metrics, const char *program) {
+        struct process_metrics process = {
+                .resident_memory_bytes = metrics_gauge(metrics, "process_resident_memory_bytes",
+                                                       "Resident memory size in bytes.", NULL),
+                .virtual_memory_bytes = metrics_gauge(metrics, "process_virtual_memory_bytes",
+                                                      "Virtual memory size in bytes.", NULL),
+                .cpu_seconds = get_series(metrics, "process_cpu_seconds_total",
+                                          "User and system CPU time spent in seconds.", NULL,
+                                          KIND_COUNTER_F64, NULL, 0),
+                .start_time_s = metrics_gauge(metrics, "process_start_time_seconds",
+                                              "Start of the process since the Unix epoch.", NULL),
+                .open_fds = metrics_gauge(metrics, "process_open_fds", "Open file descriptors.",
+                                          NULL),
+                .max_fds = metrics_gauge(metrics, "process_max_fds",
+                                         "Limit on open file descriptors.", NULL),
+        };
+
+        metric_set(metrics_gauge(metrics, "plimsoll_build_info", "Always 1; the labels tell.",
+                                 LABELS("program", program, "version", PLIMSOLL_VERSION)),
+                   1);
+        (void)pthread_mutex_lock(metrics->lock);
+        metrics->process = process;
+        (void)pthread_mutex_unlock(metrics->lock);
+}

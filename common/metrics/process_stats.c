@@ -1,0 +1,93 @@
+#include "metrics/process_stats.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/attributes.h"
+#include "base/mem.h"
+#include "base/number.h"
+
+/* Fields of /proc/self/stat as proc(5) numbers them. */
+enum { STAT_STATE = 3, STAT_UTIME = 14, STAT_STIME, STAT_STARTTIME = 22, STAT_VSIZE, STAT_RSS };
+
+static void closep(FILE **file) {
+        if (*file)
+                (void)fclose(*file);
+}
+
+static double unsigned_or_nan(const char *text, size_t len) {
+        uint64_t value = 0;
+
+        return number_parse_u64(text, len, &value) ? (double)value : (double)NAN;
+}
+
+/* Fills fields[STAT_STATE..STAT_RSS] with what is a number. */
+static bool read_self_stat(double fields[static STAT_RSS + 1]) {
+        _cleanup_(closep) FILE *file = fopen("/proc/self/stat", "re");
+        char line[1024];
+
+        if (!file || !fgets(line, sizeof(line), file))
+                return false;
+        /* The second field is the program's name in brackets and may hold spaces and brackets. */
+        const char *at = strrchr(line, ')');
+        if (!at)
+                return false;
+        at++;
+        for (int field = STAT_STATE; field <= STAT_RSS; field++) {
+                at += strspn(at, " ");
+                size_t len = strcspn(at, " \n");
+                fields[field] = unsigned_or_nan(at, len);
+                at += len;
+        }
+        return true;
+}
+
+static double boot_time_unix_s(void) {
+        _cleanup_(closep) FILE *file = fopen("/proc/stat", "re");
+        _cleanup_(freep) char *line = NULL; /* the line of interrupts has no bound of ours */
+        size_t cap = 0;
+
+        while (file && getline(&line, &cap, file) > 0)
+                if (strncmp(line, "btime ", 6) == 0)
+                        return unsigned_or_nan(line + 6, strcspn(line + 6, "\n"));
+        return (double)NAN;
+}
+
+static double count_fds(void) {
+        DIR *directory = opendir("/proc/self/fd");
+        double count = -1; /* the directory's own */
+
+        if (!directory)
+                return (double)NAN;
+        for (const struct dirent *entry; (entry = readdir(directory)) != NULL;)
+                if (entry->d_name[0] != '.')
+                        count++;
+        (void)closedir(directory);
+        return count;
+}
+
+void process_stats_read(struct process_stats *ret_stats) {
+        double fields[STAT_RSS + 1];
+        double ticks_per_s = (double)sysconf(_SC_CLK_TCK);
+        double page_bytes = (double)sysconf(_SC_PAGESIZE);
+        struct rlimit limit;
+
+        if (!read_self_stat(fields))
+                for (size_t i = 0; i < ARRAY_LEN(fields); i++)
+                        fields[i] = (double)NAN;
+        *ret_stats = (struct process_stats){
+                .resident_memory_bytes = fields[STAT_RSS] * page_bytes,
+                .virtual_memory_bytes = fields[STAT_VSIZE],
+                .cpu_seconds = (fields[STAT_UTIME] + fields[STAT_STIME]) / ticks_per_s,
+                .start_time_unix_s = boot_time_unix_s() + fields[STAT_STARTTIME] / ticks_per_s,
+                .open_fds = count_fds(),
+                .max_fds = getrlimit(RLIMIT_NOFILE, &limit) == 0 ? (double)limit.rlim_cur
+                                                                 : (double)NAN,
+        };
+}

@@ -1,0 +1,140 @@
+#include "net/certificates.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/timestamp.h"
+#include "net/file_watch.h"
+
+enum { LOOK_MS = 60 * 1000 };
+
+struct certificates {
+        struct certificates_options options;
+        struct file_watch *watches[3];
+        struct loop_timer settle, look;
+        char *problem; /* why what is in the files is not in force; NULL: it is */
+        bool was_invalid;
+
+        struct health_check *check;
+        struct metric *reloads, *errors, *expiry;
+};
+
+static void show(struct certificates *certificates) {
+        int64_t begins_unix_ms = 0, ends_unix_ms = 0;
+        int64_t now_unix_ms = loop_now_unix_ms(certificates->options.loop);
+        const char *path = certificates->options.files.cert_file;
+        char ends[TIMESTAMP_MAX];
+
+        http_server_certificate_validity(certificates->options.server, &begins_unix_ms,
+                                         &ends_unix_ms);
+        timestamp_format_s(ends_unix_ms, ends, sizeof(ends));
+        metric_set(certificates->expiry, (double)ends_unix_ms / (double)MS_PER_S);
+        bool is_valid = begins_unix_ms <= now_unix_ms && now_unix_ms <= ends_unix_ms;
+        if (!is_valid && !certificates->was_invalid)
+                log_error(MSG("the certificate is not valid now; clients will refuse it"),
+                          STR("file", path), STR("expires", ends));
+        certificates->was_invalid = !is_valid;
+
+        const char *state = is_valid ? "expires" : "NOT VALID NOW, expires";
+        if (certificates->problem)
+                health_pass(certificates->check, "%s %s; what came after it is not usable: %s",
+                            state, ends, certificates->problem);
+        else
+                health_pass(certificates->check, "%s %s, %s", state, ends, path);
+}
+
+static void load(struct certificates *certificates) {
+        const struct http_server_tls *files = &certificates->options.files;
+        struct error err = ERROR_NULL;
+
+        loop_timer_disarm(certificates->options.loop, &certificates->settle);
+        if (http_server_set_tls(certificates->options.server, files, &err) < 0) {
+                metric_inc(certificates->errors);
+                if (!certificates->problem || strcmp(certificates->problem, err.msg) != 0)
+                        log_error(MSG("certificates are not usable; those before stay in force"),
+                                  ERR(&err));
+                free(certificates->problem);
+                certificates->problem = xstrdup(err.msg);
+        } else {
+                free(TAKE_PTR(certificates->problem));
+                metric_inc(certificates->reloads);
+                log_info(
+                        MSG("certificates are in force"), STR("certificate", files->cert_file),
+                        STR("client_ca", files->client_ca_file ? files->client_ca_file : "(none)"));
+        }
+        show(certificates);
+}
+
+static void on_settled(void *userdata) {
+        load(userdata);
+}
+
+static void on_file(void *userdata, const char *path) {
+        struct certificates *certificates = userdata;
+        struct loop *loop = certificates->options.loop;
+
+        (void)path;
+        if (!loop_timer_is_armed(&certificates->settle))
+                loop_timer_arm(loop, &certificates->settle,
+                               loop_now_mono_ms(loop) + CERTIFICATES_SETTLE_MS, on_settled,
+                               certificates);
+}
+
+static void on_look(void *userdata) {
+        struct certificates *certificates = userdata;
+        struct loop *loop = certificates->options.loop;
+
+        loop_timer_arm(loop, &certificates->look, loop_now_mono_ms(loop) + LOOK_MS, on_look,
+                       certificates);
+        if (certificates->problem)
+                load(certificates);
+        else
+                show(certificates);
+}
+
+struct certificates *certificates_new(const struct certificates_options *options) {
+        struct certificates *certificates = xcalloc(1, sizeof(*certificates));
+        const char *paths[] = {options->files.cert_file, options->files.key_file,
+                               options->files.client_ca_file};
+
+        static_assert(ARRAY_LEN(paths) == ARRAY_LEN(certificates->watches), "a watch for each");
+        certificates->options = *options;
+        certificates->check = health_add(options->health, "certificate", "not loaded yet");
+        certificates->reloads = metrics_counter(
+                options->metrics, "plimsoll_tls_reloads_total",
+                "Times that certificate, key and client CA were read again and put in force.",
+                NULL);
+        certificates->errors = metrics_counter(
+                options->metrics, "plimsoll_tls_reload_errors_total",
+                "Times that they were not usable, and the old ones stayed in force.", NULL);
+        certificates->expiry = metrics_gauge(options->metrics,
+                                             "plimsoll_tls_certificate_expiry_timestamp_seconds",
+                                             "When the certificate in force expires.", NULL);
+        for (size_t i = 0; i < ARRAY_LEN(paths); i++)
+                if (paths[i])
+                        certificates->watches[i] = file_watch_new(options->loop, paths[i], on_file,
+                                                                  certificates);
+        loop_timer_arm(options->loop, &certificates->look,
+                       loop_now_mono_ms(options->loop) + LOOK_MS, on_look, certificates);
+        show(certificates);
+        return certificates;
+}
+
+void certificates_free(struct certificates *certificates) {
+        if (!certificates)
+                return;
+        for (size_t i = 0; i < ARRAY_LEN(certificates->watches); i++)
+                file_watch_free(certificates->watches[i]);
+        loop_timer_disarm(certificates->options.loop, &certificates->settle);
+        loop_timer_disarm(certificates->options.loop, &certificates->look);
+        free(certificates->problem);
+        free(certificates);
+}
+
+void certificates_reload(struct certificates *certificates) {
+        load(certificates);
+}

@@ -1,0 +1,495 @@
+#include "program/options.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/nearest.h"
+#include "base/number.h"
+
+enum {
+        NAME_MAX_BYTES = 64,
+        HELP_WIDTH = 80,
+        HELP_COLUMN = 30, /* where the sentences begin */
+        TEXT_MAX = 1 << 20,
+};
+
+enum origin { ORIGIN_DEFAULT, ORIGIN_ENVIRONMENT, ORIGIN_FLAG };
+
+/* Kept for options_dump(); there is one command line. */
+static struct {
+        const struct option_row *rows;
+        enum origin origins[OPTIONS_MAX_ROWS];
+} last_parse;
+
+static void environment_name(const char *name, char text[static NAME_MAX_BYTES + 16]) {
+        size_t len = (size_t)snprintf(text, NAME_MAX_BYTES + 16, "PLIMSOLL_%s", name);
+
+        for (size_t i = 0; i < len; i++)
+                text[i] = text[i] == '-' ? '_' : (char)toupper((unsigned char)text[i]);
+}
+
+/* Text as it may stand in an error: quoted, but never a secret. */
+struct given {
+        const char *source; /* "--name" or the variable */
+        const char *text;
+};
+
+static int refuse(const struct option_row *row, struct given given, struct error *err,
+                  const char *expected) {
+        if (row->is_secret)
+                return error_set(err, EINVAL, "%s: expected %s", given.source, expected);
+        return error_set(err, EINVAL, "%s: '%.128s': expected %s", given.source, given.text,
+                         expected);
+}
+
+static void append_bound(struct buf *out, const struct option_row *row, double bound) {
+        char text[DURATION_TEXT_MAX];
+
+        _Static_assert((int)NUMBER_TEXT_MAX <= (int)DURATION_TEXT_MAX, "text holds either");
+        if (row->type == OPTION_DURATION_MS)
+                duration_format((int64_t)bound, text);
+        else
+                number_format(bound, text);
+        buf_puts(out, text);
+}
+
+/* A bound that no int64_t reaches is as good as none. */
+static bool is_bounded(double bound) {
+        return bound > -9e18 && bound < 9e18;
+}
+
+static bool has_bounds(const struct option_row *row) {
+        return row->min != 0 || row->max != 0;
+}
+
+static int check_bounds(const struct option_row *row, double value, struct given given,
+                        struct error *err) {
+        if (!has_bounds(row) || (value >= row->min && value <= row->max))
+                return 0;
+
+        _cleanup_(buf_done) struct buf expected = BUF_INIT(256);
+        if (!is_bounded(row->max)) {
+                buf_puts(&expected, "at least ");
+                append_bound(&expected, row, row->min);
+        } else if (!is_bounded(row->min)) {
+                buf_puts(&expected, "at most ");
+                append_bound(&expected, row, row->max);
+        } else {
+                append_bound(&expected, row, row->min);
+                buf_puts(&expected, " to ");
+                append_bound(&expected, row, row->max);
+        }
+        return refuse(row, given, err, expected.data);
+}
+
+/* What Go's strconv.ParseBool takes, since users bring their flags along. */
+static int set_bool(const struct option_row *row, struct given given, struct error *err) {
+        static const char *const yes[] = {"true", "True", "TRUE", "t", "T", "1"};
+        static const char *const no[] = {"false", "False", "FALSE", "f", "F", "0"};
+
+        for (size_t i = 0; i < ARRAY_LEN(yes); i++) {
+                bool is_yes = strcmp(given.text, yes[i]) == 0;
+                if (is_yes || strcmp(given.text, no[i]) == 0) {
+                        *(bool *)row->value = is_yes;
+                        return 0;
+                }
+        }
+        return refuse(row, given, err, "true or false");
+}
+
+static int set_int(const struct option_row *row, struct given given, struct error *err) {
+        int64_t value = 0;
+
+        if (!number_parse_i64(given.text, strlen(given.text), &value))
+                return refuse(row, given, err, "an integer");
+        int r = check_bounds(row, (double)value, given, err);
+        if (r == 0)
+                *(int64_t *)row->value = value;
+        return r;
+}
+
+static int set_duration(const struct option_row *row, struct given given, struct error *err) {
+        int64_t value_ms = 0;
+
+        if (duration_parse(given.text, strlen(given.text), &value_ms) < 0)
+                return refuse(row, given, err, "a duration such as 500ms, 90s or 1h30m");
+        int r = check_bounds(row, (double)value_ms, given, err);
+        if (r == 0)
+                *(int64_t *)row->value = value_ms;
+        return r;
+}
+
+static int set_number(const struct option_row *row, struct given given, struct error *err) {
+        double value = 0;
+
+        if (!number_parse(given.text, strlen(given.text), &value))
+                return refuse(row, given, err, "a decimal number");
+        int r = check_bounds(row, value, given, err);
+        if (r == 0)
+                *(double *)row->value = value;
+        return r;
+}
+
+static int set_enum(const struct option_row *row, struct given given, struct error *err) {
+        _cleanup_(buf_done) struct buf expected = BUF_INIT(1024);
+
+        buf_puts(&expected, "one of");
+        for (int i = 0; row->choices[i]; i++) {
+                if (strcmp(given.text, row->choices[i]) == 0) {
+                        *(int *)row->value = i;
+                        return 0;
+                }
+                buf_printf(&expected, "%s %s", i > 0 ? "," : "", row->choices[i]);
+        }
+        return refuse(row, given, err, expected.data);
+}
+
+/* From the environment or a default: the array and a copy of the text are one allocation. */
+static void set_list(struct option_list *list, const char *text) {
+        size_t len = strlen(text), items = len / 2 + 1;
+        const char **block = xmalloc(items * sizeof(*block) + len + 1);
+        char *copy = (char *)(block + items);
+
+        memcpy(copy, text, len + 1);
+        *list = (struct option_list){.items = block};
+        for (char *rest = copy, *item = NULL; (item = strsep(&rest, " \n")) != NULL;)
+                if (*item)
+                        block[list->count++] = item;
+}
+
+static void append_list(struct option_list *list, const char *text) {
+        list->items = xreallocarray(list->items, list->count + 1, sizeof(*list->items));
+        list->items[list->count++] = text;
+}
+
+static int set_value(const struct option_row *row, enum origin origin, struct given given,
+                     struct error *err) {
+        switch (row->type) {
+        case OPTION_BOOL:
+                return set_bool(row, given, err);
+        case OPTION_INT:
+                return set_int(row, given, err);
+        case OPTION_DURATION_MS:
+                return set_duration(row, given, err);
+        case OPTION_NUMBER:
+                return set_number(row, given, err);
+        case OPTION_STRING:
+                *(const char **)row->value = given.text;
+                return 0;
+        case OPTION_LIST:
+                if (origin == ORIGIN_FLAG)
+                        append_list(row->value, given.text);
+                else
+                        set_list(row->value, given.text);
+                return 0;
+        case OPTION_ENUM:
+                return set_enum(row, given, err);
+        }
+        return -EINVAL;
+}
+
+static void clear_value(const struct option_row *row) {
+        switch (row->type) {
+        case OPTION_BOOL:
+                *(bool *)row->value = false;
+                break;
+        case OPTION_INT:
+        case OPTION_DURATION_MS:
+                *(int64_t *)row->value = 0;
+                break;
+        case OPTION_NUMBER:
+                *(double *)row->value = 0;
+                break;
+        case OPTION_STRING:
+                *(const char **)row->value = NULL;
+                break;
+        case OPTION_LIST:
+                *(struct option_list *)row->value = (struct option_list){0};
+                break;
+        case OPTION_ENUM:
+                *(int *)row->value = 0;
+                break;
+        }
+}
+
+static const struct option_row *find_row(const struct option_row *rows, size_t count,
+                                         const char *name, size_t len) {
+        for (size_t i = 0; i < count; i++)
+                if (rows[i].name && strlen(rows[i].name) == len &&
+                    memcmp(rows[i].name, name, len) == 0)
+                        return &rows[i];
+        return NULL;
+}
+
+static int refuse_unknown(const struct option_row *rows, size_t count, const char *flag,
+                          struct error *err) {
+        size_t len = size_min(strcspn(flag, "="), NAME_MAX_BYTES);
+        _cleanup_(freep) char *written = xmemdup0(flag, len);
+        struct nearest nearest = NEAREST_TO(written + strspn(written, "-"));
+
+        for (size_t i = 0; i < count; i++)
+                if (rows[i].name)
+                        nearest_offer(&nearest, rows[i].name);
+        nearest_offer(&nearest, "help");
+        nearest_offer(&nearest, "version");
+        if (nearest.candidate)
+                return error_set(err, EINVAL, "unknown flag %s; did you mean --%s?", written,
+                                 nearest.candidate);
+        return error_set(err, EINVAL, "unknown flag %s; --help lists all", written);
+}
+
+/* One "--name" at argv[*at]; leaves *at on the last argument that it has used. */
+static int read_flag(const struct option_row *rows, size_t count, int argc, char **argv, int *at,
+                     struct error *err) {
+        const char *name = argv[*at] + 2;
+        size_t len = strcspn(name, "=");
+        const struct option_row *row = strncmp(argv[*at], "--", 2) == 0
+                                               ? find_row(rows, count, name, len)
+                                               : NULL;
+
+        if (!row)
+                return refuse_unknown(rows, count, argv[*at], err);
+        char source[NAME_MAX_BYTES + 3];
+        (void)snprintf(source, sizeof(source), "--%s", row->name);
+        struct given given = {source, "true"};
+        if (name[len] == '=')
+                given.text = name + len + 1;
+        else if (row->type != OPTION_BOOL && *at + 1 < argc)
+                given.text = argv[++*at];
+        else if (row->type != OPTION_BOOL)
+                return error_set(err, EINVAL, "%s: needs a value", source);
+        last_parse.origins[row - rows] = ORIGIN_FLAG;
+        return set_value(row, ORIGIN_FLAG, given, err);
+}
+
+static int read_flags(const struct option_row *rows, size_t count, int argc, char **argv,
+                      enum options_outcome *ret_outcome, int *ret_args, struct error *err) {
+        enum options_outcome outcome = OPTIONS_RUN;
+        int at = 1;
+
+        for (; at < argc && outcome == OPTIONS_RUN; at++) {
+                const char *argument = argv[at];
+                if (argument[0] != '-' || argument[1] == '\0')
+                        break; /* "-" alone stands for standard input */
+                if (strcmp(argument, "--") == 0) {
+                        at++;
+                        break;
+                }
+                if (strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0) {
+                        outcome = OPTIONS_HELP;
+                } else if (strcmp(argument, "--version") == 0) {
+                        outcome = OPTIONS_VERSION;
+                } else {
+                        int r = read_flag(rows, count, argc, argv, &at, err);
+                        if (r < 0)
+                                return r;
+                }
+        }
+        *ret_outcome = outcome;
+        *ret_args = at;
+        return 0;
+}
+
+/* For a row that no flag has set. */
+static int read_environment_or_default(const struct option_row *row, enum origin *origin,
+                                       struct error *err) {
+        char variable[NAME_MAX_BYTES + 16];
+
+        environment_name(row->name, variable);
+        const char *text = getenv(variable);
+        if (text && *text) {
+                *origin = ORIGIN_ENVIRONMENT;
+                return set_value(row, *origin, (struct given){variable, text}, err);
+        }
+        if (row->fallback) {
+                int r = set_value(row, ORIGIN_DEFAULT, (struct given){row->name, row->fallback},
+                                  err);
+                assert(r == 0); /* the table itself is wrong */
+                return r;
+        }
+        return 0;
+}
+
+int options_parse(const struct option_row *rows, size_t count, int argc, char **argv,
+                  enum options_outcome *ret_outcome, int *ret_args, struct error *err) {
+        enum options_outcome outcome = OPTIONS_RUN;
+        int args = argc;
+
+        assert(count <= OPTIONS_MAX_ROWS);
+        last_parse.rows = rows;
+        for (size_t i = 0; i < count; i++) {
+                assert(!rows[i].name || strlen(rows[i].name) <= NAME_MAX_BYTES);
+                last_parse.origins[i] = ORIGIN_DEFAULT;
+                if (rows[i].name)
+                        clear_value(&rows[i]);
+        }
+        int r = read_flags(rows, count, argc, argv, &outcome, &args, err);
+        for (size_t i = 0; r == 0 && outcome == OPTIONS_RUN && i < count; i++)
+                if (rows[i].name && last_parse.origins[i] != ORIGIN_FLAG)
+                        r = read_environment_or_default(&rows[i], &last_parse.origins[i], err);
+        if (r < 0) {
+                options_done(rows, count);
+                return r;
+        }
+        *ret_outcome = outcome;
+        *ret_args = args;
+        return 0;
+}
+
+void options_done(const struct option_row *rows, size_t count) {
+        for (size_t i = 0; i < count; i++)
+                if (rows[i].name && rows[i].type == OPTION_LIST) {
+                        struct option_list *list = rows[i].value;
+                        free(list->items);
+                        *list = (struct option_list){0};
+                }
+}
+
+static void append_metavar(struct buf *out, const struct option_row *row) {
+        static const char *const by_type[] = {
+                [OPTION_INT] = "N",       [OPTION_DURATION_MS] = "DURATION",
+                [OPTION_NUMBER] = "X",    [OPTION_STRING] = "TEXT",
+                [OPTION_LIST] = "TEXT",   [OPTION_BOOL] = "",
+                [OPTION_ENUM] = "CHOICE",
+        };
+
+        if (row->type == OPTION_BOOL)
+                return;
+        buf_putc(out, '=');
+        if (row->metavar || row->type != OPTION_ENUM) {
+                buf_puts(out, row->metavar ? row->metavar : by_type[row->type]);
+                return;
+        }
+        for (size_t i = 0; row->choices[i]; i++)
+                buf_printf(out, "%s%s", i > 0 ? "|" : "", row->choices[i]);
+}
+
+/* The flag on the left, the text on the right of HELP_COLUMN, broken between words. */
+static void print_entry(const char *flag, const char *text, FILE *out) {
+        size_t column = (size_t)fprintf(out, "  %s", flag);
+        bool is_line_start = true;
+
+        if (column + 2 > HELP_COLUMN) {
+                (void)fputc('\n', out);
+                column = 0;
+        }
+        column += (size_t)fprintf(out, "%*s", (int)(HELP_COLUMN - column), "");
+        while (*(text += strspn(text, " "))) {
+                size_t len = strcspn(text, " ");
+                if (!is_line_start && column + 1 + len > HELP_WIDTH) {
+                        (void)fprintf(out, "\n%*s", HELP_COLUMN, "");
+                        column = HELP_COLUMN;
+                        is_line_start = true;
+                }
+                column += (size_t)fprintf(out, "%s%.*s", is_line_start ? "" : " ", (int)len, text);
+                is_line_start = false;
+                text += len;
+        }
+        (void)fputc('\n', out);
+}
+
+void options_help(const struct option_row *rows, size_t count, FILE *out) {
+        _cleanup_(buf_done) struct buf flag = BUF_INIT(TEXT_MAX), text = BUF_INIT(TEXT_MAX);
+        char variable[NAME_MAX_BYTES + 16];
+
+        for (size_t i = 0; i < count; i++) {
+                const struct option_row *row = &rows[i];
+                if (!row->name) {
+                        (void)fprintf(out, "%s%s:\n", i > 0 ? "\n" : "", row->help);
+                        continue;
+                }
+                buf_clear(&flag);
+                buf_clear(&text);
+                buf_printf(&flag, "--%s", row->name);
+                append_metavar(&flag, row);
+                environment_name(row->name, variable);
+                buf_printf(&text, "%s%s [", row->help,
+                           row->type == OPTION_LIST ? " May be repeated." : "");
+                if (row->fallback && *row->fallback)
+                        buf_printf(&text, "default %s, ", row->fallback);
+                buf_printf(&text, "$%s]", variable);
+                print_entry(flag.data, text.data, out);
+        }
+        (void)fputc('\n', out);
+        print_entry("-h, --help", "Print this text and exit.", out);
+        print_entry("--version", "Print the version and exit.", out);
+}
+
+/* What a terminal or a line-wise reader could misread is quoted. */
+static void append_dumped(struct buf *out, const struct option_row *row, const char *text) {
+        size_t len = row->hides_query ? strcspn(text, "?#") : strlen(text);
+        bool is_plain = true;
+
+        for (size_t i = 0; i < len; i++)
+                is_plain &= text[i] > ' ' && text[i] < 0x7f && text[i] != '"';
+        if (is_plain)
+                buf_append(out, text, len);
+        else
+                buf_json_string(out, text, len);
+        if (text[len])
+                buf_puts(out, "?...");
+}
+
+static void append_value(struct buf *out, const struct option_row *row) {
+        char duration[DURATION_TEXT_MAX], number[NUMBER_TEXT_MAX];
+
+        switch (row->type) {
+        case OPTION_BOOL:
+                buf_puts(out, *(const bool *)row->value ? "true" : "false");
+                break;
+        case OPTION_INT:
+                buf_printf(out, "%lld", (long long)*(const int64_t *)row->value);
+                break;
+        case OPTION_DURATION_MS:
+                duration_format(*(const int64_t *)row->value, duration);
+                buf_puts(out, duration);
+                break;
+        case OPTION_NUMBER:
+                number_format(*(const double *)row->value, number);
+                buf_puts(out, number);
+                break;
+        case OPTION_STRING:
+                if (*(const char *const *)row->value)
+                        append_dumped(out, row, *(const char *const *)row->value);
+                break;
+        case OPTION_LIST: {
+                const struct option_list *list = row->value;
+                for (size_t i = 0; i < list->count; i++) {
+                        if (i > 0)
+                                buf_putc(out, ',');
+                        append_dumped(out, row, list->items[i]);
+                }
+                break;
+        }
+        case OPTION_ENUM:
+                buf_puts(out, row->choices[*(const int *)row->value]);
+                break;
+        }
+}
+
+void options_dump(const struct option_row *rows, size_t count, FILE *out) {
+        static const char *const names[] = {
+                [ORIGIN_DEFAULT] = "default",
+                [ORIGIN_ENVIRONMENT] = "env",
+                [ORIGIN_FLAG] = "flag",
+        };
+        _cleanup_(buf_done) struct buf text = BUF_INIT(TEXT_MAX);
+
+        assert(rows == last_parse.rows);
+        for (size_t i = 0; i < count; i++) {
+                if (!rows[i].name)
+                        continue;
+                buf_clear(&text);
+                buf_printf(&text, "%s=", rows[i].name);
+                if (rows[i].is_secret)
+                        buf_puts(&text, "(secret)");
+                else
+                        append_value(&text, &rows[i]);
+                (void)fprintf(out, "%s (%s)\n", text.data, names[last_parse.origins[i]]);
+        }
+}

@@ -1,0 +1,275 @@
+#include "controller/node/node_set.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/strmap.h"
+#include "codec/json.h"
+#include "codec/quantity.h"
+#include "controller/node/target_url.h"
+
+/* Whole Nodes are read, some 17 kB each; this many at a time stay below 10 MB as a tree. */
+enum { PAGE_LIMIT = 100 };
+
+struct node_set {
+        struct node_set_options options;
+        struct node_set_events events;
+        struct strmap by_name;
+        struct node **slots; /* NULL: free */
+        size_t slot_count, slot_cap;
+        uint32_t *free_slots;
+        size_t free_count, free_cap;
+        reflector_synced_fn *on_synced;
+        struct reflector *reflector;
+};
+
+/* As the API has them; any order and choice of these is allowed. */
+static const char *const known_types[NODE_SET_MAX_ADDRESS_TYPES] = {
+        "InternalIP", "ExternalIP", "Hostname", "InternalDNS", "ExternalDNS",
+};
+
+int node_set_address_types(const char *text, struct node_set_options *ret, struct error *err) {
+        struct node_set_options options = {0};
+
+        while (true) {
+                size_t len = strcspn(text, ",");
+                const char *type = NULL;
+                for (size_t i = 0; i < ARRAY_LEN(known_types); i++)
+                        if (strlen(known_types[i]) == len && memcmp(known_types[i], text, len) == 0)
+                                type = known_types[i];
+                if (!type)
+                        return error_set(err, EINVAL,
+                                         "address type \"%.*s\": expected InternalIP, ExternalIP, "
+                                         "Hostname, InternalDNS or ExternalDNS",
+                                         (int)size_min(len, 64), text);
+                for (size_t i = 0; i < options.address_type_count; i++)
+                        if (options.address_types[i] == type)
+                                return error_set(err, EINVAL, "address type %s stands there twice",
+                                                 type);
+                options.address_types[options.address_type_count++] = type;
+                if (text[len] == '\0')
+                        break;
+                text += len + 1;
+        }
+        *ret = options;
+        return 0;
+}
+
+static void node_free(struct node *node) {
+        free(node->name);
+        free(node->address);
+        free(node->url);
+        free(node);
+}
+
+struct node_set *node_set_new(const struct node_set_options *options,
+                              const struct node_set_events *events) {
+        struct node_set *set = xcalloc(1, sizeof(*set));
+
+        set->options = *options;
+        set->events = *events;
+        return set;
+}
+
+void node_set_free(struct node_set *set) {
+        if (!set)
+                return;
+        reflector_free(set->reflector);
+        for (size_t i = 0; i < set->slot_count; i++)
+                if (set->slots[i])
+                        node_free(set->slots[i]);
+        free(set->slots);
+        free(set->free_slots);
+        strmap_done(&set->by_name);
+        free(set);
+}
+
+static struct node *insert(struct node_set *set, const char *name, uint64_t uid_hash) {
+        struct node *node = xcalloc(1, sizeof(*node));
+
+        if (set->free_count > 0) {
+                node->slot = set->free_slots[--set->free_count];
+        } else {
+                mem_grow(&set->slots, set->slot_count, &set->slot_cap);
+                node->slot = (uint32_t)set->slot_count++;
+        }
+        set->slots[node->slot] = node;
+        node->name = xstrdup(name);
+        node->uid_hash = uid_hash;
+        strmap_put(&set->by_name, name, strlen(name), node);
+        return node;
+}
+
+static void drop(struct node_set *set, struct node *node) {
+        strmap_remove(&set->by_name, node->name, strlen(node->name));
+        set->slots[node->slot] = NULL;
+        set->events.on_removed(set->events.userdata, node);
+        mem_grow(&set->free_slots, set->free_count, &set->free_cap);
+        set->free_slots[set->free_count++] = node->slot;
+        node_free(node);
+}
+
+/* What may stand as a host in a URL: an IP address (no zone, no brackets), or a DNS name. */
+static bool is_host(const char *type, const char *text) {
+        struct in6_addr scratch;
+
+        if (strcmp(type, "InternalIP") == 0 || strcmp(type, "ExternalIP") == 0)
+                return inet_pton(AF_INET, text, &scratch) == 1 ||
+                       inet_pton(AF_INET6, text, &scratch) == 1;
+        size_t len = strlen(text);
+        return len > 0 && len <= 253 &&
+               strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.") ==
+                       len;
+}
+
+static const char *find_address(const struct node_set *set, const json_t *object) {
+        const json_t *addresses = json_at(object, "status", "addresses", NULL);
+
+        for (size_t i = 0; i < set->options.address_type_count; i++) {
+                const char *wanted = set->options.address_types[i];
+                size_t index;
+                json_t *entry;
+                json_array_foreach (addresses, index, entry) {
+                        const char *type = json_string_at(entry, "type", NULL);
+                        const char *address = json_string_at(entry, "address", NULL);
+                        if (type && address && strcmp(type, wanted) == 0 && is_host(type, address))
+                                return address;
+                }
+        }
+        return NULL;
+}
+
+/* status.allocatable, which the kubelet fills in; 0 for none, or none that we could divide by. */
+static double find_allocatable(const json_t *object, const char *resource) {
+        const char *text = json_string_at(object, "status", "allocatable", resource, NULL);
+        double amount;
+
+        return text && quantity_parse(text, strlen(text), &amount) && amount > 0 ? amount : 0;
+}
+
+static bool is_same(const char *a, const char *b) {
+        return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+void node_set_apply(struct node_set *set, enum reflector_event event, const json_t *object) {
+        const char *name = json_string_at(object, "metadata", "name", NULL);
+        if (!name || name[0] == '\0')
+                return;
+
+        struct node *node = strmap_get(&set->by_name, name, strlen(name));
+        if (event == REFLECTOR_DELETED) {
+                if (node)
+                        drop(set, node);
+                return;
+        }
+
+        const char *uid = json_string_at(object, "metadata", "uid", NULL);
+        uint64_t uid_hash = uid ? strmap_hash(uid, strlen(uid)) : 0;
+        if (node && node->uid_hash != uid_hash) {
+                /* Another machine under the old name: nothing that we measured holds for it. */
+                drop(set, node);
+                node = NULL;
+        }
+        if (!node && set->by_name.len >= NODE_SET_MAX)
+                return;
+
+        const char *address = find_address(set, object);
+        if (!node) {
+                node = insert(set, name, uid_hash);
+                node->address = address ? xstrdup(address) : NULL;
+                set->events.on_added(set->events.userdata, node);
+        } else if (!is_same(node->address, address)) {
+                free(node->address);
+                node->address = address ? xstrdup(address) : NULL;
+                set->events.on_moved(set->events.userdata, node);
+        }
+        node->allocatable_cpu_cores = find_allocatable(object, "cpu");
+        node->allocatable_memory_bytes = find_allocatable(object, "memory");
+        const json_t *annotations = json_at(object, "metadata", "annotations", NULL);
+        set->events.on_annotations(set->events.userdata, node,
+                                   json_is_object(annotations) ? annotations : NULL);
+}
+
+static void on_event(void *userdata, enum reflector_event event, const json_t *object) {
+        node_set_apply(userdata, event, object);
+}
+
+static void on_synced(void *userdata, size_t count) {
+        struct node_set *set = userdata;
+
+        if (set->on_synced)
+                set->on_synced(set->events.userdata, count);
+}
+
+void node_set_watch(struct node_set *set, struct loop *loop, struct kube_api *api,
+                    struct metrics *metrics, const char *selector, reflector_synced_fn *synced_fn) {
+        set->on_synced = synced_fn;
+        set->reflector = reflector_new(loop, api, metrics,
+                                       &(struct reflector_spec){
+                                               .name = "nodes",
+                                               .path = "/api/v1/nodes",
+                                               .label_selector = selector,
+                                               .page_limit = PAGE_LIMIT,
+                                               .max_objects = NODE_SET_MAX,
+                                               .on_event = on_event,
+                                               .on_synced = on_synced,
+                                               .userdata = set,
+                                       });
+}
+
+const struct reflector *node_set_reflector(const struct node_set *set) {
+        return set->reflector;
+}
+
+int node_set_read_target(const char *text, char **ret_name, const char **ret_url,
+                         struct error *err) {
+        bool is_url = strncmp(text, "http://", 7) == 0 || strncmp(text, "https://", 8) == 0;
+        const char *name = is_url ? strstr(text, "://") + 3 : text;
+        size_t name_len = strcspn(name, is_url ? "/?#" : "=");
+        const char *url = is_url ? text : text[name_len] == '=' ? text + name_len + 1 : "";
+
+        if (name_len == 0 || !target_url_is_valid(url))
+                return error_set(err, EINVAL,
+                                 "target %.*s: expected NAME=URL with an http or https URL, "
+                                 "without user and password, such as "
+                                 "web-1=http://127.0.0.1:9100/metrics",
+                                 is_url || !url[0] ? 0 : (int)size_min(name_len, 253), name);
+        *ret_name = xmemdup0(name, name_len);
+        *ret_url = url;
+        return 0;
+}
+
+int node_set_add_target(struct node_set *set, const char *text, struct error *err) {
+        _cleanup_(freep) char *name = NULL;
+        const char *url = NULL;
+
+        int r = node_set_read_target(text, &name, &url, err);
+        if (r < 0)
+                return r;
+        if (node_set_get(set, name))
+                return error_set(err, EINVAL, "target %s: there is a node of this name already",
+                                 name);
+
+        struct node *node = insert(set, name, 0);
+        node->url = xstrdup(url);
+        set->events.on_added(set->events.userdata, node);
+        return 0;
+}
+
+size_t node_set_count(const struct node_set *set) {
+        return set->by_name.len;
+}
+
+size_t node_set_slots(const struct node_set *set) {
+        return set->slot_count;
+}
+
+struct node *node_set_at(const struct node_set *set, size_t slot) {
+        return slot < set->slot_count ? set->slots[slot] : NULL;
+}
+
+struct node *node_set_get(const struct node_set *set, const char *name) {
+        return strmap_get(&set->by_name, name, strlen(name));
+}

@@ -1,0 +1,168 @@
+#include "controller/node/target_url.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define NODE_PLACE "{node}"
+#define ADDRESS_PLACE "{address}"
+#define PORT_PLACE "{port}"
+
+static bool begins_with(const char *text, const char *prefix) {
+        return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+/* Length of "http://" or "https://", 0 when @url begins with neither. */
+static size_t scheme_len(const char *url) {
+        if (begins_with(url, "http://"))
+                return strlen("http://");
+        if (begins_with(url, "https://"))
+                return strlen("https://");
+        return 0;
+}
+
+static bool is_printable(const char *text) {
+        for (; *text; text++)
+                if ((unsigned char)*text <= 0x20 || (unsigned char)*text >= 0x7f)
+                        return false;
+        return true;
+}
+
+bool target_url_has_user(const char *url) {
+        const char *host = url + scheme_len(url);
+
+        return memchr(host, '@', strcspn(host, "/?#")) != NULL;
+}
+
+bool target_url_is_valid(const char *url) {
+        size_t host = scheme_len(url);
+
+        return host > 0 && strlen(url) < TARGET_URL_MAX && is_printable(url) && url[host] != '\0' &&
+               strchr("/?#:", url[host]) == NULL && !target_url_has_user(url);
+}
+
+static int check_template(const char *template, bool has_port, struct error *err) {
+        bool names_node = false;
+
+        if (scheme_len(template) == 0)
+                return error_set(err, EINVAL, "URL template: expected http:// or https:// first");
+        if (target_url_has_user(template))
+                return error_set(err, EINVAL,
+                                 "URL template: no user or password in an URL, which is logged; "
+                                 "there are options for them");
+        if (!is_printable(template))
+                return error_set(err, EINVAL,
+                                 "URL template: spaces, control and non-ASCII characters must be "
+                                 "percent-encoded");
+        for (const char *at = template; *at; at++) {
+                if (*at == '}')
+                        return error_set(err, EINVAL, "URL template: } without {");
+                if (*at != '{')
+                        continue;
+                const char *place = at;
+                at = strchr(at, '}');
+                if (!at)
+                        return error_set(err, EINVAL, "URL template: { without }");
+                if (begins_with(place, NODE_PLACE) || begins_with(place, ADDRESS_PLACE))
+                        names_node = true;
+                else if (!has_port || !begins_with(place, PORT_PLACE))
+                        return error_set(err, EINVAL,
+                                         "URL template: unknown placeholder \"%.*s\", expected %s",
+                                         (int)(at - place + 1), place,
+                                         has_port ? "{node}, {address} or {port}"
+                                                  : "{node} or {address}");
+        }
+        if (!names_node)
+                return error_set(err, EINVAL,
+                                 "URL template: without {node} or {address} all nodes would read "
+                                 "the same page");
+        if (!target_url_is_valid(template))
+                return error_set(err, EINVAL, "URL template: no host, or too long");
+        return 0;
+}
+
+int target_url_check(const struct target_url *spec, struct error *err) {
+        if (spec->template)
+                return check_template(spec->template, spec->port > 0, err);
+        if (strcmp(spec->scheme, "http") != 0 && strcmp(spec->scheme, "https") != 0)
+                return error_set(err, EINVAL, "scheme \"%s\": expected http or https",
+                                 spec->scheme);
+        if (spec->path[0] != '/' || !is_printable(spec->path))
+                return error_set(err, EINVAL, "path: expected a leading / and no spaces");
+        if (strlen(spec->path) >= TARGET_URL_MAX / 2)
+                return error_set(err, EINVAL, "path is longer than %d bytes", TARGET_URL_MAX / 2);
+        return 0;
+}
+
+bool target_url_needs_address(const struct target_url *spec) {
+        return !spec->template || strstr(spec->template, ADDRESS_PLACE) != NULL;
+}
+
+static void append_escaped(struct buf *out, const char *text) {
+        for (; *text; text++) {
+                unsigned char c = (unsigned char)*text;
+                bool is_unreserved = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                                     (c >= '0' && c <= '9') || strchr("-._~", c) != NULL;
+                if (is_unreserved)
+                        buf_putc(out, (char)c);
+                else
+                        buf_printf(out, "%%%02X", c);
+        }
+}
+
+/* RFC 3986 3.2.2: an IPv6 address is a host only in brackets; no other address has a colon. */
+static void append_host(struct buf *out, const char *address) {
+        if (strchr(address, ':'))
+                buf_printf(out, "[%s]", address);
+        else
+                append_escaped(out, address);
+}
+
+bool target_url_build(const struct target_url *spec, const char *node, const char *address,
+                      struct buf *out) {
+        if (!spec->template) {
+                buf_printf(out, "%s://", spec->scheme);
+                append_host(out, address);
+                buf_printf(out, ":%u%s", spec->port, spec->path);
+                return !out->overflow;
+        }
+
+        const char *authority_end = spec->template + scheme_len(spec->template);
+        authority_end += strcspn(authority_end, "/?#");
+        for (const char *at = spec->template; *at;) {
+                size_t plain = strcspn(at, "{");
+                buf_append(out, at, plain);
+                at += plain;
+                if (begins_with(at, NODE_PLACE)) {
+                        append_escaped(out, node);
+                        at += strlen(NODE_PLACE);
+                } else if (begins_with(at, ADDRESS_PLACE)) {
+                        if (at < authority_end)
+                                append_host(out, address);
+                        else
+                                append_escaped(out, address);
+                        at += strlen(ADDRESS_PLACE);
+                } else if (begins_with(at, PORT_PLACE)) {
+                        buf_printf(out, "%u", spec->port);
+                        at += strlen(PORT_PLACE);
+                }
+        }
+        return !out->overflow;
+}
+
+bool target_url_add_collectors(const char *const *collectors, size_t count, struct buf *out) {
+        bool has_query = out->data && strchr(out->data, '?') != NULL;
+
+        for (size_t i = 0; i < count; i++) {
+                buf_puts(out, has_query ? "&collect%5B%5D=" : "?collect%5B%5D=");
+                append_escaped(out, collectors[i]);
+                has_query = true;
+        }
+        return !out->overflow;
+}
+
+const char *target_url_to_log(struct buf *url) {
+        if (!url->data)
+                return "";
+        url->data[strcspn(url->data, "?#")] = '\0';
+        return url->data;
+}

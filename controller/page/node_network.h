@@ -1,0 +1,91 @@
+/*
+ * The network devices of a page: which of them count, what went through them, how fast they are.
+ * Part of node_reading.c.
+ *
+ * The net resources are of the busiest *physical* device: what goes through a veth or a VLAN goes
+ * through the device below it as well, and a virtual device's speed is made up (veth says 10
+ * Gbit/s, tun 10 Mbit/s). An exporter does not say which devices are physical (that is whether
+ * /sys/class/net/DEV/device exists), so it is put together:
+ *
+ * - Names: not one of those that virtual devices usually have (lo, veth*, docker*, br*, bond*, ...;
+ *   the list is in node_network.c). Of a bond the members count, each by its own speed.
+ * - node_network_iface_link equals node_network_iface_id: no VLAN, macvlan or end of a veth pair.
+ * - node_network_protocol_type is Ethernet (1) or InfiniBand (32): no tunnel.
+ * - node_network_carrier is 1: a device without link has no speed, and no traffic.
+ *
+ * With patterns of the operator's, those alone decide, and the carrier. A device that the exporter
+ * shows no traffic of does not count: its operator has excluded it there.
+ *
+ * The speed is node_network_speed_bytes. It is absent or negative (-125000: "-1 Mbit/s") for most
+ * virtual machines' devices; for those network_rules has one, or else there is no reading: a guess
+ * would be wrong by orders of magnitude.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/glob.h"
+#include "controller/page/exposition.h"
+#include "controller/page/node_take.h"
+
+struct network_rules {
+        struct glob_list devices; /* empty: the physical ones */
+        double speed_bytes;       /* a second, of devices that report none; 0: there is none */
+};
+
+/* Names that virtual devices have in kernels, container runtimes, CNI plugins and hypervisors:
+ * globs, NULL-terminated. */
+extern const char *const network_virtual_names[];
+
+/**
+ * network_speed_parse() - bits a second, "1000000000" or "1G" (k, M, G and T are decimal)
+ * Return: 0; -EINVAL when that is no number above 0
+ */
+_must_check_ int network_speed_parse(const char *text, double *ret_bytes, struct error *err);
+
+/* The families, in the order of node_reading.c's table. */
+enum network_field {
+        NETWORK_RECEIVED,
+        NETWORK_SENT,
+        NETWORK_SPEED,
+        NETWORK_ID,
+        NETWORK_LINK,
+        NETWORK_PROTOCOL,
+        NETWORK_CARRIER,
+        NETWORK_FIELD_COUNT,
+};
+
+/* A device as it is put together from the page's families. */
+struct network_device {
+        uint64_t id; /* of its name */
+        uint32_t seen;
+        double values[NETWORK_FIELD_COUNT];
+};
+
+/* The devices of one page. Zero-initialised is empty. */
+struct network_page {
+        size_t count, cap;
+        struct network_device *devices;
+};
+
+/** network_take() - note one sample */
+enum node_take network_take(struct network_page *page, const struct network_rules *rules,
+                            enum network_field field, const struct exposition_sample *sample);
+
+/* What counts. */
+struct node_link {
+        uint64_t id;
+        double received_bytes, sent_bytes;
+        double speed_bytes; /* a second, > 0 */
+};
+
+/**
+ * network_finish() - the devices that count, by ascending id
+ * @ret_links: room for page->count
+ * @ret_count: how many there are
+ * Return: NULL, or why nothing can be said (constant text)
+ */
+const char *network_finish(const struct network_page *page, const struct network_rules *rules,
+                           struct node_link *ret_links, size_t *ret_count);

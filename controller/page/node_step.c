@@ -1,0 +1,256 @@
+#include "controller/page/node_step.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+/* Counters are printed with a resolution of 10 ms and added up in floating point: what goes back
+ * by less than this has stood still. */
+static const double STILL_S = 1e-3;
+
+/* No counter advances by more in one interval: 115 days. Beyond, a page is nonsense; well below,
+ * an exporter may run on a clock much faster than ours and still be right. */
+static const double ABSURD_S = 1e7;
+
+static const uint32_t network_resources = NODE_RESOURCE_BIT(METRIC_NET) |
+                                          NODE_RESOURCE_BIT(METRIC_NET_RX) |
+                                          NODE_RESOURCE_BIT(METRIC_NET_TX);
+
+void node_state_forget_own(struct node_state *state) {
+        for (size_t i = 0; state->own && i < POLICY_MAX_RESOURCES; i++)
+                free(state->own->series[i]);
+        free(TAKE_PTR(state->own));
+        state->usable &= NODE_READING_RESOURCES;
+}
+
+void node_state_done(struct node_state *state) {
+        node_state_forget_own(state);
+        free(state->cpus);
+        free(state->disks);
+        free(state->links);
+        *state = NODE_STATE_NULL;
+}
+
+size_t node_state_bytes(const struct node_state *state) {
+        size_t bytes = sizeof(*state) + state->cpu_count * sizeof(*state->cpus) +
+                       state->disk_count * sizeof(*state->disks) +
+                       state->link_count * sizeof(*state->links);
+
+        if (state->own)
+                bytes += sizeof(*state->own);
+        for (size_t i = 0; state->own && i < POLICY_MAX_RESOURCES; i++)
+                bytes += state->own->counts[i] * sizeof(*state->own->series[i]);
+        return bytes;
+}
+
+/* How far a counter went; false when it went back or to absurd places. */
+static bool advance(double before_s, double after_s, double *ret_s) {
+        double delta_s = after_s - before_s;
+
+        if (delta_s < -STILL_S || delta_s > ABSURD_S)
+                return false;
+        *ret_s = fmax(delta_s, 0);
+        return true;
+}
+
+static bool step_cpu(const struct node_state *state, const struct node_reading *reading,
+                     double *ret_busy_s, double *ret_total_s) {
+        double busy_s = 0, total_s = 0;
+
+        if (state->cpu_count != reading->cpu_count)
+                return false;
+        for (size_t i = 0; i < reading->cpu_count; i++) {
+                const struct node_cpu *before = &state->cpus[i], *after = &reading->cpus[i];
+                double busy = 0, idle = 0;
+                if (before->id != after->id || before->modes != after->modes ||
+                    !advance(before->busy_s, after->busy_s, &busy) ||
+                    !advance(before->idle_s, after->idle_s, &idle))
+                        return false;
+                busy_s += busy;
+                total_s += busy + idle;
+        }
+        *ret_busy_s = busy_s;
+        *ret_total_s = total_s;
+        return total_s > 0; /* not so when an exporter serves the same page again */
+}
+
+static bool step_disk(const struct node_state *state, const struct node_reading *reading,
+                      double *ret_busiest_s) {
+        double busiest_s = 0;
+
+        if (state->disk_count != reading->disk_count)
+                return false;
+        for (size_t i = 0; i < reading->disk_count; i++) {
+                const struct node_device *before = &state->disks[i], *after = &reading->disks[i];
+                double busy_s = 0;
+                if (before->id != after->id || !advance(before->value, after->value, &busy_s))
+                        return false;
+                busiest_s = fmax(busiest_s, busy_s);
+        }
+        *ret_busiest_s = busiest_s;
+        return true;
+}
+
+/* Seconds that the busiest device would have needed at its full speed, by direction. */
+static bool step_network(const struct node_state *state, const struct node_reading *reading,
+                         double *ret_received_s, double *ret_sent_s) {
+        double received_s = 0, sent_s = 0;
+
+        if (state->link_count != reading->link_count)
+                return false;
+        for (size_t i = 0; i < reading->link_count; i++) {
+                const struct node_link *before = &state->links[i], *after = &reading->links[i];
+                double speed_bytes = after->speed_bytes, received = 0, sent = 0;
+                if (before->id != after->id ||
+                    !advance(before->received_bytes / speed_bytes,
+                             after->received_bytes / speed_bytes, &received) ||
+                    !advance(before->sent_bytes / speed_bytes, after->sent_bytes / speed_bytes,
+                             &sent))
+                        return false;
+                received_s = fmax(received_s, received);
+                sent_s = fmax(sent_s, sent);
+        }
+        *ret_received_s = received_s;
+        *ret_sent_s = sent_s;
+        return true;
+}
+
+/* A counter of the policy's own: used of its capacity, as a share of the time. */
+static bool step_own(const struct node_own_state *state, unsigned i,
+                     const struct policy_resource *resource, const struct node_own *own,
+                     double wall_s, double *ret_ratio) {
+        _cleanup_(freep) struct node_device *deltas = NULL;
+
+        if (!state || state->counts[i] != own->series_count)
+                return false;
+        deltas = xreallocarray(NULL, own->series_count, sizeof(*deltas));
+        for (size_t s = 0; s < own->series_count; s++) {
+                deltas[s].value = own->series[s].value - state->series[i][s].value;
+                if (own->series[s].id != state->series[i][s].id || deltas[s].value < 0)
+                        return false;
+        }
+        double rate = resource_reduce(resource->reduce, deltas, own->series_count) / wall_s;
+        return resource_ratio(rate, own->capacity, ret_ratio);
+}
+
+static void set_counter(struct window_step *step, unsigned resource, double num, double den) {
+        step->counters |= NODE_RESOURCE_BIT(resource);
+        step->num[resource] = fmin(num, den);
+        step->den[resource] = den;
+}
+
+static void set_gauge(struct window_step *step, unsigned resource, double ratio) {
+        step->gauges |= NODE_RESOURCE_BIT(resource);
+        step->num[resource] = ratio;
+}
+
+static void step_counters(const struct node_state *state, const struct node_wants *wants,
+                          const struct node_reading *reading, int64_t now_mono_ms,
+                          struct window_step *step) {
+        uint32_t both = state->usable & reading->usable;
+        double wall_s = (double)(now_mono_ms - state->at_mono_ms) / (double)MS_PER_S;
+        double used_s = 0, total_s = 0, sent_s = 0, ratio = 0;
+
+        if (wall_s <= 0)
+                return;
+        if (both & NODE_RESOURCE_BIT(METRIC_CPU) && step_cpu(state, reading, &used_s, &total_s))
+                set_counter(step, METRIC_CPU, used_s, total_s);
+        if (both & NODE_RESOURCE_BIT(METRIC_DISK) && step_disk(state, reading, &used_s))
+                set_counter(step, METRIC_DISK, used_s, wall_s);
+        for (unsigned i = 0; i < 3; i++) {
+                if (both & NODE_RESOURCE_BIT(METRIC_PSI_CPU + i) &&
+                    advance(state->psi_s[i], reading->psi_s[i], &used_s))
+                        set_counter(step, METRIC_PSI_CPU + i, used_s, wall_s);
+        }
+        if (both & network_resources && step_network(state, reading, &used_s, &sent_s)) {
+                if (both & NODE_RESOURCE_BIT(METRIC_NET))
+                        set_counter(step, METRIC_NET, fmax(used_s, sent_s), wall_s);
+                if (both & NODE_RESOURCE_BIT(METRIC_NET_RX))
+                        set_counter(step, METRIC_NET_RX, used_s, wall_s);
+                if (both & NODE_RESOURCE_BIT(METRIC_NET_TX))
+                        set_counter(step, METRIC_NET_TX, sent_s, wall_s);
+        }
+        for (unsigned i = 0; i < wants->own_count; i++) {
+                if (both >> METRIC_RESOURCE_COUNT >> i & 1 &&
+                    wants->own[i].kind == POLICY_COUNTER &&
+                    step_own(state->own, i, &wants->own[i], &reading->own[i], wall_s, &ratio))
+                        set_counter(step, METRIC_RESOURCE_COUNT + i, ratio * wall_s, wall_s);
+        }
+}
+
+static void set_gauges(const struct node_wants *wants, const struct node_reading *reading,
+                       struct window_step *step) {
+        if (reading->usable & NODE_RESOURCE_BIT(METRIC_MEM))
+                set_gauge(step, METRIC_MEM, reading->mem_ratio);
+        if (reading->usable & NODE_RESOURCE_BIT(METRIC_LOAD))
+                set_gauge(step, METRIC_LOAD, reading->load_ratio);
+        if (reading->usable & NODE_RESOURCE_BIT(METRIC_FS))
+                set_gauge(step, METRIC_FS, reading->fs_ratio);
+        for (unsigned i = 0; i < wants->own_count; i++)
+                if (reading->usable >> METRIC_RESOURCE_COUNT >> i & 1 &&
+                    wants->own[i].kind == POLICY_GAUGE)
+                        set_gauge(step, METRIC_RESOURCE_COUNT + i, reading->own[i].ratio);
+}
+
+static void remember_own(struct node_state *state, const struct node_wants *wants,
+                         const struct node_reading *reading) {
+        for (unsigned i = 0; i < wants->own_count; i++) {
+                bool is_usable = reading->usable >> METRIC_RESOURCE_COUNT >> i & 1;
+                size_t count = is_usable ? reading->own[i].series_count : 0;
+                if (wants->own[i].kind != POLICY_COUNTER || (count == 0 && !state->own))
+                        continue;
+                if (!state->own)
+                        state->own = xcalloc(1, sizeof(*state->own));
+                struct node_device **series = &state->own->series[i];
+                if (state->own->counts[i] != count)
+                        *series = xreallocarray(*series, count, sizeof(**series));
+                if (count > 0)
+                        memcpy(*series, reading->own[i].series, count * sizeof(**series));
+                state->own->counts[i] = (uint32_t)count;
+        }
+}
+
+/* Arrays of a node change their length on hotplug alone, so they are cut to fit. */
+static void remember(struct node_state *state, const struct node_wants *wants,
+                     const struct node_reading *reading, int64_t now_mono_ms) {
+        size_t cpu_count = reading->usable & NODE_RESOURCE_BIT(METRIC_CPU) ? reading->cpu_count : 0;
+        size_t disk_count = reading->usable & NODE_RESOURCE_BIT(METRIC_DISK) ? reading->disk_count
+                                                                             : 0;
+        size_t link_count = reading->usable & network_resources ? reading->link_count : 0;
+
+        if (state->cpu_count != cpu_count)
+                state->cpus = xreallocarray(state->cpus, cpu_count, sizeof(*state->cpus));
+        if (state->disk_count != disk_count)
+                state->disks = xreallocarray(state->disks, disk_count, sizeof(*state->disks));
+        if (state->link_count != link_count)
+                state->links = xreallocarray(state->links, link_count, sizeof(*state->links));
+        if (cpu_count > 0)
+                memcpy(state->cpus, reading->cpus, cpu_count * sizeof(*state->cpus));
+        if (disk_count > 0)
+                memcpy(state->disks, reading->disks, disk_count * sizeof(*state->disks));
+        if (link_count > 0)
+                memcpy(state->links, reading->links, link_count * sizeof(*state->links));
+        state->cpu_count = (uint32_t)cpu_count;
+        state->disk_count = (uint32_t)disk_count;
+        state->link_count = (uint32_t)link_count;
+        remember_own(state, wants, reading);
+        memcpy(state->psi_s, reading->psi_s, sizeof(state->psi_s));
+        state->usable = reading->usable;
+        state->at_mono_ms = now_mono_ms;
+}
+
+uint32_t node_step_take(struct node_state *state, const struct node_wants *wants,
+                        const struct node_reading *reading, int64_t now_mono_ms,
+                        struct window_step *ret_step) {
+        ret_step->at_mono_ms = now_mono_ms;
+        ret_step->counters = ret_step->gauges = ret_step->means = 0;
+        step_counters(state, wants, reading, now_mono_ms, ret_step);
+        set_gauges(wants, reading, ret_step);
+
+        uint32_t dropped = state->usable & ~(ret_step->counters | ret_step->gauges);
+        remember(state, wants, reading, now_mono_ms);
+        return dropped;
+}

@@ -1,0 +1,325 @@
+#include "controller/source/metrics_api/metrics_server.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/strmap.h"
+#include "controller/source/metrics_api/node_metrics_list.h"
+#include "controller/source/metrics_api/node_sample.h"
+#include "program/outage_log.h"
+
+enum {
+        FIRST_ROUND_MS = 1000, /* after the first node: the list of nodes comes in pages */
+        TICK_MS = 1000,        /* for the log */
+};
+
+#define LIST_PATH "/apis/metrics.k8s.io/v1beta1/nodes"
+#define RESOURCE "nodes.metrics.k8s.io"
+#define RBAC_RULE "apiGroups [metrics.k8s.io], resources [nodes], verbs [list]"
+#define APISERVICE "kubectl get apiservice v1beta1.metrics.k8s.io"
+
+struct entry {
+        struct node *node;
+        struct node_sample sample;
+        struct node_metrics answered; /* in the round */
+        uint32_t listed_round;        /* that mentioned the node */
+        bool is_usable;               /* answered is */
+        bool is_failing;
+};
+
+struct metrics_server {
+        struct source source;
+        struct loop *loop;
+        struct kube_api *api;
+        struct metrics_server_options options;
+        struct source_sink sink;
+        struct strmap entries; /* node's name: struct entry */
+        struct loop_timer timer, tick;
+        struct kube_call *call;
+        int64_t begun_mono_ms; /* the round */
+        uint32_t round;        /* from 1 on */
+        const char *trouble;   /* why there is no list, static text; NULL: there is */
+        struct outage_log outages;
+        bool is_stopped;
+        struct metric *items_new, *items_repeated, *items_unknown;
+        struct metric *listed, *nodes_failing;
+};
+
+static struct metrics_server *self(struct source *source) {
+        return (struct metrics_server *)(void *)source;
+}
+
+static int64_t now_mono(const struct metrics_server *s) {
+        return loop_now_mono_ms(s->loop);
+}
+
+static struct node_sample_time sample_time(const struct metrics_server *s) {
+        return (struct node_sample_time){.now_mono_ms = now_mono(s),
+                                         .now_unix_ms = loop_now_unix_ms(s->loop),
+                                         .interval_ms = s->options.interval_ms};
+}
+
+static void add_gauge(struct window_step *step, enum metric_resource channel, bool is_known,
+                      double used, double allocatable) {
+        if (!is_known || !(allocatable > 0))
+                return;
+        step->gauges |= UINT32_C(1) << channel;
+        step->num[channel] = used < allocatable ? used / allocatable : 1;
+}
+
+static struct window_step make_step(const struct metrics_server *s, const struct entry *entry) {
+        const struct node_metrics *metrics = &entry->sample.metrics;
+        const struct node *node = entry->node;
+        struct window_step step = {.at_mono_ms = now_mono(s)};
+
+        add_gauge(&step, METRIC_CPU, metrics->has_cpu, metrics->cpu_cores,
+                  node->allocatable_cpu_cores);
+        add_gauge(&step, METRIC_MEM, metrics->has_memory, metrics->memory_bytes,
+                  node->allocatable_memory_bytes);
+        return step;
+}
+
+/* Outcomes */
+
+/* Without a list there is nothing about any node. */
+static void show_failing(struct metrics_server *s) {
+        metric_set(s->nodes_failing, (double)(s->trouble ? s->entries.len : s->outages.failing));
+}
+
+static void set_failing(struct metrics_server *s, struct entry *entry, bool is_failing,
+                        const char *reason) {
+        if (entry->is_failing == is_failing)
+                return;
+        entry->is_failing = is_failing;
+        if (is_failing)
+                outage_log_failed(&s->outages, now_mono(s), entry->node->name, NULL, reason,
+                                  "see kubectl get --raw " LIST_PATH);
+        else
+                outage_log_recovered(&s->outages, now_mono(s), entry->node->name);
+}
+
+static void fail_node(struct metrics_server *s, struct entry *entry, const char *reason) {
+        set_failing(s, entry, true, reason);
+        s->sink.on_failure(s->sink.userdata, entry->node, reason);
+}
+
+static void deliver(struct metrics_server *s, struct entry *entry) {
+        if (entry->listed_round != s->round) {
+                fail_node(s, entry, "no_data");
+                return;
+        }
+        if (!entry->is_usable) {
+                fail_node(s, entry, "malformed");
+                return;
+        }
+        struct node_sample_time time = sample_time(s);
+        bool is_new = node_sample_offer(&entry->sample, &entry->answered, &time);
+        metric_inc(is_new ? s->items_new : s->items_repeated);
+        if (node_sample_is_stale(&entry->sample, &time)) {
+                fail_node(s, entry, "stale");
+                return;
+        }
+        struct window_step step = make_step(s, entry);
+        if (step.gauges == 0) {
+                fail_node(s, entry, "no_allocatable");
+                return;
+        }
+        set_failing(s, entry, false, NULL);
+        s->sink.on_reading(s->sink.userdata, entry->node, &(struct source_reading){.step = &step});
+}
+
+/* What to look at, for whoever reads the log. */
+static const char *advice(enum kube_outcome outcome) {
+        if (outcome == KUBE_FORBIDDEN)
+                return "the ClusterRole needs " RBAC_RULE;
+        if (outcome == KUBE_NOT_FOUND)
+                return "is metrics-server installed? " APISERVICE;
+        return "does metrics-server run? " APISERVICE;
+}
+
+/* No list in this round. */
+static void fail_round(struct metrics_server *s, enum kube_outcome outcome,
+                       const struct error *cause) {
+        const char *reason = kube_outcome_name(outcome);
+        struct strmap_entry *found;
+
+        if (s->trouble != reason)
+                log_warn(MSG("node metrics cannot be listed"), STR("path", LIST_PATH),
+                         STR("reason", reason), STR("error", cause->msg),
+                         STR("see", advice(outcome)));
+        s->trouble = reason;
+        metric_set(s->listed, 0);
+        show_failing(s);
+        STRMAP_FOREACH (found, &s->entries) {
+                const struct entry *entry = found->value;
+                s->sink.on_failure(s->sink.userdata, entry->node, reason);
+        }
+}
+
+static void end_round(struct metrics_server *s) {
+        struct strmap_entry *found;
+
+        if (s->trouble)
+                log_info(MSG("node metrics are listed again"), STR("path", LIST_PATH));
+        s->trouble = NULL;
+        metric_set(s->listed, 1);
+        STRMAP_FOREACH (found, &s->entries) {
+                deliver(s, found->value);
+        }
+        show_failing(s);
+}
+
+/* Rounds */
+
+static void begin_round(void *userdata);
+
+/* Nothing is handed in from here: the list may turn out to be cut off. */
+static void on_item(void *userdata, const char *node, const struct node_metrics *metrics) {
+        struct metrics_server *s = userdata;
+        struct entry *entry = strmap_get(&s->entries, node, strlen(node));
+
+        if (!entry) {
+                metric_inc(s->items_unknown);
+                return;
+        }
+        entry->listed_round = s->round;
+        entry->is_usable = metrics != NULL;
+        if (metrics)
+                entry->answered = *metrics;
+}
+
+static void on_list(void *userdata, const struct kube_answer *answer) {
+        struct metrics_server *s = userdata;
+        struct error err = ERROR_NULL;
+
+        s->call = NULL;
+        loop_timer_arm(s->loop, &s->timer, s->begun_mono_ms + s->options.interval_ms, begin_round,
+                       s);
+        if (answer->outcome != KUBE_OK)
+                fail_round(s, answer->outcome, &answer->err);
+        else if (node_metrics_list_parse(answer->body, answer->body_bytes, on_item, s, &err) < 0)
+                fail_round(s, KUBE_BAD_ANSWER, &err);
+        else
+                end_round(s);
+}
+
+static void begin_round(void *userdata) {
+        struct metrics_server *s = userdata;
+        int64_t interval_ms = s->options.interval_ms;
+
+        s->begun_mono_ms = now_mono(s);
+        s->round++;
+        s->call = kube_start(s->api, &(struct kube_request){
+                                             .method = "GET",
+                                             .path = LIST_PATH,
+                                             .resource = RESOURCE,
+                                             .timeout_ms = interval_ms < METRICS_SERVER_TIMEOUT_MS
+                                                                   ? interval_ms
+                                                                   : METRICS_SERVER_TIMEOUT_MS,
+                                             .max_body_bytes = METRICS_SERVER_MAX_BODY_BYTES,
+                                             .wants_gzip = true,
+                                             .on_done = on_list,
+                                             .userdata = s,
+                                     });
+}
+
+static void on_tick(void *userdata) {
+        struct metrics_server *s = userdata;
+
+        outage_log_tick(&s->outages, now_mono(s));
+        loop_timer_arm(s->loop, &s->tick, now_mono(s) + TICK_MS, on_tick, s);
+}
+
+/* The source */
+
+static void set_policy(struct source *base, const struct policy *policy) {
+        (void)base; /* there are two amounts, whatever is wanted */
+        (void)policy;
+}
+
+static void add_node(struct source *base, struct node *node) {
+        struct metrics_server *s = self(base);
+
+        if (s->is_stopped || strmap_get(&s->entries, node->name, strlen(node->name)))
+                return;
+        struct entry *entry = xcalloc(1, sizeof(*entry));
+        entry->node = node;
+        strmap_put(&s->entries, node->name, strlen(node->name), entry);
+        if (s->round == 0 && !loop_timer_is_armed(&s->timer))
+                loop_timer_arm(s->loop, &s->timer, now_mono(s) + FIRST_ROUND_MS, begin_round, s);
+}
+
+static void remove_node(struct source *base, struct node *node) {
+        struct metrics_server *s = self(base);
+        _cleanup_(freep) struct entry *entry = strmap_remove(&s->entries, node->name,
+                                                             strlen(node->name));
+
+        if (entry && entry->is_failing)
+                outage_log_gone(&s->outages);
+        show_failing(s);
+}
+
+static void stop(struct source *base) {
+        struct metrics_server *s = self(base);
+
+        s->is_stopped = true;
+        kube_cancel(TAKE_PTR(s->call));
+        loop_timer_disarm(s->loop, &s->timer);
+        loop_timer_disarm(s->loop, &s->tick);
+}
+
+static void free_source(struct source *base) {
+        struct metrics_server *s = self(base);
+        struct strmap_entry *found;
+
+        stop(base);
+        STRMAP_FOREACH (found, &s->entries) {
+                free(found->value);
+        }
+        strmap_done(&s->entries);
+        free(s);
+}
+
+static const struct source_ops ops = {
+        .name = "metrics-server",
+        .hint = "the rule for " RESOURCE " (list) in the ClusterRole, and " APISERVICE,
+        .set_policy = set_policy,
+        .add_node = add_node,
+        .remove_node = remove_node,
+        .stop = stop,
+        .free = free_source,
+};
+
+static struct metric *count_items(struct metrics *metrics, const char *result) {
+        return metrics_counter(metrics, "plimsoll_metrics_server_items_total",
+                               "Items of metrics-server's lists: new ones, those seen before, and "
+                               "those of nodes that are not followed.",
+                               LABELS("result", result));
+}
+
+struct source *metrics_server_new(struct loop *loop, struct kube_api *api, struct metrics *metrics,
+                                  const struct metrics_server_options *options,
+                                  const struct source_sink *sink) {
+        struct metrics_server *s = xcalloc(1, sizeof(*s));
+
+        *s = (struct metrics_server){
+                .source.ops = &ops,
+                .loop = loop,
+                .api = api,
+                .options = *options,
+                .sink = *sink,
+                .outages.what = "node metrics",
+                .items_new = count_items(metrics, "new"),
+                .items_repeated = count_items(metrics, "repeated"),
+                .items_unknown = count_items(metrics, "unknown_node"),
+                .listed = metrics_gauge(metrics, "plimsoll_metrics_server_listed",
+                                        "1 when the last list of metrics-server could be read.",
+                                        NULL),
+                .nodes_failing = metrics_gauge(metrics, "plimsoll_targets_failing",
+                                               "Targets whose last scrape failed.",
+                                               LABELS("source", ops.name)),
+        };
+        on_tick(s);
+        return &s->source;
+}

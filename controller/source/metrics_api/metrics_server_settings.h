@@ -1,0 +1,28 @@
+/*
+ * The options of the metrics-server source: rows for the controller's table, and what they come to.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "controller/source/metrics_api/metrics_server.h"
+#include "program/options.h"
+
+/* Where the rows put their values. */
+struct metrics_server_settings {
+        int64_t interval_ms;
+};
+
+/* clang-format off */
+#define METRICS_SERVER_ROWS(s)                                                                     \
+        {.name = "metrics-server-interval", .type = OPTION_DURATION_MS,                            \
+         .value = &(s).interval_ms, .fallback = "15s", .metavar = "DURATION",                      \
+         .min = 1000, .max = 300000,                                                               \
+         .help = "The metrics-server source lists all nodes once in it. Less than "                \
+                 "metrics-server's own resolution brings nothing new."}
+/* clang-format on */
+
+static inline struct metrics_server_options metrics_server_settings_read(
+        const struct metrics_server_settings *settings) {
+        return (struct metrics_server_options){.interval_ms = settings->interval_ms};
+}

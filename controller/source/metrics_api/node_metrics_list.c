@@ -1,0 +1,63 @@
+#include "controller/source/metrics_api/node_metrics_list.h"
+
+#include <string.h>
+
+#include "base/number.h"
+#include "base/timestamp.h"
+#include "codec/json.h"
+#include "codec/quantity.h"
+#include "kube/list_page.h"
+
+struct visit {
+        node_metrics_fn *fn;
+        void *userdata;
+};
+
+static bool read_amount(const json_t *item, const char *resource, double *ret) {
+        const char *text = json_string_at(item, "usage", resource, NULL);
+        double amount;
+
+        if (!text || !quantity_parse(text, strlen(text), &amount) || amount < 0)
+                return false;
+        *ret = amount;
+        return true;
+}
+
+static int64_t read_window(const json_t *item) {
+        const char *text = json_string_at(item, "window", NULL);
+        int64_t window_ms;
+
+        if (!text || duration_parse(text, strlen(text), &window_ms) < 0 || window_ms <= 0)
+                return NODE_METRICS_WINDOW_MS;
+        return window_ms < NODE_METRICS_MAX_WINDOW_MS ? window_ms : NODE_METRICS_MAX_WINDOW_MS;
+}
+
+static bool read_item(const json_t *item, struct node_metrics *ret) {
+        const char *timestamp = json_string_at(item, "timestamp", NULL);
+        struct node_metrics metrics = {.window_ms = read_window(item)};
+
+        if (!timestamp || !timestamp_parse(timestamp, strlen(timestamp), &metrics.at_unix_ms))
+                return false;
+        metrics.has_cpu = read_amount(item, "cpu", &metrics.cpu_cores);
+        metrics.has_memory = read_amount(item, "memory", &metrics.memory_bytes);
+        *ret = metrics;
+        return metrics.has_cpu || metrics.has_memory;
+}
+
+static void on_item(void *userdata, const json_t *item) {
+        const struct visit *visit = userdata;
+        const char *node = json_string_at(item, "metadata", "name", NULL);
+        struct node_metrics metrics;
+
+        if (!node || !*node)
+                return;
+        visit->fn(visit->userdata, node, read_item(item, &metrics) ? &metrics : NULL);
+}
+
+int node_metrics_list_parse(const char *text, size_t len, node_metrics_fn *fn, void *userdata,
+                            struct error *err) {
+        struct visit visit = {fn, userdata};
+        size_t count;
+
+        return list_items_parse(text, len, on_item, &visit, &count, err);
+}

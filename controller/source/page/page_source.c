@@ -1,0 +1,604 @@
+#include "controller/source/page/page_source.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "controller/node/spread.h"
+#include "controller/page/node_reading.h"
+#include "controller/page/node_step.h"
+#include "controller/source/page/page_lanes.h"
+#include "program/outage_log.h"
+
+enum {
+        CONNECT_TIMEOUT_MS = 3000, /* a node that is gone answers nothing: don't hold a place */
+        IDLE_SCRAPES_KEPT = 8,
+        IDLE_PAGE_KEPT_BYTES = 256 << 10,
+        TICK_MS = 5000,
+        SPREAD_SALT = 1, /* scrapes are not at the instants of syncs */
+};
+
+struct target {
+        struct page_source *source;
+        struct node *node;
+        struct loop_timer timer;
+        int64_t due_mono_ms;
+        int64_t whole_page_until_mono_ms; /* it refused collect[]; 0: it did not */
+        struct scrape *scrape;            /* under way */
+        struct page_place place;          /* in a lane's queue */
+        bool is_failing;
+        struct node_state state;
+};
+
+/* What one scrape needs while it is under way; reused with the page's memory. */
+struct scrape {
+        struct scrape *prev, *next; /* under way, or idle (next alone) */
+        struct target *target;
+        struct http_call *call;
+        struct buf page;
+        enum page_lane lane;
+        bool with_collectors;
+        bool is_over_budget;
+};
+
+struct page_source {
+        struct source source;
+        struct source_ops ops; /* with this instance's name */
+        struct loop *loop;
+        struct http_client *client;
+        struct metrics *metrics;
+        struct page_options options;
+        struct source_sink sink;
+
+        struct target **targets; /* by the node's slot */
+        size_t target_cap;
+        struct page_lanes lanes;
+        struct scrape *under_way;
+        struct scrape *idle;
+        size_t idle_count;
+        size_t page_bytes, budget_bytes;
+
+        struct node_wants wants;
+        size_t ready_metrics[NODE_MAX_READY]; /* wants' ready index -> the policy's metric */
+        const char *collectors[NODE_MAX_COLLECTORS];
+        size_t collector_count;
+        struct node_reading *reading;
+
+        struct credentials credentials;
+        struct buf url;
+
+        struct outage_log outages;
+        bool has_told_fallback;
+        bool is_idle; /* the policy wants nothing of it */
+        bool is_stopped;
+        struct loop_timer tick;
+        struct metric *scrapes_ok, *duration, *failing, *fallbacks, *malformed, *skipped;
+};
+
+static const double PERCENT = 0.01;
+
+const struct page_profile page_node_exporter = {
+        .name = "node-exporter",
+        .hint = "--node-exporter-port, --node-address-types and --target-url-template",
+        .has_collectors = true,
+};
+
+const struct page_profile page_node_metrics = {
+        .name = "node-metrics",
+        .hint = "--node-metrics-url-template and --node-address-types",
+        .is_agent = true,
+};
+
+const struct page_profile page_exporter = {.hint = "--exporter and --node-address-types"};
+
+static struct page_source *self(struct source *source) {
+        return (struct page_source *)source; /* its first member */
+}
+
+static void dispatch(struct page_source *source);
+
+static enum page_lane lane_of(const struct target *target) {
+        return target->is_failing ? PAGE_LANE_FAILING : PAGE_LANE_HEALTHY;
+}
+
+/* Scrapes and the memory of their pages */
+
+static struct scrape *scrape_begin(struct page_source *source, struct target *target) {
+        struct scrape *scrape = source->idle;
+
+        if (scrape) {
+                source->idle = scrape->next;
+                source->idle_count--;
+        } else {
+                scrape = xcalloc(1, sizeof(*scrape));
+                scrape->page = BUF_INIT(source->options.max_page_bytes);
+        }
+        scrape->target = target;
+        scrape->lane = lane_of(target);
+        scrape->with_collectors = false;
+        scrape->is_over_budget = false;
+        scrape->call = NULL;
+        scrape->prev = NULL;
+        scrape->next = source->under_way;
+        if (source->under_way)
+                source->under_way->prev = scrape;
+        source->under_way = scrape;
+        page_lanes_enter(&source->lanes, scrape->lane);
+        source->page_bytes += scrape->page.cap;
+        target->scrape = scrape;
+        return scrape;
+}
+
+/* The call is over or cancelled; the page goes. */
+static void scrape_end(struct page_source *source, struct scrape *scrape) {
+        if (scrape->prev)
+                scrape->prev->next = scrape->next;
+        else
+                source->under_way = scrape->next;
+        if (scrape->next)
+                scrape->next->prev = scrape->prev;
+        page_lanes_leave(&source->lanes, scrape->lane);
+        source->page_bytes -= scrape->page.cap;
+        scrape->target->scrape = NULL;
+        buf_clear(&scrape->page);
+        if (scrape->page.cap > IDLE_PAGE_KEPT_BYTES || source->idle_count >= IDLE_SCRAPES_KEPT) {
+                buf_done(&scrape->page);
+                free(scrape);
+                return;
+        }
+        scrape->next = source->idle;
+        source->idle = scrape;
+        source->idle_count++;
+}
+
+/* Outcomes */
+
+static void count_failure(struct page_source *source, const char *reason) {
+        metric_inc(metrics_counter(source->metrics, "plimsoll_scrapes_total",
+                                   "Scrapes by source and result.",
+                                   LABELS("source", source->ops.name, "result", reason)));
+}
+
+static void target_failed(struct target *target, const char *reason, const char *detail) {
+        struct page_source *source = target->source;
+
+        count_failure(source, reason);
+        if (!target->is_failing) {
+                target->is_failing = true;
+                outage_log_failed(&source->outages, loop_now_mono_ms(source->loop),
+                                  target->node->name, target_url_to_log(&source->url), reason,
+                                  detail);
+                metric_set(source->failing, (double)source->outages.failing);
+        }
+        source->sink.on_failure(source->sink.userdata, target->node, reason);
+}
+
+static void target_succeeded(struct target *target) {
+        struct page_source *source = target->source;
+
+        metric_inc(source->scrapes_ok);
+        if (target->is_failing) {
+                target->is_failing = false;
+                outage_log_recovered(&source->outages, loop_now_mono_ms(source->loop),
+                                     target->node->name);
+                metric_set(source->failing, (double)source->outages.failing);
+        }
+}
+
+/* Nobody looks any more. */
+static void forget_failure(struct target *target) {
+        struct page_source *source = target->source;
+
+        if (!target->is_failing)
+                return;
+        target->is_failing = false;
+        outage_log_gone(&source->outages);
+        metric_set(source->failing, (double)source->outages.failing);
+}
+
+static const char no_address[] = "no_address";
+
+/* The URL of the target's page, in source->url. NULL: it is there; else why it cannot be. */
+static const char *build_url(struct target *target, bool with_collectors) {
+        struct page_source *source = target->source;
+        const struct node *node = target->node;
+        bool is_ok;
+
+        buf_clear(&source->url);
+        if (node->url && !source->options.exporter[0])
+                is_ok = buf_puts(&source->url, node->url);
+        else if (!node->address && target_url_needs_address(&source->options.url))
+                return no_address;
+        else
+                is_ok = target_url_build(&source->options.url, node->name, node->address,
+                                         &source->url);
+        if (is_ok && with_collectors)
+                is_ok = target_url_add_collectors(source->collectors, source->collector_count,
+                                                  &source->url);
+        return is_ok ? NULL : "url_too_long";
+}
+
+/* Why the first of the resources that are wanted could not be read. */
+static const char *first_reason(const struct node_reading *reading) {
+        for (size_t i = 0; i < NODE_MAX_RESOURCES; i++)
+                if (reading->why[i])
+                        return reading->why[i];
+        return NULL;
+}
+
+static void take_page(struct target *target, const struct scrape *scrape) {
+        struct page_source *source = target->source;
+        struct node_reading *reading = source->reading;
+        int64_t now_mono_ms = loop_now_mono_ms(source->loop);
+        struct window_step step;
+        double values[POLICY_MAX_METRICS];
+        struct source_reading result = {.values_ratio = values, .why = reading->why};
+        const struct buf *page = &scrape->page;
+        double unit = source->options.profile->is_agent ? PERCENT : 1;
+
+        /* Without Content-Length a page that was cut looks whole; but a whole one ends its line. */
+        bool is_complete = page->len > 0 && page->data[page->len - 1] == '\n';
+        node_reading_parse(reading, &source->wants, page->data, page->len, is_complete);
+        metric_add(source->malformed, reading->malformed + reading->unusable);
+        if (reading->usable == 0 && reading->ready_usable == 0) {
+                const char *why = first_reason(reading);
+                target_failed(target, "no_metrics",
+                              why ? why : "the page has none of the series that the policy needs");
+                return;
+        }
+        if (!source->options.profile->is_agent) {
+                (void)node_step_take(&target->state, &source->wants, reading, now_mono_ms, &step);
+                result.step = &step;
+        }
+        for (size_t i = 0; i < source->wants.ready_count; i++) {
+                if ((reading->ready_usable & (UINT64_C(1) << i)) == 0)
+                        continue;
+                result.ready |= UINT64_C(1) << source->ready_metrics[i];
+                values[source->ready_metrics[i]] = reading->ready[i] * unit;
+        }
+        target_succeeded(target);
+        source->sink.on_reading(source->sink.userdata, target->node, &result);
+}
+
+static bool on_data(void *userdata, const char *data, size_t len) {
+        struct scrape *scrape = userdata;
+        struct page_source *source = scrape->target->source;
+        size_t before = scrape->page.cap;
+        bool has_room = buf_append(&scrape->page, data, len);
+
+        source->page_bytes += scrape->page.cap - before;
+        if (!has_room)
+                return false;
+        while (source->page_bytes > source->budget_bytes) {
+                struct scrape *largest = scrape;
+                for (struct scrape *other = source->under_way; other; other = other->next)
+                        if (other->page.cap > largest->page.cap)
+                                largest = other;
+                if (largest == scrape) {
+                        scrape->is_over_budget = true;
+                        return false;
+                }
+                struct target *loser = largest->target;
+                (void)build_url(loser, largest->with_collectors); /* for the log */
+                http_cancel(TAKE_PTR(largest->call));
+                scrape_end(source, largest);
+                target_failed(loser, "over_budget", "all pages together need too much memory");
+        }
+        return true;
+}
+
+static void on_done(void *userdata, const struct http_response *response) {
+        struct scrape *scrape = userdata;
+        struct target *target = scrape->target;
+        struct page_source *source = target->source;
+        bool with_collectors = scrape->with_collectors;
+
+        scrape->call = NULL;
+        metric_observe(source->duration, (double)response->duration_ms / 1000);
+        (void)build_url(target, with_collectors);
+        if (scrape->is_over_budget) {
+                target_failed(target, "over_budget", "all pages together need too much memory");
+        } else if (scrape->page.overflow) {
+                target_failed(target, http_failure_name(HTTP_TOO_LARGE),
+                              "the page is larger than --max-page-bytes");
+        } else if (response->failure != HTTP_OK) {
+                target_failed(target, http_failure_name(response->failure), response->err.msg);
+        } else if (response->status == 400 && with_collectors) {
+                /* A collector is switched off there. Its whole page, at once and for a while. */
+                target->whole_page_until_mono_ms = loop_now_mono_ms(source->loop) +
+                                                   PAGE_WHOLE_PAGE_MS;
+                metric_inc(source->fallbacks);
+                if (!source->has_told_fallback)
+                        log_info(MSG("an exporter has a wanted collector switched off; such ones "
+                                     "are asked for their whole page"),
+                                 STR("node", target->node->name),
+                                 STR("url", target_url_to_log(&source->url)));
+                source->has_told_fallback = true;
+                page_lanes_push(&source->lanes, lane_of(target), &target->place);
+        } else if (response->status != 200) {
+                char detail[64];
+                (void)snprintf(detail, sizeof(detail), "HTTP status %d", response->status);
+                target_failed(target, http_status_reason(response->status), detail);
+        } else {
+                take_page(target, scrape);
+        }
+        scrape_end(source, scrape);
+        dispatch(source);
+}
+
+static void start_scrape(struct page_source *source, struct target *target) {
+        bool is_whole = loop_now_mono_ms(source->loop) < target->whole_page_until_mono_ms;
+        bool with_collectors = source->collector_count > 0 && !is_whole;
+        struct error err = ERROR_NULL;
+
+        const char *reason = build_url(target, with_collectors);
+        if (reason) {
+                target_failed(
+                        target, reason,
+                        reason == no_address
+                                ? "the node has no address of the types in --node-address-types"
+                                : "with what stands for its placeholders it is too long");
+                return;
+        }
+        struct credentials *credentials = &source->credentials;
+        if (credentials_refresh(credentials, loop_now_mono_ms(source->loop), &err) < 0) {
+                target_failed(target, "credentials", err.msg);
+                return;
+        }
+
+        const char *headers[] = {
+                "Accept: text/plain;version=0.0.4,*/*;q=0.1",
+                credentials_header(credentials),
+                NULL,
+        };
+        struct scrape *scrape = scrape_begin(source, target);
+        scrape->with_collectors = with_collectors;
+        scrape->call = http_start(
+                source->client,
+                &(struct http_request){
+                        .method = "GET",
+                        .url = source->url.data,
+                        .headers = headers,
+                        .connect_timeout_ms = source->options.timeout_ms < CONNECT_TIMEOUT_MS
+                                                      ? source->options.timeout_ms
+                                                      : CONNECT_TIMEOUT_MS,
+                        .timeout_ms = source->options.timeout_ms,
+                        .max_body_bytes = source->options.max_page_bytes,
+                        .basic_auth = credentials_basic(credentials),
+                        .tls = credentials_tls(credentials),
+                        .on_data = on_data,
+                        .on_done = on_done,
+                        .userdata = scrape,
+                });
+}
+
+static void dispatch(struct page_source *source) {
+        struct page_place *place;
+
+        while (!source->is_stopped && (place = page_lanes_pop(&source->lanes)) != NULL)
+                start_scrape(source, place->owner);
+}
+
+/* Turns */
+
+static void on_turn(void *userdata) {
+        struct target *target = userdata;
+        struct page_source *source = target->source;
+        int64_t now_mono_ms = loop_now_mono_ms(source->loop);
+
+        do
+                target->due_mono_ms += source->options.interval_ms;
+        while (target->due_mono_ms <= now_mono_ms);
+        loop_timer_arm(source->loop, &target->timer, target->due_mono_ms, on_turn, target);
+        if (source->is_idle) {
+                forget_failure(target);
+                return;
+        }
+        if (page_place_is_queued(&target->place) || target->scrape) {
+                metric_inc(source->skipped);
+                return;
+        }
+        page_lanes_push(&source->lanes, lane_of(target), &target->place);
+        dispatch(source);
+}
+
+static void on_tick(void *userdata) {
+        struct page_source *source = userdata;
+        int64_t now_mono_ms = loop_now_mono_ms(source->loop);
+
+        outage_log_tick(&source->outages, now_mono_ms);
+        loop_timer_arm(source->loop, &source->tick, now_mono_ms + TICK_MS, on_tick, source);
+}
+
+/* As a source */
+
+struct source_scope page_source_scope(const struct page_options *options) {
+        return (struct source_scope){.exporter = options->exporter[0] ? options->exporter : NULL};
+}
+
+static void set_policy(struct source *base, const struct policy *policy) {
+        struct page_source *source = self(base);
+        struct source_scope scope = page_source_scope(&source->options);
+        const char *ready[POLICY_MAX_METRICS];
+        size_t ready_count = 0;
+        uint32_t resources = 0;
+
+        for (size_t i = 0; i < policy->metric_count; i++) {
+                const struct policy_metric *metric = &policy->metrics[i];
+                if (!source_scope_has(&scope, policy, metric))
+                        continue;
+                if (!source->options.profile->is_agent && metric->is_query) {
+                        resources |= NODE_RESOURCE_BIT(metric->query.resource);
+                } else if (ready_count < NODE_MAX_READY) {
+                        source->ready_metrics[ready_count] = i;
+                        ready[ready_count++] = metric->name;
+                }
+        }
+        source->is_idle = !source_scope_has_any(&scope, policy);
+        node_wants_init(&source->wants, &(struct node_wants_options){
+                                                .resources = resources,
+                                                .ready = ready,
+                                                .ready_count = ready_count,
+                                                .own = policy->resources,
+                                                .own_count = policy->resource_count,
+                                                .network = &source->options.network,
+                                        });
+        for (size_t i = 0; i < source->target_cap; i++)
+                if (source->targets[i])
+                        node_state_forget_own(&source->targets[i]->state);
+        source->collector_count = source->options.profile->has_collectors
+                                          ? node_wants_collectors(&source->wants,
+                                                                  source->collectors)
+                                          : 0;
+}
+
+static void reset_target(struct target *target) {
+        struct page_source *source = target->source;
+
+        page_lanes_drop(&target->place);
+        if (target->scrape) {
+                http_cancel(TAKE_PTR(target->scrape->call));
+                scrape_end(source, target->scrape);
+        }
+        node_state_done(&target->state);
+        target->state = NODE_STATE_NULL;
+        target->whole_page_until_mono_ms = 0;
+}
+
+static void add_node(struct source *base, struct node *node) {
+        struct page_source *source = self(base);
+        int64_t now_mono_ms = loop_now_mono_ms(source->loop);
+
+        if (source->is_stopped)
+                return;
+        while (node->slot >= source->target_cap) {
+                size_t cap = source->target_cap ? source->target_cap * 2 : 64;
+                source->targets = xreallocarray(source->targets, cap, sizeof(struct target *));
+                memset(source->targets + source->target_cap, 0,
+                       (cap - source->target_cap) * sizeof(struct target *));
+                source->target_cap = cap;
+        }
+        struct target *target = source->targets[node->slot];
+        if (target) { /* it has moved: what was known belongs to the old place */
+                reset_target(target);
+                dispatch(source);
+                return;
+        }
+        target = xcalloc(1, sizeof(*target));
+        target->source = source;
+        target->node = node;
+        target->place.owner = target;
+        source->targets[node->slot] = target;
+        target->due_mono_ms = now_mono_ms;
+        if (!source->options.is_at_once)
+                target->due_mono_ms += spread_phase_ms(node->name, SPREAD_SALT,
+                                                       source->options.interval_ms);
+        loop_timer_arm(source->loop, &target->timer, target->due_mono_ms, on_turn, target);
+}
+
+static void drop_target(struct page_source *source, size_t slot) {
+        struct target *target = source->targets[slot];
+
+        source->targets[slot] = NULL;
+        loop_timer_disarm(source->loop, &target->timer);
+        reset_target(target);
+        forget_failure(target);
+        free(target);
+}
+
+static void remove_node(struct source *base, struct node *node) {
+        struct page_source *source = self(base);
+
+        if (node->slot < source->target_cap && source->targets[node->slot]) {
+                drop_target(source, node->slot);
+                dispatch(source); /* it may have held a place */
+        }
+}
+
+static void stop(struct source *base) {
+        struct page_source *source = self(base);
+
+        source->is_stopped = true;
+        for (size_t i = 0; i < source->target_cap; i++)
+                if (source->targets[i])
+                        drop_target(source, i);
+        loop_timer_disarm(source->loop, &source->tick);
+}
+
+static void free_source(struct source *base) {
+        struct page_source *source = self(base);
+
+        stop(base);
+        while (source->idle) {
+                struct scrape *scrape = source->idle;
+                source->idle = scrape->next;
+                buf_done(&scrape->page);
+                free(scrape);
+        }
+        free(source->targets);
+        node_reading_free(source->reading);
+        credentials_done(&source->credentials);
+        buf_done(&source->url);
+        free(source);
+}
+
+static const struct source_ops ops = {
+        .set_policy = set_policy,
+        .add_node = add_node,
+        .remove_node = remove_node,
+        .stop = stop,
+        .free = free_source,
+};
+
+static void register_metrics(struct page_source *source) {
+        struct metrics *metrics = source->metrics;
+
+        source->scrapes_ok = metrics_counter(metrics, "plimsoll_scrapes_total",
+                                             "Scrapes by source and result.",
+                                             LABELS("source", source->ops.name, "result", "ok"));
+        source->duration = metrics_histogram(
+                metrics, "plimsoll_scrape_duration_seconds", "Duration of one scrape.",
+                LABELS("source", source->ops.name), metrics_duration_bounds_s,
+                metrics_duration_bounds_count);
+        source->failing = metrics_gauge(metrics, "plimsoll_targets_failing",
+                                        "Targets whose last scrape failed.",
+                                        LABELS("source", source->ops.name));
+        source->fallbacks = metrics_counter(
+                metrics, "plimsoll_scrape_fallbacks_total",
+                "Times an exporter refused collect[] and was asked for its whole page.", NULL);
+        source->malformed = metrics_counter(metrics, "plimsoll_scrape_malformed_total",
+                                            "Wanted lines of pages that could not be read or used.",
+                                            NULL);
+        source->skipped = metrics_counter(
+                metrics, "plimsoll_scrapes_skipped_total",
+                "Turns on which the scrape before was still under way or waiting.",
+                LABELS("source", source->ops.name));
+}
+
+struct source *page_source_new(struct loop *loop, struct http_client *client,
+                               struct metrics *metrics, const struct page_options *options,
+                               const struct source_sink *sink) {
+        struct page_source *source = xcalloc(1, sizeof(*source));
+
+        source->ops = ops;
+        source->ops.name = options->profile->name ? options->profile->name
+                                                  : source->options.exporter;
+        source->ops.hint = options->profile->hint;
+        source->source.ops = &source->ops;
+        source->loop = loop;
+        source->client = client;
+        source->metrics = metrics;
+        source->options = *options;
+        source->sink = *sink;
+        source->budget_bytes = size_max(PAGE_BUDGET_BYTES, 2 * options->max_page_bytes);
+        source->outages.what = "scrape";
+        source->reading = node_reading_new();
+        credentials_init(&source->credentials, &options->credentials);
+        source->url = BUF_INIT(TARGET_URL_MAX);
+        register_metrics(source);
+        on_tick(source);
+        return &source->source;
+}

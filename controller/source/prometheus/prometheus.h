@@ -1,0 +1,52 @@
+/*
+ * The source that asks a Prometheus about all nodes at once: one query per metric and round
+ * (promql.h says which), a few at a time, each series given to its node (prometheus_match.h).
+ *
+ * A round ends when all of its queries have, or when the next one is due: then what was not
+ * answered counts as failed, and nothing piles up on a slow server. A failure that is not one
+ * query's own (refused, timed out, not authorized, no Prometheus at all) ends the round at once.
+ * Every node then has a reading or a failure.
+ *
+ * What a reading holds: means over windows as they were answered; maxima, quantiles and longer
+ * means where a rule records them. Where none does, they come from windows of our own, fed with the
+ * 5-minute mean of each round, and at the start with history (prometheus_backfill.h). Until that
+ * has been read they are held back: a maximum over a day that knows of one minute would stand for
+ * hours.
+ *
+ * A recorded maximum outlives its node by its window. It therefore counts only while there is a
+ * 5-minute mean of the same resource.
+ *
+ * Several series for one node, of the same kind: the largest counts, and a metric tells how many
+ * there were.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "controller/page/node_network.h"
+#include "controller/source/prometheus/prometheus_api.h"
+#include "controller/source/source.h"
+#include "metrics/metrics.h"
+#include "net/http_client.h"
+#include "net/loop.h"
+
+enum {
+        PROMETHEUS_QUERIES_AT_A_TIME = 4, /* of a round */
+        /* What the HTTP client must allow in flight: history is read beside. */
+        PROMETHEUS_IN_FLIGHT = PROMETHEUS_QUERIES_AT_A_TIME + 1,
+};
+
+struct prometheus_options {
+        struct prometheus_api_options api;
+        int64_t interval_ms;          /* > api.timeout_ms */
+        struct network_rules network; /* as for pages */
+        bool is_percent;              /* the unit of recorded series; computed ones are ratios */
+        bool is_once;                 /* two rounds as soon as possible, history in between */
+};
+
+/** prometheus_new() - @client allows PROMETHEUS_IN_FLIGHT; @options' strings are borrowed */
+struct source *prometheus_new(struct loop *loop, struct http_client *client,
+                              struct metrics *metrics, const struct prometheus_options *options,
+                              const struct source_sink *sink);

@@ -1,0 +1,262 @@
+#include "controller/source/prometheus/prometheus_api.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "controller/node/target_url.h"
+
+enum {
+        BODY_MAX_BYTES = 64 << 10, /* the longest query, percent-encoded, and its parameters */
+        CONNECT_TIMEOUT_MS = 3000,
+        STATUS_METHOD_NOT_ALLOWED = 405,
+        STATUS_NOT_IMPLEMENTED = 501,
+};
+
+struct prometheus_api {
+        struct loop *loop;
+        struct http_client *client;
+        struct metrics *metrics;
+        struct prometheus_api_options options;
+        size_t address_len; /* without slashes at its end */
+        struct credentials credentials;
+        bool is_post_refused;
+        struct metric *asked, *duration;
+};
+
+struct prometheus_call {
+        struct prometheus_api *api;
+        struct http_call *http;
+        struct loop_timer failed; /* armed in place of a call that could not be made */
+        struct prometheus_answer answer;
+        struct buf form;
+        bool is_range, is_get;
+        prometheus_answer_fn *on_answer;
+        void *userdata;
+};
+
+int prometheus_address_check(const char *address, struct error *err) {
+        size_t scheme_len = strncmp(address, "http://", 7) == 0    ? 7
+                            : strncmp(address, "https://", 8) == 0 ? 8
+                                                                   : 0;
+        const char *host = address + scheme_len;
+        size_t host_len = strcspn(host, "/");
+
+        if (target_url_has_user(address))
+                return error_set(err, EINVAL, "no user or password in an URL, which is logged");
+        if (scheme_len == 0)
+                return error_set(err, EINVAL, "expected http://... or https://..., got \"%s\"",
+                                 address);
+        if (strlen(address) > PROMETHEUS_ADDRESS_MAX)
+                return error_set(err, EINVAL, "longer than %d bytes", PROMETHEUS_ADDRESS_MAX);
+        if (host_len == 0 || host[0] == ':')
+                return error_set(err, EINVAL, "there is no host in \"%s\"", address);
+        for (const char *c = address; *c; c++)
+                if (*c <= ' ' || *c >= 0x7f || strchr("?#\"<>\\^`{|}", *c))
+                        return error_set(err, EINVAL, "expected no '%c' behind \"%.*s\"", *c,
+                                         (int)(c - address), address);
+        return 0;
+}
+
+static void put_encoded(struct buf *out, const char *text) {
+        for (; *text; text++) {
+                unsigned char c = (unsigned char)*text;
+                bool is_plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
+                                (c >= 'a' && c <= 'z') || strchr("-._~", c);
+                if (is_plain)
+                        buf_putc(out, (char)c);
+                else
+                        buf_printf(out, "%%%02X", c);
+        }
+}
+
+struct prometheus_api *prometheus_api_new(struct loop *loop, struct http_client *client,
+                                          struct metrics *metrics,
+                                          const struct prometheus_api_options *options) {
+        struct prometheus_api *api = xcalloc(1, sizeof(*api));
+
+        api->loop = loop;
+        api->client = client;
+        api->metrics = metrics;
+        api->options = *options;
+        api->address_len = strlen(options->address);
+        while (api->address_len > 0 && options->address[api->address_len - 1] == '/')
+                api->address_len--;
+        credentials_init(&api->credentials, &options->credentials);
+        api->asked = metrics_counter(metrics, "plimsoll_prometheus_queries_total",
+                                     "Queries to Prometheus by result.", LABELS("result", "ok"));
+        api->duration = metrics_histogram(metrics, "plimsoll_prometheus_query_duration_seconds",
+                                          "Duration of one query to Prometheus.", NULL,
+                                          metrics_duration_bounds_s, metrics_duration_bounds_count);
+        return api;
+}
+
+void prometheus_api_free(struct prometheus_api *api) {
+        if (!api)
+                return;
+        credentials_done(&api->credentials);
+        free(api);
+}
+
+static void call_free(struct prometheus_call *call) {
+        loop_timer_disarm(call->api->loop, &call->failed);
+        buf_done(&call->form);
+        free(call);
+}
+
+/* The last thing that a call does. */
+static void finish(struct prometheus_call *call) {
+        struct prometheus_api *api = call->api;
+        struct prometheus_answer answer = call->answer;
+        prometheus_answer_fn *on_answer = call->on_answer;
+        void *userdata = call->userdata;
+
+        if (answer.failure)
+                metric_inc(metrics_counter(api->metrics, "plimsoll_prometheus_queries_total",
+                                           "Queries to Prometheus by result.",
+                                           LABELS("result", answer.failure)));
+        else
+                metric_inc(api->asked);
+        call_free(call);
+        on_answer(userdata, &answer);
+}
+
+static void on_failed(void *userdata) {
+        finish(userdata);
+}
+
+static void start(struct prometheus_call *call);
+
+static bool refuses_post(int status) {
+        return status == STATUS_METHOD_NOT_ALLOWED || status == STATUS_NOT_IMPLEMENTED;
+}
+
+/* An answer came, and it isn't 200: a query that failed (400, 422, 503) says why in its body. */
+static void take_status(struct prometheus_answer *answer, const struct http_response *response) {
+        int r = prometheus_reply_open(response->body, response->body_bytes, &answer->reply,
+                                      &answer->err);
+
+        answer->failure = http_status_reason(response->status);
+        answer->is_down = true;
+        if (r == -EREMOTEIO) {
+                answer->failure = "query";
+                answer->is_down = false;
+                (void)error_wrap(&answer->err, "HTTP status %d", response->status);
+                return;
+        }
+        (void)error_set(&answer->err, EREMOTEIO, "HTTP status %d%s", response->status,
+                        response->status / 100 == 3 ? "; redirects are not followed" : "");
+}
+
+static void on_done(void *userdata, const struct http_response *response) {
+        struct prometheus_call *call = userdata;
+        struct prometheus_api *api = call->api;
+        struct prometheus_answer *answer = &call->answer;
+
+        call->http = NULL;
+        metric_observe(api->duration, (double)response->duration_ms / 1000);
+        if (response->failure != HTTP_OK) {
+                answer->failure = http_failure_name(response->failure);
+                answer->is_down = response->failure != HTTP_TOO_LARGE;
+                answer->err = response->err;
+        } else if (!call->is_get && refuses_post(response->status)) {
+                if (!api->is_post_refused)
+                        log_info(MSG("Prometheus is asked by GET from now on"),
+                                 STR("address", api->options.address),
+                                 INT("status", response->status));
+                api->is_post_refused = true;
+                start(call);
+                return;
+        } else if (response->status / 100 != 2) {
+                take_status(answer, response);
+        } else {
+                int r = prometheus_reply_open(response->body, response->body_bytes, &answer->reply,
+                                              &answer->err);
+                answer->failure = r == 0 ? NULL : r == -EREMOTEIO ? "query" : "bad_reply";
+                answer->is_down = r == -EBADMSG;
+        }
+        finish(call);
+}
+
+static void fail_soon(struct prometheus_call *call, const char *reason) {
+        struct loop *loop = call->api->loop;
+
+        call->answer.failure = reason;
+        call->answer.is_down = true;
+        loop_timer_arm(loop, &call->failed, loop_now_mono_ms(loop), on_failed, call);
+}
+
+static void start(struct prometheus_call *call) {
+        struct prometheus_api *api = call->api;
+        const struct prometheus_api_options *options = &api->options;
+        struct buf url = BUF_INIT(PROMETHEUS_ADDRESS_MAX + 64 + BODY_MAX_BYTES);
+
+        call->is_get = api->is_post_refused;
+        if (credentials_refresh(&api->credentials, loop_now_mono_ms(api->loop), &call->answer.err) <
+            0) {
+                fail_soon(call, "credentials");
+                return;
+        }
+        buf_printf(&url, "%.*s/api/v1/%s%s%s", (int)api->address_len, options->address,
+                   call->is_range ? "query_range" : "query", call->is_get ? "?" : "",
+                   call->is_get ? call->form.data : "");
+        const char *headers[] = {
+                "Accept: application/json",
+                "Content-Type: application/x-www-form-urlencoded",
+                credentials_header(&api->credentials),
+                NULL,
+        };
+        if (call->is_get) {
+                headers[1] = headers[2];
+                headers[2] = NULL;
+        }
+        call->http = http_start(
+                api->client, &(struct http_request){
+                                     .method = call->is_get ? "GET" : "POST",
+                                     .url = url.data,
+                                     .headers = headers,
+                                     .body = call->is_get ? NULL : call->form.data,
+                                     .body_bytes = call->is_get ? 0 : call->form.len,
+                                     .connect_timeout_ms = options->timeout_ms < CONNECT_TIMEOUT_MS
+                                                                   ? options->timeout_ms
+                                                                   : CONNECT_TIMEOUT_MS,
+                                     .timeout_ms = options->timeout_ms,
+                                     .max_body_bytes = options->max_reply_bytes,
+                                     .wants_gzip = true,
+                                     .basic_auth = credentials_basic(&api->credentials),
+                                     .tls = credentials_tls(&api->credentials),
+                                     .on_done = on_done,
+                                     .userdata = call,
+                             });
+        buf_done(&url);
+}
+
+struct prometheus_call *prometheus_ask(struct prometheus_api *api,
+                                       const struct prometheus_question *question) {
+        struct prometheus_call *call = xcalloc(1, sizeof(*call));
+
+        call->api = api;
+        call->on_answer = question->on_answer;
+        call->userdata = question->userdata;
+        call->is_range = question->to_unix_s > 0;
+        call->form = BUF_INIT(BODY_MAX_BYTES);
+        buf_puts(&call->form, "query=");
+        put_encoded(&call->form, question->query);
+        /* That the server does not go on when we have gone. */
+        buf_printf(&call->form, "&timeout=%.3f", (double)api->options.timeout_ms / 1000);
+        if (call->is_range)
+                buf_printf(&call->form, "&start=%.3f&end=%.3f&step=%.3f", question->from_unix_s,
+                           question->to_unix_s, (double)question->step_ms / 1000);
+        start(call);
+        return call;
+}
+
+void prometheus_cancel(struct prometheus_call *call) {
+        if (!call)
+                return;
+        http_cancel(call->http);
+        call_free(call);
+}

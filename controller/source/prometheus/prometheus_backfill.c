@@ -1,0 +1,209 @@
+#include "controller/source/prometheus/prometheus_backfill.h"
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "controller/source/prometheus/promql.h"
+
+enum {
+        POINTS_FIRST = 10, /* of one series in the first piece: who knows how many there are */
+        POINTS_MAX = 60,   /* in any */
+        ANSWER_POINTS_MAX = 60000, /* of all series: some 2 MB of text */
+        RETRY_MS = 5000,
+        RETRIES_MAX = 3, /* in a row, each with half of the points */
+        FINE_STEP_MS = MS_PER_MIN,
+        COARSE_STEP_MS = 5 * MS_PER_MIN,
+};
+
+/* A resource that waits or is being read. */
+struct job {
+        const struct promql *promql;
+        unsigned resource;
+        int64_t reach_ms;
+        int64_t done_ms; /* so much of it has been read, counted back from `from` */
+        double now_unix_s;
+        int64_t now_mono_ms; /* the same moment */
+        size_t points_max;   /* of one series in the next piece */
+        size_t points_cap;   /* and ever */
+        size_t points, pieces;
+        int64_t began_mono_ms;
+};
+
+struct prometheus_backfill {
+        struct loop *loop;
+        struct prometheus_api *api;
+        struct prometheus_backfill_events events;
+        struct job jobs[WINDOW_MAX_CHANNELS];
+        size_t job_count;
+        unsigned retries;
+        int64_t piece_ms; /* of the piece under way */
+        struct prometheus_call *call;
+        struct loop_timer next;
+        struct metric *points;
+};
+
+static void ask(void *userdata);
+
+static void ask_at(struct prometheus_backfill *backfill, int64_t mono_ms) {
+        loop_timer_arm(backfill->loop, &backfill->next, mono_ms, ask, backfill);
+}
+
+static int64_t now_mono(const struct prometheus_backfill *backfill) {
+        return loop_now_mono_ms(backfill->loop);
+}
+
+static void end_job(struct prometheus_backfill *backfill) {
+        unsigned resource = backfill->jobs[0].resource;
+
+        backfill->job_count--;
+        for (size_t i = 0; i < backfill->job_count; i++)
+                backfill->jobs[i] = backfill->jobs[i + 1];
+        backfill->retries = 0;
+        if (backfill->job_count > 0)
+                ask_at(backfill, now_mono(backfill));
+        backfill->events.on_done(backfill->events.userdata, resource);
+}
+
+static void take(struct prometheus_backfill *backfill, struct job *job,
+                 struct prometheus_reply *reply) {
+        const struct prometheus_backfill_events *events = &backfill->events;
+        struct prometheus_series series;
+        struct prometheus_point point;
+        size_t series_count = 0;
+        double present_unix_s = job->now_unix_s +
+                                (double)(now_mono(backfill) - job->now_mono_ms) / 1000;
+
+        while (prometheus_reply_next(reply, &series)) {
+                series_count++;
+                while (prometheus_series_next(&series, reply, &point)) {
+                        double age_s = present_unix_s - point.at_unix_s;
+                        /* What was not asked for: somebody else's clock, or nonsense. */
+                        if (!(age_s >= 0 && age_s <= 2.0 * PROMETHEUS_BACKFILL_LONGEST_MS / 1000))
+                                continue;
+                        job->points++;
+                        metric_inc(backfill->points);
+                        events->on_point(events->userdata, &series, job->resource, &point,
+                                         (int64_t)(age_s * 1000));
+                }
+        }
+        job->points_max = ANSWER_POINTS_MAX / (series_count > 0 ? series_count : 1);
+        if (job->points_max > job->points_cap)
+                job->points_max = job->points_cap;
+        if (job->points_max == 0)
+                job->points_max = 1;
+}
+
+static void on_answer(void *userdata, const struct prometheus_answer *answer) {
+        struct prometheus_backfill *backfill = userdata;
+        struct job *job = &backfill->jobs[0];
+        const char *resource = policy_resource_name(job->promql->policy, job->resource);
+
+        backfill->call = NULL;
+        if (answer->failure) {
+                if (++backfill->retries > RETRIES_MAX) {
+                        log_warn(MSG("history cannot be read from Prometheus, windows fill as time "
+                                     "goes by"),
+                                 STR("resource", resource), INT("read_s", job->done_ms / 1000),
+                                 STR("reason", answer->failure), ERR(&answer->err));
+                        end_job(backfill);
+                        return;
+                }
+                job->points_max = job->points_max / 2 > 0 ? job->points_max / 2 : 1;
+                job->points_cap = job->points_max;
+                ask_at(backfill, now_mono(backfill) + RETRY_MS * (int64_t)backfill->retries);
+                return;
+        }
+        struct prometheus_reply reply = answer->reply;
+        take(backfill, job, &reply);
+        backfill->retries = 0;
+        job->pieces++;
+        job->done_ms += backfill->piece_ms;
+        if (job->done_ms < job->reach_ms) {
+                ask_at(backfill, now_mono(backfill)); /* others first: on the loop's next turn */
+                return;
+        }
+        log_info(MSG("history has been read from Prometheus"), STR("resource", resource),
+                 INT("hours", job->reach_ms / MS_PER_HOUR), INT("queries", job->pieces),
+                 INT("points", job->points),
+                 F64("seconds", (double)(now_mono(backfill) - job->began_mono_ms) / 1000));
+        end_job(backfill);
+}
+
+/* The next piece: by the minute within the last hour, by five minutes beyond. */
+static void ask(void *userdata) {
+        struct prometheus_backfill *backfill = userdata;
+        struct job *job = &backfill->jobs[0];
+        struct buf query = BUF_INIT(PROMQL_MAX_BYTES);
+        bool is_fine = job->done_ms < MS_PER_HOUR;
+        int64_t step_ms = is_fine ? FINE_STEP_MS : COARSE_STEP_MS;
+        int64_t end_ms = is_fine && job->reach_ms > MS_PER_HOUR ? MS_PER_HOUR : job->reach_ms;
+
+        if (job->began_mono_ms == 0)
+                job->began_mono_ms = now_mono(backfill);
+        backfill->piece_ms = step_ms * (int64_t)job->points_max;
+        if (backfill->piece_ms > end_ms - job->done_ms)
+                backfill->piece_ms = end_ms - job->done_ms;
+        double to_unix_s = job->now_unix_s - (double)job->done_ms / 1000;
+        (void)promql_history(job->promql, job->resource, step_ms, &query);
+        backfill->call = prometheus_ask(
+                backfill->api,
+                &(struct prometheus_question){
+                        .query = query.data,
+                        /* Both ends count: the older one belongs to the next piece. */
+                        .from_unix_s = to_unix_s - (double)(backfill->piece_ms - step_ms) / 1000,
+                        .to_unix_s = to_unix_s,
+                        .step_ms = step_ms,
+                        .on_answer = on_answer,
+                        .userdata = backfill,
+                });
+        buf_done(&query);
+}
+
+void prometheus_backfill_add(struct prometheus_backfill *backfill, const struct promql *promql,
+                             unsigned resource, int64_t reach_ms, double now_unix_s) {
+        if (backfill->job_count == WINDOW_MAX_CHANNELS)
+                return;
+        backfill->jobs[backfill->job_count++] = (struct job){
+                .promql = promql,
+                .resource = resource,
+                .reach_ms = reach_ms < PROMETHEUS_BACKFILL_LONGEST_MS
+                                    ? reach_ms
+                                    : PROMETHEUS_BACKFILL_LONGEST_MS,
+                .now_unix_s = now_unix_s,
+                .now_mono_ms = now_mono(backfill),
+                .points_max = POINTS_FIRST,
+                .points_cap = POINTS_MAX,
+        };
+        if (backfill->job_count == 1)
+                ask_at(backfill, now_mono(backfill));
+}
+
+void prometheus_backfill_drop(struct prometheus_backfill *backfill) {
+        prometheus_cancel(backfill->call);
+        backfill->call = NULL;
+        backfill->job_count = 0;
+        backfill->retries = 0;
+        loop_timer_disarm(backfill->loop, &backfill->next);
+}
+
+struct prometheus_backfill *prometheus_backfill_new(
+        struct loop *loop, struct prometheus_api *api, struct metrics *metrics,
+        const struct prometheus_backfill_events *events) {
+        struct prometheus_backfill *backfill = xcalloc(1, sizeof(*backfill));
+
+        backfill->loop = loop;
+        backfill->api = api;
+        backfill->events = *events;
+        backfill->points = metrics_counter(metrics, "plimsoll_prometheus_history_points_total",
+                                           "Points of history read from Prometheus at the start.",
+                                           NULL);
+        return backfill;
+}
+
+void prometheus_backfill_free(struct prometheus_backfill *backfill) {
+        if (!backfill)
+                return;
+        prometheus_backfill_drop(backfill);
+        free(backfill);
+}

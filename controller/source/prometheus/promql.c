@@ -1,0 +1,238 @@
+#include "controller/source/prometheus/promql.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "controller/window/window.h"
+
+/* rate() divides by the whole window, also when a series is younger: by the node's own clock, which
+ * is as young, it is the share of the time that has been seen. */
+#define BY_TIME " / rate(node_time_seconds[$W])"
+
+/* node_filesystem.h has the reasons. */
+#define FS_LABELS "device, device_error, fstype, mountpoint"
+#define FS_MOUNT "mountpoint!~\"/boot(/.*)?|/var/lib/kubelet/(pods|plugins)/.*\""
+#define FS_AVAILABLE(which) "avg_over_time(node_filesystem_avail_bytes{" which "," FS_MOUNT "}[$W])"
+
+/*
+ * $W stands for the window. `without` the labels that tell a node's series apart: everything that
+ * tells targets apart stays, so that two scrapes of one exporter give two answers, not their sum.
+ */
+static const struct {
+        const char *mean;
+        const char *alive; /* a raw series of each node that is well */
+} formulas[METRIC_RESOURCE_COUNT] = {
+        /* net* are put together by put_network_formula(). */
+        [METRIC_CPU] =
+                {"1 - sum without (cpu, mode) (rate(node_cpu_seconds_total{mode=\"idle\"}[$W])) / "
+                 "sum without (cpu, mode) (rate(node_cpu_seconds_total[$W]))",
+                 "node_cpu_seconds_total{mode=\"idle\"}"},
+        [METRIC_MEM] = {"1 - avg_over_time(node_memory_MemAvailable_bytes[$W]) / "
+                        "avg_over_time(node_memory_MemTotal_bytes[$W])",
+                        "node_memory_MemAvailable_bytes"},
+        [METRIC_DISK] = {"max without (device) (rate(node_disk_io_time_seconds_total[$W]))" BY_TIME,
+                         "node_disk_io_time_seconds_total"},
+        [METRIC_LOAD] = {"avg_over_time(node_load5[$W]) / "
+                         "count without (cpu, mode) (node_cpu_seconds_total{mode=\"idle\"})",
+                         "node_load5"},
+        [METRIC_FS] =
+                {"max without (" FS_LABELS ") ((1 - (" FS_AVAILABLE(
+                         "device=~\"/dev/"
+                         ".*\",fstype!~\"fuse[.].*"
+                         "\"") " or " FS_AVAILABLE("fstype=\"zfs\"") ") / "
+                                                                     "(avg_over_time(node_"
+                                                                     "filesystem_size_bytes[$W]) > "
+                                                                     "0)) unless "
+                                                                     "node_filesystem_readonly == "
+                                                                     "1)",
+                 "node_filesystem_size_bytes"},
+        [METRIC_PSI_CPU] = {"rate(node_pressure_cpu_waiting_seconds_total[$W])" BY_TIME,
+                            "node_pressure_cpu_waiting_seconds_total"},
+        [METRIC_PSI_MEM] = {"rate(node_pressure_memory_waiting_seconds_total[$W])" BY_TIME,
+                            "node_pressure_memory_waiting_seconds_total"},
+        [METRIC_PSI_IO] = {"rate(node_pressure_io_waiting_seconds_total[$W])" BY_TIME,
+                           "node_pressure_io_waiting_seconds_total"},
+};
+
+/* An instance whose targets are all down; one that nobody scrapes is not known to be. */
+#define DEAD "up == 0 unless on (instance) up == 1"
+
+#define SLOWEST_RULE "10m"
+
+void promql_mean_name(const struct promql *promql, unsigned resource,
+                      char ret_name[static METRIC_NAME_MAX + 1]) {
+        (void)snprintf(ret_name, METRIC_NAME_MAX + 1, "%s_usage_avg_5m",
+                       policy_resource_name(promql->policy, resource));
+}
+
+bool promql_is_computed(const struct metric_query *query) {
+        return query->statistic == METRIC_AVG && query->window_ms <= PROMQL_LONGEST_MEAN_MS;
+}
+
+/* Names hold nothing that would need escaping (metric_name_is_valid()), but may be no PromQL
+ * identifiers, or be words of PromQL. */
+static void put_name(const char *name, struct buf *out) {
+        buf_printf(out, "{__name__=\"%s\"}", name);
+}
+
+/* The labels that targets are told apart by; a series of a user's own may have any others. */
+#define TARGET "job, instance, node, nodename, kubernetes_node"
+
+/* A series of a policy's own, of those that match:
+ * {__name__="DCGM_FI_DEV_GPU_UTIL",modelName="A100"} */
+static void put_selector(const struct policy_resource *resource, const char *series,
+                         struct buf *out) {
+        buf_printf(out, "{__name__=\"%s\"", series);
+        for (size_t i = 0; i < resource->match_count; i++) {
+                buf_printf(out, ",%s=\"", resource->matches[i].name);
+                for (const char *c = resource->matches[i].value; *c; c++)
+                        buf_printf(out, "%s%c", *c == '"' || *c == '\\' ? "\\" : "", *c);
+                buf_puts(out, "\"");
+        }
+        buf_puts(out, "}");
+}
+
+static void put_reduced(const struct policy_resource *resource, const char *series,
+                        const char *function, const char *window, struct buf *out) {
+        static const char *const reductions[] = {
+                [POLICY_MAX] = "max",
+                [POLICY_MEAN] = "avg",
+                [POLICY_SUM] = "sum",
+                [POLICY_MIN] = "min",
+        };
+
+        buf_printf(out, "%s by (" TARGET ") (%s(", reductions[resource->reduce], function);
+        put_selector(resource, series, out);
+        buf_printf(out, "[%s]))", window);
+}
+
+static void put_own_formula(const struct policy_resource *resource, const char *window,
+                            struct buf *out) {
+        char capacity[NUMBER_TEXT_MAX];
+
+        put_reduced(resource, resource->series,
+                    resource->kind == POLICY_COUNTER ? "rate" : "avg_over_time", window, out);
+        buf_puts(out, " / ");
+        if (resource->capacity > 0) {
+                number_format(resource->capacity, capacity);
+                buf_puts(out, capacity);
+        } else {
+                put_reduced(resource, resource->capacity_series, "avg_over_time", window, out);
+        }
+        buf_puts(out, ") and on (instance) ");
+        put_selector(resource, resource->series, out);
+}
+
+/* A glob as a regular expression; characters that would need escaping stand for any one. */
+static void put_glob(const char *glob, struct buf *out) {
+        for (const char *c = glob; *c; c++) {
+                bool is_plain = (*c >= '0' && *c <= '9') || (*c >= 'A' && *c <= 'Z') ||
+                                (*c >= 'a' && *c <= 'z') || strchr("-_:@", *c);
+                if (*c == '*')
+                        buf_puts(out, ".*");
+                else
+                        buf_putc(out, is_plain ? *c : '.');
+        }
+}
+
+/* Of the devices that count, what went through in one direction against the speed. */
+static void put_link_usage(const struct network_rules *rules, const char *direction,
+                           const char *window, struct buf *out) {
+        bool is_named = rules->devices.count > 0;
+        char speed[NUMBER_TEXT_MAX];
+
+        buf_printf(out, "rate(node_network_%s_bytes_total{device%s\"", direction,
+                   is_named ? "=~" : "!~");
+        for (size_t i = 0; i < rules->devices.count; i++) {
+                buf_puts(out, i > 0 ? "|" : "");
+                put_glob(rules->devices.globs[i], out);
+        }
+        for (size_t i = 0; !is_named && network_virtual_names[i]; i++) {
+                buf_puts(out, i > 0 ? "|" : "");
+                put_glob(network_virtual_names[i], out);
+        }
+        buf_printf(out, "\"}[%s]) / (node_network_speed_bytes > 0", window);
+        if (rules->speed_bytes > 0) {
+                number_format(rules->speed_bytes, speed);
+                buf_printf(out, " or node_network_carrier * 0 + %s", speed);
+        }
+        buf_puts(out, ") and node_network_carrier == 1");
+        if (!is_named)
+                buf_puts(out, " and node_network_iface_id == node_network_iface_link and "
+                              "(node_network_protocol_type == 1 or "
+                              "node_network_protocol_type == 32)");
+}
+
+static void put_network_formula(const struct network_rules *rules, unsigned resource,
+                                const char *window, struct buf *out) {
+        if (resource == METRIC_NET) {
+                /* The two directions of a device have the same labels: told apart by one more. */
+                buf_puts(out, "max without (device, direction) (label_replace(");
+                put_link_usage(rules, "receive", window, out);
+                buf_puts(out, ", \"direction\", \"rx\", \"\", \"\") or label_replace(");
+                put_link_usage(rules, "transmit", window, out);
+                buf_puts(out, ", \"direction\", \"tx\", \"\", \"\"))");
+        } else {
+                buf_puts(out, "max without (device) (");
+                put_link_usage(rules, resource == METRIC_NET_RX ? "receive" : "transmit", window,
+                               out);
+                buf_puts(out, ")");
+        }
+        buf_printf(out, " / rate(node_time_seconds[%s])) and on (instance) node_network_carrier",
+                   window);
+}
+
+static void put_formula(const struct promql *promql, unsigned resource, int64_t window_ms,
+                        struct buf *out) {
+        char window[DURATION_TEXT_MAX];
+
+        duration_format(window_ms, window);
+        buf_puts(out, "((");
+        if (resource >= METRIC_RESOURCE_COUNT) {
+                put_own_formula(&promql->policy->resources[resource - METRIC_RESOURCE_COUNT],
+                                window, out);
+        } else if (!formulas[resource].mean) {
+                put_network_formula(promql->network, resource, window, out);
+        } else {
+                const char *rest = formulas[resource].mean;
+                for (const char *place; (place = strstr(rest, "$W")) != NULL; rest = place + 2) {
+                        buf_append(out, rest, (size_t)(place - rest));
+                        buf_puts(out, window);
+                }
+                buf_printf(out, "%s) and on (instance) %s", rest, formulas[resource].alive);
+        }
+        buf_puts(out, ")");
+}
+
+bool promql_now(const struct promql *promql, const char *name, const struct metric_query *query,
+                struct buf *out) {
+        buf_puts(out, "(");
+        if (query && query->statistic != METRIC_AVG) {
+                buf_puts(out, "last_over_time(");
+                put_name(name, out);
+                buf_puts(out, "[" SLOWEST_RULE "])");
+        } else {
+                put_name(name, out);
+        }
+        if (query && promql_is_computed(query)) {
+                buf_puts(out, " or on (instance) ");
+                put_formula(promql, query->resource, query->window_ms, out);
+        }
+        buf_puts(out, ") unless on (instance) (" DEAD ")");
+        return !out->overflow;
+}
+
+bool promql_history(const struct promql *promql, unsigned resource, int64_t step_ms,
+                    struct buf *out) {
+        char name[METRIC_NAME_MAX + 1], step[DURATION_TEXT_MAX];
+
+        promql_mean_name(promql, resource, name);
+        duration_format(step_ms, step);
+        /* max_over_time() takes the name off, by which the reader tells what was recorded. */
+        buf_puts(out, "label_replace(max_over_time(");
+        put_name(name, out);
+        buf_printf(out, "[%s]), \"__name__\", \"%s\", \"\", \"\") or on (instance) ", step, name);
+        put_formula(promql, resource, WINDOW_MEAN_MS, out);
+        return !out->overflow;
+}

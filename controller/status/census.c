@@ -1,0 +1,66 @@
+#include "controller/status/census.h"
+
+#include "base/clock.h"
+
+void census_init(struct census *census, struct metrics *metrics, struct health *health) {
+        *census = (struct census){
+                .nodes = metrics_gauge(metrics, "plimsoll_nodes", "Nodes that are followed.", NULL),
+                .stale = metrics_gauge(metrics, "plimsoll_nodes_stale",
+                                       "Nodes without a recent sample; nothing is written on them.",
+                                       NULL),
+                .windows = metrics_gauge(metrics, "plimsoll_windows",
+                                         "Windows that have a value now, over all nodes.", NULL),
+                .oldest = metrics_gauge(
+                        metrics, "plimsoll_sample_age_max_seconds",
+                        "Age of the newest sample of the node whose is oldest, without the stale "
+                        "ones.",
+                        NULL),
+                .node_watch = health_add(health, "nodes", "not listed yet"),
+                .binding_watch = health_add(health, "bindings", "not listed yet"),
+                .scrapes = health_add(health, "scrapes", "none has ended yet"),
+                .writes = health_add(health, "writes", "not begun yet"),
+        };
+}
+
+static void check_reflector(struct health_check *check, const struct reflector *reflector,
+                            size_t count, const char *what) {
+        const char *trouble = reflector ? reflector_trouble(reflector) : "";
+
+        if (!reflector)
+                health_pass(check, "not watched");
+        else if (!reflector_is_synced(reflector))
+                health_fail(check, "no complete list yet: %s; see --kubeconfig and the RBAC rules",
+                            *trouble ? trouble : "asking");
+        else
+                health_pass(check, "%zu %s%s%s", count, what, *trouble ? "; " : "", trouble);
+}
+
+void census_publish(const struct census *census, const struct census_tally *tally) {
+        metric_set(census->nodes, (double)tally->nodes);
+        metric_set(census->stale, (double)tally->stale);
+        metric_set(census->windows, (double)tally->windows);
+        metric_set(census->oldest, (double)tally->oldest_ms / (double)MS_PER_S);
+
+        check_reflector(census->node_watch, tally->node_watch, tally->nodes, "nodes");
+        check_reflector(census->binding_watch, tally->binding_watch, tally->bound_nodes,
+                        "nodes with recent bindings");
+        if (tally->is_idle)
+                health_pass(census->scrapes, "the policy has no metrics");
+        else if (tally->nodes == 0 || tally->stale < tally->nodes)
+                health_pass(census->scrapes, "%zu of %zu nodes are measured",
+                            tally->nodes - tally->stale, tally->nodes);
+        else if (tally->failed_node)
+                health_fail(census->scrapes, "none of %zu nodes is measured; node %s: %s; see %s",
+                            tally->nodes, tally->failed_node, tally->failed_reason,
+                            tally->failed_hint);
+        else
+                health_fail(census->scrapes, "no scrape has ended yet");
+
+        if (!tally->write_trouble)
+                health_pass(census->writes, "nothing is to be written");
+        else if (*tally->write_trouble)
+                health_fail(census->writes, "%s; see the RBAC rule for patching nodes",
+                            tally->write_trouble);
+        else
+                health_pass(census->writes, "no lasting failure");
+}

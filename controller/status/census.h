@@ -1,0 +1,36 @@
+/*
+ * The state of all nodes together, as gauges and as what /readyz says: how many are followed and
+ * measured, how old the samples are, and where to look when nothing comes.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kube/reflector.h"
+#include "metrics/metrics.h"
+#include "net/daemon.h"
+
+struct census {
+        struct metric *nodes, *stale, *windows, *oldest;
+        struct health_check *node_watch, *binding_watch, *scrapes, *writes;
+};
+
+/* One count over all nodes. */
+struct census_tally {
+        bool is_idle; /* the policy has no metrics: nobody is asked for any */
+        size_t nodes;
+        size_t stale;      /* no recent sample, or none ever */
+        size_t windows;    /* that have a value now */
+        int64_t oldest_ms; /* age of the newest sample where that is oldest, stale nodes left out */
+        const char *failed_node, *failed_reason; /* one that fails, borrowed; NULL: none */
+        const char *failed_hint;                 /* flags to look at */
+        const struct reflector *node_watch, *binding_watch; /* NULL: not watched */
+        size_t bound_nodes;                                 /* with recent bindings */
+        const char *write_trouble; /* "": none; NULL: nothing is to be written */
+};
+
+/** census_init() - register; @metrics and @health outlive @census */
+void census_init(struct census *census, struct metrics *metrics, struct health *health);
+void census_publish(const struct census *census, const struct census_tally *tally);

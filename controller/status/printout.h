@@ -1,0 +1,29 @@
+/*
+ * What a dry run prints, on standard output: all nodes' rows (report.h), once or again and again;
+ * then in a terminal in the same place, elsewhere one table below the other.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "controller/status/report.h"
+
+struct printout {
+        const struct rules *rules;
+        enum report_format format;
+        size_t node_width; /* of the longest name */
+        bool is_repeated;
+        bool is_terminal, is_colored;
+        struct buf out;
+};
+
+/** printout_begin() - @rules is borrowed until printout_end() */
+void printout_begin(struct printout *printout, const struct rules *rules, enum report_format format,
+                    size_t node_width, bool is_repeated);
+void printout_row(struct printout *printout, const struct report_row *row, int64_t now_mono_ms,
+                  int64_t now_unix_ms);
+/** printout_end() - write it; false: nobody reads it any more */
+bool printout_end(struct printout *printout);

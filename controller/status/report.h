@@ -1,0 +1,30 @@
+/*
+ * What --dry-run shows of each node: a table for people, or a JSON object a line for programs.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "controller/track/node_track.h"
+
+enum report_format { REPORT_TABLE, REPORT_JSON };
+
+/* One node's state; borrowed. */
+struct report_row {
+        const char *node;
+        const struct node_track *track;
+        const struct plan_values *values;
+        const char *failure; /* of the last scrape; NULL: it went well, or there was none yet */
+};
+
+/** report_header() - the table's first line; @node_width: of the longest name */
+void report_header(const struct rules *rules, size_t node_width, bool is_colored, struct buf *out);
+/** report_table_row() - readings in percent, those above a limit of the policy in red */
+void report_table_row(const struct rules *rules, const struct report_row *row, size_t node_width,
+                      bool is_colored, int64_t now_mono_ms, struct buf *out);
+/** report_json_row() - {"at":...,"node":...,"annotations":{...},"unusable":{metric: why}} */
+void report_json_row(const struct rules *rules, const struct report_row *row, int64_t now_mono_ms,
+                     int64_t now_unix_ms, struct buf *out);

@@ -1,0 +1,53 @@
+/*
+ * Which source each node's readings come from, over all nodes: metrics, a line of /readyz?verbose,
+ * and the log when nodes go over to another source and when they come back. The first few of a
+ * minute get a line each, the rest one line together when the minute is over.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "controller/track/node_track.h"
+#include "metrics/metrics.h"
+#include "net/daemon.h"
+
+enum { SERVING_LINES_PER_MIN = 10 };
+
+struct serving {
+        size_t count; /* sources; the exporters are none of them */
+        const char *names[SOURCE_MAX];
+        struct metric *nodes[SOURCE_MAX];
+        struct metrics *metrics;
+        struct health_check *check;
+
+        int64_t minute_mono_ms; /* when the present minute began */
+        size_t lines;
+        size_t untold[SOURCE_MAX][SOURCE_MAX]; /* [from][to] */
+};
+
+/* One count over all nodes; zero-initialised. */
+struct serving_tally {
+        size_t nodes[SOURCE_MAX];
+        size_t silent;             /* no source has a recent reading of them */
+        const char *node, *reason; /* one that is not served by the first source, and why not */
+        size_t others;             /* that are not, either */
+};
+
+/** serving_init() - @names, of the ordered sources, @metrics and @health outlive @serving */
+void serving_init(struct serving *serving, struct metrics *metrics, struct health *health,
+                  const char *const *names, size_t count);
+
+/**
+ * serving_switched() - @node's readings come from another source from now on
+ * @reason: why they no longer come from @from; constant text
+ */
+void serving_switched(struct serving *serving, int64_t now_mono_ms, const char *node, size_t from,
+                      size_t to, const char *reason);
+
+/** serving_count() - one node more in @tally */
+void serving_count(struct serving_tally *tally, const struct node_track *track,
+                   const struct rules *rules, const char *node, int64_t now_mono_ms);
+/** serving_publish() - every second or so */
+void serving_publish(struct serving *serving, const struct serving_tally *tally,
+                     int64_t now_mono_ms);

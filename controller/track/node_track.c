@@ -1,0 +1,424 @@
+#include "controller/track/node_track.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "policy/annotation.h"
+
+/* Scrapes that may be missed before a node counts as not measured; at least a minute. */
+enum { FRESH_INTERVALS = 4 };
+
+/* A metric that has less of its window than this gives way to another feed's that has more. */
+static const double FULL_ENOUGH = 0.5;
+
+static bool is_maximum(const struct policy_metric *metric) {
+        return metric->is_query &&
+               (metric->query.statistic == METRIC_MAX || metric->query.statistic == METRIC_MAX_AVG);
+}
+
+static struct window_plan *plan_windows(const struct policy *policy,
+                                        const struct source_traits *source) {
+        struct metric_query queries[POLICY_MAX_METRICS];
+        size_t count = 0;
+
+        for (size_t i = 0; i < policy->metric_count && !source->is_ready_made; i++) {
+                const struct policy_metric *metric = &policy->metrics[i];
+                if (metric->is_query && source_scope_has(&source->scope, policy, metric))
+                        queries[count++] = metric->query;
+        }
+        return window_plan_new(queries, count, source->interval_ms);
+}
+
+struct rules *rules_new(struct policy *policy, const struct rules_options *options) {
+        struct rules *rules = xcalloc(1, sizeof(*rules));
+
+        assert(options->source_count > 0 && options->source_count <= SOURCE_MAX);
+        rules->policy = policy;
+        rules->options = *options;
+        for (size_t i = 0; i < policy->metric_count; i++) {
+                const char *name = policy->metrics[i].name;
+                rules->keys[i] = xasprintf("%s%s", options->style.prefix, name);
+                if (is_maximum(&policy->metrics[i]) &&
+                    strlen(name) + strlen(ANNOTATION_PEAK) <= METRIC_NAME_MAX)
+                        rules->peak_keys[i] = xasprintf("%s" ANNOTATION_PEAK, name);
+        }
+        rules->first_asked = options->source_count;
+        for (size_t i = 0; i < options->source_count; i++) {
+                const struct source_traits *source = &options->sources[i];
+                rules->sources[i].window_plan = plan_windows(policy, source);
+                rules->sources[i].is_asked = source_scope_has_any(&source->scope, policy);
+                if (rules->sources[i].is_asked && i < rules->first_asked)
+                        rules->first_asked = i;
+                rules->sources[i].fresh_ms = FRESH_INTERVALS * source->interval_ms;
+                if (rules->sources[i].fresh_ms < MS_PER_MIN)
+                        rules->sources[i].fresh_ms = MS_PER_MIN;
+                if (!source->scope.exporter)
+                        rules->ordered_count = i + 1;
+        }
+        plan_init(&rules->plan, policy, options->dead_band_ratio);
+        return rules;
+}
+
+void rules_free(struct rules *rules) {
+        if (!rules)
+                return;
+        for (size_t i = 0; i < rules->policy->metric_count; i++) {
+                free(rules->keys[i]);
+                free(rules->peak_keys[i]);
+        }
+        for (size_t i = 0; i < rules->options.source_count; i++)
+                window_plan_free(rules->sources[i].window_plan);
+        policy_free(rules->policy);
+        free(rules);
+}
+
+/* Nobody is believed who is asked for nothing, nor an exporter in the place of a source. */
+static void settle_serving(struct node_track *track, const struct rules *rules) {
+        bool is_exporter = track->serving >= rules->ordered_count;
+
+        if (rules->first_asked < rules->options.source_count &&
+            (is_exporter || !rules->sources[track->serving].is_asked))
+                track->serving = rules->first_asked;
+}
+
+void node_track_init(struct node_track *track, const struct rules *rules) {
+        size_t count = rules->options.source_count;
+
+        *track = (struct node_track){
+                .feeds = xreallocarray(NULL, count, sizeof(*track->feeds)),
+                .record = plan_record_new(&rules->plan),
+                .unseen = UINT64_MAX,
+        };
+        for (size_t i = 0; i < count; i++)
+                feed_init(&track->feeds[i], rules->sources[i].window_plan);
+        settle_serving(track, rules);
+}
+
+void node_track_done(struct node_track *track, const struct rules *rules) {
+        for (size_t i = 0; i < rules->options.source_count; i++)
+                feed_done(&track->feeds[i]);
+        free(track->feeds);
+        plan_record_free(track->record);
+        kept_annotations_done(&track->annotations);
+        *track = (struct node_track){0};
+}
+
+/* What the new policy's own resources were under the old one. */
+static struct window_renumbering renumber(const struct policy *old, const struct policy *policy) {
+        struct window_renumbering renumbering;
+
+        for (int i = 0; i < WINDOW_MAX_CHANNELS; i++)
+                renumbering.was[i] = i < METRIC_RESOURCE_COUNT ? (int8_t)i : -1;
+        for (size_t i = 0; i < policy->resource_count; i++)
+                for (size_t o = 0; o < old->resource_count; o++)
+                        if (policy_resource_equal(&policy->resources[i], &old->resources[o]))
+                                renumbering.was[METRIC_RESOURCE_COUNT + i] =
+                                        (int8_t)(METRIC_RESOURCE_COUNT + o);
+        return renumbering;
+}
+
+void node_track_reading(struct node_track *track, const struct rules *rules, size_t source,
+                        const struct source_reading *reading, int64_t now_mono_ms) {
+        feed_reading(&track->feeds[source], reading, rules->policy->metric_count,
+                     rules->sources[source].fresh_ms, now_mono_ms);
+}
+
+void node_track_failed(struct node_track *track, size_t source, const char *reason) {
+        feed_failed(&track->feeds[source], reason);
+}
+
+void node_track_peak(struct node_track *track, const struct rules *rules,
+                     const struct metric_query *query, double ratio, int64_t age_ms,
+                     int64_t now_mono_ms) {
+        for (size_t i = 0; i < rules->options.source_count; i++)
+                (void)window_store_seed(track->feeds[i].windows, query, ratio, age_ms, now_mono_ms);
+}
+
+static bool is_fresh(const struct node_track *track, const struct rules *rules, size_t source,
+                     int64_t now_mono_ms) {
+        return feed_is_fresh(&track->feeds[source], rules->sources[source].fresh_ms, now_mono_ms);
+}
+
+bool node_track_switch(struct node_track *track, const struct rules *rules, int64_t now_mono_ms,
+                       size_t *ret_from) {
+        size_t count = rules->ordered_count, to = 0;
+
+        while (to < count &&
+               !(rules->sources[to].is_asked &&
+                 feed_serves(&track->feeds[to], rules->sources[to].fresh_ms, now_mono_ms)))
+                to++;
+        if (to == count)
+                for (to = 0; to < count && !(rules->sources[to].is_asked &&
+                                             is_fresh(track, rules, to, now_mono_ms));)
+                        to++;
+        if (to == count || to == track->serving)
+                return false;
+        *ret_from = track->serving;
+        track->serving = to;
+        return true;
+}
+
+static bool read_annotation(const struct node_track *track, const struct rules *rules,
+                            const char *key, struct annotation *ret) {
+        const char *text = key ? kept_annotations_get(&track->annotations, key) : NULL;
+
+        return text &&
+               annotation_parse(text, strlen(text), rules->options.style.zone, ret, NULL) == 0;
+}
+
+/* An annotation has whole seconds, we remember milliseconds: only a later second is news. */
+static void note_written(struct plan_written *written, bool is_there,
+                         const struct annotation *annotation) {
+        if (is_there && written->at_unix_ms != PLAN_NEVER &&
+            annotation->at_unix_ms <= written->at_unix_ms)
+                return;
+        written->value = is_there ? annotation->value : 0;
+        written->at_unix_ms = is_there ? annotation->at_unix_ms : PLAN_NEVER;
+        written->is_provisional = false;
+}
+
+static void note_peak(struct plan_written *written, bool is_there,
+                      const struct annotation *annotation) {
+        written->peak_ratio = is_there ? annotation->value : 0;
+        written->peak_unix_ms = is_there ? annotation->at_unix_ms : PLAN_NEVER;
+}
+
+/* Above 1 stands the percentage of another program, and a clock that is far ahead says nothing
+ * about when it was. */
+static bool can_be_learned(const struct annotation *annotation, int64_t now_unix_ms) {
+        return annotation->value <= 1 && annotation->at_unix_ms <= now_unix_ms + ANNOTATION_SKEW_MS;
+}
+
+/* What was written without saying when it was. */
+static void learn_written(struct node_track *track, const struct rules *rules, size_t metric_index,
+                          const struct annotation *annotation, int64_t now_mono_ms,
+                          int64_t now_unix_ms) {
+        const struct policy_metric *metric = &rules->policy->metrics[metric_index];
+
+        if (!metric->is_query || !can_be_learned(annotation, now_unix_ms))
+                return;
+        for (size_t i = 0; i < rules->options.source_count; i++)
+                if ((track->unseen >> metric_index & 1) || !is_fresh(track, rules, i, now_mono_ms))
+                        (void)window_store_seed(track->feeds[i].windows, &metric->query,
+                                                annotation->value,
+                                                now_unix_ms - annotation->at_unix_ms, now_mono_ms);
+}
+
+/* A peak that had left its window when the maximum was written is not that maximum's: somebody has
+ * written it who does not say when peaks were. */
+static bool is_peak_of(const struct annotation *peak, const struct policy_metric *metric,
+                       const struct annotation *written) {
+        int64_t window_ms = metric->query.window_ms;
+
+        return !written || written->at_unix_ms - peak->at_unix_ms <
+                                   window_ms + 2 * window_resolution_ms(window_ms);
+}
+
+/* Takes in what the node carries. First the maxima: where their peaks are known, a 5-minute mean of
+ * the same resource tells nothing new, and may rest on a few seconds. */
+static void look(struct node_track *track, const struct rules *rules, int64_t now_mono_ms,
+                 int64_t now_unix_ms) {
+        const struct policy *policy = rules->policy;
+        uint32_t known = 0; /* resources with a peak */
+
+        for (int pass = 0; pass < 2; pass++) {
+                for (size_t i = 0; i < policy->metric_count; i++) {
+                        const struct policy_metric *metric = &policy->metrics[i];
+                        struct annotation written, peak;
+                        if (is_maximum(metric) != (pass == 0))
+                                continue;
+                        bool is_there = read_annotation(track, rules, metric->name, &written);
+                        bool has_peak = read_annotation(track, rules, rules->peak_keys[i], &peak) &&
+                                        is_peak_of(&peak, metric, is_there ? &written : NULL);
+                        note_written(&track->record->metrics[i], is_there, &written);
+                        note_peak(&track->record->metrics[i], has_peak, &peak);
+                        if (has_peak) {
+                                known |= UINT32_C(1) << metric->query.resource;
+                                if (can_be_learned(&peak, now_unix_ms))
+                                        node_track_peak(track, rules, &metric->query, peak.value,
+                                                        now_unix_ms - peak.at_unix_ms, now_mono_ms);
+                        } else if (is_there && (pass == 0 || !metric->is_query ||
+                                                !(known >> metric->query.resource & 1))) {
+                                learn_written(track, rules, i, &written, now_mono_ms, now_unix_ms);
+                        }
+                }
+        }
+        struct annotation hot;
+        bool is_there = read_annotation(track, rules, ANNOTATION_HOT_VALUE, &hot);
+        note_written(&track->record->hot, is_there, &hot);
+        track->unseen = 0;
+}
+
+void node_track_annotations(struct node_track *track, const struct rules *rules,
+                            const json_t *annotations, int64_t now_mono_ms, int64_t now_unix_ms) {
+        (void)kept_annotations_set(&track->annotations, annotations, rules->options.style.prefix);
+        look(track, rules, now_mono_ms, now_unix_ms);
+}
+
+void node_track_replan(struct node_track *track, const struct rules *old, const struct rules *rules,
+                       int64_t now_mono_ms, int64_t now_unix_ms) {
+        const struct window_renumbering renumbering = renumber(old->policy, rules->policy);
+
+        assert(old->options.source_count == rules->options.source_count);
+        for (size_t i = 0; i < rules->options.source_count; i++)
+                feed_replan(&track->feeds[i], rules->sources[i].window_plan, &renumbering);
+        track->record = plan_record_replan(track->record, old->policy, &rules->plan);
+        settle_serving(track, rules);
+        for (size_t i = 0; i < rules->policy->metric_count; i++)
+                if (policy_metric_index(old->policy, rules->policy->metrics[i].name) < 0)
+                        track->unseen |= UINT64_C(1) << i;
+        look(track, rules, now_mono_ms, now_unix_ms);
+}
+
+bool node_track_age_ms(const struct node_track *track, int64_t now_mono_ms, int64_t *ret_ms) {
+        const struct feed *feed = &track->feeds[track->serving];
+
+        if (!feed->is_heard)
+                return false;
+        *ret_ms = now_mono_ms - feed->heard_mono_ms;
+        return true;
+}
+
+bool node_track_is_fresh(const struct node_track *track, const struct rules *rules,
+                         int64_t now_mono_ms) {
+        return is_fresh(track, rules, track->serving, now_mono_ms);
+}
+
+const char *node_track_failure(const struct node_track *track) {
+        return track->feeds[track->serving].failure;
+}
+
+const char *node_track_trouble(const struct node_track *track, size_t source) {
+        const char *failure = track->feeds[source].failure;
+
+        return failure ? failure : "silent";
+}
+
+uint32_t node_track_outcomes(const struct node_track *track, const struct rules *rules) {
+        uint32_t least = UINT32_MAX;
+
+        for (size_t i = 0; i < rules->options.source_count; i++)
+                if (rules->sources[i].is_asked && track->feeds[i].outcomes < least)
+                        least = track->feeds[i].outcomes;
+        return least;
+}
+
+/* The feed that is asked in place @turn: the one in use, then the others in their order. */
+static size_t feed_at_turn(const struct node_track *track, size_t turn) {
+        if (turn == 0)
+                return track->serving;
+        return turn <= track->serving ? turn - 1 : turn;
+}
+
+/* One feed's word on a metric. */
+static struct window_reading feed_value(const struct feed *feed, const struct policy_metric *metric,
+                                        size_t index, int64_t now_mono_ms) {
+        if (feed->ready & (UINT64_C(1) << index))
+                return (struct window_reading){
+                        .status = WINDOW_KNOWN, .ratio = feed->ready_ratio[index], .fullness = 1};
+        if (!metric->is_query)
+                return (struct window_reading){.status = WINDOW_NOT_PLANNED};
+        return window_read(feed->windows, &metric->query, now_mono_ms);
+}
+
+static bool metric_value_now(const struct node_track *track, const struct rules *rules,
+                             size_t index, int64_t now_mono_ms, struct window_reading *ret) {
+        const struct policy_metric *metric = &rules->policy->metrics[index];
+        struct window_reading peak = {0};
+        bool is_known = false, is_full = false;
+
+        for (size_t turn = 0; turn < rules->options.source_count && !is_full; turn++) {
+                size_t source = feed_at_turn(track, turn);
+                if (!is_fresh(track, rules, source, now_mono_ms))
+                        continue;
+                struct window_reading reading = feed_value(&track->feeds[source], metric, index,
+                                                           now_mono_ms);
+                if (reading.status != WINDOW_KNOWN)
+                        continue;
+                is_full = reading.fullness >= FULL_ENOUGH;
+                /* A peak that anybody saw was one. */
+                bool is_better = is_known && is_maximum(metric) ? reading.ratio > ret->ratio
+                                                                : is_full;
+                if (!is_known || is_better)
+                        *ret = reading;
+                if (reading.has_peak && (!peak.has_peak || reading.peak_ratio > peak.peak_ratio))
+                        peak = reading;
+                is_known = true;
+        }
+        ret->has_peak = peak.has_peak;
+        ret->peak_ratio = peak.peak_ratio;
+        ret->peak_age_ms = peak.peak_age_ms;
+        return is_known;
+}
+
+void node_track_values(const struct node_track *track, const struct rules *rules,
+                       int64_t now_mono_ms, struct plan_values *ret) {
+        ret->usable = ret->provisional = ret->peaks = 0;
+        ret->has_hot = false;
+        ret->hot = 0;
+        for (size_t i = 0; i < rules->policy->metric_count; i++) {
+                struct window_reading reading;
+                if (!metric_value_now(track, rules, i, now_mono_ms, &reading))
+                        continue;
+                ret->ratio[i] = reading.ratio;
+                ret->usable |= UINT64_C(1) << i;
+                if (reading.is_provisional)
+                        ret->provisional |= UINT64_C(1) << i;
+                if (!reading.has_peak || !rules->peak_keys[i])
+                        continue;
+                ret->peaks |= UINT64_C(1) << i;
+                ret->peak_ratio[i] = reading.peak_ratio;
+                ret->peak_age_ms[i] = reading.peak_age_ms;
+        }
+}
+
+/* What the first fresh feed that has something to say about it says; or NULL. */
+static const char *why_not_read(const struct node_track *track, const struct rules *rules,
+                                unsigned resource, int64_t now_mono_ms) {
+        const char *why = NULL;
+
+        for (size_t turn = 0; turn < rules->options.source_count && !why; turn++) {
+                size_t source = feed_at_turn(track, turn);
+                if (track->feeds[source].why && is_fresh(track, rules, source, now_mono_ms))
+                        why = track->feeds[source].why[resource];
+        }
+        return why;
+}
+
+/* The feed that a metric is to be expected from; NULL when there is none. */
+static const struct feed *feed_of(const struct node_track *track, const struct rules *rules,
+                                  const struct policy_metric *metric) {
+        for (size_t turn = 0; turn < rules->options.source_count; turn++) {
+                size_t source = feed_at_turn(track, turn);
+                if (source_scope_has(&rules->options.sources[source].scope, rules->policy, metric))
+                        return &track->feeds[source];
+        }
+        return NULL;
+}
+
+const char *node_track_why(const struct node_track *track, const struct rules *rules, size_t metric,
+                           int64_t now_mono_ms) {
+        const struct policy_metric *wanted = &rules->policy->metrics[metric];
+        const struct feed *feed = feed_of(track, rules, wanted);
+        struct window_reading value;
+
+        if (!feed)
+                return *policy_metric_exporter(rules->policy, wanted)
+                               ? "there is no --exporter of that name"
+                               : "no source of --metrics-source knows it";
+        if (metric_value_now(track, rules, metric, now_mono_ms, &value))
+                return "";
+        if ((feed->ready & (UINT64_C(1) << metric)) == 0) {
+                if (!wanted->is_query)
+                        return "the exporter has no such gauge";
+                struct window_reading reading = window_read(feed->windows, &wanted->query,
+                                                            now_mono_ms);
+                const char *why = why_not_read(track, rules, wanted->query.resource, now_mono_ms);
+                if (reading.status != WINDOW_KNOWN)
+                        return why ? why : window_status_text(reading.status);
+        }
+        return "the last scrape is too old";
+}

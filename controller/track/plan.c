@@ -1,0 +1,277 @@
+#include "controller/track/plan.h"
+
+#include <math.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "controller/node/spread.h"
+#include "controller/window/window.h"
+#include "policy/annotation.h"
+
+/* Longest that a value within its dead band outlives its period: readers use it for 5 minutes
+ * more, and one of these is for the way of the patch. */
+#define DEAD_BAND_MAX_MS (ANNOTATION_GRACE_MS - MS_PER_MIN)
+
+void plan_init(struct plan *plan, const struct policy *policy, double dead_band_ratio) {
+        int64_t sync_ms = INT64_MAX;
+
+        for (size_t i = 0; i < policy->metric_count; i++)
+                if (policy->metrics[i].period_ms > 0 && policy->metrics[i].period_ms < sync_ms)
+                        sync_ms = policy->metrics[i].period_ms;
+        if (sync_ms == INT64_MAX)
+                sync_ms = PLAN_SYNC_DEFAULT_MS;
+        if (sync_ms < PLAN_SYNC_MIN_MS)
+                sync_ms = PLAN_SYNC_MIN_MS;
+        *plan = (struct plan){
+                .policy = policy, .sync_ms = sync_ms, .dead_band_ratio = dead_band_ratio};
+}
+
+struct plan_record *plan_record_new(const struct plan *plan) {
+        size_t count = plan->policy->metric_count;
+        struct plan_record *record = xmalloc(sizeof(*record) + count * sizeof(*record->metrics));
+
+        record->count = count;
+        record->hot = (struct plan_written){.at_unix_ms = PLAN_NEVER};
+        for (size_t i = 0; i < count; i++)
+                record->metrics[i] = (struct plan_written){.at_unix_ms = PLAN_NEVER,
+                                                           .peak_unix_ms = PLAN_NEVER};
+        return record;
+}
+
+struct plan_record *plan_record_replan(struct plan_record *record, const struct policy *old,
+                                       const struct plan *plan) {
+        struct plan_record *next = plan_record_new(plan);
+
+        next->hot = record->hot;
+        for (size_t i = 0; i < record->count; i++) {
+                int at = policy_metric_index(plan->policy, old->metrics[i].name);
+                if (at >= 0)
+                        next->metrics[at] = record->metrics[i];
+        }
+        plan_record_free(record);
+        return next;
+}
+
+void plan_record_free(struct plan_record *record) {
+        free(record);
+}
+
+/* The first instant of the node's grid that is not before @from. */
+static int64_t grid_at_or_after(const struct plan *plan, const char *node, int64_t from_unix_ms) {
+        int64_t phase = spread_phase_ms(node, 0, plan->sync_ms);
+        int64_t behind = (from_unix_ms - phase) % plan->sync_ms;
+
+        if (behind < 0)
+                behind += plan->sync_ms;
+        return behind == 0 ? from_unix_ms : from_unix_ms + plan->sync_ms - behind;
+}
+
+int64_t plan_first_sync_unix_ms(const struct plan *plan, const char *node, int64_t now_unix_ms) {
+        return grid_at_or_after(plan, node, now_unix_ms);
+}
+
+int64_t plan_next_sync_unix_ms(const struct plan *plan, const char *node, int64_t now_unix_ms) {
+        int64_t on_grid = grid_at_or_after(plan, node, now_unix_ms + plan->sync_ms / 2);
+
+        /* Too soon for the instant that comes next and too late to wait for the one behind it:
+         * one turn half way, from which the grid is within reach. A turn that is merely a little
+         * early (clocks, timers) does not count as off the grid. */
+        if (on_grid - now_unix_ms > plan->sync_ms + plan->sync_ms / 16)
+                return now_unix_ms + (on_grid - now_unix_ms) / 2;
+        return on_grid;
+}
+
+/* Milliseconds since it was written; INT64_MAX for never. One from the future, beyond what clocks
+ * may differ by, is as good as none: it would otherwise never grow old. */
+static int64_t age_ms(const struct plan_written *written, int64_t now_unix_ms) {
+        if (written->at_unix_ms == PLAN_NEVER ||
+            written->at_unix_ms > now_unix_ms + ANNOTATION_SKEW_MS)
+                return INT64_MAX;
+        return now_unix_ms - written->at_unix_ms;
+}
+
+/* How old a value may become as long as it stays within the dead band. */
+static int64_t lenient_ms(const struct plan *plan, const struct policy_metric *metric) {
+        int64_t extra = metric->period_ms < DEAD_BAND_MAX_MS ? metric->period_ms : DEAD_BAND_MAX_MS;
+
+        return plan->dead_band_ratio > 0 ? metric->period_ms + extra : metric->period_ms;
+}
+
+static bool is_usable(const struct plan_values *values, size_t i) {
+        return (values->usable & (UINT64_C(1) << i)) != 0;
+}
+
+/* Would it be older than @limit_ms at the next sync? A sixteenth of a sync is forgiven, so that a
+ * turn that comes a little early does not find the next one too late. */
+static bool is_due(const struct plan *plan, int64_t age, int64_t limit_ms) {
+        return age == INT64_MAX || age + plan->sync_ms > limit_ms + plan->sync_ms / 16;
+}
+
+/* Turns of a node are half a sync apart at least, but for one whose reason was a value that had
+ * been missing: that one does not write the others again. And what was written within this very
+ * second would get the same timestamp: of two such values nobody could tell which is the newer. */
+static bool is_recent(const struct plan *plan, const struct plan_written *written,
+                      int64_t now_unix_ms) {
+        int64_t age = age_ms(written, now_unix_ms);
+
+        return age < plan->sync_ms / 4 ||
+               (age != INT64_MAX && written->at_unix_ms / MS_PER_S == now_unix_ms / MS_PER_S);
+}
+
+static bool has_moved(const struct plan *plan, size_t metric, double old, double now) {
+        if (fabs(now - old) >= plan->dead_band_ratio)
+                return true;
+        for (size_t i = 0; i < plan->policy->predicate_count; i++) {
+                const struct policy_predicate *predicate = &plan->policy->predicates[i];
+                if (predicate->metric == metric && predicate->limit_ratio > 0 &&
+                    (old > predicate->limit_ratio) != (now > predicate->limit_ratio))
+                        return true;
+        }
+        return false;
+}
+
+/* Does the node say another peak, or another time of it? Five decimals are written. */
+static bool is_new_peak(const struct plan *plan, size_t metric, const struct plan_written *written,
+                        const struct plan_values *values, int64_t now_unix_ms) {
+        int64_t bucket_ms = window_resolution_ms(plan->policy->metrics[metric].query.window_ms);
+        int64_t at_unix_ms = now_unix_ms - values->peak_age_ms[metric];
+
+        return written->peak_unix_ms == PLAN_NEVER ||
+               fabs(values->peak_ratio[metric] - written->peak_ratio) >= 1e-5 ||
+               at_unix_ms > written->peak_unix_ms + bucket_ms ||
+               written->peak_unix_ms > now_unix_ms + ANNOTATION_SKEW_MS;
+}
+
+/* Would readers see a wrong hot value before the next sync? */
+static bool hot_is_needed(const struct plan *plan, const struct plan_record *record,
+                          const struct plan_values *values, int64_t now_unix_ms) {
+        if (!values->has_hot)
+                return false;
+
+        int64_t age = age_ms(&record->hot, now_unix_ms);
+        bool is_read = age < ANNOTATION_GRACE_MS;
+        double seen = is_read ? record->hot.value : 0;
+        if (seen != (double)values->hot)
+                return true;
+        return values->hot > 0 && is_due(plan, age, ANNOTATION_GRACE_MS);
+}
+
+bool plan_is_overdue(const struct plan *plan, const struct plan_record *record,
+                     const struct plan_values *values, int64_t now_unix_ms) {
+        for (size_t i = 0; i < plan->policy->metric_count; i++) {
+                const struct policy_metric *metric = &plan->policy->metrics[i];
+                if (metric->period_ms <= 0 || !is_usable(values, i))
+                        continue;
+                int64_t age = age_ms(&record->metrics[i], now_unix_ms);
+                /* A quarter of a sync late: the ordinary turn comes first where there is one. */
+                if (age == INT64_MAX || age > lenient_ms(plan, metric) + plan->sync_ms / 4)
+                        return true;
+        }
+        return false;
+}
+
+struct plan_choice plan_choose(const struct plan *plan, const struct plan_record *record,
+                               const struct plan_values *values, int64_t now_unix_ms) {
+        struct plan_choice choice = {0};
+        bool is_needed = hot_is_needed(plan, record, values, now_unix_ms);
+
+        for (size_t i = 0; i < plan->policy->metric_count; i++) {
+                const struct policy_metric *metric = &plan->policy->metrics[i];
+                const struct plan_written *written = &record->metrics[i];
+                if (metric->period_ms <= 0 || !is_usable(values, i))
+                        continue;
+                if ((values->peaks & (UINT64_C(1) << i)) != 0 &&
+                    is_new_peak(plan, i, written, values, now_unix_ms))
+                        choice.peaks |= UINT64_C(1) << i;
+                int64_t age = age_ms(written, now_unix_ms);
+                bool is_corrected = written->is_provisional &&
+                                    (values->provisional & (UINT64_C(1) << i)) == 0;
+                if ((!is_due(plan, age, metric->period_ms) && !is_corrected) ||
+                    is_recent(plan, written, now_unix_ms))
+                        continue;
+                choice.metrics |= UINT64_C(1) << i;
+                is_needed = is_needed || is_due(plan, age, lenient_ms(plan, metric)) ||
+                            has_moved(plan, i, written->value, values->ratio[i]);
+        }
+        if (!is_needed)
+                return (struct plan_choice){0};
+        choice.has_hot = values->has_hot;
+        return choice;
+}
+
+struct plan_choice plan_choose_all(const struct plan *plan, const struct plan_values *values) {
+        struct plan_choice choice = {.has_hot = values->has_hot};
+
+        for (size_t i = 0; i < plan->policy->metric_count; i++)
+                if (plan->policy->metrics[i].period_ms > 0 && is_usable(values, i))
+                        choice.metrics |= UINT64_C(1) << i;
+        choice.peaks = choice.metrics & values->peaks;
+        return choice;
+}
+
+size_t plan_choice_count(const struct plan_choice *choice) {
+        return (size_t)__builtin_popcountll(choice->metrics) +
+               (size_t)__builtin_popcountll(choice->peaks) + (choice->has_hot ? 1 : 0);
+}
+
+static void append_entry(struct buf *out, bool *is_first, const struct plan_style *style,
+                         const char *key, const char *suffix, const char *text) {
+        /* They hold nothing that JSON would escape: all of them are validated. */
+        buf_printf(out, "%s\"%s%s%s\":\"%s\"", *is_first ? "" : ",", style->prefix, key, suffix,
+                   text);
+        *is_first = false;
+}
+
+void plan_annotations(const struct plan *plan, const struct plan_choice *choice,
+                      const struct plan_values *values, const struct plan_style *style,
+                      int64_t now_unix_ms, struct buf *out) {
+        char text[ANNOTATION_TEXT_MAX];
+        bool is_first = true;
+
+        buf_putc(out, '{');
+        for (size_t i = 0; i < plan->policy->metric_count; i++) {
+                const char *name = plan->policy->metrics[i].name;
+                if ((choice->metrics & (UINT64_C(1) << i)) != 0) {
+                        annotation_format_ratio(values->ratio[i], now_unix_ms, style->zone, text);
+                        append_entry(out, &is_first, style, name, "", text);
+                }
+                if ((choice->peaks & (UINT64_C(1) << i)) != 0) {
+                        annotation_format_ratio(values->peak_ratio[i],
+                                                now_unix_ms - values->peak_age_ms[i], style->zone,
+                                                text);
+                        append_entry(out, &is_first, style, name, ANNOTATION_PEAK, text);
+                }
+        }
+        if (choice->has_hot) {
+                annotation_format_hot(values->hot, now_unix_ms, style->zone, text);
+                append_entry(out, &is_first, style, ANNOTATION_HOT_VALUE, "", text);
+        }
+        buf_putc(out, '}');
+}
+
+void plan_patch(const struct plan *plan, const struct plan_choice *choice,
+                const struct plan_values *values, const struct plan_style *style,
+                int64_t now_unix_ms, struct buf *out) {
+        buf_puts(out, "{\"metadata\":{\"annotations\":");
+        plan_annotations(plan, choice, values, style, now_unix_ms, out);
+        buf_puts(out, "}}");
+}
+
+void plan_confirm(struct plan_record *record, const struct plan_choice *choice,
+                  const struct plan_values *values, int64_t now_unix_ms) {
+        for (size_t i = 0; i < record->count; i++) {
+                struct plan_written *written = &record->metrics[i];
+                if ((choice->metrics & (UINT64_C(1) << i)) != 0) {
+                        written->value = values->ratio[i];
+                        written->at_unix_ms = now_unix_ms;
+                        written->is_provisional = (values->provisional >> i & 1) != 0;
+                }
+                if ((choice->peaks & (UINT64_C(1) << i)) != 0) {
+                        written->peak_ratio = values->peak_ratio[i];
+                        written->peak_unix_ms = now_unix_ms - values->peak_age_ms[i];
+                }
+        }
+        if (choice->has_hot)
+                record->hot = (struct plan_written){.value = (double)values->hot,
+                                                    .at_unix_ms = now_unix_ms};
+}

@@ -1,0 +1,288 @@
+#include "controller/window/window.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/number.h"
+#include "controller/window/window_ring.h"
+
+/* Nothing that is measured comes near; what does is refused before it becomes a float. */
+static const double ABSURD = 1e12;
+
+/* The store. */
+
+struct window_store *window_store_new(const struct window_plan *plan) {
+        struct window_store *store = xcalloc(1, plan->store_bytes);
+
+        store->plan = plan;
+        store->memory = (char *)store;
+        for (size_t i = 0; i < plan->ring_count; i++) {
+                const struct window_ring *ring = &plan->rings[i];
+                if (ring->kind == WINDOW_CELLS)
+                        continue;
+                FOREACH_CHANNEL (channel, ring->channels) {
+                        float *buckets = window_ring_buckets(store, ring, channel);
+                        for (size_t b = 0; b < ring->capacity; b++)
+                                buckets[b] = WINDOW_EMPTY;
+                }
+        }
+        return store;
+}
+
+void window_store_free(struct window_store *store) {
+        free(store);
+}
+
+static bool is_sane(double value) {
+        return number_is_finite(value) && value >= 0 && value <= ABSURD;
+}
+
+/* A channel's share of a step; den 0 when it doesn't count. */
+static struct window_cell step_cell(const struct window_plan *plan, const struct window_step *step,
+                                    unsigned channel, int64_t span_ms) {
+        const struct window_cell nothing = {0};
+        bool is_counter = step->counters >> channel & 1;
+        double weight = is_counter ? 1 : (double)span_ms;
+
+        if (!is_counter && !((step->gauges | step->means) >> channel & 1))
+                return nothing;
+        if (span_ms > (is_counter ? plan->counter_gap_ms : plan->gauge_gap_ms))
+                return nothing;
+        double num = step->num[channel], den = is_counter ? step->den[channel] : 1;
+        if (!is_sane(num) || !is_sane(den) || den == 0)
+                return nothing;
+        if (is_counter)
+                num = fmin(num, den);
+        return (struct window_cell){.num = (float)(num * weight),
+                                    .den = (float)(den * weight),
+                                    .covered_ms = (float)span_ms};
+}
+
+/* The 5-minute mean at the time of the last step becomes a peak or a mean of its moment: at once
+ * when it was handed in, ours once it is one. Returns the channels that had theirs handed in. */
+static uint32_t remember_means(struct window_store *store, const struct window_step *step) {
+        const struct window_plan *plan = store->plan;
+        int64_t now_mono_ms = store->last_mono_ms;
+        float mean[WINDOW_MAX_CHANNELS];
+        uint32_t valid = 0, given = 0;
+
+        if (plan->means == plan->ring_count)
+                return 0;
+        const struct window_ring *cells = &plan->rings[plan->means];
+        FOREACH_CHANNEL (channel, cells->channels & step->means) {
+                if (!is_sane(step->num[channel]))
+                        continue;
+                mean[channel] = (float)step->num[channel];
+                given |= UINT32_C(1) << channel;
+        }
+        FOREACH_CHANNEL (channel, cells->channels & ~step->means) {
+                struct window_sums sums = window_ring_sum(store, cells, channel, now_mono_ms);
+                if (sums.den <= 0 || sums.covered_ms < WINDOW_MEAN_MS / 2.0)
+                        continue;
+                mean[channel] = (float)(sums.num / sums.den);
+                valid |= UINT32_C(1) << channel;
+        }
+        for (size_t i = 0; i < plan->ring_count; i++) {
+                const struct window_ring *ring = &plan->rings[i];
+                if (ring->kind == WINDOW_CELLS)
+                        continue;
+                FOREACH_CHANNEL (channel, ring->channels & (valid | given))
+                        window_ring_put(store, ring, channel, now_mono_ms, mean[channel]);
+        }
+        return given;
+}
+
+uint32_t window_store_add(struct window_store *store, const struct window_step *step) {
+        const struct window_plan *plan = store->plan;
+        struct window_cell by_channel[WINDOW_MAX_CHANNELS];
+        uint32_t counted = 0;
+
+        if (store->step_count == 0) {
+                store->last_mono_ms = step->at_mono_ms;
+                store->step_count = 1;
+                store->counted |= remember_means(store, step);
+                return 0;
+        }
+        int64_t span_ms = step->at_mono_ms - store->last_mono_ms;
+        if (span_ms <= 0)
+                return 0;
+        store->last_mono_ms = step->at_mono_ms;
+        store->step_count = 2;
+
+        FOREACH_CHANNEL (channel, plan->channels) {
+                by_channel[channel] = step_cell(plan, step, channel, span_ms);
+                if (by_channel[channel].den > 0)
+                        counted |= UINT32_C(1) << channel;
+        }
+        for (size_t i = 0; i < plan->ring_count; i++) {
+                if (plan->rings[i].kind == WINDOW_CELLS)
+                        window_ring_add(store, &plan->rings[i],
+                                        (struct window_span){span_ms, by_channel});
+        }
+        store->counted |= counted | remember_means(store, step);
+        return counted;
+}
+
+bool window_store_seed(struct window_store *store, const struct metric_query *query, double ratio,
+                       int64_t age_ms, int64_t now_mono_ms) {
+        const struct window_plan *plan = store->plan;
+        unsigned channel = (unsigned)query->resource;
+        bool is_max = query->statistic == METRIC_MAX || query->statistic == METRIC_MAX_AVG;
+        bool is_mean = query->statistic == METRIC_AVG && query->window_ms == WINDOW_MEAN_MS;
+        bool taken = false;
+
+        if (!is_sane(ratio) || (!is_max && !is_mean))
+                return false;
+        if (age_ms < 0)
+                age_ms = 0;
+        for (size_t i = 0; i < plan->ring_count; i++) {
+                const struct window_ring *ring = &plan->rings[i];
+                bool is_asked = ring->kind == WINDOW_PEAKS
+                                        ? !is_max || ring->window_ms >= window_length_ms(query)
+                                        : ring->kind == WINDOW_MEANS && is_mean;
+                if (!is_asked || !(ring->channels >> channel & 1) || age_ms >= ring->window_ms)
+                        continue;
+                if (ring->kind == WINDOW_PEAKS ||
+                    window_ring_is_empty(store, ring, channel, now_mono_ms - age_ms))
+                        window_ring_put(store, ring, channel, now_mono_ms - age_ms, (float)ratio);
+                taken = true;
+        }
+        return taken;
+}
+
+bool window_store_last_ms(const struct window_store *store, int64_t *ret_mono_ms) {
+        if (store->step_count == 0)
+                return false;
+        *ret_mono_ms = store->last_mono_ms;
+        return true;
+}
+
+/* Reading. */
+
+const char *window_status_text(enum window_status status) {
+        static const char *const texts[] = {
+                [WINDOW_KNOWN] = "known",
+                [WINDOW_NOT_PLANNED] = "not among the windows that are kept",
+                [WINDOW_NO_SCRAPE] = "no scrape so far",
+                [WINDOW_ONE_SCRAPE] = "only one scrape so far",
+                [WINDOW_NO_DATA] = "no interval with usable values in the window",
+                [WINDOW_STALE] = "the last scrape is older than the window",
+        };
+
+        return texts[status];
+}
+
+static enum window_status unknown_status(const struct window_store *store,
+                                         const struct window_ring *ring, int64_t now_mono_ms) {
+        if (store->step_count == 0)
+                return WINDOW_NO_SCRAPE;
+        if (store->step_count == 1)
+                return WINDOW_ONE_SCRAPE;
+        return now_mono_ms - store->last_mono_ms >= ring->window_ms ? WINDOW_STALE : WINDOW_NO_DATA;
+}
+
+static int compare_floats(const void *a, const void *b) {
+        float x = *(const float *)a, y = *(const float *)b;
+        return x < y ? -1 : x > y;
+}
+
+/* Nearest rank: the smallest value that at least this share of the values does not exceed. */
+static float quantile(float *values, size_t count, double share) {
+        size_t rank = (size_t)ceil(share * (double)count);
+
+        qsort(values, count, sizeof(*values), compare_floats);
+        return values[rank > 0 ? rank - 1 : 0];
+}
+
+static float summarise(enum metric_statistic statistic, float *values, size_t count) {
+        switch (statistic) {
+        case METRIC_P50:
+                return quantile(values, count, 0.50);
+        case METRIC_P90:
+                return quantile(values, count, 0.90);
+        case METRIC_P95:
+                return quantile(values, count, 0.95);
+        case METRIC_P99:
+                return quantile(values, count, 0.99);
+        case METRIC_AVG:
+        case METRIC_MAX_AVG:
+        case METRIC_MAX:
+        default:
+                for (size_t i = 1; i < count; i++)
+                        values[0] = fmaxf(values[0], values[i]);
+                return values[0];
+        }
+}
+
+static void read_peak(const struct window_store *store, const struct window_ring *ring,
+                      unsigned channel, int64_t now_mono_ms, struct window_reading *ret) {
+        int64_t at_mono_ms = now_mono_ms;
+        float peak = window_ring_peak(store, ring, channel, now_mono_ms, &at_mono_ms);
+
+        ret->has_peak = true;
+        ret->peak_ratio = peak < 0 ? 0 : (double)peak;
+        ret->peak_age_ms = at_mono_ms < now_mono_ms ? now_mono_ms - at_mono_ms : 0;
+}
+
+/* A ring's buckets and the mean of this moment. */
+enum { VALUES_MAX = WINDOW_MAX_CAPACITY + 1 };
+
+struct window_reading window_read(const struct window_store *store,
+                                  const struct metric_query *query, int64_t now_mono_ms) {
+        const struct window_plan *plan = store->plan;
+        const struct window_ring *ring = window_plan_find(plan, query);
+        unsigned channel = (unsigned)query->resource;
+        struct window_reading reading = {.status = WINDOW_NOT_PLANNED};
+
+        if (!ring)
+                return reading;
+        reading.status = unknown_status(store, ring, now_mono_ms);
+        if (!(store->counted >> channel & 1))
+                return reading;
+
+        double window_ms = (double)ring->window_ms;
+        if (ring->kind == WINDOW_CELLS) {
+                struct window_sums sums = window_ring_sum(store, ring, channel, now_mono_ms);
+                if (sums.den <= 0)
+                        return reading;
+                reading.ratio = sums.num / sums.den;
+                reading.fullness = fmin(sums.covered_ms / window_ms, 1);
+        } else {
+                float values[VALUES_MAX];
+                size_t count = window_ring_collect(store, ring, channel, now_mono_ms, values);
+                struct window_sums mean = window_ring_sum(store, &plan->rings[plan->means], channel,
+                                                          store->last_mono_ms);
+                float provisional = -1;
+                reading.fullness = fmin((double)count * (double)ring->resolution_ms / window_ms, 1);
+                /* The mean of this moment, even if it isn't full enough to be remembered. */
+                if (mean.den > 0 && now_mono_ms - store->last_mono_ms < ring->window_ms &&
+                    (ring->kind == WINDOW_PEAKS || count == 0)) {
+                        values[count++] = (float)(mean.num / mean.den);
+                        if (mean.covered_ms < WINDOW_MEAN_MS / 2.0)
+                                provisional = values[count - 1];
+                        reading.fullness = fmax(reading.fullness,
+                                                fmin(mean.covered_ms / window_ms, 1));
+                }
+                if (count == 0)
+                        return reading;
+                float value = summarise(query->statistic, values, count);
+                reading.ratio = (double)value;
+                reading.is_provisional = value == provisional;
+                if (ring->kind == WINDOW_PEAKS)
+                        read_peak(store, ring, channel, now_mono_ms, &reading);
+        }
+        reading.status = WINDOW_KNOWN;
+        return reading;
+}
+
+bool window_value(const struct window_store *store, const struct metric_query *query,
+                  int64_t now_mono_ms, double *ret_ratio) {
+        struct window_reading reading = window_read(store, query, now_mono_ms);
+
+        if (reading.status != WINDOW_KNOWN)
+                return false;
+        *ret_ratio = reading.ratio;
+        return true;
+}

@@ -1,0 +1,171 @@
+#include "controller/window/window_ring.h"
+
+/* A step that would overflow a cell's 32-bit span; 24 days. */
+static const int64_t SPAN_LONGEST_MS = INT32_MAX;
+
+/* Floor division: before the machine's start there are seeds, at negative times. */
+static int64_t bucket_number(const struct window_ring *ring, int64_t mono_ms) {
+        int64_t number = mono_ms / ring->resolution_ms;
+        return mono_ms % ring->resolution_ms < 0 ? number - 1 : number;
+}
+
+size_t window_ring_index(const struct window_ring *ring, int64_t number) {
+        int64_t index = number % ring->capacity;
+        return (size_t)(index < 0 ? index + ring->capacity : index);
+}
+
+void window_ring_add(struct window_store *store, const struct window_ring *ring,
+                     struct window_span span) {
+        struct window_ring_state *state = window_ring_state(store, ring);
+        uint32_t *spans = window_ring_spans(store, ring);
+
+        /* Nothing from before such a span can still be in the window. */
+        if (span.ms >= ring->window_ms || span.ms > SPAN_LONGEST_MS)
+                state->count = 0;
+        if (span.ms > SPAN_LONGEST_MS)
+                span.ms = SPAN_LONGEST_MS;
+        /* A long one has a cell of its own: what came before it is not spread over it. That they
+         * are two cells long makes up for the ones that are closed early. */
+        if (state->count == 0 || spans[state->head] >= ring->resolution_ms ||
+            span.ms >= 2 * ring->resolution_ms) {
+                state->head = state->count == 0 ? 0 : (state->head + 1) % ring->capacity;
+                if (state->count < ring->capacity)
+                        state->count++;
+                spans[state->head] = 0;
+                FOREACH_CHANNEL (channel, ring->channels)
+                        window_ring_cells(store, ring,
+                                          channel)[state->head] = (struct window_cell){0};
+        }
+        spans[state->head] += (uint32_t)span.ms;
+        FOREACH_CHANNEL (channel, ring->channels) {
+                struct window_cell *cell = &window_ring_cells(store, ring, channel)[state->head];
+                cell->num += span.by_channel[channel].num;
+                cell->den += span.by_channel[channel].den;
+                cell->covered_ms += span.by_channel[channel].covered_ms;
+        }
+}
+
+static int64_t later(int64_t a, int64_t b) {
+        return a > b ? a : b;
+}
+
+static int64_t earlier(int64_t a, int64_t b) {
+        return a < b ? a : b;
+}
+
+struct window_sums window_ring_between(const struct window_store *store,
+                                       const struct window_ring *ring, unsigned channel,
+                                       int64_t begin_mono_ms, int64_t end_mono_ms) {
+        const struct window_ring_state *state = window_ring_const_state(store, ring);
+        const struct window_cell *cells = window_ring_cells(store, ring, channel);
+        const uint32_t *spans = window_ring_spans(store, ring);
+        int64_t end_ms = store->last_mono_ms;
+        size_t index = (size_t)state->head;
+        struct window_sums sums = {0};
+
+        for (uint32_t i = 0; i < state->count && end_ms > begin_mono_ms; i++) {
+                int64_t begin_ms = end_ms - spans[index];
+                int64_t inside_ms = earlier(end_ms, end_mono_ms) - later(begin_ms, begin_mono_ms);
+                if (inside_ms > 0) {
+                        double share = (double)inside_ms / spans[index];
+                        sums.num += share * (double)cells[index].num;
+                        sums.den += share * (double)cells[index].den;
+                        sums.covered_ms += share * (double)cells[index].covered_ms;
+                }
+                end_ms = begin_ms;
+                index = index == 0 ? ring->capacity - 1 : index - 1;
+        }
+        return sums;
+}
+
+struct window_sums window_ring_sum(const struct window_store *store, const struct window_ring *ring,
+                                   unsigned channel, int64_t now_mono_ms) {
+        return window_ring_between(store, ring, channel, now_mono_ms - ring->window_ms,
+                                   store->last_mono_ms);
+}
+
+void window_ring_put(struct window_store *store, const struct window_ring *ring, unsigned channel,
+                     int64_t mono_ms, float value) {
+        struct window_ring_state *state = window_ring_state(store, ring);
+        int64_t number = bucket_number(ring, mono_ms);
+
+        if (state->count == 0) {
+                state->count = 1;
+                state->head = number;
+        }
+        if (number <= state->head - ring->capacity)
+                return;
+        /* From the old head on, but once around at most: what is passed over is empty. */
+        for (int64_t passed = later(state->head + 1, number - ring->capacity + 1); passed <= number;
+             passed++) {
+                FOREACH_CHANNEL (any, ring->channels)
+                        window_ring_buckets(store, ring,
+                                            any)[window_ring_index(ring, passed)] = WINDOW_EMPTY;
+        }
+        state->head = later(state->head, number);
+
+        float *bucket = &window_ring_buckets(store, ring, channel)[window_ring_index(ring, number)];
+        if (ring->kind == WINDOW_MEANS || value > *bucket)
+                *bucket = value;
+}
+
+bool window_ring_is_empty(const struct window_store *store, const struct window_ring *ring,
+                          unsigned channel, int64_t mono_ms) {
+        const struct window_ring_state *state = window_ring_const_state(store, ring);
+        int64_t number = bucket_number(ring, mono_ms);
+
+        return state->count == 0 || number > state->head ||
+               number <= state->head - ring->capacity ||
+               window_ring_buckets(store, ring, channel)[window_ring_index(ring, number)] < 0;
+}
+
+int64_t window_ring_latest_ms(const struct window_store *store, const struct window_ring *ring,
+                              int64_t number) {
+        int64_t begin_ms = number * ring->resolution_ms;
+        int64_t end_ms = begin_ms + ring->resolution_ms - 1;
+
+        return store->last_mono_ms >= begin_ms ? earlier(end_ms, store->last_mono_ms) : end_ms;
+}
+
+/* The window's oldest bucket that the ring still has. */
+static int64_t oldest_number(const struct window_ring *ring, const struct window_ring_state *state,
+                             int64_t now_mono_ms) {
+        return later(bucket_number(ring, now_mono_ms - ring->window_ms),
+                     state->head - ring->capacity + 1);
+}
+
+size_t window_ring_collect(const struct window_store *store, const struct window_ring *ring,
+                           unsigned channel, int64_t now_mono_ms, float *ret_values) {
+        const struct window_ring_state *state = window_ring_const_state(store, ring);
+        const float *buckets = window_ring_buckets(store, ring, channel);
+        size_t count = 0;
+
+        if (state->count == 0)
+                return 0;
+        for (int64_t number = oldest_number(ring, state, now_mono_ms); number <= state->head;
+             number++) {
+                float value = buckets[window_ring_index(ring, number)];
+                if (value >= 0)
+                        ret_values[count++] = value;
+        }
+        return count;
+}
+
+float window_ring_peak(const struct window_store *store, const struct window_ring *ring,
+                       unsigned channel, int64_t now_mono_ms, int64_t *ret_at_mono_ms) {
+        const struct window_ring_state *state = window_ring_const_state(store, ring);
+        const float *buckets = window_ring_buckets(store, ring, channel);
+        float peak = WINDOW_EMPTY;
+
+        if (state->count == 0)
+                return peak;
+        for (int64_t number = oldest_number(ring, state, now_mono_ms); number <= state->head;
+             number++) {
+                float value = buckets[window_ring_index(ring, number)];
+                if (value < 0 || value < peak)
+                        continue;
+                peak = value;
+                *ret_at_mono_ms = window_ring_latest_ms(store, ring, number);
+        }
+        return peak;
+}

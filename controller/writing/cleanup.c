@@ -1,0 +1,314 @@
+#include "controller/writing/cleanup.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/strmap.h"
+#include "base/timestamp.h"
+#include "codec/json.h"
+#include "controller/writing/own_keys.h"
+#include "controller/writing/publisher.h"
+#include "kube/reflector.h"
+#include "program/outage_log.h"
+
+enum {
+        LIST_DEADLINE_MS = 30000,
+        PROGRESS_MS = 2000,
+        LEASE_SKEW_MS = 5000,
+};
+
+struct dirty_node {
+        struct publisher_job job; /* its first member */
+        char *name;
+        json_t *nulls;
+};
+
+struct cleanup {
+        struct loop *loop;
+        struct kube_api *api;
+        struct metrics *metrics;
+        struct cleanup_options options;
+        struct policy *policy;
+        struct reflector *reflector;
+        struct publisher *publisher;
+        struct kube_call *call; /* of policy and lease, one after the other */
+        struct strmap by_name;  /* struct dirty_node */
+        struct loop_timer deadline, progress;
+        struct outage_log failures;
+        size_t nodes, done, failed;
+        bool is_over;
+        int exit_code;
+};
+
+static void finish(struct cleanup *cleanup, int exit_code) {
+        cleanup->is_over = true;
+        cleanup->exit_code = exit_code;
+        loop_stop(cleanup->loop);
+}
+
+static void sum_up(struct cleanup *cleanup) {
+        size_t dirty = cleanup->by_name.len;
+
+        if (cleanup->options.is_dry_run)
+                log_info(MSG("dry run, nothing was taken off"), INT("nodes", cleanup->nodes),
+                         INT("nodes_with_annotations", dirty));
+        else if (cleanup->failed > 0)
+                log_error(MSG("not every node could be cleaned; run it again"),
+                          INT("nodes", cleanup->nodes), INT("cleaned", cleanup->done),
+                          INT("failed", cleanup->failed));
+        else
+                log_info(MSG("every node is clean"), INT("nodes", cleanup->nodes),
+                         INT("cleaned", cleanup->done),
+                         INT("had_none", cleanup->nodes - cleanup->done));
+        finish(cleanup, cleanup->failed > 0);
+}
+
+static void on_progress(void *userdata) {
+        struct cleanup *cleanup = userdata;
+
+        log_info(MSG("cleaning up"), INT("nodes", cleanup->by_name.len),
+                 INT("cleaned", cleanup->done), INT("failed", cleanup->failed));
+        outage_log_tick(&cleanup->failures, loop_now_mono_ms(cleanup->loop));
+        loop_timer_arm(cleanup->loop, &cleanup->progress,
+                       loop_now_mono_ms(cleanup->loop) + PROGRESS_MS, on_progress, cleanup);
+}
+
+/* Patches */
+
+static void account(struct cleanup *cleanup, bool is_clean) {
+        if (is_clean)
+                cleanup->done++;
+        else
+                cleanup->failed++;
+        if (cleanup->done + cleanup->failed == cleanup->by_name.len)
+                sum_up(cleanup);
+}
+
+static bool on_turn(void *userdata, struct publisher_job *job, struct buf *patch) {
+        struct dirty_node *node = (struct dirty_node *)job;
+        _cleanup_(freep) char *nulls = json_dumps(node->nulls, JSON_COMPACT);
+
+        if (!nulls)
+                mem_exhausted();
+        if (buf_printf(patch, "{\"metadata\":{\"annotations\":%s}}", nulls))
+                return true;
+        log_error(MSG("node has too many annotations for one patch"), STR("node", node->name));
+        account(userdata, false);
+        return false;
+}
+
+static void on_done(void *userdata, struct publisher_job *job, const struct kube_answer *answer) {
+        struct cleanup *cleanup = userdata;
+        struct dirty_node *node = (struct dirty_node *)job;
+
+        /* A node that is gone has no annotations. */
+        bool is_clean = answer->outcome == KUBE_OK || answer->outcome == KUBE_NOT_FOUND;
+        if (!is_clean)
+                outage_log_failed(&cleanup->failures, loop_now_mono_ms(cleanup->loop), node->name,
+                                  NULL, kube_outcome_name(answer->outcome), answer->err.msg);
+        account(cleanup, is_clean);
+}
+
+/* Nodes */
+
+static void dirty_node_free(struct dirty_node *node) {
+        if (node->job.state != PUBLISHER_IDLE)
+                publisher_cancel(&node->job);
+        json_decref(node->nulls);
+        free(node->name);
+        free(node);
+}
+
+static void on_node(void *userdata, enum reflector_event event, const json_t *object) {
+        struct cleanup *cleanup = userdata;
+        const char *name = json_string_at(object, "metadata", "name", NULL);
+
+        /* What comes after the list is our own patches, and nodes that never had any. */
+        if (event != REFLECTOR_PRESENT || !name || cleanup->is_over ||
+            loop_timer_is_armed(&cleanup->progress))
+                return;
+        json_t *nulls = own_keys_find(object, cleanup->policy, cleanup->options.prefix);
+        struct dirty_node *known = strmap_get(&cleanup->by_name, name, strlen(name));
+        if (json_object_size(nulls) == 0 || known) {
+                json_decref(nulls);
+                return;
+        }
+        struct dirty_node *node = xcalloc(1, sizeof(*node));
+        node->name = xstrdup(name);
+        node->job.node = node->name;
+        node->nulls = nulls;
+        (void)strmap_put(&cleanup->by_name, name, strlen(name), node);
+}
+
+static void print_keys(const struct dirty_node *node) {
+        const char *key, *between = " ";
+        json_t *value;
+
+        (void)fputs(node->name, stdout);
+        json_object_foreach (node->nulls, key, value) {
+                (void)printf("%s%s", between, key);
+                between = ",";
+        }
+        (void)putchar('\n');
+}
+
+static int compare_names(const void *a, const void *b) {
+        const struct dirty_node *const *left = a, *const *right = b;
+
+        return strcmp((*left)->name, (*right)->name);
+}
+
+static void on_synced(void *userdata, size_t count) {
+        struct cleanup *cleanup = userdata;
+        const struct strmap_entry *entry;
+        size_t dirty = 0;
+
+        if (cleanup->is_over || loop_timer_is_armed(&cleanup->progress))
+                return;
+        cleanup->nodes = count;
+        loop_timer_disarm(cleanup->loop, &cleanup->deadline);
+        _cleanup_(freep) struct dirty_node **nodes = xreallocarray(NULL, cleanup->by_name.len + 1,
+                                                                   sizeof(struct dirty_node *));
+        STRMAP_FOREACH (entry, &cleanup->by_name)
+                nodes[dirty++] = entry->value;
+        qsort(nodes, dirty, sizeof(struct dirty_node *), compare_names);
+        for (size_t i = 0; i < dirty; i++) {
+                if (cleanup->options.is_dry_run)
+                        print_keys(nodes[i]);
+                else
+                        publisher_push(cleanup->publisher, &nodes[i]->job);
+        }
+        if (cleanup->options.is_dry_run || cleanup->by_name.len == 0)
+                sum_up(cleanup);
+        else
+                on_progress(cleanup);
+}
+
+static void on_deadline(void *userdata) {
+        struct cleanup *cleanup = userdata;
+
+        log_error(MSG("the nodes cannot be listed"),
+                  STR("trouble", cleanup->reflector ? reflector_trouble(cleanup->reflector) : ""));
+        finish(cleanup, 1);
+}
+
+static void list_nodes(struct cleanup *cleanup) {
+        cleanup->reflector = reflector_new(cleanup->loop, cleanup->api, cleanup->metrics,
+                                           &(struct reflector_spec){
+                                                   .name = "nodes",
+                                                   .path = "/api/v1/nodes",
+                                                   .label_selector = cleanup->options.node_selector,
+                                                   .metadata_only = true,
+                                                   .on_event = on_node,
+                                                   .on_synced = on_synced,
+                                                   .userdata = cleanup,
+                                           });
+}
+
+/* What is asked first: is a controller running, and what does the policy name? */
+
+static void ask(struct cleanup *cleanup, const char *path, const char *resource,
+                kube_done_fn *on_answer) {
+        cleanup->call = kube_start(cleanup->api, &(struct kube_request){.method = "GET",
+                                                                        .path = path,
+                                                                        .resource = resource,
+                                                                        .max_retries = 2,
+                                                                        .on_done = on_answer,
+                                                                        .userdata = cleanup});
+}
+
+static void on_policy(void *userdata, const struct kube_answer *answer) {
+        struct cleanup *cleanup = userdata;
+        struct policy *policy = NULL;
+        struct error err = answer->err;
+
+        cleanup->call = NULL;
+        if (answer->outcome == KUBE_OK &&
+            policy_parse(answer->body, answer->body_bytes, false, &policy, &err) == 0) {
+                policy_free(cleanup->policy);
+                cleanup->policy = policy;
+        } else if (answer->outcome != KUBE_NOT_FOUND) {
+                log_warn(MSG("the policy object cannot be used; going by the built-in policy"),
+                         ERR(&err));
+        }
+        list_nodes(cleanup);
+}
+
+static bool is_live(const json_t *lease, int64_t now_unix_ms) {
+        const char *holder = json_string_at(lease, "spec", "holderIdentity", NULL);
+        const char *renewed = json_string_at(lease, "spec", "renewTime", NULL);
+        json_int_t duration_s = json_int_at(0, lease, "spec", "leaseDurationSeconds", NULL);
+        int64_t renewed_unix_ms;
+
+        return holder && *holder && renewed && duration_s < INT32_MAX &&
+               timestamp_parse(renewed, strlen(renewed), &renewed_unix_ms) &&
+               now_unix_ms < renewed_unix_ms + duration_s * MS_PER_S + LEASE_SKEW_MS;
+}
+
+static void on_lease(void *userdata, const struct kube_answer *answer) {
+        struct cleanup *cleanup = userdata;
+        json_auto_t *lease = NULL;
+
+        cleanup->call = NULL;
+        if (answer->outcome == KUBE_OK &&
+            json_parse(answer->body, answer->body_bytes, &lease, NULL) == 0 &&
+            is_live(lease, loop_now_unix_ms(cleanup->loop)))
+                log_warn(MSG("a controller seems to be running: it will write again"),
+                         STR("lease", cleanup->options.lease_name),
+                         STR("namespace", cleanup->options.lease_namespace),
+                         STR("holder", json_string_at(lease, "spec", "holderIdentity", NULL)));
+        if (cleanup->options.policy_object)
+                ask(cleanup, cleanup->options.policy_object, "dynamicschedulerpolicies", on_policy);
+        else
+                list_nodes(cleanup);
+}
+
+struct cleanup *cleanup_new(struct loop *loop, struct kube_api *api, struct metrics *metrics,
+                            const struct cleanup_options *options, struct policy *policy) {
+        struct cleanup *cleanup = xcalloc(1, sizeof(*cleanup));
+        _cleanup_(freep) char *name_space = kube_escape(options->lease_namespace);
+        _cleanup_(freep) char *name = kube_escape(options->lease_name);
+        _cleanup_(freep) char *path = xasprintf(
+                "/apis/coordination.k8s.io/v1/namespaces/%s/leases/%s", name_space, name);
+
+        cleanup->loop = loop;
+        cleanup->api = api;
+        cleanup->metrics = metrics;
+        cleanup->options = *options;
+        cleanup->policy = policy;
+        cleanup->exit_code = 1; /* should it be ended from outside */
+        cleanup->failures.what = "cleanup";
+        cleanup->publisher = publisher_new(loop, api, metrics, options->patches_per_s,
+                                           options->patches_in_flight, (struct kube_fence){0},
+                                           &(struct publisher_events){.on_turn = on_turn,
+                                                                      .on_done = on_done,
+                                                                      .userdata = cleanup});
+        loop_timer_arm(loop, &cleanup->deadline, loop_now_mono_ms(loop) + LIST_DEADLINE_MS,
+                       on_deadline, cleanup);
+        ask(cleanup, path, "leases", on_lease);
+        return cleanup;
+}
+
+void cleanup_free(struct cleanup *cleanup) {
+        const struct strmap_entry *entry;
+
+        if (!cleanup)
+                return;
+        kube_cancel(cleanup->call);
+        reflector_free(cleanup->reflector);
+        STRMAP_FOREACH (entry, &cleanup->by_name)
+                dirty_node_free(entry->value);
+        publisher_free(cleanup->publisher);
+        strmap_done(&cleanup->by_name);
+        loop_timer_disarm(cleanup->loop, &cleanup->deadline);
+        loop_timer_disarm(cleanup->loop, &cleanup->progress);
+        policy_free(cleanup->policy);
+        free(cleanup);
+}
+
+int cleanup_exit_code(const struct cleanup *cleanup) {
+        return cleanup->exit_code;
+}

@@ -1,0 +1,234 @@
+#include "controller/writing/publisher.h"
+
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+enum {
+        PATCH_TIMEOUT_MS = 10000,
+        PATCH_RETRIES = 2,
+        PATCH_ANSWER_MAX_BYTES = 2 << 20,
+        /* So many denials in a row are not about single nodes: a rule is missing. */
+        DENIED_IN_A_ROW = 16,
+        DENIED_PAUSE_MS = 5000,
+        /* So many failures in a row are worth telling; one node's may be that node's. */
+        TROUBLE_IN_A_ROW = 4,
+};
+
+struct job_list {
+        struct publisher_job *first, *last;
+        size_t len;
+};
+
+struct publisher {
+        struct loop *loop;
+        struct kube_api *api;
+        struct metrics *metrics;
+        struct publisher_events events;
+        struct kube_fence fence;
+        struct job_list queue, under_way;
+        size_t max_in_flight;
+        double patches_per_s, max_tokens, tokens;
+        int64_t filled_mono_ms;
+        size_t denied; /* in a row */
+        size_t failed; /* in a row, whatever the reason */
+        char trouble[ERROR_MSG_MAX];
+        int64_t paused_until_mono_ms;
+        struct loop_timer timer;
+        struct buf patch;
+        struct metric *waiting;
+};
+
+static void list_append(struct job_list *list, struct publisher_job *job) {
+        job->prev = list->last;
+        job->next = NULL;
+        if (list->last)
+                list->last->next = job;
+        else
+                list->first = job;
+        list->last = job;
+        list->len++;
+}
+
+static void list_remove(struct job_list *list, struct publisher_job *job) {
+        if (job->prev)
+                job->prev->next = job->next;
+        else
+                list->first = job->next;
+        if (job->next)
+                job->next->prev = job->prev;
+        else
+                list->last = job->prev;
+        job->prev = job->next = NULL;
+        list->len--;
+}
+
+struct publisher *publisher_new(struct loop *loop, struct kube_api *api, struct metrics *metrics,
+                                double patches_per_s, size_t max_in_flight, struct kube_fence fence,
+                                const struct publisher_events *events) {
+        struct publisher *publisher = xcalloc(1, sizeof(*publisher));
+
+        publisher->loop = loop;
+        publisher->api = api;
+        publisher->metrics = metrics;
+        publisher->events = *events;
+        publisher->fence = fence;
+        publisher->max_in_flight = max_in_flight;
+        publisher->patches_per_s = patches_per_s;
+        publisher->max_tokens = patches_per_s > 10 ? patches_per_s / 10 : 1;
+        publisher->tokens = publisher->max_tokens;
+        publisher->filled_mono_ms = loop_now_mono_ms(loop);
+        publisher->patch = BUF_INIT(PUBLISHER_MAX_PATCH_BYTES);
+        publisher->waiting = metrics_gauge(metrics, "plimsoll_patches_waiting",
+                                           "Nodes that wait for their turn to be patched.", NULL);
+        return publisher;
+}
+
+void publisher_free(struct publisher *publisher) {
+        if (!publisher)
+                return;
+        while (publisher->queue.first)
+                publisher_cancel(publisher->queue.first);
+        while (publisher->under_way.first)
+                publisher_cancel(publisher->under_way.first);
+        loop_timer_disarm(publisher->loop, &publisher->timer);
+        buf_done(&publisher->patch);
+        free(publisher);
+}
+
+static void pump(void *userdata);
+
+static void note_outcome(struct publisher *publisher, const struct kube_answer *answer) {
+        if (answer->outcome == KUBE_OK || answer->outcome == KUBE_NOT_FOUND)
+                publisher->failed = 0;
+        else
+                publisher->failed++;
+        publisher->trouble[0] = '\0';
+        if (publisher->failed >= TROUBLE_IN_A_ROW)
+                (void)snprintf(publisher->trouble, sizeof(publisher->trouble),
+                               "the last %zu patches failed: %s: %.*s", publisher->failed,
+                               kube_outcome_name(answer->outcome),
+                               (int)sizeof(publisher->trouble) - 64, answer->err.msg);
+}
+
+const char *publisher_trouble(const struct publisher *publisher) {
+        return publisher->trouble;
+}
+
+static void on_done(void *userdata, const struct kube_answer *answer) {
+        struct publisher_job *job = userdata;
+        struct publisher *publisher = job->publisher;
+
+        job->call = NULL;
+        job->state = PUBLISHER_IDLE;
+        list_remove(&publisher->under_way, job);
+        metric_inc(metrics_counter(publisher->metrics, "plimsoll_patches_total",
+                                   "Patches of nodes by outcome, after retries.",
+                                   LABELS("outcome", kube_outcome_name(answer->outcome))));
+        if (answer->outcome != KUBE_FORBIDDEN && answer->outcome != KUBE_UNAUTHORIZED)
+                publisher->denied = 0;
+        else if (++publisher->denied >= DENIED_IN_A_ROW)
+                publisher->paused_until_mono_ms = loop_now_mono_ms(publisher->loop) +
+                                                  DENIED_PAUSE_MS;
+        note_outcome(publisher, answer);
+        publisher->events.on_done(publisher->events.userdata, job, answer);
+        pump(publisher);
+}
+
+static void send(struct publisher *publisher, struct publisher_job *job) {
+        _cleanup_(freep) char *name = kube_escape(job->node);
+        _cleanup_(freep) char *path = xasprintf("/api/v1/nodes/%s?fieldManager=" KUBE_FIELD_MANAGER,
+                                                name);
+
+        job->state = PUBLISHER_UNDER_WAY;
+        list_append(&publisher->under_way, job);
+        job->call = kube_start(publisher->api,
+                               &(struct kube_request){
+                                       .method = "PATCH",
+                                       .path = path,
+                                       .resource = "nodes",
+                                       .accept = KUBE_ACCEPT_METADATA,
+                                       .content_type = "application/merge-patch+json",
+                                       .body = publisher->patch.data,
+                                       .body_bytes = publisher->patch.len,
+                                       .timeout_ms = PATCH_TIMEOUT_MS,
+                                       .max_body_bytes = PATCH_ANSWER_MAX_BYTES,
+                                       .max_retries = PATCH_RETRIES,
+                                       .fence = publisher->fence,
+                                       .on_done = on_done,
+                                       .userdata = job,
+                               });
+}
+
+static void refill(struct publisher *publisher) {
+        int64_t now_mono_ms = loop_now_mono_ms(publisher->loop);
+
+        publisher->tokens += (double)(now_mono_ms - publisher->filled_mono_ms) *
+                             publisher->patches_per_s / MS_PER_S;
+        if (publisher->tokens > publisher->max_tokens)
+                publisher->tokens = publisher->max_tokens;
+        publisher->filled_mono_ms = now_mono_ms;
+}
+
+static void pump(void *userdata) {
+        struct publisher *publisher = userdata;
+
+        if (loop_now_mono_ms(publisher->loop) < publisher->paused_until_mono_ms) {
+                loop_timer_arm(publisher->loop, &publisher->timer, publisher->paused_until_mono_ms,
+                               pump, publisher);
+                return;
+        }
+        refill(publisher);
+        while (publisher->queue.first && publisher->under_way.len < publisher->max_in_flight &&
+               publisher->tokens >= 1) {
+                struct publisher_job *job = publisher->queue.first;
+                list_remove(&publisher->queue, job);
+                job->state = PUBLISHER_IDLE;
+                buf_clear(&publisher->patch);
+                if (!publisher->events.on_turn(publisher->events.userdata, job, &publisher->patch))
+                        continue;
+                publisher->tokens -= 1;
+                send(publisher, job);
+        }
+        metric_set(publisher->waiting, (double)publisher->queue.len);
+        if (publisher->queue.first && publisher->tokens < 1) {
+                double wait_ms = (1 - publisher->tokens) * MS_PER_S / publisher->patches_per_s;
+                loop_timer_arm(publisher->loop, &publisher->timer,
+                               loop_now_mono_ms(publisher->loop) + (int64_t)wait_ms + 1, pump,
+                               publisher);
+        }
+}
+
+void publisher_push(struct publisher *publisher, struct publisher_job *job) {
+        if (job->state != PUBLISHER_IDLE)
+                return;
+        job->publisher = publisher;
+        job->state = PUBLISHER_QUEUED;
+        list_append(&publisher->queue, job);
+        /* On the next turn of the loop: the caller is not called back from within its call. */
+        if (!loop_timer_is_armed(&publisher->timer))
+                loop_timer_arm(publisher->loop, &publisher->timer,
+                               loop_now_mono_ms(publisher->loop), pump, publisher);
+}
+
+void publisher_cancel(struct publisher_job *job) {
+        struct publisher *publisher = job->publisher;
+
+        if (job->state == PUBLISHER_QUEUED)
+                list_remove(&publisher->queue, job);
+        if (job->state == PUBLISHER_UNDER_WAY) {
+                kube_cancel(TAKE_PTR(job->call));
+                list_remove(&publisher->under_way, job);
+        }
+        job->state = PUBLISHER_IDLE;
+}
+
+void publisher_drop_queue(struct publisher *publisher) {
+        while (publisher->queue.first)
+                publisher_cancel(publisher->queue.first);
+}
+
+bool publisher_is_idle(const struct publisher *publisher) {
+        return publisher->queue.len == 0 && publisher->under_way.len == 0;
+}

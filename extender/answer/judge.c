@@ -1,0 +1,184 @@
+#include "extender/answer/judge.h"
+
+#include "base/mem.h"
+#include "base/strmap.h"
+
+void judge_done(struct judge *judge) {
+        free(judge->rows);
+        free(judge->verdicts);
+        free(judge->seen_in);
+        free(judge->next);
+        free(judge->strangers);
+        *judge = JUDGE_NULL;
+}
+
+static void make_room(struct judge *judge, size_t candidates, size_t rows) {
+        if (candidates > judge->candidate_cap) {
+                judge->rows = xreallocarray(judge->rows, candidates, sizeof(*judge->rows));
+                judge->verdicts = xreallocarray(judge->verdicts, candidates,
+                                                sizeof(*judge->verdicts));
+                judge->candidate_cap = candidates;
+        }
+        if (rows > judge->row_cap) {
+                judge->seen_in = xreallocarray(judge->seen_in, rows, sizeof(*judge->seen_in));
+                judge->next = xreallocarray(judge->next, rows, sizeof(*judge->next));
+                for (size_t i = judge->row_cap; i < rows; i++) {
+                        judge->seen_in[i] = 0;
+                        judge->next[i] = (uint32_t)i + 1;
+                }
+                judge->row_cap = rows;
+        }
+        if (++judge->request_number == 0) {
+                memset(judge->seen_in, 0, judge->row_cap * sizeof(*judge->seen_in));
+                judge->request_number = 1;
+        }
+        judge->unknown_count = judge->duplicate_count = judge->rejected_count = 0;
+}
+
+/* Whether candidate @index is the first stranger of its name. The set is made when it is needed:
+ * as long as the table is not filled that is every node of every request. */
+static bool is_new_stranger(struct judge *judge, const struct request *request, size_t index) {
+        const struct request_node *node = &request->nodes[index];
+
+        if (judge->unknown_count == 0) {
+                size_t cap = 16;
+                while (cap < request->count * 2)
+                        cap *= 2;
+                if (cap > judge->stranger_cap) {
+                        judge->strangers = xreallocarray(judge->strangers, cap,
+                                                         sizeof(*judge->strangers));
+                        judge->stranger_cap = cap;
+                }
+                memset(judge->strangers, 0xff, cap * sizeof(*judge->strangers));
+                judge->stranger_mask = cap - 1;
+        }
+        size_t mask = judge->stranger_mask;
+        for (size_t i = strmap_hash(node->name, node->name_bytes) & mask;; i = (i + 1) & mask) {
+                if (judge->strangers[i] == NODE_ROW_NONE) {
+                        judge->strangers[i] = (uint32_t)index;
+                        return true;
+                }
+                const struct request_node *other = &request->nodes[judge->strangers[i]];
+                if (other->name_bytes == node->name_bytes &&
+                    memcmp(other->name, node->name, node->name_bytes) == 0)
+                        return false;
+        }
+}
+
+static uint32_t place_stranger(struct judge *judge, const struct request *request, size_t index) {
+        /* A Node object without a name is odd, but no second mention of another one. */
+        bool is_nameless = !request->has_names && request->nodes[index].name_bytes == 0;
+
+        if (!is_nameless && !is_new_stranger(judge, request, index)) {
+                judge->duplicate_count++;
+                return JUDGE_DUPLICATE;
+        }
+        judge->unknown_count += !is_nameless;
+        return JUDGE_UNKNOWN;
+}
+
+static void find_rows(struct judge *judge, const struct node_snapshot *snapshot,
+                      const struct request *request) {
+        uint32_t last = 0, guess = 0;
+
+        make_room(judge, request->count, snapshot->count);
+        for (size_t i = 0; i < request->count; i++) {
+                const struct request_node *node = &request->nodes[i];
+                uint32_t row = guess;
+                if (guess >= snapshot->count || !node_name_is(node_names_at(snapshot->names, guess),
+                                                              node->name, node->name_bytes))
+                        row = node_names_find(snapshot->names, node->name, node->name_bytes);
+                if (row == NODE_ROW_NONE) {
+                        judge->rows[i] = place_stranger(judge, request, i);
+                        continue;
+                }
+                if (judge->seen_in[row] == judge->request_number) {
+                        judge->duplicate_count++;
+                        judge->rows[i] = JUDGE_DUPLICATE;
+                        continue;
+                }
+                judge->seen_in[row] = judge->request_number;
+                judge->rows[i] = row;
+                judge->next[last] = row;
+                guess = judge->next[row];
+                last = row;
+        }
+}
+
+void judge_filter(struct judge *judge, const struct node_snapshot *snapshot,
+                  const struct request *request, int64_t now_unix_ms) {
+        bool is_settled = node_snapshot_is_settled(snapshot, now_unix_ms);
+
+        find_rows(judge, snapshot, request);
+        for (size_t i = 0; i < request->count; i++) {
+                judge->verdicts[i] = -1;
+                if (judge->rows[i] >= snapshot->count || request->is_daemonset_pod)
+                        continue;
+                judge->verdicts[i] = node_snapshot_verdict(snapshot, judge->rows[i], is_settled,
+                                                           now_unix_ms)
+                                             .rejected_by;
+                judge->rejected_count += judge->verdicts[i] >= 0;
+        }
+}
+
+/* Duplicates have no share in what is best and worst, since the scheduler sees them once. */
+static void spread(struct judge *judge, const struct request *request) {
+        _cleanup_(freep) int *scores = xcalloc(request->count, sizeof(*scores));
+        size_t count = 0;
+
+        for (size_t i = 0; i < request->count; i++)
+                if (judge->rows[i] != JUDGE_DUPLICATE)
+                        scores[count++] = judge->verdicts[i];
+        verdict_spread10(scores, count);
+        count = 0;
+        for (size_t i = 0; i < request->count; i++)
+                if (judge->rows[i] != JUDGE_DUPLICATE)
+                        judge->verdicts[i] = scores[count++];
+}
+
+/* @level: score100 to what the reply carries */
+static void score_rows(struct judge *judge, const struct node_snapshot *snapshot, size_t count,
+                       const int level[static 101], int64_t now_unix_ms) {
+        bool is_settled = node_snapshot_is_settled(snapshot, now_unix_ms);
+
+        for (size_t i = 0; i < count; i++)
+                judge->verdicts[i] = judge->rows[i] >= snapshot->count
+                                             ? 0
+                                             : level[node_snapshot_verdict(snapshot, judge->rows[i],
+                                                                           is_settled, now_unix_ms)
+                                                             .score100];
+}
+
+/* The same where a score depends on who else is a candidate, so that none stands in the table. */
+static void score_rows_relative(struct judge *judge, const struct node_snapshot *snapshot,
+                                size_t count, const int level[static 101], int64_t now_unix_ms) {
+        const struct policy *policy = snapshot->rules->policy;
+        const struct reading_columns *columns = &snapshot->columns;
+        struct verdict_largest largest;
+
+        verdict_find_largest(policy, columns, snapshot->count, judge->rows, count, now_unix_ms,
+                             &largest);
+        for (size_t i = 0; i < count; i++)
+                judge->verdicts[i] =
+                        judge->rows[i] >= snapshot->count
+                                ? 0
+                                : level[verdict_score100(policy, columns, judge->rows[i], &largest,
+                                                         now_unix_ms)];
+}
+
+void judge_score(struct judge *judge, const struct node_snapshot *snapshot,
+                 const struct request *request, int64_t now_unix_ms) {
+        const struct policy *policy = snapshot->rules->policy;
+        bool is_spread = policy->scoring == POLICY_SCORING_SPREAD;
+        int level[101];
+
+        find_rows(judge, snapshot, request);
+        for (int score100 = 0; score100 <= 100; score100++)
+                level[score100] = is_spread ? score100 : verdict_score10(score100);
+        if (policy_is_relative(policy))
+                score_rows_relative(judge, snapshot, request->count, level, now_unix_ms);
+        else
+                score_rows(judge, snapshot, request->count, level, now_unix_ms);
+        if (is_spread)
+                spread(judge, request);
+}

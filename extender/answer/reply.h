@@ -1,0 +1,62 @@
+/*
+ * Replies as kube-scheduler decodes them: exact Go spelling, every candidate named at most once,
+ * never one that the request did not name, integer scores from 0 to 10.
+ *
+ * A reply is a list of pieces: text of our own, and runs of passing candidates that are sent from
+ * where they stand in the request.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/uio.h>
+
+#include "base/attributes.h"
+#include "base/buf.h"
+#include "extender/answer/judge.h"
+
+struct reply_piece;
+
+struct reply {
+        struct iovec *pieces; /* what to send, valid after one of the reply_ functions below */
+        size_t count;
+        size_t bytes;
+
+        struct buf text;           /* our own text; pieces point into it */
+        struct reply_piece *marks; /* pieces while the text may still move */
+        size_t mark_count, mark_cap, piece_cap;
+        size_t text_marked; /* text up to here is in marks */
+};
+
+void reply_init(struct reply *reply);
+void reply_done(struct reply *reply);
+
+/**
+ * reply_filter() - an ExtenderFilterResult
+ *
+ * Rejected nodes go to FailedAndUnresolvableNodes with the predicate's constant reason.
+ * @judge: after judge_filter() with the same @snapshot and @request, which the reply borrows
+ * Return: false when it would be larger than any reply may be
+ */
+_must_check_ bool reply_filter(struct reply *reply, const struct judge *judge,
+                               const struct node_snapshot *snapshot, const struct request *request);
+
+/**
+ * reply_preempt() - an ExtenderPreemptionResult: the candidates that pass, with their victims
+ *
+ * Whoever is left out is vetoed.
+ * @judge: after judge_filter() with the same @request, of request_parse_preemption()
+ */
+_must_check_ bool reply_preempt(struct reply *reply, const struct judge *judge,
+                                const struct request *request);
+
+/**
+ * reply_prioritize() - a HostPriorityList, a bare array
+ *
+ * @judge:      after judge_score()
+ * @is_compact: take the smallest score off all and leave out the zeros. Since a node that is not
+ *              named gets +0, the ranking is the same, and the scheduler has less to decode.
+ */
+_must_check_ bool reply_prioritize(struct reply *reply, const struct judge *judge,
+                                   const struct node_snapshot *snapshot,
+                                   const struct request *request, bool is_compact);

@@ -1,0 +1,456 @@
+#include "extender/answer/request.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "codec/json.h"
+#include "extender/answer/skim.h"
+
+/* Whether @key is one of the fields that we read, in any spelling. */
+static bool is_field(const char *key, size_t len) {
+        return (len == 3 && strncasecmp(key, "Pod", 3) == 0) ||
+               (len == 5 && strncasecmp(key, "Nodes", 5) == 0) ||
+               (len == 9 && strncasecmp(key, "NodeNames", 9) == 0);
+}
+
+void request_reset(struct request *request) {
+        for (size_t i = 0; i < request->owned_len; i++)
+                free(request->owned[i]);
+        *request = (struct request){
+                .nodes = request->nodes,
+                .cap = request->cap,
+                .owned = request->owned,
+                .owned_cap = request->owned_cap,
+        };
+}
+
+void request_done(struct request *request) {
+        request_reset(request);
+        free(request->nodes);
+        free(request->owned);
+        *request = REQUEST_NULL;
+}
+
+static const char *keep(struct request *request, char *owned) {
+        mem_grow(&request->owned, request->owned_len, &request->owned_cap);
+        request->owned[request->owned_len++] = owned;
+        return owned;
+}
+
+static bool add_node(struct request *request, struct request_text name, const char *json,
+                     size_t json_bytes) {
+        if (request->count >= REQUEST_MAX_NODES)
+                return false;
+        mem_grow(&request->nodes, request->count, &request->cap);
+        request->nodes[request->count++] = (struct request_node){
+                .name = name.data,
+                .json = json,
+                .name_bytes = (uint32_t)name.len,
+                .json_bytes = (uint32_t)json_bytes,
+        };
+        return true;
+}
+
+/* A string with its quotes that holds escapes: jansson knows them all. */
+static bool decode_string(struct request *request, const char *quoted, size_t len,
+                          struct request_text *ret) {
+        json_auto_t *string = NULL;
+
+        if (json_parse(quoted, len, &string, NULL) < 0)
+                return false;
+        ret->len = json_string_length(string);
+        ret->data = keep(request, xmemdup0(json_string_value(string), ret->len));
+        return true;
+}
+
+/* Reads a string value; false when there is no string or none that can be vouched for. */
+static bool skim_text(struct request *request, struct skim *skim, struct request_text *ret) {
+        struct skim_string string;
+
+        if (!skim_string(skim, &string))
+                return false;
+        if (string.is_escaped)
+                return decode_string(request, string.text - 1, string.len + 2, ret);
+        *ret = (struct request_text){string.text, string.len};
+        return true;
+}
+
+/* The same for a field that need not be a string: any other value counts as absent. */
+static bool skim_optional_text(struct request *request, struct skim *skim,
+                               struct request_text *ret) {
+        if (skim_peek(skim) == '"')
+                return skim_text(request, skim, ret);
+        *ret = (struct request_text){"", 0};
+        return skim_value(skim);
+}
+
+static bool skim_owner(struct request *request, struct skim *skim, bool *is_daemonset) {
+        struct request_text kind = {"", 0};
+        struct skim_string key;
+        enum skim_step step;
+
+        if (skim_peek(skim) != '{')
+                return skim_value(skim);
+        for (skim_enter(skim); (step = skim_member(skim, &key)) == SKIM_MORE;) {
+                bool ok = skim_is(&key, "kind") ? skim_optional_text(request, skim, &kind)
+                                                : skim_value(skim);
+                if (!ok)
+                        return false;
+        }
+        if (kind.len == strlen("DaemonSet") && memcmp(kind.data, "DaemonSet", kind.len) == 0)
+                *is_daemonset = true;
+        return step == SKIM_END;
+}
+
+static bool skim_owners(struct request *request, struct skim *skim) {
+        enum skim_step step;
+
+        request->is_daemonset_pod = false;
+        if (skim_peek(skim) != '[')
+                return skim_value(skim);
+        for (skim_enter(skim); (step = skim_element(skim)) == SKIM_MORE;)
+                if (!skim_owner(request, skim, &request->is_daemonset_pod))
+                        return false;
+        return step == SKIM_END;
+}
+
+static bool skim_pod_metadata(struct request *request, struct skim *skim) {
+        struct skim_string key;
+        enum skim_step step;
+
+        request->pod_namespace = request->pod_name = (struct request_text){"", 0};
+        request->is_daemonset_pod = false;
+        if (skim_peek(skim) != '{')
+                return skim_value(skim);
+        for (skim_enter(skim); (step = skim_member(skim, &key)) == SKIM_MORE;) {
+                bool ok;
+                if (skim_is(&key, "name"))
+                        ok = skim_optional_text(request, skim, &request->pod_name);
+                else if (skim_is(&key, "namespace"))
+                        ok = skim_optional_text(request, skim, &request->pod_namespace);
+                else if (skim_is(&key, "ownerReferences"))
+                        ok = skim_owners(request, skim);
+                else
+                        ok = skim_value(skim);
+                if (!ok)
+                        return false;
+        }
+        return step == SKIM_END;
+}
+
+static bool skim_pod(struct request *request, struct skim *skim) {
+        struct skim_string key;
+        enum skim_step step;
+
+        if (skim_peek(skim) != '{')
+                return skim_value(skim);
+        for (skim_enter(skim); (step = skim_member(skim, &key)) == SKIM_MORE;) {
+                bool ok = skim_is(&key, "metadata") ? skim_pod_metadata(request, skim)
+                                                    : skim_value(skim);
+                if (!ok)
+                        return false;
+        }
+        return step == SKIM_END;
+}
+
+static bool skim_names(struct request *request, struct skim *skim) {
+        enum skim_step step;
+
+        for (skim_enter(skim); (step = skim_element(skim)) == SKIM_MORE;) {
+                struct request_text name;
+                const char *json = skim->at;
+                if (!skim_text(request, skim, &name) ||
+                    !add_node(request, name, json, (size_t)(skim->at - json)))
+                        return false;
+        }
+        return step == SKIM_END;
+}
+
+static bool skim_node_name(struct request *request, struct skim *skim, struct request_text *ret) {
+        struct skim_string key;
+        enum skim_step step;
+
+        *ret = (struct request_text){"", 0};
+        if (skim_peek(skim) != '{')
+                return skim_value(skim);
+        for (skim_enter(skim); (step = skim_member(skim, &key)) == SKIM_MORE;) {
+                bool ok = skim_is(&key, "name") ? skim_optional_text(request, skim, ret)
+                                                : skim_value(skim);
+                if (!ok)
+                        return false;
+        }
+        return step == SKIM_END;
+}
+
+static bool skim_node(struct request *request, struct skim *skim) {
+        struct request_text name = {"", 0};
+        const char *json = skim->at;
+        struct skim_string key;
+        enum skim_step step;
+
+        if (skim_peek(skim) != '{')
+                return false;
+        for (skim_enter(skim); (step = skim_member(skim, &key)) == SKIM_MORE;) {
+                bool ok = skim_is(&key, "metadata") ? skim_node_name(request, skim, &name)
+                                                    : skim_value(skim);
+                if (!ok)
+                        return false;
+        }
+        return step == SKIM_END && add_node(request, name, json, (size_t)(skim->at - json));
+}
+
+static bool skim_items(struct request *request, struct skim *skim) {
+        enum skim_step step;
+
+        request->count = 0;
+        if (skim_is_null(skim))
+                return skim_value(skim);
+        if (skim_peek(skim) != '[')
+                return false;
+        for (skim_enter(skim); (step = skim_element(skim)) == SKIM_MORE;)
+                if (!skim_node(request, skim))
+                        return false;
+        return step == SKIM_END;
+}
+
+static bool skim_node_list(struct request *request, struct skim *skim) {
+        struct skim_string key;
+        enum skim_step step;
+
+        if (skim_peek(skim) != '{')
+                return false;
+        for (skim_enter(skim); (step = skim_member(skim, &key)) == SKIM_MORE;) {
+                bool ok = skim_is(&key, "items") ? skim_items(request, skim) : skim_value(skim);
+                if (!ok)
+                        return false;
+        }
+        return step == SKIM_END;
+}
+
+/* Other spellings and repetitions of the three fields are left to the strict parser. */
+static bool skim_top(struct request *request, struct skim *skim) {
+        bool has_pod = false, has_names = false, has_nodes = false;
+        struct skim_string key;
+        enum skim_step step;
+
+        if (skim_peek(skim) != '{')
+                return false;
+        for (skim_enter(skim); (step = skim_member(skim, &key)) == SKIM_MORE;) {
+                bool ok;
+                if (skim_is(&key, "Pod") && !has_pod) {
+                        has_pod = true;
+                        ok = skim_pod(request, skim);
+                } else if (skim_is(&key, "NodeNames") && !has_names) {
+                        has_names = true;
+                        request->has_names = skim_peek(skim) == '[';
+                        if (request->has_names)
+                                ok = request->count == 0 && skim_names(request, skim);
+                        else
+                                ok = skim_is_null(skim) && skim_value(skim);
+                } else if (skim_is(&key, "Nodes") && !has_nodes) {
+                        has_nodes = true;
+                        if (skim_is_null(skim))
+                                ok = skim_value(skim);
+                        else
+                                ok = !request->has_names && skim_node_list(request, skim);
+                } else {
+                        ok = !is_field(key.text, key.len) && skim_value(skim);
+                }
+                if (!ok)
+                        return false;
+        }
+        return step == SKIM_END && skim_at_end(skim);
+}
+
+bool request_skim(struct request *request, const char *text, size_t len) {
+        struct skim skim;
+
+        request_reset(request);
+        skim_init(&skim, text, len);
+        request->is_contiguous = true;
+        if (skim_top(request, &skim))
+                return true;
+        request_reset(request);
+        return false;
+}
+
+static struct request_text strict_text(struct request *request, const json_t *string) {
+        if (!json_is_string(string))
+                return (struct request_text){"", 0};
+        size_t len = json_string_length(string);
+        return (struct request_text){keep(request, xmemdup0(json_string_value(string), len)), len};
+}
+
+static bool strict_node(struct request *request, const json_t *name, const json_t *echo) {
+        char *json = json_dumps(echo, JSON_COMPACT | JSON_ENCODE_ANY);
+
+        if (!json)
+                mem_exhausted();
+        (void)keep(request, json);
+        return add_node(request, strict_text(request, name), json, strlen(json));
+}
+
+static void strict_pod(struct request *request, const json_t *pod) {
+        const json_t *metadata = json_object_get(pod, "metadata");
+        const json_t *owners = json_object_get(metadata, "ownerReferences");
+        const json_t *owner;
+        size_t i;
+
+        request->pod_namespace = strict_text(request, json_object_get(metadata, "namespace"));
+        request->pod_name = strict_text(request, json_object_get(metadata, "name"));
+        json_array_foreach (owners, i, owner) {
+                const char *kind = json_string_at(owner, "kind", NULL);
+                if (kind && strcmp(kind, "DaemonSet") == 0)
+                        request->is_daemonset_pod = true;
+        }
+}
+
+static int strict_names(struct request *request, const json_t *names, struct error *err) {
+        const json_t *name;
+        size_t i;
+
+        if (!json_is_array(names))
+                return error_set(err, EINVAL, "NodeNames: expected an array or null");
+        request->has_names = true;
+        json_array_foreach (names, i, name) {
+                if (!json_is_string(name))
+                        return error_set(err, EINVAL, "NodeNames[%zu]: expected a string", i);
+                if (!strict_node(request, name, name))
+                        return error_set(err, E2BIG, "more than %d nodes", REQUEST_MAX_NODES);
+        }
+        return 0;
+}
+
+static int strict_node_list(struct request *request, const json_t *list, struct error *err) {
+        const json_t *items = json_object_get(list, "items");
+        const json_t *node;
+        size_t i;
+
+        if (!json_is_object(list))
+                return error_set(err, EINVAL, "Nodes: expected an object or null");
+        if (!items || json_is_null(items))
+                return 0;
+        if (!json_is_array(items))
+                return error_set(err, EINVAL, "Nodes.items: expected an array or null");
+        json_array_foreach (items, i, node) {
+                const json_t *metadata = json_object_get(node, "metadata");
+                if (!json_is_object(node))
+                        return error_set(err, EINVAL, "Nodes.items[%zu]: expected an object", i);
+                if (!strict_node(request, json_object_get(metadata, "name"), node))
+                        return error_set(err, E2BIG, "more than %d nodes", REQUEST_MAX_NODES);
+        }
+        return 0;
+}
+
+int request_parse_strict(struct request *request, const char *text, size_t len, struct error *err) {
+        json_auto_t *root = NULL;
+
+        request_reset(request);
+        int r = json_parse(text, len, &root, err);
+        if (r < 0)
+                return r;
+        if (!json_is_object(root))
+                return error_set(err, EINVAL, "expected an ExtenderArgs object");
+        strict_pod(request, json_member(root, "Pod"));
+        const json_t *names = json_member(root, "NodeNames");
+        const json_t *nodes = json_member(root, "Nodes");
+        if (names && !json_is_null(names))
+                r = strict_names(request, names, err);
+        else if (nodes && !json_is_null(nodes))
+                r = strict_node_list(request, nodes, err);
+        if (r < 0)
+                request_reset(request);
+        return r;
+}
+
+int request_parse(struct request *request, const char *text, size_t len, struct error *err) {
+        if (request_skim(request, text, len))
+                return 0;
+        if (len > REQUEST_STRICT_MAX_BYTES)
+                return error_set(err, E2BIG, "%zu bytes in an unusual form, at most %d are read",
+                                 len, REQUEST_STRICT_MAX_BYTES);
+        return request_parse_strict(request, text, len, err);
+}
+
+/* `{"Pods":[{"UID":".."}],"NumPDBViolations":0}` of either form; new. */
+static json_t *meta_victims(const json_t *victims, bool are_whole, struct error *err) {
+        json_auto_t *pods = json_array();
+        const json_t *pod;
+        size_t i;
+
+        if (!pods)
+                mem_exhausted();
+        if (!json_is_object(victims))
+                goto odd;
+        json_array_foreach (json_object_get(victims, "Pods"), i, pod) {
+                const json_t *uid = are_whole ? json_at(pod, "metadata", "uid", NULL)
+                                              : json_object_get(pod, "UID");
+                if (!json_is_string(uid))
+                        goto odd;
+                json_t *named = json_pack("{s:O}", "UID", uid);
+                if (json_array_append_new(pods, named) < 0)
+                        mem_exhausted();
+        }
+        json_t *result = json_pack("{s:O, s:I}", "Pods", pods, "NumPDBViolations",
+                                   json_int_at(0, victims, "NumPDBViolations", NULL));
+        if (!result)
+                mem_exhausted();
+        return result;
+odd:
+        (void)error_set(err, EINVAL, "expected victims as objects with Pods");
+        return NULL;
+}
+
+static int add_candidate(struct request *request, const char *name, const json_t *victims,
+                         bool are_whole, struct error *err) {
+        json_auto_t *echo = meta_victims(victims, are_whole, err);
+        size_t len = strlen(name);
+
+        if (!echo)
+                return -EINVAL;
+        _cleanup_(freep) char *value = json_dumps(echo, JSON_COMPACT);
+        _cleanup_(buf_done) struct buf text = BUF_INIT(SIZE_MAX >> 1);
+        if (!value)
+                mem_exhausted();
+        (void)buf_json_string(&text, name, len);
+        (void)buf_printf(&text, ":%s", value);
+        size_t bytes = text.len;
+        struct request_text key = {keep(request, xmemdup0(name, len)), len};
+        if (!add_node(request, key, keep(request, buf_take(&text)), bytes))
+                return error_set(err, E2BIG, "more than %d nodes", REQUEST_MAX_NODES);
+        return 0;
+}
+
+int request_parse_preemption(struct request *request, const char *text, size_t len,
+                             struct error *err) {
+        json_auto_t *root = NULL;
+        const char *name;
+        json_t *victims;
+
+        request_reset(request);
+        if (len > REQUEST_STRICT_MAX_BYTES)
+                return error_set(err, E2BIG, "%zu bytes of victims, at most %d are read", len,
+                                 REQUEST_STRICT_MAX_BYTES);
+        int r = json_parse(text, len, &root, err);
+        if (r < 0)
+                return r;
+        const json_t *by_node = json_member(root, "NodeNameToMetaVictims");
+        bool are_whole = !json_is_object(by_node);
+        if (are_whole)
+                by_node = json_member(root, "NodeNameToVictims");
+        if (!json_is_object(by_node))
+                return error_set(err, EINVAL, "expected an ExtenderPreemptionArgs object");
+        request->has_names = true;
+        strict_pod(request, json_member(root, "Pod"));
+        json_object_foreach ((json_t *)(uintptr_t)by_node, name, victims) {
+                r = add_candidate(request, name, victims, are_whole, err);
+                if (r < 0) {
+                        request_reset(request);
+                        return r;
+                }
+        }
+        return 0;
+}

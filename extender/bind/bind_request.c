@@ -1,0 +1,96 @@
+#include "extender/bind/bind_request.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "codec/json.h"
+
+static bool is_alphanumeric(char c) {
+        return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+}
+
+/* Lower case letters, digits and '-', neither first nor last. */
+static bool is_label(const char *text, size_t len) {
+        if (len == 0 || !is_alphanumeric(text[0]) || !is_alphanumeric(text[len - 1]))
+                return false;
+        for (size_t i = 0; i < len; i++)
+                if (!is_alphanumeric(text[i]) && text[i] != '-')
+                        return false;
+        return true;
+}
+
+static bool is_namespace(const char *text) {
+        return is_label(text, strlen(text));
+}
+
+/* Labels with a dot between each two; only the whole has a limit, as in Kubernetes. */
+static bool is_subdomain(const char *text) {
+        for (;;) {
+                size_t len = strcspn(text, ".");
+                if (!is_label(text, len))
+                        return false;
+                if (text[len] == '\0')
+                        return true;
+                text += len + 1;
+        }
+}
+
+static bool is_uid(const char *text) {
+        static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                      "0123456789-._";
+
+        return text[0] != '\0' && strspn(text, allowed) == strlen(text);
+}
+
+/* @what it is is for the error. */
+static int read_member(const json_t *args, const char *member, bool (*is_valid)(const char *text),
+                       const char *what, char *ret, size_t size, struct error *err) {
+        const json_t *value = json_member(args, member);
+
+        if (value && !json_is_string(value) && !json_is_null(value))
+                return error_set(err, EBADMSG, "%s: expected a string", member);
+        const char *text = json_is_string(value) ? json_string_value(value) : "";
+        size_t len = json_is_string(value) ? json_string_length(value) : 0;
+        if (len >= size || strlen(text) != len || !is_valid(text))
+                return error_set(err, EINVAL, "%s '%.64s' is no %s", member, text, what);
+        memcpy(ret, text, len + 1);
+        return 0;
+}
+
+int bind_request_parse(struct bind_request *ret, const char *text, size_t len, struct error *err) {
+        struct bind_request request;
+        json_auto_t *args = NULL;
+
+        if (len > BIND_REQUEST_MAX_BYTES)
+                return error_set(err, E2BIG, "%zu bytes, expected at most %d", len,
+                                 BIND_REQUEST_MAX_BYTES);
+        if (json_parse(text, len, &args, err) < 0)
+                return -EBADMSG;
+        if (!json_is_object(args))
+                return error_set(err, EBADMSG, "expected an ExtenderBindingArgs object");
+
+        const struct {
+                const char *member;
+                bool (*is_valid)(const char *text);
+                const char *what;
+                char *value;
+                size_t size;
+        } members[] = {
+                {"PodNamespace", is_namespace, "namespace", request.pod_namespace,
+                 sizeof(request.pod_namespace)},
+                {"PodName", is_subdomain, "name of a pod", request.pod_name,
+                 sizeof(request.pod_name)},
+                {"PodUID", is_uid, "UID", request.pod_uid, sizeof(request.pod_uid)},
+                {"Node", is_subdomain, "name of a node", request.node, sizeof(request.node)},
+        };
+        for (size_t i = 0; i < ARRAY_LEN(members); i++) {
+                int r = read_member(args, members[i].member, members[i].is_valid, members[i].what,
+                                    members[i].value, members[i].size, err);
+                if (r < 0)
+                        return r;
+        }
+        *ret = request;
+        return 0;
+}

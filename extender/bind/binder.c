@@ -1,0 +1,471 @@
+#include "extender/bind/binder.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/number.h"
+#include "codec/json.h"
+#include "extender/bind/bind_request.h"
+#include "kube/backoff.h"
+
+enum {
+        RETRY_FIRST_MS = 50,
+        RETRY_MAX_MS = 1000,
+        STATUS_MAX_BYTES = 64 << 10, /* of the API server's answer to a Binding */
+        POD_MAX_BYTES = 4 << 20,
+        REPLY_MAX_BYTES = 4 << 10,
+};
+
+enum bind_result {
+        BIND_BOUND,
+        BIND_ALREADY_BOUND, /* as asked, by an attempt whose answer was lost */
+        BIND_CONFLICT,
+        BIND_NOT_FOUND,
+        BIND_FORBIDDEN,
+        BIND_INVALID,
+        BIND_UNAVAILABLE,
+        BIND_REFUSED, /* the request, without asking the API server */
+        BIND_BUSY,
+        BIND_RESULT_COUNT,
+};
+
+static const char *const result_names[] = {
+        "bound",   "already_bound", "conflict", "not_found", "forbidden",
+        "invalid", "unavailable",   "refused",  "busy",
+};
+
+/* One request; the worker's until it is suspended and after it is resumed, the loop's between. */
+struct bind {
+        struct bind *prev, *next; /* in binder->incoming (next alone) or binder->active */
+        struct binder *binder;
+        struct http_exchange *exchange;
+        struct bind_request request;
+        int64_t begin_ns;
+        int64_t give_up_mono_ms;
+        struct kube_call *call; /* NULL between attempts */
+        struct loop_timer retry_timer, deadline_timer;
+        struct backoff backoff;
+        struct error trouble; /* why the last attempt failed */
+        struct buf reply;
+        struct iovec piece;
+};
+
+struct binder {
+        struct binder_options options;
+
+        pthread_mutex_t lock; /* guards these four */
+        struct bind *incoming;
+        size_t under_way;
+        bool is_draining;
+        bool is_stopped;
+
+        /* The loop's. */
+        struct bind *active;
+        void (*on_drained)(void *userdata);
+        void *on_drained_userdata;
+        enum bind_result outage; /* BIND_BOUND: none, else what was logged last */
+        struct health_check *check;
+        struct metric *results[BIND_RESULT_COUNT], *under_way_gauge, *duration;
+};
+
+static bool is_success(enum bind_result result) {
+        return result == BIND_BOUND || result == BIND_ALREADY_BOUND;
+}
+
+/* An http_exchange's release, on the worker's thread. */
+static void bind_free(void *userdata) {
+        struct bind *bind = userdata;
+
+        buf_done(&bind->reply);
+        free(bind);
+}
+
+/* Into the exchange: {"Error":@text}. */
+static void compose(struct bind *bind, enum bind_result result, const char *text) {
+        struct http_exchange *exchange = bind->exchange;
+        struct binder *binder = bind->binder;
+
+        bind->reply = BUF_INIT(REPLY_MAX_BYTES);
+        (void)buf_puts(&bind->reply, "{\"Error\":");
+        (void)buf_json_string(&bind->reply, text, strlen(text));
+        (void)buf_puts(&bind->reply, "}");
+        bind->piece = (struct iovec){bind->reply.data, bind->reply.len};
+        exchange->status = 200;
+        exchange->reply_content_type = "application/json";
+        exchange->reply = &bind->piece;
+        exchange->reply_count = 1;
+        metric_inc(binder->results[result]);
+        metric_observe(binder->duration, (double)(clock_mono_ns() - bind->begin_ns) / 1e9);
+        log_debug(MSG("bind"), STR("namespace", bind->request.pod_namespace),
+                  STR("pod", bind->request.pod_name), STR("node", bind->request.node),
+                  STR("result", result_names[result]), STR("error", text));
+}
+
+/* ---- The loop's side. */
+
+/* The scheduler shows each pod's error in an event; the log tells when such errors begin and end.
+ */
+static void note_outage(struct binder *binder, enum bind_result result, const char *text) {
+        bool is_outage = result == BIND_FORBIDDEN || result == BIND_UNAVAILABLE;
+
+        if (is_outage ? result == binder->outage
+                      : !is_success(result) || binder->outage == BIND_BOUND)
+                return;
+        binder->outage = is_outage ? result : BIND_BOUND;
+        if (result == BIND_FORBIDDEN)
+                log_warn(MSG("binding is forbidden; the service account needs create on "
+                             "pods/binding and get on pods (deploy/extender-bind)"),
+                         STR("error", text));
+        else if (is_outage)
+                log_warn(MSG("pods cannot be bound"), STR("error", text));
+        else
+                log_info(MSG("pods are bound again"));
+        if (is_outage)
+                health_pass(binder->check, "the last one failed: %s", text);
+        else
+                health_pass(binder->check, "in working order");
+}
+
+/* Hands the exchange back to its worker: @bind may be gone after this. */
+static void finish(struct bind *bind, enum bind_result result, const char *text) {
+        struct binder *binder = bind->binder;
+        struct http_exchange *exchange = bind->exchange;
+
+        loop_timer_disarm(binder->options.loop, &bind->retry_timer);
+        loop_timer_disarm(binder->options.loop, &bind->deadline_timer);
+        kube_cancel(TAKE_PTR(bind->call));
+        if (bind->prev)
+                bind->prev->next = bind->next;
+        else
+                binder->active = bind->next;
+        if (bind->next)
+                bind->next->prev = bind->prev;
+        note_outage(binder, result, text);
+        compose(bind, result, text);
+        http_resume(exchange);
+
+        (void)pthread_mutex_lock(&binder->lock);
+        size_t left = --binder->under_way;
+        (void)pthread_mutex_unlock(&binder->lock);
+        metric_set(binder->under_way_gauge, (double)left);
+        if (left == 0 && binder->on_drained)
+                binder->on_drained(binder->on_drained_userdata);
+}
+
+static void on_deadline(void *userdata) {
+        struct bind *bind = userdata;
+        char text[ERROR_MSG_MAX + 64], timeout[DURATION_TEXT_MAX];
+
+        duration_format(bind->binder->options.timeout_ms, timeout);
+        (void)snprintf(text, sizeof(text), "no success within %s%s%s", timeout,
+                       bind->trouble.code ? ": " : "", bind->trouble.msg);
+        finish(bind, BIND_UNAVAILABLE, text);
+}
+
+/* @again after a pause, unless there is no time left for it. */
+static void retry(struct bind *bind, const struct kube_answer *answer, loop_timer_fn *again) {
+        struct loop *loop = bind->binder->options.loop;
+        int64_t now_mono_ms = loop_now_mono_ms(loop);
+        int64_t pause_ms = backoff_next_ms(&bind->backoff, now_mono_ms);
+
+        bind->trouble = answer->err;
+        if (answer->retry_after_ms > pause_ms)
+                pause_ms = answer->retry_after_ms;
+        if (now_mono_ms + pause_ms >= bind->give_up_mono_ms)
+                finish(bind, BIND_UNAVAILABLE, answer->err.msg);
+        else
+                loop_timer_arm(loop, &bind->retry_timer, now_mono_ms + pause_ms, again, bind);
+}
+
+static void call(struct bind *bind, struct kube_request *request, kube_done_fn *on_done) {
+        request->give_up_mono_ms = bind->give_up_mono_ms;
+        /* An attempt that hangs leaves time for another. */
+        request->timeout_ms = bind->binder->options.timeout_ms / 2;
+        request->on_done = on_done;
+        request->userdata = bind;
+        bind->call = kube_start(bind->binder->options.api, request);
+}
+
+static void look(void *userdata);
+
+static void on_pod(void *userdata, const struct kube_answer *answer) {
+        struct bind *bind = userdata;
+        const struct bind_request *request = &bind->request;
+        json_auto_t *pod = NULL;
+        char text[ERROR_MSG_MAX + BIND_NAME_MAX];
+
+        bind->call = NULL;
+        if (answer->outcome == KUBE_NOT_FOUND) {
+                finish(bind, BIND_NOT_FOUND, answer->err.msg);
+                return;
+        }
+        if (answer->outcome == KUBE_FORBIDDEN) {
+                finish(bind, BIND_FORBIDDEN, answer->err.msg);
+                return;
+        }
+        if (answer->outcome != KUBE_OK ||
+            json_parse(answer->body, answer->body_bytes, &pod, NULL) < 0) {
+                retry(bind, answer, look);
+                return;
+        }
+        const char *uid = json_string_at(pod, "metadata", "uid", NULL);
+        const char *node = json_string_at(pod, "spec", "nodeName", NULL);
+        if (!uid || strcmp(uid, request->pod_uid) != 0) {
+                finish(bind, BIND_CONFLICT, "the pod of that name has another UID by now");
+        } else if (!node || node[0] == '\0') {
+                finish(bind, BIND_CONFLICT, bind->trouble.msg);
+        } else if (strcmp(node, request->node) != 0) {
+                (void)snprintf(text, sizeof(text), "the pod is bound to %.*s already",
+                               BIND_NAME_MAX, node);
+                finish(bind, BIND_CONFLICT, text);
+        } else {
+                finish(bind, BIND_ALREADY_BOUND, "");
+        }
+}
+
+/* What does a conflict mean? */
+static void look(void *userdata) {
+        struct bind *bind = userdata;
+        const struct bind_request *request = &bind->request;
+        _cleanup_(freep) char *path = xasprintf("/api/v1/namespaces/%s/pods/%s",
+                                                request->pod_namespace, request->pod_name);
+
+        call(bind,
+             &(struct kube_request){
+                     .method = "GET",
+                     .path = path,
+                     .resource = "pods",
+                     .max_body_bytes = POD_MAX_BYTES,
+             },
+             on_pod);
+}
+
+/* The API server forbids what is made in a namespace that is going: no question of RBAC. */
+static bool is_namespace_going(const struct kube_answer *answer) {
+        json_auto_t *status = NULL;
+        const json_t *cause;
+        size_t i;
+
+        if (answer->outcome != KUBE_FORBIDDEN ||
+            json_parse(answer->body, answer->body_bytes, &status, NULL) < 0)
+                return false;
+        json_array_foreach (json_at(status, "details", "causes", NULL), i, cause) {
+                const char *reason = json_string_at(cause, "reason", NULL);
+                if (reason && strcmp(reason, "NamespaceTerminating") == 0)
+                        return true;
+        }
+        return false;
+}
+
+static void attempt(void *userdata);
+
+static void on_answer(void *userdata, const struct kube_answer *answer) {
+        struct bind *bind = userdata;
+
+        bind->call = NULL;
+        switch (answer->outcome) {
+        case KUBE_OK:
+                finish(bind, BIND_BOUND, "");
+                break;
+        case KUBE_CONFLICT:
+                bind->trouble = answer->err;
+                look(bind);
+                break;
+        case KUBE_NOT_FOUND:
+                finish(bind, BIND_NOT_FOUND, answer->err.msg);
+                break;
+        case KUBE_UNAUTHORIZED:
+        case KUBE_FORBIDDEN:
+                finish(bind, is_namespace_going(answer) ? BIND_NOT_FOUND : BIND_FORBIDDEN,
+                       answer->err.msg);
+                break;
+        case KUBE_GONE:
+        case KUBE_INVALID:
+                finish(bind, BIND_INVALID, answer->err.msg);
+                break;
+        case KUBE_THROTTLED:
+        case KUBE_UNAVAILABLE:
+        case KUBE_BAD_ANSWER: /* done or not, the next attempt will tell */
+                retry(bind, answer, attempt);
+                break;
+        }
+}
+
+static void attempt(void *userdata) {
+        struct bind *bind = userdata;
+        const struct bind_request *request = &bind->request;
+        _cleanup_(freep) char *path = xasprintf("/api/v1/namespaces/%s/pods/%s/binding",
+                                                request->pod_namespace, request->pod_name);
+        /* None of them holds a character that JSON would have escaped. */
+        _cleanup_(freep) char *body = xasprintf(
+                "{\"apiVersion\":\"v1\",\"kind\":\"Binding\",\"metadata\":{\"namespace\":\"%s\","
+                "\"name\":\"%s\",\"uid\":\"%s\"},\"target\":{\"apiVersion\":\"v1\","
+                "\"kind\":\"Node\",\"name\":\"%s\"}}",
+                request->pod_namespace, request->pod_name, request->pod_uid, request->node);
+
+        call(bind,
+             &(struct kube_request){
+                     .method = "POST",
+                     .path = path,
+                     .resource = "pods/binding",
+                     .body = body,
+                     .body_bytes = strlen(body),
+                     .max_body_bytes = STATUS_MAX_BYTES,
+             },
+             on_answer);
+}
+
+/* Whether the node is known not to be there. Without a watch of nodes nothing is known. */
+static bool is_missing(const struct binder *binder, const char *node) {
+        if (!feed_sees_nodes(binder->options.feed))
+                return false;
+        const struct node_snapshot *snapshot = node_table_acquire(binder->options.table);
+        bool is_missing = node_names_find(snapshot->names, node, strlen(node)) == NODE_ROW_NONE;
+        node_snapshot_release(snapshot);
+        return is_missing;
+}
+
+static void begin(struct binder *binder, struct bind *bind) {
+        struct loop *loop = binder->options.loop;
+
+        bind->prev = NULL;
+        bind->next = binder->active;
+        if (bind->next)
+                bind->next->prev = bind;
+        binder->active = bind;
+        loop_timer_arm(loop, &bind->deadline_timer, bind->give_up_mono_ms, on_deadline, bind);
+        if (is_missing(binder, bind->request.node))
+                finish(bind, BIND_REFUSED, "there is no node of that name");
+        else
+                attempt(bind);
+}
+
+static struct bind *take_incoming(struct binder *binder) {
+        (void)pthread_mutex_lock(&binder->lock);
+        struct bind *incoming = TAKE_PTR(binder->incoming);
+        size_t under_way = binder->under_way;
+        (void)pthread_mutex_unlock(&binder->lock);
+        metric_set(binder->under_way_gauge, (double)under_way);
+        return incoming;
+}
+
+static void on_incoming(void *userdata) {
+        struct binder *binder = userdata;
+
+        for (struct bind *bind = take_incoming(binder), *next; bind; bind = next) {
+                next = bind->next;
+                begin(binder, bind);
+        }
+}
+
+/* ---- The workers' side. */
+
+/* Suspends the request and queues it, in one step with the look at whether that is still allowed:
+ * what is suspended would otherwise be missed by binder_stop(). */
+static const char *admit(struct binder *binder, struct bind *bind) {
+        const char *refusal = NULL;
+
+        (void)pthread_mutex_lock(&binder->lock);
+        if (binder->is_draining || binder->is_stopped) {
+                refusal = "the extender is shutting down";
+        } else if (binder->under_way >= BINDER_MAX_UNDER_WAY) {
+                refusal = "too many binds are under way";
+        } else {
+                binder->under_way++;
+                http_suspend(bind->exchange);
+                bind->next = binder->incoming;
+                binder->incoming = bind;
+        }
+        (void)pthread_mutex_unlock(&binder->lock);
+        return refusal;
+}
+
+int binder_answer(struct binder *binder, struct http_exchange *exchange, struct error *err) {
+        struct bind_request request = {0};
+        int64_t begin_ns = clock_mono_ns();
+
+        int r = bind_request_parse(&request, exchange->body, exchange->body_bytes, err);
+        if (r == -E2BIG || r == -EBADMSG)
+                return r;
+
+        struct bind *bind = xcalloc(1, sizeof(*bind));
+        *bind = (struct bind){
+                .binder = binder,
+                .exchange = exchange,
+                .request = request,
+                .begin_ns = begin_ns,
+                .give_up_mono_ms = clock_mono_ms() + binder->options.timeout_ms,
+                .backoff = {.first_ms = RETRY_FIRST_MS, .max_ms = RETRY_MAX_MS},
+        };
+        exchange->release = bind_free;
+        exchange->release_userdata = bind;
+        if (r < 0) {
+                compose(bind, BIND_REFUSED, err->msg);
+                return 0;
+        }
+        const char *refusal = admit(binder, bind);
+        if (refusal)
+                compose(bind, BIND_BUSY, refusal);
+        else
+                loop_post(binder->options.loop, on_incoming, binder);
+        return 0;
+}
+
+/* ---- Begin and end. */
+
+struct binder *binder_new(const struct binder_options *options) {
+        struct binder *binder = xcalloc(1, sizeof(*binder));
+
+        binder->options = *options;
+        (void)pthread_mutex_init(&binder->lock, NULL);
+        binder->check = health_add(options->health, "bind", "not listed yet");
+        health_pass(binder->check, "in working order");
+        for (size_t i = 0; i < BIND_RESULT_COUNT; i++)
+                binder->results[i] = metrics_counter(
+                        options->metrics, "plimsoll_binds_total",
+                        "Binds asked for, by what became of them (--bind).",
+                        LABELS("result", result_names[i]));
+        binder->under_way_gauge = metrics_gauge(options->metrics, "plimsoll_binds_under_way",
+                                                "Binds that are not answered yet (--bind).", NULL);
+        binder->duration = metrics_histogram(options->metrics, "plimsoll_bind_duration_seconds",
+                                             "Time from a bind's request to its answer (--bind).",
+                                             NULL, metrics_duration_bounds_s,
+                                             metrics_duration_bounds_count);
+        return binder;
+}
+
+void binder_free(struct binder *binder) {
+        if (!binder)
+                return;
+        (void)pthread_mutex_destroy(&binder->lock);
+        free(binder);
+}
+
+void binder_drain(struct binder *binder, void (*on_drained)(void *userdata), void *userdata) {
+        (void)pthread_mutex_lock(&binder->lock);
+        binder->is_draining = true;
+        size_t under_way = binder->under_way;
+        (void)pthread_mutex_unlock(&binder->lock);
+        if (under_way == 0) {
+                on_drained(userdata);
+                return;
+        }
+        binder->on_drained = on_drained;
+        binder->on_drained_userdata = userdata;
+}
+
+void binder_stop(struct binder *binder) {
+        (void)pthread_mutex_lock(&binder->lock);
+        binder->is_stopped = true;
+        (void)pthread_mutex_unlock(&binder->lock);
+        binder->on_drained = NULL;
+        on_incoming(binder);
+        while (binder->active)
+                finish(binder->active, BIND_BUSY, "the extender is shutting down");
+}

@@ -1,0 +1,273 @@
+#include "extender/explain/explain.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/timestamp.h"
+#include "codec/json.h"
+#include "extender/table/annotation_unit.h"
+#include "policy/live/policy_options.h"
+#include "program/program_options.h"
+
+enum {
+        INPUT_MAX_BYTES = 512 << 20, /* 5,000 whole nodes are about 80 MB */
+};
+
+enum output { OUTPUT_TABLE, OUTPUT_JSON };
+
+static struct {
+        struct program_options shared;
+        const char *now;
+        int unit, output;
+} settings;
+
+static const char *const outputs[] = {"table", "json", NULL};
+
+static const struct option_row rows[] = {
+        PROGRAM_POLICY_ROWS(settings.shared),
+        {.name = "now",
+         .type = OPTION_STRING,
+         .value = &settings.now,
+         .metavar = "TIME",
+         .help = "Judge as of this time, such as 2026-07-23T11:25:54Z. Default: the present."},
+        {.name = "output",
+         .type = OPTION_ENUM,
+         .value = &settings.output,
+         .fallback = "table",
+         .choices = outputs,
+         .help = "How to print it; -o for short."},
+        PROGRAM_ANNOTATION_ROWS(settings.shared),
+        ANNOTATION_UNIT_ROW(settings.unit),
+};
+
+/* ---- Input. */
+
+static int read_all(int fd, struct buf *out, struct error *err) {
+        enum { CHUNK_BYTES = 1 << 16 };
+
+        for (;;) {
+                if (!buf_reserve(out, CHUNK_BYTES))
+                        return error_set(err, E2BIG, "more than %d bytes", INPUT_MAX_BYTES);
+                ssize_t got = read(fd, out->data + out->len, CHUNK_BYTES);
+                if (got < 0 && errno == EINTR)
+                        continue;
+                if (got < 0)
+                        return error_set(err, errno, "%s", strerror(errno));
+                if (got == 0)
+                        break;
+                out->len += (size_t)got;
+        }
+        out->data[out->len] = '\0';
+        return 0;
+}
+
+static int read_input(const char *path, struct buf *out, struct error *err) {
+        if (strcmp(path, "-") == 0)
+                return read_all(STDIN_FILENO, out, err);
+
+        int fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (fd < 0)
+                return error_set(err, errno, "%s", strerror(errno));
+        int r = read_all(fd, out, err);
+        (void)close(fd);
+        return r;
+}
+
+static int put_node(struct node_table *table, const json_t *node, int64_t now_unix_ms,
+                    struct error *err) {
+        const char *name = json_string_at(node, "metadata", "name", NULL);
+        size_t before = node_table_count(table);
+
+        if (!name)
+                return error_set(err, EINVAL, "no metadata.name: not a Node");
+        node_table_put(table, name, json_at(node, "metadata", "annotations", NULL), now_unix_ms);
+        if (node_table_count(table) != before + 1)
+                return error_set(err, EINVAL,
+                                 "metadata.name '%.64s' stands there twice, or is "
+                                 "none that a node can have",
+                                 name);
+        return 0;
+}
+
+/* A NodeList (or kubectl's List), or one Node. */
+static int put_nodes(struct node_table *table, const json_t *root, int64_t now_unix_ms,
+                     struct error *err) {
+        const json_t *items = json_at(root, "items", NULL);
+        const json_t *node;
+        size_t i;
+
+        if (!items)
+                return put_node(table, root, now_unix_ms, err);
+        if (!json_is_array(items))
+                return error_set(err, EINVAL, "items: expected an array");
+        json_array_foreach (items, i, node)
+                if (put_node(table, node, now_unix_ms, err) < 0)
+                        return error_wrap(err, "items[%zu]", i);
+        return 0;
+}
+
+static int load_nodes(struct node_table *table, const char *path, int64_t now_unix_ms,
+                      struct error *err) {
+        _cleanup_(buf_done) struct buf text = BUF_INIT(INPUT_MAX_BYTES);
+        json_auto_t *root = NULL;
+
+        int r = read_input(path, &text, err);
+        if (r == 0)
+                r = json_parse(text.data, text.len, &root, err);
+        if (r == 0)
+                r = put_nodes(table, root, now_unix_ms, err);
+        if (r < 0)
+                return error_wrap(err, "%s", strcmp(path, "-") == 0 ? "standard input" : path);
+        return 0;
+}
+
+/* ---- Judging. */
+
+/* The scheduler asks for scores of nodes that passed the filter: these are the candidates. A node
+ * that is rejected is measured as if it were one of them. */
+static void judge_nodes(const struct node_snapshot *snapshot, size_t count,
+                        struct node_verdict *verdicts, struct verdict_largest *ret_largest,
+                        int64_t now_unix_ms) {
+        const struct policy *policy = snapshot->rules->policy;
+        _cleanup_(freep) uint32_t *candidates = xcalloc(count, sizeof(*candidates));
+
+        for (size_t row = 0; row < count; row++) {
+                verdicts[row] = node_snapshot_verdict_slow(snapshot, row, now_unix_ms);
+                candidates[row] = verdicts[row].rejected_by < 0 ? (uint32_t)row : NODE_ROW_NONE;
+        }
+        verdict_find_largest(policy, &snapshot->columns, count, candidates, count, now_unix_ms,
+                             ret_largest);
+        for (size_t row = 0; row < count; row++)
+                verdicts[row].score100 = verdict_score100(policy, &snapshot->columns, row,
+                                                          ret_largest, now_unix_ms);
+}
+
+/* Candidates alone are spread, too. */
+static void score(struct node_verdict *verdicts, int *scores10, size_t count,
+                  const struct policy *policy) {
+        size_t passing = 0;
+
+        for (size_t row = 0; row < count; row++)
+                if (policy->scoring == POLICY_SCORING_ABSOLUTE)
+                        scores10[row] = verdict_score10(verdicts[row].score100);
+                else if (verdicts[row].rejected_by < 0)
+                        scores10[passing++] = verdicts[row].score100;
+        if (policy->scoring == POLICY_SCORING_ABSOLUTE)
+                return;
+        verdict_spread10(scores10, passing);
+        for (size_t row = count; row-- > 0;)
+                scores10[row] = verdicts[row].rejected_by < 0 ? scores10[--passing] : 0;
+}
+
+static void print(struct node_table *table, int64_t now_unix_ms) {
+        const struct node_snapshot *snapshot = node_table_acquire(table);
+        size_t count = node_table_count(table);
+        _cleanup_(freep) struct node_verdict *verdicts = xcalloc(count, sizeof(*verdicts));
+        _cleanup_(freep) int *scores10 = xcalloc(count, sizeof(*scores10));
+        struct verdict_largest largest;
+        struct explanation explanation = {
+                .table = table,
+                .policy = node_table_policy(table),
+                .largest = &largest,
+                .verdicts = verdicts,
+                .scores10 = scores10,
+                .now_unix_ms = now_unix_ms,
+        };
+
+        judge_nodes(snapshot, count, verdicts, &largest, now_unix_ms);
+        score(verdicts, scores10, count, explanation.policy);
+        if (settings.output == OUTPUT_JSON) {
+                explain_print_json(&explanation, stdout);
+        } else {
+                const char *no_colour = getenv("NO_COLOR");
+                bool wants_none = no_colour && no_colour[0] != '\0';
+                explain_print_table(&explanation, isatty(STDOUT_FILENO) && !wants_none, stdout);
+        }
+        node_snapshot_release(snapshot);
+}
+
+static int explain(const char *path, struct error *err) {
+        _cleanup_(program_annotations_done) struct program_annotations annotations = {0};
+        _cleanup_(node_table_freep) struct node_table *table = NULL;
+        struct policy *policy = NULL;
+        int64_t now_unix_ms = clock_wall_unix_ms();
+
+        if (settings.now && !timestamp_parse(settings.now, strlen(settings.now), &now_unix_ms))
+                return error_set(err, EINVAL, "--now: '%.64s': expected YYYY-MM-DDTHH:MM:SSZ",
+                                 settings.now);
+        int r = program_annotations_init(&annotations, &settings.shared, err);
+        if (r < 0)
+                return r;
+        r = policy_options_load(&settings.shared, &policy, err);
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < policy->warning_count && i < POLICY_MAX_WARNINGS; i++)
+                (void)fprintf(stderr, "warning: %s\n", policy->warnings[i]);
+
+        struct node_table_options options = {
+                .annotation_prefix = annotations.prefix,
+                .zone = annotations.zone,
+                .is_percent = settings.unit == ANNOTATION_UNIT_PERCENT,
+        };
+        table = node_table_new(&options, policy, now_unix_ms);
+        r = load_nodes(table, path, now_unix_ms, err);
+        if (r < 0)
+                return r;
+        node_table_publish(table, now_unix_ms);
+        print(table, now_unix_ms);
+        return 0;
+}
+
+/* kubectl's habit: -o json, -ojson, -o=json. Owned by the caller, with argv's borrowed texts. */
+static char **spell_out_short_options(int argc, char **argv, char **ret_owned) {
+        char **spelt = xcalloc((size_t)argc + 1, sizeof(*spelt));
+
+        for (int i = 0; i < argc; i++) {
+                spelt[i] = argv[i];
+                if (i == 0 || strncmp(argv[i], "-o", 2) != 0 || *ret_owned)
+                        continue;
+                const char *value = argv[i] + 2 + (argv[i][2] == '=');
+                *ret_owned = value[0] ? xasprintf("--output=%s", value) : xstrdup("--output");
+                spelt[i] = *ret_owned;
+        }
+        return spelt;
+}
+
+static void help(void) {
+        (void)puts("Usage: plimsoll-extender explain [FLAG...] [FILE]\n"
+                   "\n"
+                   "Says why each node passes or not, and where its score comes from. FILE is a\n"
+                   "NodeList or a Node in JSON; without it, standard input is read:\n"
+                   "\n"
+                   "  kubectl get nodes -o json | plimsoll-extender explain\n");
+        options_help(rows, ARRAY_LEN(rows), stdout);
+}
+
+int explain_main(int argc, char **argv) {
+        _cleanup_(freep) char *short_option = NULL;
+        _cleanup_(freep) char **spelt = spell_out_short_options(argc, argv, &short_option);
+        enum options_outcome outcome;
+        struct error err = ERROR_NULL;
+        int first, r;
+
+        r = options_parse(rows, ARRAY_LEN(rows), argc, spelt, &outcome, &first, &err);
+        if (r == 0 && outcome == OPTIONS_HELP) {
+                help();
+        } else if (r == 0 && outcome == OPTIONS_VERSION) {
+                (void)puts("plimsoll-extender " PLIMSOLL_VERSION);
+        } else if (r == 0) {
+                if (argc - first > 1)
+                        r = error_set(&err, EINVAL, "one FILE at most; '%.64s' is too many",
+                                      spelt[first + 1]);
+                else
+                        r = explain(first < argc ? spelt[first] : "-", &err);
+        }
+        options_done(rows, ARRAY_LEN(rows));
+        if (r < 0)
+                (void)fprintf(stderr, "plimsoll-extender explain: %s\n", err.msg);
+        return r < 0 ? PROGRAM_EXIT_CONFIG : 0;
+}

@@ -1,0 +1,30 @@
+/*
+ * `plimsoll-extender explain`: why each node of a NodeList gets its verdict and score. Reads what
+ * `kubectl get nodes -o json` prints and runs it through the server's own node table.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "extender/table/node_table.h"
+
+/** explain_main() - the subcommand; @argv[0] is "explain". Return: the exit status */
+int explain_main(int argc, char **argv);
+
+/* What is to be printed. */
+struct explanation {
+        const struct node_table *table; /* its rows, in the order of the input */
+        const struct policy *policy;
+        const struct verdict_largest *largest; /* among the nodes that pass */
+        const struct node_verdict *verdicts;   /* [row] */
+        const int *scores10;                   /* [row]; what the scheduler would get */
+        int64_t now_unix_ms;
+};
+
+/** explain_print_table() - for people; @has_colours: escape sequences and bars */
+void explain_print_table(const struct explanation *explanation, bool has_colours, FILE *out);
+/** explain_print_json() - an array with an object per node */
+void explain_print_json(const struct explanation *explanation, FILE *out);

@@ -1,0 +1,201 @@
+/* The explanation for people. */
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/number.h"
+#include "extender/explain/explain.h"
+
+enum { NAME_WIDTH = 26, BAR_CELLS = 20, TEXT_MAX_BYTES = 64, NUMBER_MAX = 16 };
+
+struct style {
+        const char *bold, *red, *green, *yellow, *dim, *off;
+        bool has_bars;
+};
+
+static const struct style plain = {"", "", "", "", "", "", false};
+static const struct style coloured = {
+        "\033[1m", "\033[31m", "\033[32m", "\033[33m", "\033[2m", "\033[0m", true,
+};
+
+static void format_age(int64_t age_ms, char text[static DURATION_TEXT_MAX]) {
+        /* Whole seconds: nobody reads the milliseconds of an age. */
+        duration_format(age_ms / MS_PER_S * MS_PER_S, text);
+}
+
+/* An annotation may say 1e300, which is no reason to print 300 digits. */
+static const char *format_number(double value, char text[static NUMBER_MAX]) {
+        (void)snprintf(text, NUMBER_MAX, fabs(value) < 1e5 ? "%.1f" : "%.2g", value);
+        return text;
+}
+
+/* Names and annotations are a peer's text: what is no printable ASCII shows as a question mark. */
+static void put_text(const char *text, size_t max_bytes, FILE *out) {
+        for (size_t i = 0; text[i] && i < max_bytes; i++)
+                (void)fputc(text[i] >= ' ' && text[i] <= '~' ? text[i] : '?', out);
+        if (strlen(text) > max_bytes)
+                (void)fputs("...", out);
+}
+
+/* Why there is no value to use. */
+static void put_unusable(const struct reading *reading, int64_t now_unix_ms,
+                         const struct style *style, FILE *out) {
+        char text[DURATION_TEXT_MAX], number[NUMBER_MAX];
+
+        (void)fputs(style->yellow, out);
+        if (reading->state == READING_MISSING) {
+                (void)fputs("missing: no such annotation", out);
+        } else if (reading->state == READING_MALFORMED) {
+                (void)fputs("malformed: '", out);
+                put_text(reading->text, TEXT_MAX_BYTES, out);
+                (void)fprintf(out, "': %s", reading->err.msg);
+        } else {
+                format_age(now_unix_ms - reading->expires_unix_ms, text);
+                (void)fprintf(out, "expired %s ago", text);
+                format_age(now_unix_ms - reading->at_unix_ms, text);
+                (void)fprintf(out, " (%s %%, %s old)", format_number(reading->value * 100, number),
+                              text);
+        }
+        (void)fputs(style->off, out);
+}
+
+static void put_age(const struct reading *reading, int64_t now_unix_ms, const struct style *style,
+                    FILE *out) {
+        char text[DURATION_TEXT_MAX];
+        int64_t age_ms = now_unix_ms - reading->at_unix_ms;
+
+        format_age(age_ms < 0 ? -age_ms : age_ms, text);
+        (void)fprintf(out, "%s%s %s%s", style->dim, text, age_ms < 0 ? "in the future" : "old",
+                      style->off);
+}
+
+static void put_bar(double ratio, double limit_ratio, const struct style *style, FILE *out) {
+        if (!style->has_bars)
+                return;
+        /* Readings may be above 1, and what is free of them below 0. */
+        int full = ratio >= 1 ? BAR_CELLS : ratio <= 0 ? 0 : (int)lround(ratio * BAR_CELLS);
+        int mark = limit_ratio > 0 ? (int)lround(limit_ratio * BAR_CELLS) : -1;
+        (void)fputs(limit_ratio > 0 && ratio > limit_ratio ? style->red : style->green, out);
+        for (int i = 0; i < BAR_CELLS; i++)
+                (void)fputs(i == mark ? "┃" : i < full ? "█" : "░", out);
+        (void)fprintf(out, "%s ", style->off);
+}
+
+static void put_predicate(const struct explanation *of, size_t row, size_t i,
+                          const struct style *style, FILE *out) {
+        const struct policy_predicate *predicate = &of->policy->predicates[i];
+        char number[NUMBER_MAX];
+        struct reading reading;
+
+        (void)fprintf(out, "  limit  %-*s ", NAME_WIDTH,
+                      of->policy->metrics[predicate->metric].name);
+        if (predicate->limit_ratio <= 0) {
+                (void)fprintf(out, "%sswitched off%s\n", style->dim, style->off);
+                return;
+        }
+        node_table_reading(of->table, row, predicate->metric, of->now_unix_ms, &reading);
+        if (reading.state != READING_USABLE) {
+                (void)fprintf(out, "     -  of %5.1f %%  ", predicate->limit_ratio * 100);
+                put_unusable(&reading, of->now_unix_ms, style, out);
+                (void)fputs(", so it rejects nothing\n", out);
+                return;
+        }
+        bool rejects = reading.value > predicate->limit_ratio;
+        (void)fprintf(out, "%s%6s of %5.1f %%%s  ", rejects ? style->red : "",
+                      format_number(reading.value * 100, number), predicate->limit_ratio * 100,
+                      style->off);
+        put_bar(reading.value, predicate->limit_ratio, style, out);
+        put_age(&reading, of->now_unix_ms, style, out);
+        if (rejects)
+                (void)fprintf(out, "  %sABOVE%s", style->red, style->off);
+        (void)fputc('\n', out);
+}
+
+static void put_priority(const struct explanation *of, size_t row, size_t i, double weights,
+                         const struct style *style, FILE *out) {
+        const struct policy_priority *priority = &of->policy->priorities[i];
+        double share = weights > 0 ? priority->weight / weights : 0;
+        char number[NUMBER_MAX];
+        struct reading reading;
+
+        node_table_reading(of->table, row, priority->metric, of->now_unix_ms, &reading);
+        (void)fprintf(out, "  term   %-*s ", NAME_WIDTH,
+                      of->policy->metrics[priority->metric].name);
+        if (reading.state != READING_USABLE) {
+                (void)fprintf(out, "   0.0 of %5.1f points  ", share * 100);
+                put_unusable(&reading, of->now_unix_ms, style, out);
+                (void)fputc('\n', out);
+                return;
+        }
+        double usage = verdict_usage_share(of->policy, i, reading.value, of->largest);
+        (void)fprintf(out, "%6s of %5.1f points  ",
+                      format_number((1 - usage) * share * 100, number), share * 100);
+        put_bar(1 - usage, 0, style, out);
+        (void)fprintf(out, "%s %% free", format_number((1 - usage) * 100, number));
+        if (priority->scale == POLICY_SCALE_RELATIVE) {
+                double full = verdict_full_ratio(of->policy, i, reading.value, of->largest);
+                (void)fprintf(out, " next to %s %%", format_number(full * 100, number));
+        }
+        (void)fprintf(out, ", weight %g, ", priority->weight);
+        put_age(&reading, of->now_unix_ms, style, out);
+        (void)fputc('\n', out);
+}
+
+static void put_hot(const struct explanation *of, size_t row, const struct style *style,
+                    FILE *out) {
+        struct reading reading;
+
+        node_table_hot_reading(of->table, row, of->now_unix_ms, &reading);
+        (void)fprintf(out, "  hot    %-*s ", NAME_WIDTH, ANNOTATION_HOT_VALUE);
+        if (reading.state == READING_USABLE) {
+                (void)fprintf(out, "%6g, %g points off  ", reading.value,
+                              trunc(10 * reading.value));
+                put_age(&reading, of->now_unix_ms, style, out);
+        } else {
+                /* An expired hot value is no percentage. */
+                reading.value /= 100;
+                (void)fputs("     0  ", out);
+                if (reading.state == READING_MISSING)
+                        (void)fprintf(out, "%sno such annotation%s", style->dim, style->off);
+                else
+                        put_unusable(&reading, of->now_unix_ms, style, out);
+        }
+        (void)fputc('\n', out);
+}
+
+static void put_node(const struct explanation *of, size_t row, const struct style *style,
+                     FILE *out) {
+        const struct policy *policy = of->policy;
+        const struct node_verdict *verdict = &of->verdicts[row];
+        double weights = 0;
+
+        (void)fputs(style->bold, out);
+        put_text(node_table_name(of->table, row), NODE_NAME_MAX, out);
+        (void)fprintf(out, "%s: ", style->off);
+        if (verdict->rejected_by >= 0)
+                (void)fprintf(out, "%srejected: %s%s", style->red,
+                              policy->predicates[verdict->rejected_by].reason, style->off);
+        else
+                (void)fprintf(out, "%spasses%s", style->green, style->off);
+        (void)fprintf(out, "; score %d of 10 (%d of 100)\n", of->scores10[row], verdict->score100);
+        for (size_t i = 0; i < policy->priority_count; i++)
+                weights += policy->priorities[i].weight;
+        for (size_t i = 0; i < policy->predicate_count; i++)
+                put_predicate(of, row, i, style, out);
+        for (size_t i = 0; i < policy->priority_count; i++)
+                put_priority(of, row, i, weights, style, out);
+        put_hot(of, row, style, out);
+}
+
+void explain_print_table(const struct explanation *explanation, bool has_colours, FILE *out) {
+        const struct style *style = has_colours ? &coloured : &plain;
+        size_t count = node_table_count(explanation->table);
+
+        for (size_t row = 0; row < count; row++) {
+                if (row > 0)
+                        (void)fputc('\n', out);
+                put_node(explanation, row, style, out);
+        }
+        if (count == 0)
+                (void)fputs("no nodes\n", out);
+}

@@ -1,0 +1,484 @@
+#include "extender/table/node_table.h"
+
+#include <pthread.h>
+
+#include "base/mem.h"
+#include "base/strmap.h"
+#include "extender/table/snapshot.h"
+#include "policy/hot_value.h"
+#include "policy/kept_annotations.h"
+
+struct node {
+        char *name;
+        uint32_t row;              /* NODE_ROW_NONE: a stranger, of whom we only saw bindings */
+        struct binding_ring bound; /* pods it was given lately */
+        struct kept_annotations annotations;
+        /* What the parsing of them gave. */
+        struct annotation hot; /* of node_hot_value */
+        int64_t hot_expires_unix_ms;
+        uint32_t missing, malformed, skewed;
+};
+
+struct node_table {
+        struct node_table_options options;
+        struct table_policy *rules;
+        struct strmap nodes_by_name; /* struct node */
+        size_t stranger_count;
+
+        /* Rows: dense; the last one moves into the place of one that goes. */
+        struct node **rows;
+        size_t count, cap;
+        struct table_columns columns;
+        size_t missing, malformed, skewed; /* sums over the rows */
+
+        /* Bindings were seen as they happened until then: INT64_MIN never, INT64_MAX they are. */
+        int64_t live_until_unix_ms;
+
+        struct node_names *names; /* of the last publication; stale when has_new_names */
+        bool has_new_names;
+        bool is_dirty;
+        int64_t published_unix_ms;
+        uint64_t publications;
+
+        pthread_mutex_t current_lock; /* guards nothing but the next line */
+        const struct node_snapshot *current;
+};
+
+const char *reading_state_name(enum reading_state state) {
+        static const char *const names[] = {"usable", "missing", "malformed", "expired"};
+
+        return names[state];
+}
+
+static const struct policy *policy_of(const struct node_table *table) {
+        return table->rules->policy;
+}
+
+/* ---- One node's annotations. */
+
+static void read_annotation(const struct node_table *table, const struct node *node,
+                            const char *key, int64_t period_ms, struct reading *ret) {
+        struct annotation parsed;
+
+        *ret = (struct reading){
+                .state = READING_MISSING,
+                .text = kept_annotations_get(&node->annotations, key),
+                .expires_unix_ms = READING_NEVER,
+        };
+        if (!ret->text)
+                return;
+        int r = annotation_parse(ret->text, strlen(ret->text), table->options.zone, &parsed,
+                                 &ret->err);
+        if (r < 0) {
+                ret->state = READING_MALFORMED;
+                return;
+        }
+        ret->state = READING_USABLE;
+        ret->value = parsed.value;
+        ret->at_unix_ms = parsed.at_unix_ms;
+        ret->expires_unix_ms = annotation_expires_unix_ms(parsed.at_unix_ms, period_ms);
+}
+
+static void read_metric(const struct node_table *table, const struct node *node, size_t metric,
+                        struct reading *ret) {
+        const struct policy_metric *of = &policy_of(table)->metrics[metric];
+
+        read_annotation(table, node, of->name, of->period_ms, ret);
+        if (table->options.is_percent)
+                ret->value /= 100;
+}
+
+/* ---- One row. */
+
+static int64_t earlier_if_ahead(int64_t until, int64_t candidate, int64_t now_unix_ms) {
+        return candidate > now_unix_ms && candidate < until ? candidate : until;
+}
+
+/* Which hot value counts: our own count or the annotation, whichever is newer. */
+static int64_t settle_hot(struct node_table *table, size_t row, int64_t now_unix_ms) {
+        const struct policy *policy = policy_of(table);
+        struct node *node = table->rows[row];
+        bool is_counted = policy->hot_value_count > 0 && table->live_until_unix_ms != INT64_MIN;
+        bool is_annotated = node->hot_expires_unix_ms != READING_NEVER;
+
+        if (!is_counted || (is_annotated && node->hot.at_unix_ms > table->live_until_unix_ms)) {
+                table->columns.hot[row] = is_annotated ? node->hot.value : 0;
+                table->columns.hot_expires_unix_ms[row] = node->hot_expires_unix_ms;
+                return node->hot_expires_unix_ms;
+        }
+        binding_ring_settle(&node->bound, now_unix_ms);
+        table->columns.hot[row] = (double)hot_value(policy, &node->bound, now_unix_ms);
+        table->columns.hot_expires_unix_ms[row] = INT64_MAX;
+        int64_t change = hot_value_next_change_unix_ms(policy, &node->bound, now_unix_ms);
+        return change > now_unix_ms ? change : now_unix_ms + 1;
+}
+
+static void settle_row(struct node_table *table, size_t row, int64_t now_unix_ms) {
+        struct table_columns *columns = &table->columns;
+        struct reading_columns view = table_columns_view(columns);
+        int64_t until = earlier_if_ahead(INT64_MAX, settle_hot(table, row, now_unix_ms),
+                                         now_unix_ms);
+
+        for (size_t i = 0; i < columns->metric_count; i++)
+                until = earlier_if_ahead(until, columns->expires_unix_ms[i][row], now_unix_ms);
+        columns->settled_until_unix_ms[row] = until;
+        columns->rejected_by[row] = (int8_t)verdict_filter(policy_of(table), &view, row,
+                                                           now_unix_ms);
+        columns->score100[row] = (uint8_t)verdict_score100(policy_of(table), &view, row, NULL,
+                                                           now_unix_ms);
+        table->is_dirty = true;
+}
+
+static void forget_parsing(struct node_table *table, struct node *node) {
+        table->missing -= node->missing;
+        table->malformed -= node->malformed;
+        table->skewed -= node->skewed;
+        node->missing = node->malformed = node->skewed = 0;
+}
+
+/* From the kept annotations into the columns. */
+static void parse_row(struct node_table *table, size_t row, int64_t now_unix_ms) {
+        struct node *node = table->rows[row];
+        struct reading reading;
+
+        forget_parsing(table, node);
+        for (size_t i = 0; i < table->columns.metric_count; i++) {
+                read_metric(table, node, i, &reading);
+                table->columns.usage_ratio[i][row] = reading.value;
+                table->columns.expires_unix_ms[i][row] = reading.expires_unix_ms;
+                node->missing += reading.state == READING_MISSING;
+                node->malformed += reading.state == READING_MALFORMED;
+                node->skewed += reading.at_unix_ms > now_unix_ms + ANNOTATION_SKEW_MS;
+        }
+        read_annotation(table, node, ANNOTATION_HOT_VALUE, 0, &reading);
+        node->hot = (struct annotation){reading.value, reading.at_unix_ms};
+        node->hot_expires_unix_ms = reading.expires_unix_ms;
+        table->missing += node->missing;
+        table->malformed += node->malformed;
+        table->skewed += node->skewed;
+        settle_row(table, row, now_unix_ms);
+}
+
+/* ---- The set of rows. */
+
+static void resize_columns(struct node_table *table, size_t cap) {
+        struct table_columns *columns = &table->columns;
+
+        for (size_t i = 0; i < columns->metric_count; i++) {
+                columns->usage_ratio[i] = xreallocarray(columns->usage_ratio[i], cap,
+                                                        sizeof(double));
+                columns->expires_unix_ms[i] = xreallocarray(columns->expires_unix_ms[i], cap,
+                                                            sizeof(int64_t));
+        }
+        columns->hot = xreallocarray(columns->hot, cap, sizeof(double));
+        columns->hot_expires_unix_ms = xreallocarray(columns->hot_expires_unix_ms, cap,
+                                                     sizeof(int64_t));
+        columns->settled_until_unix_ms = xreallocarray(columns->settled_until_unix_ms, cap,
+                                                       sizeof(int64_t));
+        columns->rejected_by = xreallocarray(columns->rejected_by, cap, sizeof(int8_t));
+        columns->score100 = xreallocarray(columns->score100, cap, sizeof(uint8_t));
+        table->rows = xreallocarray(table->rows, cap, sizeof(*table->rows));
+        table->cap = cap;
+}
+
+static void free_columns(struct table_columns *columns) {
+        for (size_t i = 0; i < columns->metric_count; i++) {
+                free(columns->usage_ratio[i]);
+                free(columns->expires_unix_ms[i]);
+        }
+        free(columns->hot);
+        free(columns->hot_expires_unix_ms);
+        free(columns->settled_until_unix_ms);
+        free(columns->rejected_by);
+        free(columns->score100);
+        *columns = (struct table_columns){0};
+}
+
+static void move_row(struct node_table *table, size_t to, size_t from) {
+        struct table_columns *columns = &table->columns;
+
+        for (size_t i = 0; i < columns->metric_count; i++) {
+                columns->usage_ratio[i][to] = columns->usage_ratio[i][from];
+                columns->expires_unix_ms[i][to] = columns->expires_unix_ms[i][from];
+        }
+        columns->hot[to] = columns->hot[from];
+        columns->hot_expires_unix_ms[to] = columns->hot_expires_unix_ms[from];
+        columns->settled_until_unix_ms[to] = columns->settled_until_unix_ms[from];
+        columns->rejected_by[to] = columns->rejected_by[from];
+        columns->score100[to] = columns->score100[from];
+        table->rows[to] = table->rows[from];
+        table->rows[to]->row = (uint32_t)to;
+}
+
+static struct node *node_new(struct node_table *table, const char *name, size_t len) {
+        struct node *node = xcalloc(1, sizeof(*node));
+
+        node->name = xmemdup0(name, len);
+        node->row = NODE_ROW_NONE;
+        node->hot_expires_unix_ms = READING_NEVER;
+        (void)strmap_put(&table->nodes_by_name, name, len, node);
+        table->stranger_count++;
+        return node;
+}
+
+static void node_free(struct node *node) {
+        binding_ring_done(&node->bound);
+        kept_annotations_done(&node->annotations);
+        free(node->name);
+        free(node);
+}
+
+static void forget_node(struct node_table *table, struct node *node) {
+        (void)strmap_remove(&table->nodes_by_name, node->name, strlen(node->name));
+        if (node->row == NODE_ROW_NONE) {
+                table->stranger_count--;
+        } else {
+                forget_parsing(table, node);
+                table->count--;
+                if (node->row != table->count)
+                        move_row(table, node->row, table->count);
+                table->has_new_names = table->is_dirty = true;
+        }
+        node_free(node);
+}
+
+static void add_row(struct node_table *table, struct node *node) {
+        if (table->count == table->cap)
+                resize_columns(table, table->cap ? table->cap * 2 : 64);
+        node->row = (uint32_t)table->count;
+        table->rows[table->count++] = node;
+        table->stranger_count--;
+        table->has_new_names = true;
+}
+
+/* ---- The public side: the loop's thread. */
+
+static void swap_current(struct node_table *table, const struct node_snapshot *snapshot) {
+        (void)pthread_mutex_lock(&table->current_lock);
+        const struct node_snapshot *old = table->current;
+        table->current = snapshot;
+        (void)pthread_mutex_unlock(&table->current_lock);
+        if (old)
+                node_snapshot_release(old);
+}
+
+struct node_table *node_table_new(const struct node_table_options *options, struct policy *policy,
+                                  int64_t now_unix_ms) {
+        struct node_table *table = xcalloc(1, sizeof(*table));
+
+        table->options = *options;
+        table->live_until_unix_ms = INT64_MIN;
+        table->names = node_names_new(NULL, 0);
+        (void)pthread_mutex_init(&table->current_lock, NULL);
+        node_table_set_policy(table, policy, now_unix_ms);
+        node_table_publish(table, now_unix_ms);
+        return table;
+}
+
+void node_table_free(struct node_table *table) {
+        struct strmap_entry *entry;
+
+        if (!table)
+                return;
+        STRMAP_FOREACH (entry, &table->nodes_by_name)
+                node_free(entry->value);
+        strmap_done(&table->nodes_by_name);
+        free_columns(&table->columns);
+        free(table->rows);
+        node_snapshot_release(table->current);
+        node_names_unref(table->names);
+        table_policy_unref(table->rules);
+        (void)pthread_mutex_destroy(&table->current_lock);
+        free(table);
+}
+
+void node_table_set_policy(struct node_table *table, struct policy *policy, int64_t now_unix_ms) {
+        uint64_t generation = table->rules ? table->rules->generation + 1 : 1;
+
+        if (table->rules)
+                table_policy_unref(table->rules);
+        table->rules = table_policy_new(policy, generation, table->options.metrics);
+        free_columns(&table->columns);
+        table->columns.metric_count = policy->metric_count;
+        resize_columns(table, size_max(table->count, 64));
+        for (size_t row = 0; row < table->count; row++)
+                parse_row(table, row, now_unix_ms);
+        table->is_dirty = true;
+}
+
+const struct policy *node_table_policy(const struct node_table *table) {
+        return policy_of(table);
+}
+
+uint64_t node_table_policy_generation(const struct node_table *table) {
+        return table->rules->generation;
+}
+
+void node_table_put(struct node_table *table, const char *name, const json_t *annotations,
+                    int64_t now_unix_ms) {
+        size_t len = strlen(name);
+        struct node *node = strmap_get(&table->nodes_by_name, name, len);
+        bool is_new = !node || node->row == NODE_ROW_NONE;
+
+        if (is_new && (len == 0 || len > NODE_NAME_MAX || table->count >= NODE_TABLE_MAX_ROWS))
+                return;
+        if (!node)
+                node = node_new(table, name, len);
+        if (is_new)
+                add_row(table, node);
+        bool has_changed = kept_annotations_set(&node->annotations, annotations,
+                                                table->options.annotation_prefix);
+        if (is_new || has_changed)
+                parse_row(table, node->row, now_unix_ms);
+}
+
+void node_table_remove(struct node_table *table, const char *name) {
+        struct node *node = strmap_get(&table->nodes_by_name, name, strlen(name));
+
+        if (node)
+                forget_node(table, node);
+}
+
+/* Strangers whose bindings are all too old to count. */
+static void forget_old_strangers(struct node_table *table, int64_t now_unix_ms) {
+        int64_t keep_ms = hot_value_keep_ms(policy_of(table));
+        struct strmap_entry *entry;
+
+        STRMAP_FOREACH (entry, &table->nodes_by_name) {
+                struct node *node = entry->value;
+                if (node->row == NODE_ROW_NONE &&
+                    binding_ring_count(&node->bound, now_unix_ms, keep_ms) == 0)
+                        forget_node(table, node);
+        }
+}
+
+void node_table_bind(struct node_table *table, const char *name, int64_t at_unix_ms,
+                     int64_t now_unix_ms) {
+        size_t len = strlen(name);
+        struct node *node = strmap_get(&table->nodes_by_name, name, len);
+
+        if (!node) {
+                if (len == 0 || len > NODE_NAME_MAX)
+                        return;
+                if (table->stranger_count >= NODE_TABLE_MAX_STRANGERS)
+                        forget_old_strangers(table, now_unix_ms);
+                if (table->stranger_count >= NODE_TABLE_MAX_STRANGERS)
+                        return;
+                node = node_new(table, name, len);
+        }
+        binding_ring_settle(&node->bound, now_unix_ms);
+        binding_ring_add(&node->bound, at_unix_ms, hot_value_keep_ms(policy_of(table)));
+        if (node->row != NODE_ROW_NONE)
+                settle_row(table, node->row, now_unix_ms);
+}
+
+static void settle_all(struct node_table *table, int64_t now_unix_ms) {
+        for (size_t row = 0; row < table->count; row++)
+                settle_row(table, row, now_unix_ms);
+}
+
+void node_table_set_live(struct node_table *table, bool is_live, int64_t now_unix_ms) {
+        bool was_live = table->live_until_unix_ms == INT64_MAX;
+
+        if (is_live == was_live)
+                return;
+        table->live_until_unix_ms = is_live ? INT64_MAX : now_unix_ms;
+        settle_all(table, now_unix_ms);
+}
+
+size_t node_table_count(const struct node_table *table) {
+        return table->count;
+}
+
+const char *node_table_name(const struct node_table *table, size_t row) {
+        return table->rows[row]->name;
+}
+
+bool node_table_is_dirty(const struct node_table *table) {
+        return table->is_dirty;
+}
+
+int64_t node_table_next_change_unix_ms(const struct node_table *table) {
+        int64_t next = INT64_MAX;
+
+        for (size_t row = 0; row < table->count; row++)
+                if (table->columns.settled_until_unix_ms[row] < next)
+                        next = table->columns.settled_until_unix_ms[row];
+        return next;
+}
+
+static void renew_names(struct node_table *table) {
+        _cleanup_(freep) const char **names = xcalloc(table->count, sizeof(*names));
+
+        for (size_t row = 0; row < table->count; row++)
+                names[row] = table->rows[row]->name;
+        node_names_unref(table->names);
+        table->names = node_names_new(names, table->count);
+        table->has_new_names = false;
+}
+
+void node_table_publish(struct node_table *table, int64_t now_unix_ms) {
+        if (now_unix_ms < table->published_unix_ms)
+                settle_all(table, now_unix_ms); /* the clock was set back: fresh again, perhaps */
+        for (size_t row = 0; row < table->count; row++)
+                if (table->columns.settled_until_unix_ms[row] <= now_unix_ms)
+                        settle_row(table, row, now_unix_ms);
+        if (table->has_new_names)
+                renew_names(table);
+        swap_current(table, snapshot_new(table->rules, table->names, &table->columns, table->count,
+                                         now_unix_ms));
+        table->published_unix_ms = now_unix_ms;
+        table->publications++;
+        table->is_dirty = false;
+}
+
+const struct node_snapshot *node_table_acquire(struct node_table *table) {
+        (void)pthread_mutex_lock(&table->current_lock);
+        const struct node_snapshot *snapshot = snapshot_ref(table->current);
+        (void)pthread_mutex_unlock(&table->current_lock);
+        return snapshot;
+}
+
+/* ---- What there is to say. */
+
+static void judge_age(struct reading *reading, int64_t now_unix_ms) {
+        if (reading->state == READING_USABLE && now_unix_ms >= reading->expires_unix_ms)
+                reading->state = READING_EXPIRED;
+}
+
+void node_table_reading(const struct node_table *table, size_t row, size_t metric,
+                        int64_t now_unix_ms, struct reading *ret) {
+        read_metric(table, table->rows[row], metric, ret);
+        judge_age(ret, now_unix_ms);
+}
+
+void node_table_hot_reading(const struct node_table *table, size_t row, int64_t now_unix_ms,
+                            struct reading *ret) {
+        read_annotation(table, table->rows[row], ANNOTATION_HOT_VALUE, 0, ret);
+        judge_age(ret, now_unix_ms);
+}
+
+void node_table_stats(const struct node_table *table, int64_t now_unix_ms,
+                      struct node_table_stats *ret) {
+        size_t all = table->count * table->columns.metric_count;
+        size_t expired = 0;
+
+        for (size_t i = 0; i < table->columns.metric_count; i++)
+                for (size_t row = 0; row < table->count; row++) {
+                        int64_t expires = table->columns.expires_unix_ms[i][row];
+                        expired += expires != READING_NEVER && expires <= now_unix_ms;
+                }
+        *ret = (struct node_table_stats){
+                .nodes = table->count,
+                .readings =
+                        {
+                                [READING_USABLE] = all - table->missing - table->malformed -
+                                                   expired,
+                                [READING_MISSING] = table->missing,
+                                [READING_MALFORMED] = table->malformed,
+                                [READING_EXPIRED] = expired,
+                        },
+                .skewed = table->skewed,
+                .publications = table->publications,
+        };
+}

@@ -1,0 +1,186 @@
+/*
+ * The node table: what the extender knows about every node, kept by the loop's thread from watch
+ * events and read by the workers as immutable snapshots.
+ *
+ * Structure of arrays: one row per node, one column of usage and one of expiry per metric of the
+ * policy. Annotations are parsed when they arrive, never per request. Every row carries its verdict
+ * as of publication and the time until which it cannot change by itself, so that a request is a
+ * lookup and a copy per node.
+ *
+ * A snapshot is acquired once per request (a short lock around a reference count) and then read
+ * without any lock. Names, their index and the pre-rendered replies are shared by all snapshots
+ * between two changes of the set of nodes; the policy likewise.
+ *
+ * All functions are for the loop's thread unless they say otherwise. Times are arguments.
+ */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "base/error.h"
+#include "base/zone.h"
+#include "extender/table/node_names.h"
+#include "metrics/metrics.h"
+#include "policy/annotation.h"
+#include "policy/policy.h"
+#include "policy/verdict.h"
+
+enum {
+        NODE_TABLE_MAX_ROWS = 100000,
+        /* Bindings to nodes that we have not seen are kept, for this many names. */
+        NODE_TABLE_MAX_STRANGERS = 10000,
+};
+
+/* A metric by predicate, with "none" for nodes that passed. */
+#define NODE_TABLE_VERDICTS_NAME "plimsoll_extender_verdicts_total"
+#define NODE_TABLE_VERDICTS_HELP                                                                   \
+        "Verdicts of filter calls on nodes, by the predicate that rejected; none: passed."
+
+struct node_table_options {
+        const char *annotation_prefix; /* borrowed; in front of every key: "" or "example.com/" */
+        const struct zone *zone;       /* borrowed; what the annotations' Z stands for, NULL: UTC */
+        bool is_percent;               /* annotations carry percent instead of ratios */
+        struct metrics *metrics;       /* borrowed, may be NULL; verdicts are counted there */
+};
+
+/* A policy in force, with what replies need of it. Shared by snapshots. */
+struct table_policy {
+        const struct policy *policy;
+        uint64_t generation;                   /* 1 for the first, then counting */
+        char *reason_json[POLICY_MAX_METRICS]; /* per predicate: `"cpu_usage_avg_5m above 0.65"` */
+        struct metric *rejected[POLICY_MAX_METRICS]; /* per predicate; NULL without metrics */
+};
+
+struct node_snapshot {
+        const struct table_policy *rules;
+        const struct node_names *names; /* row by row */
+        size_t count;
+        struct reading_columns columns;
+
+        /* Verdicts at built_unix_ms, and until when each holds without a new snapshot. */
+        const int8_t *rejected_by; /* index into the policy's predicates, -1: passes */
+        const uint8_t *score100;   /* as in struct node_verdict */
+        const int64_t *settled_until_unix_ms;
+        int64_t all_settled_until_unix_ms; /* the smallest of them */
+        int64_t built_unix_ms;
+};
+
+struct node_table;
+
+/** node_table_new() - an empty, published table under @policy (owned by the table from now on) */
+struct node_table *node_table_new(const struct node_table_options *options, struct policy *policy,
+                                  int64_t now_unix_ms);
+/** node_table_free() - snapshots still held by workers stay valid until they are released */
+void node_table_free(struct node_table *table);
+DEFINE_FREEP(struct node_table, node_table_free);
+
+/** node_table_set_policy() - put another policy in force; @policy is owned by the table */
+void node_table_set_policy(struct node_table *table, struct policy *policy, int64_t now_unix_ms);
+const struct policy *node_table_policy(const struct node_table *table);
+uint64_t node_table_policy_generation(const struct node_table *table);
+
+/**
+ * node_table_put() - a node is there, new or changed
+ * @annotations: metadata.annotations, borrowed; NULL or another type: none
+ * Names that no Kubernetes node can have (empty, longer than 253 bytes) and rows past the ceiling
+ * are left out: such nodes are unknown, and pass.
+ */
+void node_table_put(struct node_table *table, const char *name, const json_t *annotations,
+                    int64_t now_unix_ms);
+void node_table_remove(struct node_table *table, const char *name);
+
+/** node_table_bind() - a pod was bound to @name at @at_unix_ms, seen by our own watch */
+void node_table_bind(struct node_table *table, const char *name, int64_t at_unix_ms,
+                     int64_t now_unix_ms);
+/**
+ * node_table_set_live() - whether bindings are being seen as they happen
+ *
+ * While they are, hot values are counted from them. After that an annotation counts when it is
+ * younger than the loss; what was counted goes on otherwise.
+ */
+void node_table_set_live(struct node_table *table, bool is_live, int64_t now_unix_ms);
+
+/** node_table_count() - rows; row numbers are stable until the next put or remove */
+size_t node_table_count(const struct node_table *table);
+/** node_table_name() - of a row */
+const char *node_table_name(const struct node_table *table, size_t row);
+
+/** node_table_is_dirty() - there is something that a new snapshot would show */
+bool node_table_is_dirty(const struct node_table *table);
+/** node_table_next_change_unix_ms() - when a verdict will change by the passing of time alone */
+int64_t node_table_next_change_unix_ms(const struct node_table *table);
+/** node_table_publish() - bring every row up to @now and make it what node_table_acquire() gives */
+void node_table_publish(struct node_table *table, int64_t now_unix_ms);
+
+/** node_table_acquire() - the newest snapshot; any thread. Release it when the reply has left */
+const struct node_snapshot *node_table_acquire(struct node_table *table);
+/** node_snapshot_release() - any thread */
+void node_snapshot_release(const struct node_snapshot *snapshot);
+
+/* What is to be said about one reading, for explain and the gauges. */
+enum reading_state {
+        READING_USABLE,
+        READING_MISSING,
+        READING_MALFORMED,
+        READING_EXPIRED,
+        READING_STATE_COUNT,
+};
+
+const char *reading_state_name(enum reading_state state);
+
+struct reading {
+        enum reading_state state;
+        const char *text;        /* the annotation, cut at ANNOTATION_MAX_BYTES; NULL: missing */
+        double value;            /* unless missing or malformed */
+        int64_t at_unix_ms;      /* ditto */
+        int64_t expires_unix_ms; /* READING_NEVER when missing or malformed */
+        struct error err;        /* when malformed */
+};
+
+/** node_table_reading() - one metric of the policy on the node of @row */
+void node_table_reading(const struct node_table *table, size_t row, size_t metric,
+                        int64_t now_unix_ms, struct reading *ret);
+/** node_table_hot_reading() - its node_hot_value annotation */
+void node_table_hot_reading(const struct node_table *table, size_t row, int64_t now_unix_ms,
+                            struct reading *ret);
+
+struct node_table_stats {
+        size_t nodes;
+        size_t readings[READING_STATE_COUNT]; /* over all nodes and metrics of the policy */
+        size_t skewed;                        /* read with a timestamp over a minute ahead */
+        uint64_t publications;
+};
+
+void node_table_stats(const struct node_table *table, int64_t now_unix_ms,
+                      struct node_table_stats *ret);
+
+/* The verdict on one row at @now. */
+struct node_verdict {
+        int rejected_by; /* index into the policy's predicates, -1: passes */
+        int score100;    /* as the only candidate: not to be used if policy_is_relative() */
+};
+
+/** node_snapshot_verdict_slow() - worked out anew from the readings */
+struct node_verdict node_snapshot_verdict_slow(const struct node_snapshot *snapshot, size_t row,
+                                               int64_t now_unix_ms);
+
+/** node_snapshot_is_settled() - every verdict stands as published */
+static inline bool node_snapshot_is_settled(const struct node_snapshot *snapshot,
+                                            int64_t now_unix_ms) {
+        return now_unix_ms >= snapshot->built_unix_ms &&
+               now_unix_ms < snapshot->all_settled_until_unix_ms;
+}
+
+/** node_snapshot_verdict() - @is_settled: of node_snapshot_is_settled(), for the same @now */
+static inline struct node_verdict node_snapshot_verdict(const struct node_snapshot *snapshot,
+                                                        size_t row, bool is_settled,
+                                                        int64_t now_unix_ms) {
+        if (is_settled || (now_unix_ms >= snapshot->built_unix_ms &&
+                           now_unix_ms < snapshot->settled_until_unix_ms[row]))
+                return (struct node_verdict){snapshot->rejected_by[row], snapshot->score100[row]};
+        return node_snapshot_verdict_slow(snapshot, row, now_unix_ms);
+}

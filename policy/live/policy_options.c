@@ -1,0 +1,36 @@
+#include "policy/live/policy_options.h"
+
+#include <stdio.h>
+
+#include "base/buf.h"
+
+enum { POLICY_TEXT_MAX_BYTES = 1 << 20 };
+
+int policy_options_load(const struct program_options *options, struct policy **ret,
+                        struct error *err) {
+        if (options->policy_path)
+                return policy_load_file(options->policy_path, options->is_strict, ret, err);
+        *ret = policy_default();
+        return 0;
+}
+
+int policy_options_check(const char *program, const struct program_options *options,
+                         const struct option_row *rows, size_t row_count, struct error *err) {
+        _cleanup_(buf_done) struct buf text = BUF_INIT(POLICY_TEXT_MAX_BYTES);
+        _cleanup_(policy_freep) struct policy *policy = NULL;
+        _cleanup_(kube_config_freep) struct kube_config *config = NULL;
+        const struct kube_config_options *kube = &options->kube;
+
+        int r = policy_options_load(options, &policy, err);
+        if (r == 0 && (kube->kubeconfig || kube->context || kube->master))
+                r = kube_config_load(kube, &config, err);
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < policy->warning_count && i < POLICY_MAX_WARNINGS; i++)
+                (void)fprintf(stderr, "%s: warning: %s\n", program, policy->warnings[i]);
+        (void)printf("# Options\n");
+        options_dump(rows, row_count, stdout);
+        policy_print(policy, &text);
+        (void)printf("\n# Policy\n%s", text.data ? text.data : "");
+        return 0;
+}

@@ -1,0 +1,26 @@
+/*
+ * The policy that a program's options name, read once: for --check-config, and for what does not
+ * run on. policy_source.h follows it.
+ */
+#pragma once
+
+#include "base/attributes.h"
+#include "base/error.h"
+#include "policy/policy.h"
+#include "program/program_options.h"
+
+/** policy_options_load() - the file's policy, or the built-in one without a file; owned by the
+ * caller */
+_must_check_ int policy_options_load(const struct program_options *options, struct policy **ret,
+                                     struct error *err);
+
+/**
+ * policy_options_check() - --check-config: print the options, then the policy
+ *
+ * Warnings go to stderr, each with @program in front. A kubeconfig that is named is loaded; where
+ * none is, none is looked for: a policy can be checked where there is no cluster.
+ * Return: 0; negative errno when the policy or the kubeconfig cannot be used; nothing is printed
+ */
+_must_check_ int policy_options_check(const char *program, const struct program_options *options,
+                                      const struct option_row *rows, size_t row_count,
+                                      struct error *err);

@@ -1,0 +1,284 @@
+#include "policy/live/policy_source.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "codec/json.h"
+#include "codec/tree.h"
+#include "kube/reflector.h"
+#include "net/file_watch.h"
+#include "policy/live/policy_status.h"
+
+enum {
+        STATUS_TIMEOUT_MS = 5000,
+        STATUS_RETRIES = 3,
+        STATUS_AGAIN_MS = 60000,
+};
+
+struct policy_source {
+        struct policy_source_options options;
+        char *path;
+        struct file_watch *file;
+        struct kube_api *api;
+        struct reflector *objects;
+        bool is_taking_first;
+
+        json_t *object;   /* as last seen; NULL: there is none */
+        char *problem;    /* why what was seen last is not in force; NULL: it is */
+        const char *from; /* what is in force: the path, or static text */
+        size_t metric_count;
+        bool is_writer;
+        struct kube_fence fence;
+        struct kube_call *status_call;
+        struct loop_timer status_again; /* after a failure */
+        bool is_status_due;             /* changed while a call was under way */
+        bool is_status_failing;
+
+        int64_t generation;
+        struct health_check *check;
+        struct metric *generation_gauge, *errors, *is_failed;
+};
+
+static const char from_object[] = "DynamicSchedulerPolicy " POLICY_OBJECT_NAME;
+
+static void show(struct policy_source *source) {
+        const char *after = source->problem ? "; what came after it is not usable: "
+                            : source->from == from_object && !source->object
+                                    ? "; the object was deleted"
+                                    : "";
+
+        metric_set(source->is_failed, source->problem != NULL);
+        health_pass(source->check, "%s, %zu metrics, generation %lld%s%s", source->from,
+                    source->metric_count, (long long)source->generation, after,
+                    source->problem ? source->problem : "");
+}
+
+static void put_in_force(struct policy_source *source, struct policy *policy, const char *from) {
+        source->generation++;
+        source->from = from;
+        source->metric_count = policy->metric_count;
+        free(TAKE_PTR(source->problem));
+        metric_set(source->generation_gauge, (double)source->generation);
+        show(source);
+        log_info(MSG("policy is in force"), STR("from", from), INT("metrics", policy->metric_count),
+                 INT("predicates", policy->predicate_count),
+                 INT("priorities", policy->priority_count), INT("generation", source->generation));
+        for (size_t i = 0; i < policy->warning_count && i < POLICY_MAX_WARNINGS; i++)
+                log_warn(MSG("policy has something odd"), STR("warning", policy->warnings[i]));
+        if (!source->is_taking_first)
+                source->options.on_policy(source->options.userdata, policy);
+}
+
+static void refuse(struct policy_source *source, const struct error *err) {
+        metric_inc(source->errors);
+        if (!source->problem || strcmp(source->problem, err->msg) != 0)
+                log_error(MSG("policy is not usable; the one before stays in force"), ERR(err));
+        free(source->problem);
+        source->problem = xstrdup(err->msg);
+        show(source);
+}
+
+/* ---- A file. */
+
+static void on_file(void *userdata, const char *path) {
+        struct policy_source *source = userdata;
+        struct policy *policy = NULL;
+        struct error err = ERROR_NULL;
+
+        if (policy_load_file(path, source->options.is_strict, &policy, &err) < 0)
+                refuse(source, &err);
+        else
+                put_in_force(source, policy, source->path);
+}
+
+void policy_source_reload(struct policy_source *source) {
+        if (source->file)
+                file_watch_reload(source->file);
+}
+
+/* ---- An object. */
+
+static void write_status(void *userdata);
+
+static void on_status_written(void *userdata, const struct kube_answer *answer) {
+        struct policy_source *source = userdata;
+        struct loop *loop = source->options.loop;
+        /* Of an object that has changed, or is gone, the watch tells: then it is written anew. */
+        bool is_failing = answer->outcome != KUBE_OK && answer->outcome != KUBE_CONFLICT &&
+                          answer->outcome != KUBE_NOT_FOUND;
+
+        source->status_call = NULL;
+        if (is_failing && !source->is_status_failing)
+                log_warn(MSG("the policy's status cannot be written"),
+                         STR("outcome", kube_outcome_name(answer->outcome)), ERR(&answer->err));
+        else if (!is_failing && source->is_status_failing)
+                log_info(MSG("the policy's status can be written again"));
+        source->is_status_failing = is_failing;
+        if (source->is_status_due)
+                write_status(source);
+        else if (is_failing)
+                loop_timer_arm(loop, &source->status_again,
+                               loop_now_mono_ms(loop) + STATUS_AGAIN_MS, write_status, source);
+}
+
+static void write_status(void *userdata) {
+        struct policy_source *source = userdata;
+
+        source->is_status_due = source->status_call != NULL;
+        if (!source->is_writer || !source->object || source->status_call)
+                return;
+
+        const struct policy_status status = {
+                .generation = json_int_at(0, source->object, "metadata", "generation", NULL),
+                .problem = source->problem,
+                .metric_count = source->metric_count,
+        };
+        json_auto_t *patch = policy_status_patch(source->object, &status,
+                                                 loop_now_unix_ms(source->options.loop));
+        if (!patch)
+                return;
+        char *body = json_dumps(patch, JSON_COMPACT);
+        if (!body)
+                mem_exhausted();
+        source->status_call = kube_start(source->api,
+                                         &(struct kube_request){
+                                                 .method = "PATCH",
+                                                 .path = POLICY_OBJECT_PATH
+                                                 "/" POLICY_OBJECT_NAME
+                                                 "/status?fieldManager=" KUBE_FIELD_MANAGER,
+                                                 .resource = "dynamicschedulerpolicies",
+                                                 .content_type = "application/merge-patch+json",
+                                                 .body = body,
+                                                 .body_bytes = strlen(body),
+                                                 .timeout_ms = STATUS_TIMEOUT_MS,
+                                                 .max_retries = STATUS_RETRIES,
+                                                 .fence = source->fence,
+                                                 .on_done = on_status_written,
+                                                 .userdata = source,
+                                         });
+        free(body);
+}
+
+void policy_source_set_writer(struct policy_source *source, const struct kube_fence *fence) {
+        source->is_writer = fence != NULL;
+        if (fence) {
+                source->fence = *fence;
+                write_status(source);
+                return;
+        }
+        kube_cancel(TAKE_PTR(source->status_call));
+        loop_timer_disarm(source->options.loop, &source->status_again);
+}
+
+/* Our own writing of the status comes back as an event too, and changes nothing. */
+static bool has_same_spec(const json_t *a, const json_t *b) {
+        const json_t *uid = json_at(a, "metadata", "uid", NULL);
+
+        return a && b && json_equal(json_at(a, "spec", NULL), json_at(b, "spec", NULL)) == 1 &&
+               (uid == NULL || json_equal(uid, json_at(b, "metadata", "uid", NULL)) == 1);
+}
+
+static void take_object(struct policy_source *source, const json_t *object) {
+        _cleanup_(tree_freep) struct tree *tree = NULL;
+        struct policy *policy = NULL;
+        struct error err = ERROR_NULL;
+
+        int r = tree_from_json(object, &tree, &err);
+        if (r == 0)
+                r = policy_from_tree(tree_root(tree), source->options.is_strict, &policy, &err);
+        if (r < 0) {
+                (void)error_wrap(&err, "%s", from_object);
+                refuse(source, &err);
+        } else {
+                put_in_force(source, policy, from_object);
+        }
+}
+
+static void on_object(void *userdata, enum reflector_event event, const json_t *object) {
+        struct policy_source *source = userdata;
+
+        if (event == REFLECTOR_DELETED) {
+                json_decref(TAKE_PTR(source->object));
+                free(TAKE_PTR(source->problem));
+                show(source);
+                log_warn(MSG("the policy object was deleted; what is in force stays"),
+                         STR("in_force", source->from), INT("generation", source->generation));
+                return;
+        }
+        bool is_news = !has_same_spec(source->object, object);
+        json_decref(source->object);
+        source->object = json_deep_copy(object);
+        if (!source->object)
+                mem_exhausted();
+        if (is_news)
+                take_object(source, object);
+        write_status(source);
+}
+
+void policy_source_watch_object(struct policy_source *source, struct kube_api *api) {
+        if (source->path || source->objects)
+                return;
+        source->api = api;
+        source->objects = reflector_new(
+                source->options.loop, source->api, source->options.metrics,
+                &(struct reflector_spec){
+                        .name = "dynamicschedulerpolicies",
+                        .path = POLICY_OBJECT_PATH,
+                        .field_selector = "metadata.name=" POLICY_OBJECT_NAME,
+                        .max_objects = 1,
+                        .on_event = on_object,
+                        .userdata = source,
+                });
+}
+
+/* ---- The source. */
+
+static void register_metrics(struct policy_source *source, struct metrics *metrics) {
+        source->generation_gauge = metrics_gauge(metrics, "plimsoll_policy_generation",
+                                                 "Policies put in force since the start.", NULL);
+        source->errors = metrics_counter(metrics, "plimsoll_policy_errors_total",
+                                         "Policies that were not usable.", NULL);
+        source->is_failed = metrics_gauge(
+                metrics, "plimsoll_policy_failed",
+                "1 while the latest policy is not usable and an older one in force.", NULL);
+}
+
+int policy_source_new(const struct policy_source_options *options, struct policy_source **ret,
+                      struct policy **ret_policy, struct error *err) {
+        struct policy *policy = NULL;
+
+        if (options->path) {
+                int r = policy_load_file(options->path, options->is_strict, &policy, err);
+                if (r < 0)
+                        return r;
+        } else {
+                policy = policy_default();
+        }
+
+        struct policy_source *source = xcalloc(1, sizeof(*source));
+        source->options = *options;
+        source->path = options->path ? xstrdup(options->path) : NULL;
+        source->check = health_add(options->health, "policy", "not loaded yet");
+        register_metrics(source, options->metrics);
+        source->is_taking_first = true;
+        put_in_force(source, policy, source->path ? source->path : "the built-in policy");
+        source->is_taking_first = false;
+        if (source->path)
+                source->file = file_watch_new(options->loop, source->path, on_file, source);
+        *ret_policy = policy;
+        *ret = source;
+        return 0;
+}
+
+void policy_source_free(struct policy_source *source) {
+        if (!source)
+                return;
+        file_watch_free(source->file);
+        reflector_free(source->objects);
+        policy_source_set_writer(source, NULL);
+        json_decref(source->object);
+        free(source->problem);
+        free(source->path);
+        free(source);
+}

@@ -1,0 +1,82 @@
+#include "policy/live/policy_status.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/timestamp.h"
+#include "codec/json.h"
+
+#define CONDITION_TYPE "InForce"
+
+static const json_t *find_condition(const json_t *object) {
+        const json_t *conditions = json_at(object, "status", "conditions", NULL);
+        const json_t *condition = NULL;
+        size_t i;
+
+        json_array_foreach (conditions, i, condition) {
+                const char *type = json_string_at(condition, "type", NULL);
+                if (type && strcmp(type, CONDITION_TYPE) == 0)
+                        return condition;
+        }
+        return NULL;
+}
+
+static const char *text_of(const json_t *condition, const char *key) {
+        const char *text = condition ? json_string_at(condition, key, NULL) : NULL;
+
+        return text ? text : "";
+}
+
+/* The conditions of others stay: a merge patch replaces the whole list, so it holds for the object
+ * as it was read alone. */
+static json_t *conditions_with(const json_t *object, json_t *ours) {
+        const json_t *conditions = json_at(object, "status", "conditions", NULL);
+        json_t *all = json_array();
+        json_t *condition = NULL;
+        size_t i;
+
+        if (!all)
+                mem_exhausted();
+        json_array_foreach (conditions, i, condition)
+                if (strcmp(text_of(condition, "type"), CONDITION_TYPE) != 0 &&
+                    json_array_append(all, condition) < 0)
+                        mem_exhausted();
+        if (json_array_append_new(all, ours) < 0)
+                mem_exhausted();
+        return all;
+}
+
+json_t *policy_status_patch(const json_t *object, const struct policy_status *status,
+                            int64_t now_unix_ms) {
+        const json_t *old = find_condition(object);
+        const char *state = status->problem ? "False" : "True";
+        const char *reason = status->problem ? "Refused" : "Loaded";
+        const char *message = status->problem ? status->problem : "both programs may use it";
+        char now[TIMESTAMP_MAX];
+        bool is_same_state = strcmp(text_of(old, "status"), state) == 0;
+
+        if (is_same_state && strcmp(text_of(old, "message"), message) == 0 &&
+            strcmp(text_of(old, "reason"), reason) == 0 &&
+            json_int_at(-1, object, "status", "observedGeneration", NULL) == status->generation)
+                return NULL;
+
+        timestamp_format_s(now_unix_ms, now, sizeof(now));
+        const char *since = text_of(old, "lastTransitionTime");
+        json_t *condition = json_pack("{s:s, s:s, s:s, s:s, s:s, s:I}", "type", CONDITION_TYPE,
+                                      "status", state, "reason", reason, "message", message,
+                                      "lastTransitionTime", is_same_state && since[0] ? since : now,
+                                      "observedGeneration", (json_int_t)status->generation);
+        if (!condition)
+                mem_exhausted();
+        json_t *patch = json_pack("{s:{s:s*}, s:{s:I, s:o}}", "metadata", "resourceVersion",
+                                  json_string_at(object, "metadata", "resourceVersion", NULL),
+                                  "status", "observedGeneration", (json_int_t)status->generation,
+                                  "conditions", conditions_with(object, condition));
+        if (!patch)
+                mem_exhausted();
+        if (!status->problem &&
+            json_object_set_new(json_object_get(patch, "status"), "metrics",
+                                json_integer((json_int_t)status->metric_count)) < 0)
+                mem_exhausted();
+        return patch;
+}
