@@ -16,7 +16,7 @@
 #include "controller/page/node_step.h"
 
 /* For the strict measure: the line parser behind the skim, which has no other outside user. */
-#include "controller/exposition.c"
+#include "controller/page/exposition.c"
 
 enum { PAGES = 100, ROUNDS = 15, CPUS = 64, VETHS = 40 };
 static const char real_page[] = "tests/fuzz/corpus/node_reading/node_exporter-1.5.0";
