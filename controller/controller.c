@@ -46,10 +46,11 @@ static void end_with(struct controller *c, int exit_code) {
 void tracked_values(const struct tracked *t, struct plan_values *ret) {
         const struct controller *c = t->controller;
 
-        node_track_values(&t->track, c->rules, now_mono(c), ret);
-        if (c->rules->policy->hot_value_count > 0 && bindings_is_counting(c->bindings)) {
+        node_track_values(&t->track, c->compiled, now_mono(c), ret);
+        if (c->compiled->policy->hot_value_count > 0 && bindings_is_counting(c->bindings)) {
                 ret->has_hot = true;
-                ret->hot = bindings_hot(c->bindings, c->rules->policy, t->node->name, now_unix(c));
+                ret->hot = bindings_hot(c->bindings, c->compiled->policy, t->node->name,
+                                        now_unix(c));
         }
 }
 
@@ -72,7 +73,7 @@ static void print_all(struct controller *c) {
                 all[count++] = t;
         }
         qsort(all, count, sizeof(*all), compare_names);
-        printout_begin(&printout, c->rules, c->options.output, c->node_width,
+        printout_begin(&printout, c->compiled, c->options.output, c->node_width,
                        !once_is_on(&c->once));
         for (size_t i = 0; i < count; i++) {
                 struct plan_values values;
@@ -102,13 +103,13 @@ static bool once_is_synced(const struct controller *c) {
 
         if (!nodes)
                 return true; /* the nodes were given by hand */
-        return reflector_is_synced(nodes) && (c->rules->policy->hot_value_count == 0 ||
+        return reflector_is_synced(nodes) && (c->compiled->policy->hot_value_count == 0 ||
                                               (bindings && reflector_is_synced(bindings)));
 }
 
 /* Asked anew each time: another policy may have another source take part. */
 static bool is_seen(const struct tracked *t) {
-        return node_track_outcomes(&t->track, t->controller->rules) >= ONCE_OUTCOMES;
+        return node_track_outcomes(&t->track, t->controller->compiled) >= ONCE_OUTCOMES;
 }
 
 static bool is_each_seen(const struct controller *c) {
@@ -187,7 +188,7 @@ static void look_at_source(struct tracked *t) {
         struct controller *c = t->controller;
         size_t from;
 
-        if (node_track_switch(&t->track, c->rules, now_mono(c), &from))
+        if (node_track_switch(&t->track, c->compiled, now_mono(c), &from))
                 serving_switched(&c->serving, now_mono(c), t->node->name, from, t->track.serving,
                                  node_track_trouble(&t->track, from));
 }
@@ -198,7 +199,7 @@ static void on_reading(void *userdata, size_t source, struct node *node,
         struct tracked *t = node->userdata;
         struct plan_values values;
 
-        node_track_reading(&t->track, c->rules, source, reading, now_mono(c));
+        node_track_reading(&t->track, c->compiled, source, reading, now_mono(c));
         look_at_source(t);
         tracked_values(t, &values);
         t->usable = (uint32_t)__builtin_popcountll(values.usable);
@@ -220,7 +221,7 @@ static void on_peak(void *userdata, size_t source, struct node *node,
         struct tracked *t = node->userdata;
 
         (void)source;
-        node_track_peak(&t->track, c->rules, query, ratio, age_ms, now_mono(c));
+        node_track_peak(&t->track, c->compiled, query, ratio, age_ms, now_mono(c));
 }
 
 /* What the API server says about nodes */
@@ -232,7 +233,7 @@ static void on_node_added(void *userdata, struct node *node) {
         t->controller = c;
         t->node = node;
         t->job.node = node->name;
-        node_track_init(&t->track, c->rules);
+        node_track_init(&t->track, c->compiled);
         node->userdata = t;
         c->node_width = size_max(c->node_width, strlen(node->name));
         writing_arm(t);
@@ -249,12 +250,12 @@ static void on_node_annotations(void *userdata, struct node *node, const json_t 
         struct controller *c = userdata;
         struct tracked *t = node->userdata;
 
-        node_track_annotations(&t->track, c->rules, annotations, now_mono(c), now_unix(c));
+        node_track_annotations(&t->track, c->compiled, annotations, now_mono(c), now_unix(c));
 }
 
 static void tracked_free(struct tracked *t) {
         writing_forget(t);
-        node_track_done(&t->track, t->controller->rules);
+        node_track_done(&t->track, t->controller->compiled);
         free(t);
 }
 
@@ -279,7 +280,7 @@ static void on_nodes_synced(void *userdata, size_t count) {
 
 /* Hot values are counted once a policy has asked for them. */
 static void follow_policy(struct controller *c) {
-        const struct policy *policy = c->rules->policy;
+        const struct policy *policy = c->compiled->policy;
 
         bindings_keep(c->bindings, hot_value_keep_ms(policy));
         if (policy->hot_value_count > 0 && c->parts.api)
@@ -287,17 +288,17 @@ static void follow_policy(struct controller *c) {
 }
 
 void controller_set_policy(struct controller *c, struct policy *policy) {
-        struct rules *old = c->rules;
+        struct compiled_policy *old = c->compiled;
         struct tracked *t;
 
-        c->rules = rules_new(policy, &c->options.rules);
+        c->compiled = compiled_policy_new(policy, &c->options.compiled);
         c->generation++;
         TRACKED_FOREACH(t, c) {
-                node_track_replan(&t->track, old, c->rules, now_mono(c), now_unix(c));
+                node_track_replan(&t->track, old, c->compiled, now_mono(c), now_unix(c));
                 writing_arm(t);
         }
         source_set_policy(c->sources, policy);
-        rules_free(old);
+        compiled_policy_free(old);
         follow_policy(c);
 }
 
@@ -305,7 +306,7 @@ void controller_set_policy(struct controller *c, struct policy *policy) {
 
 static void take_census(struct controller *c) {
         struct census_tally tally = {
-                .is_idle = c->rules->first_asked == c->rules->options.source_count,
+                .is_idle = c->compiled->first_asked == c->compiled->options.source_count,
                 .nodes = node_set_count(c->nodes),
                 .node_watch = node_set_reflector(c->nodes),
                 .binding_watch = bindings_reflector(c->bindings),
@@ -320,14 +321,14 @@ static void take_census(struct controller *c) {
                 if (tally.is_idle)
                         break;
                 look_at_source(t);
-                serving_count(&serving, &t->track, c->rules, t->node->name, now_mono(c));
+                serving_count(&serving, &t->track, c->compiled, t->node->name, now_mono(c));
                 const char *failure = node_track_failure(&t->track);
                 if (failure) {
                         tally.failed_node = t->node->name;
                         tally.failed_reason = failure;
                         tally.failed_hint = source_set_ops(c->sources, t->track.serving)->hint;
                 }
-                if (!node_track_is_fresh(&t->track, c->rules, now_mono(c)) ||
+                if (!node_track_is_fresh(&t->track, c->compiled, now_mono(c)) ||
                     !node_track_age_ms(&t->track, now_mono(c), &age_ms)) {
                         tally.stale++;
                         continue;
@@ -377,15 +378,15 @@ int controller_new(const struct controller_parts *parts, const struct controller
 
         c->parts = *parts;
         c->options = *options;
-        struct rules_options *rules = &c->options.rules;
-        rules->source_count = source_set_traits(&options->sources, rules->sources);
-        c->interval_ms = rules->sources[0].interval_ms;
-        for (size_t i = 0; i < rules->source_count; i++) {
-                int64_t interval_ms = rules->sources[i].interval_ms;
+        struct compiled_policy_options *compiled = &c->options.compiled;
+        compiled->source_count = source_set_traits(&options->sources, compiled->sources);
+        c->interval_ms = compiled->sources[0].interval_ms;
+        for (size_t i = 0; i < compiled->source_count; i++) {
+                int64_t interval_ms = compiled->sources[i].interval_ms;
                 c->interval_ms = interval_ms < c->interval_ms ? interval_ms : c->interval_ms;
                 longest_ms = interval_ms > longest_ms ? interval_ms : longest_ms;
         }
-        c->rules = rules_new(policy, rules);
+        c->compiled = compiled_policy_new(policy, compiled);
         c->generation = 1;
         if (options->is_once)
                 once_begin(&c->once);
@@ -399,9 +400,9 @@ int controller_new(const struct controller_parts *parts, const struct controller
                                                            .metrics = parts->metrics},
                                     &options->sources, &source_events);
         const char *names[SOURCE_MAX];
-        for (size_t i = 0; i < c->rules->ordered_count; i++)
+        for (size_t i = 0; i < c->compiled->ordered_count; i++)
                 names[i] = source_set_ops(c->sources, i)->name;
-        serving_init(&c->serving, parts->metrics, parts->health, names, c->rules->ordered_count);
+        serving_init(&c->serving, parts->metrics, parts->health, names, c->compiled->ordered_count);
         source_set_policy(c->sources, policy);
         follow_policy(c);
 
@@ -485,7 +486,7 @@ void controller_free(struct controller *c) {
         }
         node_set_free(c->nodes);
         bindings_free(c->bindings);
-        rules_free(c->rules);
+        compiled_policy_free(c->compiled);
         loop_timer_disarm(c->parts.loop, &c->tick);
         loop_timer_disarm(c->parts.loop, &c->print);
         loop_timer_disarm(c->parts.loop, &c->deadline);

@@ -22,7 +22,7 @@
 
 /* Strings are borrowed for the life of the controller. */
 struct controller_options {
-        struct rules_options rules; /* their sources follow from those below */
+        struct compiled_policy_options compiled; /* their sources follow from those below */
         struct source_set_options sources;
         struct node_set_options nodes;
         const char *node_selector;  /* NULL: every node */

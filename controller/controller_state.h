@@ -37,7 +37,7 @@ struct tracked {
 struct controller {
         struct controller_parts parts;
         struct controller_options options;
-        struct rules *rules;
+        struct compiled_policy *compiled;
         uint64_t generation;
         struct node_set *nodes;
         struct source_set *sources;

@@ -98,10 +98,10 @@ static void on_policy(void *userdata, struct policy *policy) {
 
 /* Controllers outside of the cluster are in one election with those that the manifests install. */
 static const char *lease_namespace(const struct controller_options *options,
-                                   const struct kube_config *config) {
+                                   const struct kube_access *config) {
         if (options->leader.name_space)
                 return options->leader.name_space;
-        return config && kube_config_is_in_cluster(config) ? kube_config_namespace(config)
+        return config && kube_access_is_in_cluster(config) ? kube_access_namespace(config)
                                                            : "kube-system";
 }
 
@@ -116,7 +116,7 @@ static void on_writer(void *userdata) {
 
 /* From a loaded policy to the end of the work; @policy is the controller's from here on. */
 static int work(const struct settings *settings, struct daemon_state *state,
-                struct kube_config *config, struct policy *policy, struct error *err) {
+                struct kube_access *config, struct policy *policy, struct error *err) {
         bool has_cluster = config != NULL;
         _cleanup_(http_client_freep) struct http_client *scrape_client = http_client_new(
                 state->loop,
@@ -160,7 +160,7 @@ static int work(const struct settings *settings, struct daemon_state *state,
         if (daemon_signals_new(state->loop, on_signal, state, &signals, err) < 0)
                 return program_exit_code(err);
         if (settings->has_server && serve(settings, state, &server, err) < 0) {
-                (void)error_wrap(err, "--bind-address, --health-port");
+                (void)error_wrap(err, err->code, "--bind-address, --health-port");
                 return program_exit_code(err);
         }
         loop_run(state->loop);
@@ -170,7 +170,7 @@ static int work(const struct settings *settings, struct daemon_state *state,
 }
 
 static int run(const struct settings *settings, struct error *err) {
-        _cleanup_(kube_config_freep) struct kube_config *config = NULL;
+        _cleanup_(kube_access_freep) struct kube_access *config = NULL;
         _cleanup_(loop_freep) struct loop *loop = loop_new();
         _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
         _cleanup_(health_freep) struct health *health = health_new();
@@ -191,10 +191,11 @@ static int run(const struct settings *settings, struct error *err) {
         };
         if (policy_source_new(&options, &state.policy_source, &policy, err) < 0)
                 return program_exit_code(err);
-        if (settings->needs_cluster && kube_config_load(&settings->shared.kube, &config, err) < 0) {
+        if (settings->needs_cluster && kube_access_load(&settings->shared.kube, &config, err) < 0) {
                 policy_free(policy);
                 policy_source_free(state.policy_source);
-                (void)error_wrap(err, "no cluster (--dry-run --target NAME=URL needs none)");
+                (void)error_wrap(err, err->code,
+                                 "no cluster (--dry-run --target NAME=URL needs none)");
                 return program_exit_code(err);
         }
         return work(settings, &state, config, policy, err);
@@ -206,12 +207,12 @@ static void on_cleanup_signal(void *userdata, int signal_number) {
 }
 
 static int run_cleanup(const struct settings *settings, struct error *err) {
-        _cleanup_(kube_config_freep) struct kube_config *config = NULL;
+        _cleanup_(kube_access_freep) struct kube_access *config = NULL;
         _cleanup_(policy_freep) struct policy *policy = NULL;
 
         if (policy_options_load(&settings->shared, &policy, err) < 0)
                 return program_exit_code(err);
-        if (kube_config_load(&settings->shared.kube, &config, err) < 0)
+        if (kube_access_load(&settings->shared.kube, &config, err) < 0)
                 return program_exit_code(err);
         _cleanup_(loop_freep) struct loop *loop = loop_new();
         _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
@@ -227,7 +228,7 @@ static int run_cleanup(const struct settings *settings, struct error *err) {
         _cleanup_(cleanup_freep) struct cleanup *cleanup = cleanup_new(
                 loop, api, metrics,
                 &(struct cleanup_options){
-                        .prefix = options->rules.style.prefix,
+                        .prefix = options->compiled.style.prefix,
                         .node_selector = options->node_selector,
                         .policy_object = settings->shared.policy_path ? NULL
                                                                       : POLICY_OBJECT_PATH

@@ -28,7 +28,7 @@ static int read_exporter(const char *text, const struct page_options *common,
                 return r;
         r = target_url_check(&options->url, err);
         if (r < 0)
-                return error_wrap(err, "\"%s\"", options->exporter);
+                return error_wrap(err, r, "\"%s\"", options->exporter);
         ret->exporter_count++;
         return 0;
 }
@@ -102,12 +102,12 @@ static int read_exporters(const struct page_settings *settings, const struct pag
         for (size_t i = 0; i < settings->exporters.count; i++) {
                 int r = read_exporter(settings->exporters.items[i], common, ret, err);
                 if (r < 0)
-                        return error_wrap(err, "--exporter");
+                        return error_wrap(err, r, "--exporter");
         }
         for (size_t i = 0; i < settings->exporter_options.count; i++) {
                 int r = read_exporter_option(settings->exporter_options.items[i], ret, err);
                 if (r < 0)
-                        return error_wrap(err, "--exporter-option");
+                        return error_wrap(err, r, "--exporter-option");
         }
         int r = check_exporter(&ret->node_metrics, ret->node_metrics.profile->name,
                                settings->opens_files, err);
@@ -117,19 +117,19 @@ static int read_exporters(const struct page_settings *settings, const struct pag
         return r;
 }
 
-static int read_network(const struct page_settings *settings, struct network_rules *ret,
+static int read_network(const struct page_settings *settings, struct network_options *ret,
                         struct error *err) {
         int r = 0;
 
         if (settings->network_devices) {
                 r = glob_list_parse(settings->network_devices, &ret->devices, err);
                 if (r < 0)
-                        return error_wrap(err, "--network-device-pattern");
+                        return error_wrap(err, r, "--network-device-pattern");
         }
         if (settings->network_speed) {
                 r = network_speed_parse(settings->network_speed, &ret->speed_bytes, err);
                 if (r < 0)
-                        return error_wrap(err, "--network-speed");
+                        return error_wrap(err, r, "--network-speed");
         }
         return 0;
 }
@@ -169,7 +169,7 @@ int page_settings_read(const struct page_settings *settings, bool is_at_once,
         ret->node_metrics.url.template = settings->node_metrics_template;
         r = target_url_check(&ret->node_metrics.url, err);
         if (r < 0)
-                return error_wrap(err, "--node-metrics-url-template");
+                return error_wrap(err, r, "--node-metrics-url-template");
 
         return read_exporters(settings, &common, ret, err);
 }

@@ -128,12 +128,12 @@ static int check_together(struct error *err) {
                 const char *url;
                 int r = node_set_read_target(raw.targets.items[i], &name, &url, err);
                 if (r < 0)
-                        return error_wrap(err, "--target");
+                        return error_wrap(err, r, "--target");
         }
         const struct lease_timing timing = lease_timing();
         int r = lease_timing_check(&timing, err);
         if (r < 0)
-                return error_wrap(err,
+                return error_wrap(err, r,
                                   "--leader-elect-lease-duration, --leader-elect-renew-deadline, "
                                   "--leader-elect-retry-period");
         if (!raw.lease_name[0] || strchr(raw.lease_name, '/'))
@@ -147,7 +147,7 @@ static int check_together(struct error *err) {
 static int read_sources(struct source_set_options *ret, struct error *err) {
         int r = source_set_order(raw.metrics_source, ret, err);
         if (r < 0)
-                return error_wrap(err, "--metrics-source");
+                return error_wrap(err, r, "--metrics-source");
         if (raw.targets.count > 0 && !source_set_takes_targets(ret))
                 return error_set(err, EINVAL,
                                  "--target names pages: not every one of --metrics-source reads "
@@ -190,12 +190,12 @@ int settings_parse(int argc, char **argv, enum options_outcome *ret_outcome, str
                 return r;
         r = node_set_address_types(raw.node_address_types, &controller->nodes, err);
         if (r < 0)
-                return error_wrap(err, "--node-address-types");
+                return error_wrap(err, r, "--node-address-types");
         r = program_annotations_init(&settings.annotations, &raw.shared, err);
         if (r < 0)
                 return r;
 
-        controller->rules.dead_band_ratio = raw.annotation_dead_band;
+        controller->compiled.dead_band_ratio = raw.annotation_dead_band;
         controller->node_selector = raw.node_selector;
         controller->targets = raw.targets.items;
         controller->target_count = raw.targets.count;
@@ -214,8 +214,8 @@ int settings_parse(int argc, char **argv, enum options_outcome *ret_outcome, str
         settings.has_server = !raw.once && !raw.cleanup && raw.targets.count == 0;
         settings.bind_address = raw.bind_address;
         settings.health_port = (uint16_t)raw.health_port;
-        controller->rules.style.zone = settings.annotations.zone;
-        controller->rules.style.prefix = settings.annotations.prefix;
+        controller->compiled.style.zone = settings.annotations.zone;
+        controller->compiled.style.prefix = settings.annotations.prefix;
         *ret = settings;
         return 0;
 }
@@ -238,6 +238,6 @@ int settings_check(struct error *err) {
 
 void settings_done(struct settings *settings) {
         program_annotations_done(&settings->annotations);
-        settings->controller.rules.style = (struct plan_style){0};
+        settings->controller.compiled.style = (struct plan_style){0};
         options_done(rows, ARRAY_LEN(rows));
 }

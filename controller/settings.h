@@ -15,7 +15,7 @@
 struct settings {
         struct controller_options controller;
         struct program_options shared;
-        struct program_annotations annotations; /* controller.rules.style borrows them */
+        struct program_annotations annotations; /* controller.compiled.style borrows them */
         bool needs_cluster;                     /* false: a dry run of targets given by hand */
         bool is_cleanup;                        /* take annotations off, nothing else */
         bool has_server;                        /* health and metrics are served */

@@ -16,10 +16,10 @@ enum {
 static void on_sync(void *userdata) {
         struct tracked *t = userdata;
         struct controller *c = t->controller;
-        int64_t next = plan_next_sync_unix_ms(&c->rules->plan, t->node->name,
+        int64_t next = plan_next_sync_unix_ms(&c->compiled->plan, t->node->name,
                                               controller_now_unix_ms(c));
 
-        if (t->usable == 0 && node_track_outcomes(&t->track, c->rules) < FIRST_OUTCOMES) {
+        if (t->usable == 0 && node_track_outcomes(&t->track, c->compiled) < FIRST_OUTCOMES) {
                 /* We have only just begun to look: its turn is kept for it. */
                 loop_timer_arm(c->parts.loop, &t->sync, controller_now_mono_ms(c) + c->interval_ms,
                                on_sync, t);
@@ -34,7 +34,7 @@ static void on_sync(void *userdata) {
 
 void writing_arm(struct tracked *t) {
         struct controller *c = t->controller;
-        int64_t first = plan_first_sync_unix_ms(&c->rules->plan, t->node->name,
+        int64_t first = plan_first_sync_unix_ms(&c->compiled->plan, t->node->name,
                                                 controller_now_unix_ms(c));
 
         loop_timer_arm(c->parts.loop, &t->sync,
@@ -52,26 +52,26 @@ static bool on_patch_turn(void *userdata, struct publisher_job *job, struct buf 
                 return false;
         tracked_values(t, &pending.values);
         if (!once_is_on(&c->once)) {
-                pending.choice = plan_choose(&c->rules->plan, t->track.record, &pending.values,
+                pending.choice = plan_choose(&c->compiled->plan, t->track.record, &pending.values,
                                              pending.at_unix_ms);
                 if (plan_choice_is_empty(&pending.choice)) {
-                        metric_inc(c->unchanged);
+                        metrics_inc(c->unchanged);
                         return false;
                 }
-                int64_t next = plan_next_sync_unix_ms(&c->rules->plan, t->node->name,
+                int64_t next = plan_next_sync_unix_ms(&c->compiled->plan, t->node->name,
                                                       pending.at_unix_ms);
                 loop_timer_arm(c->parts.loop, &t->sync,
                                controller_now_mono_ms(c) + next - pending.at_unix_ms, on_sync, t);
         } else {
-                pending.choice = plan_choose_all(&c->rules->plan, &pending.values);
+                pending.choice = plan_choose_all(&c->compiled->plan, &pending.values);
                 if (plan_choice_is_empty(&pending.choice))
                         return false;
         }
-        plan_patch(&c->rules->plan, &pending.choice, &pending.values, &c->rules->options.style,
-                   pending.at_unix_ms, patch);
-        metric_add(c->patch_keys, plan_choice_count(&pending.choice));
+        plan_patch(&c->compiled->plan, &pending.choice, &pending.values,
+                   &c->compiled->options.style, pending.at_unix_ms, patch);
+        metrics_add(c->patch_keys, plan_choice_count(&pending.choice));
         if (node_track_age_ms(&t->track, controller_now_mono_ms(c), &age_ms))
-                metric_observe(c->sample_age, (double)age_ms / (double)MS_PER_S);
+                metrics_observe(c->sample_age, (double)age_ms / (double)MS_PER_S);
         t->pending = xmalloc(sizeof(*t->pending));
         *t->pending = pending;
         return true;
@@ -104,7 +104,7 @@ static void on_patch_done(void *userdata, struct publisher_job *job,
         if (once_is_on(&c->once))
                 return;
         /* Sooner than the next sync, but neither at once nor together with all the others. */
-        int64_t wait_ms = c->rules->plan.sync_ms / 8;
+        int64_t wait_ms = c->compiled->plan.sync_ms / 8;
         if (wait_ms < RETRY_MIN_MS)
                 wait_ms = RETRY_MIN_MS;
         if (wait_ms > RETRY_MAX_MS)
@@ -132,8 +132,8 @@ static void on_started_leading(void *userdata) {
                 if (t->turn_unix_ms < since_unix_ms)
                         continue;
                 tracked_values(t, &values);
-                struct plan_choice missed = plan_choose(&c->rules->plan, t->track.record, &values,
-                                                        t->turn_unix_ms);
+                struct plan_choice missed = plan_choose(&c->compiled->plan, t->track.record,
+                                                        &values, t->turn_unix_ms);
                 if (!plan_choice_is_empty(&missed))
                         publisher_push(c->publisher, &t->job);
         }
@@ -163,7 +163,7 @@ void writing_reading(struct tracked *t, const struct plan_values *values) {
 
         if (controller_is_writer(c) && !once_is_on(&c->once) &&
             controller_now_mono_ms(c) >= t->patch_not_before_mono_ms &&
-            plan_is_overdue(&c->rules->plan, t->track.record, values, controller_now_unix_ms(c)))
+            plan_is_overdue(&c->compiled->plan, t->track.record, values, controller_now_unix_ms(c)))
                 publisher_push(c->publisher, &t->job);
 }
 

@@ -197,18 +197,18 @@ static void count_rejections(const struct job *job) {
                 }
         for (size_t i = 0; i < rules->policy->predicate_count; i++)
                 if (by_predicate[i] > 0 && rules->rejected[i])
-                        metric_add(rules->rejected[i], by_predicate[i]);
+                        metrics_add(rules->rejected[i], by_predicate[i]);
 }
 
 static bool filter(struct handlers *handlers, struct job *job, int64_t now_unix_ms) {
         const struct judge *judge = &job->judge;
 
         judge_filter(&job->judge, job->snapshot, &job->request, now_unix_ms);
-        metric_add(handlers->passed,
-                   job->request.count - judge->rejected_count - judge->duplicate_count);
+        metrics_add(handlers->passed,
+                    job->request.count - judge->rejected_count - judge->duplicate_count);
         count_rejections(job);
         if (job->request.is_daemonset_pod)
-                metric_inc(handlers->daemonset);
+                metrics_inc(handlers->daemonset);
         return reply_filter(&job->reply, judge, job->snapshot, &job->request);
 }
 
@@ -249,7 +249,7 @@ static void refuse(struct handlers *handlers, enum verb verb, struct http_exchan
         const struct verb_metrics *metrics = &handlers->verbs[verb];
 
         exchange->status = code == -E2BIG ? 413 : 400;
-        metric_inc(code == -E2BIG ? metrics->too_large : metrics->refused);
+        metrics_inc(code == -E2BIG ? metrics->too_large : metrics->refused);
         log_refusal(handlers, exchange, err);
 }
 
@@ -263,7 +263,7 @@ static void answer_bind(struct handlers *handlers, struct http_exchange *exchang
                 return;
         }
         log_recovery(handlers);
-        metric_inc(handlers->verbs[VERB_BIND].ok);
+        metrics_inc(handlers->verbs[VERB_BIND].ok);
 }
 
 static void answer_verb(struct handlers *handlers, enum verb verb, struct http_exchange *exchange) {
@@ -282,21 +282,21 @@ static void answer_verb(struct handlers *handlers, enum verb verb, struct http_e
         }
         log_recovery(handlers);
         if (!act(handlers, verb, job)) {
-                metric_inc(metrics->failed); /* past the ceiling; stays 500 without a body */
+                metrics_inc(metrics->failed); /* past the ceiling; stays 500 without a body */
                 return;
         }
         if (job->judge.unknown_count > 0)
-                metric_add(handlers->unknown, job->judge.unknown_count);
+                metrics_add(handlers->unknown, job->judge.unknown_count);
         if (job->judge.duplicate_count > 0)
-                metric_add(handlers->duplicates, job->judge.duplicate_count);
+                metrics_add(handlers->duplicates, job->judge.duplicate_count);
         if (verb != VERB_PREEMPT && !job->request.is_contiguous)
-                metric_inc(handlers->strict);
+                metrics_inc(handlers->strict);
         exchange->status = 200;
         exchange->reply_content_type = "application/json";
         exchange->reply = job->reply.pieces;
         exchange->reply_count = job->reply.count;
-        metric_inc(metrics->ok);
-        metric_observe(metrics->duration, (double)(clock_mono_ns() - begin_ns) / 1e9);
+        metrics_inc(metrics->ok);
+        metrics_observe(metrics->duration, (double)(clock_mono_ns() - begin_ns) / 1e9);
         if (handlers->options.is_debug)
                 log_request(job, verb);
 }

@@ -11,10 +11,10 @@
 #include "extender/explain/explain.h"
 #include "extender/handlers.h"
 #include "extender/table/annotation_unit.h"
-#include "extender/table/feed.h"
 #include "extender/table/node_table.h"
+#include "extender/table/table_watch.h"
+#include "kube/kube_access.h"
 #include "kube/kube_api.h"
-#include "kube/kube_config.h"
 #include "metrics/metrics.h"
 #include "net/certificates.h"
 #include "net/daemon.h"
@@ -134,12 +134,12 @@ struct extender {
         struct health *health;
         struct daemon_signals *signals;
         struct program_annotations annotations;
-        struct kube_config *kube_config;
+        struct kube_access *kube_access;
         struct http_client *client;
         struct kube_api *api;
         struct policy_source *policy_source;
         struct node_table *table;
-        struct feed *feed;
+        struct table_watch *table_watch;
         struct binder *binder; /* NULL: not asked for */
         struct handlers *handlers;
         struct http_server *server;
@@ -150,7 +150,7 @@ struct extender {
 static void on_policy(void *userdata, struct policy *policy) {
         struct extender *extender = userdata;
 
-        feed_set_policy(extender->feed, policy);
+        table_watch_set_policy(extender->table_watch, policy);
 }
 
 static void on_drained(void *userdata) {
@@ -186,7 +186,7 @@ static int load_config(struct extender *extender, struct error *err) {
         int r = program_annotations_init(&extender->annotations, &settings.shared, err);
         if (r < 0)
                 return r;
-        return kube_config_load(&settings.shared.kube, &extender->kube_config, err);
+        return kube_access_load(&settings.shared.kube, &extender->kube_access, err);
 }
 
 static int follow_policy(struct extender *extender, struct policy **ret, struct error *err) {
@@ -244,12 +244,12 @@ static void connect_to_api_server(struct extender *extender) {
         };
 
         extender->client = http_client_new(extender->loop, &client_options);
-        extender->api = kube_api_new(extender->loop, extender->client, extender->kube_config,
+        extender->api = kube_api_new(extender->loop, extender->client, extender->kube_access,
                                      extender->metrics);
 }
 
-static void feed_table(struct extender *extender) {
-        extender->feed = feed_new(&(struct feed_options){
+static void table_watch_table(struct extender *extender) {
+        extender->table_watch = table_watch_new(&(struct table_watch_options){
                 .loop = extender->loop,
                 .api = extender->api,
                 .table = extender->table,
@@ -269,7 +269,7 @@ static void prepare_to_bind(struct extender *extender) {
         extender->binder = binder_new(&(struct binder_options){
                 .loop = extender->loop,
                 .api = extender->api,
-                .feed = extender->feed,
+                .table_watch = extender->table_watch,
                 .table = extender->table,
                 .metrics = extender->metrics,
                 .health = extender->health,
@@ -290,10 +290,10 @@ static void extender_done(struct extender *extender) {
         handlers_free(extender->handlers);
         binder_free(extender->binder);
         policy_source_free(extender->policy_source);
-        feed_free(extender->feed);
+        table_watch_free(extender->table_watch);
         kube_api_free(extender->api);
         http_client_free(extender->client);
-        kube_config_free(extender->kube_config);
+        kube_access_free(extender->kube_access);
         node_table_free(extender->table);
         program_annotations_done(&extender->annotations);
         daemon_signals_free(extender->signals);
@@ -326,7 +326,7 @@ static int run(struct extender *extender, struct error *err) {
                 .metrics = extender->metrics,
         };
         extender->table = node_table_new(&table_options, policy, clock_wall_unix_ms());
-        feed_table(extender);
+        table_watch_table(extender);
         prepare_to_bind(extender);
         if (listen_for_schedulers(extender, err) < 0)
                 return program_exit_code(err);
@@ -334,7 +334,7 @@ static int run(struct extender *extender, struct error *err) {
                 return program_exit_code(err);
         log_info(MSG("serving"), STR("address", settings.bind_address),
                  INT("port", http_server_port(extender->server)),
-                 STR("api_server", kube_config_server(extender->kube_config)),
+                 STR("api_server", kube_access_server(extender->kube_access)),
                  STR("version", PLIMSOLL_VERSION));
         loop_run(extender->loop);
         return 0;

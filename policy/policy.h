@@ -33,7 +33,7 @@ enum {
 enum policy_kind { POLICY_GAUGE, POLICY_COUNTER };
 
 /* Several series become one number. */
-enum policy_reduce { POLICY_MAX, POLICY_MEAN, POLICY_SUM, POLICY_MIN };
+enum policy_reduce { POLICY_REDUCE_MAX, POLICY_REDUCE_MEAN, POLICY_REDUCE_SUM, POLICY_REDUCE_MIN };
 
 /* A series has this label with this value; "" also when it does not have the label. */
 struct policy_match {

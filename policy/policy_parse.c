@@ -172,6 +172,6 @@ int policy_load_file(const char *path, bool is_strict, struct policy **ret, stru
         if (r == 0)
                 r = policy_from_tree(tree_root(tree), is_strict, ret, err);
         if (r < 0 && err)
-                (void)error_wrap(err, "%s", path);
+                (void)error_wrap(err, err->code, "%s", path);
         return r;
 }

@@ -54,10 +54,10 @@ static void print_word(const char *field, const char *word, struct buf *out) {
 
 static void print_resource(const struct policy_resource *resource, struct buf *out) {
         static const char *const reduces[] = {
-                [POLICY_MAX] = "max",
-                [POLICY_MEAN] = "mean",
-                [POLICY_SUM] = "sum",
-                [POLICY_MIN] = "min",
+                [POLICY_REDUCE_MAX] = "max",
+                [POLICY_REDUCE_MEAN] = "mean",
+                [POLICY_REDUCE_SUM] = "sum",
+                [POLICY_REDUCE_MIN] = "min",
         };
         char text[NUMBER_TEXT_MAX];
 

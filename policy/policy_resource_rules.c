@@ -120,10 +120,10 @@ int policy_rule_resource_kind(struct policy_reader *reader, const struct tree_no
 
 int policy_rule_reduce(struct policy_reader *reader, const struct tree_node *node, void *value) {
         static const char *const words[] = {
-                [POLICY_MAX] = "max",
-                [POLICY_MEAN] = "mean",
-                [POLICY_SUM] = "sum",
-                [POLICY_MIN] = "min",
+                [POLICY_REDUCE_MAX] = "max",
+                [POLICY_REDUCE_MEAN] = "mean",
+                [POLICY_REDUCE_SUM] = "sum",
+                [POLICY_REDUCE_MIN] = "min",
         };
         size_t reduce = 0;
         int r = read_word(reader, node, "max, mean, sum or min", words, ARRAY_LEN(words), &reduce);

@@ -28,10 +28,12 @@ int error_set_text(struct error *err, int code, const char *fmt, ...) {
         return negative;
 }
 
-int error_wrap_text(struct error *err, const char *fmt, ...) {
-        if (!err)
-                return -EINVAL;
+int error_wrap_text(struct error *err, int code, const char *fmt, ...) {
+        int negative = code > 0 ? -code : code;
 
+        assert(code != 0);
+        if (!err)
+                return negative;
         char cause[ERROR_MSG_MAX];
         memcpy(cause, err->msg, sizeof(cause));
         va_list args;
@@ -41,7 +43,6 @@ int error_wrap_text(struct error *err, const char *fmt, ...) {
         if (len >= 0 && (size_t)len < sizeof(err->msg))
                 (void)snprintf(err->msg + len, sizeof(err->msg) - (size_t)len, ": %s", cause);
         replace_control(err->msg);
-        if (err->code == 0)
-                err->code = -EINVAL;
-        return err->code;
+        err->code = negative;
+        return negative;
 }

@@ -6,6 +6,8 @@
  */
 #pragma once
 
+#include <assert.h>
+
 #include "base/attributes.h"
 
 enum { ERROR_MSG_MAX = 512 };
@@ -28,14 +30,15 @@ int error_set_text(struct error *err, int code, const char *fmt, ...) _printf_(3
 
 /**
  * error_wrap() - put "context: " in front of what @err says already
- * Return: err->code (or -EINVAL when @err is NULL or unset)
+ * @err:  may be NULL, when the caller wants the code alone
+ * @code: errno, either sign; not 0: what the callee returned
+ * Return: the code as a negative errno
  */
-#define error_wrap(err, ...) error_is_negative(error_wrap_text((err), __VA_ARGS__))
-int error_wrap_text(struct error *err, const char *fmt, ...) _printf_(2, 3);
+#define error_wrap(err, code, ...) error_is_negative(error_wrap_text((err), (code), __VA_ARGS__))
+int error_wrap_text(struct error *err, int code, const char *fmt, ...) _printf_(3, 4);
 
 /* Lets compilers and analysers know that outputs are set where no error was returned. */
 static inline int error_is_negative(int code) {
-        if (code >= 0)
-                __builtin_unreachable();
+        assert(code < 0);
         return code;
 }

@@ -137,7 +137,7 @@ static void on_pod(void *userdata, enum reflector_event event, const json_t *pod
         remember(watch, uid, now_unix_ms);
         forget_old(watch, now_unix_ms);
         if (watch->bindings)
-                metric_inc(watch->bindings);
+                metrics_inc(watch->bindings);
         watch->fn(watch->userdata, node, at_unix_ms);
 }
 

@@ -76,8 +76,9 @@ static int take_secret(const json_t *status, const char *key, enum secret_kind k
                 return 0;
         _cleanup_(secret_freep) char *text = xmemdup0(json_string_value(value),
                                                       json_string_length(value));
-        if (secret_check(kind, text, json_string_length(value), err) < 0)
-                return error_wrap(err, "status.%s", key);
+        int r = secret_check(kind, text, json_string_length(value), err);
+        if (r < 0)
+                return error_wrap(err, r, "status.%s", key);
         *ret = TAKE_PTR(text);
         return 0;
 }

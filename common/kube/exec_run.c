@@ -177,7 +177,7 @@ static void finish(struct exec_run *run, int status) {
                                   err) == 0)
                 outcome.credential = &credential;
         else
-                (void)error_wrap(err, "credential plugin %s", run->plugin->command);
+                (void)error_wrap(err, err->code, "credential plugin %s", run->plugin->command);
         outcome.err = *err;
         char *said = buf_take(&run->errors.text);
         secret_mask(said, credential.token);

@@ -26,7 +26,7 @@ enum { COMMON_POOL, STREAM_POOL, URGENT_POOL };
 struct kube_api {
         struct loop *loop;
         struct http_client *client;
-        struct kube_config *config;
+        struct kube_access *config;
         struct metrics *metrics;
         struct kube_call *calls;
 };
@@ -74,11 +74,11 @@ static void on_credentials(void *userdata) {
 }
 
 struct kube_api *kube_api_new(struct loop *loop, struct http_client *client,
-                              struct kube_config *config, struct metrics *metrics) {
+                              struct kube_access *config, struct metrics *metrics) {
         struct kube_api *api = xcalloc(1, sizeof(*api));
 
         *api = (struct kube_api){loop, client, config, metrics, NULL};
-        kube_config_attach(config, loop, on_credentials, api);
+        kube_access_attach(config, loop, on_credentials, api);
         return api;
 }
 
@@ -87,7 +87,7 @@ void kube_api_free(struct kube_api *api) {
                 return;
         while (api->calls)
                 kube_cancel(api->calls);
-        kube_config_detach(api->config);
+        kube_access_detach(api->config);
         free(api);
 }
 
@@ -177,17 +177,17 @@ static void count(struct kube_call *call, const char *code, int64_t duration_ms)
 
         if (!metrics)
                 return;
-        metric_inc(metrics_counter(
+        metrics_inc(metrics_counter(
                 metrics, "plimsoll_api_requests_total",
                 "Requests to the API server by HTTP status, or by what went wrong on the way.",
                 LABELS("verb", verb, "resource", resource, "code", code)));
         if (duration_ms >= 0 && !call->request.on_data)
-                metric_observe(metrics_histogram(metrics, "plimsoll_api_request_duration_seconds",
-                                                 "Duration of requests to the API server.",
-                                                 LABELS("verb", verb, "resource", resource),
-                                                 metrics_duration_bounds_s,
-                                                 metrics_duration_bounds_count),
-                               (double)duration_ms / (double)MS_PER_S);
+                metrics_observe(metrics_histogram(metrics, "plimsoll_api_request_duration_seconds",
+                                                  "Duration of requests to the API server.",
+                                                  LABELS("verb", verb, "resource", resource),
+                                                  metrics_duration_bounds_s,
+                                                  metrics_duration_bounds_count),
+                                (double)duration_ms / (double)MS_PER_S);
 }
 
 static enum kube_outcome outcome_of(const struct http_response *response) {
@@ -285,7 +285,7 @@ static int64_t retry_pause_ms(struct kube_call *call, const struct http_response
                 return -1;
         if (outcome == KUBE_UNAUTHORIZED && !call->has_retried_unauthorized) {
                 call->has_retried_unauthorized = true;
-                kube_config_unauthorized(call->api->config);
+                kube_access_unauthorized(call->api->config);
                 return 0;
         }
         if (call->retries_left <= 0 ||
@@ -385,7 +385,7 @@ static void attempt(void *userdata) {
                 refuse(call, KUBE_UNAVAILABLE, 0);
                 return;
         }
-        int r = kube_config_credentials(api->config, loop_now_mono_ms(api->loop),
+        int r = kube_access_credentials(api->config, loop_now_mono_ms(api->loop),
                                         loop_now_unix_ms(api->loop), &credentials,
                                         &call->refusal_err);
         if (r < 0) {
@@ -396,7 +396,7 @@ static void attempt(void *userdata) {
 
         const char *content_type = request->content_type ? request->content_type
                                                          : "application/json";
-        _cleanup_(freep) char *url = xasprintf("%s%s", kube_config_server(api->config),
+        _cleanup_(freep) char *url = xasprintf("%s%s", kube_access_server(api->config),
                                                request->path);
         _cleanup_(freep) char *accept_line = xasprintf(
                 "Accept: %s", request->accept ? request->accept : "application/json");

@@ -9,7 +9,7 @@
 
 #include "base/attributes.h"
 #include "base/error.h"
-#include "kube/kube_config.h"
+#include "kube/kube_access.h"
 #include "metrics/metrics.h"
 #include "net/http_client.h"
 #include "net/loop.h"
@@ -19,7 +19,7 @@ struct kube_call;
 
 /** kube_api_new() - @config, @client, @metrics are borrowed and outlive it; @metrics may be NULL */
 struct kube_api *kube_api_new(struct loop *loop, struct http_client *client,
-                              struct kube_config *config, struct metrics *metrics);
+                              struct kube_access *config, struct metrics *metrics);
 /** kube_api_free() - cancels what is under way, without callbacks */
 void kube_api_free(struct kube_api *api);
 DEFINE_FREEP(struct kube_api, kube_api_free);

@@ -350,9 +350,10 @@ int kubeconfig_parse(const char *text, size_t len, const char *path, const char 
         _cleanup_(sources_done) struct sources sources = {0};
         struct tree *tree = NULL;
 
-        if (tree_parse(text, len, &tree, err) < 0)
-                return error_wrap(err, "%s", path);
-        int r = add_source(&sources, path, tree, err);
+        int r = tree_parse(text, len, &tree, err);
+        if (r < 0)
+                return error_wrap(err, r, "%s", path);
+        r = add_source(&sources, path, tree, err);
         return r < 0 ? r : choose(&sources, context, ret, err);
 }
 
@@ -371,9 +372,10 @@ int kubeconfig_load(const char *paths, bool must_exist, const char *context, str
                 if (sources.len == KUBECONFIG_MAX_FILES)
                         return error_set(err, E2BIG, "more than %d kubeconfig files",
                                          KUBECONFIG_MAX_FILES);
-                if (tree_load_file(path, &tree, err) < 0)
-                        return error_wrap(err, "kubeconfig %s", path);
-                int r = add_source(&sources, path, tree, err);
+                int r = tree_load_file(path, &tree, err);
+                if (r < 0)
+                        return error_wrap(err, r, "kubeconfig %s", path);
+                r = add_source(&sources, path, tree, err);
                 if (r < 0)
                         return r;
         }

@@ -143,8 +143,8 @@ static void tell_leading(struct lease *lease) {
         if (is_leading == lease->is_leading)
                 return;
         lease->is_leading = is_leading;
-        metric_set(lease->leader_gauge, is_leading);
-        metric_inc(lease->transitions);
+        metrics_set(lease->leader_gauge, is_leading);
+        metrics_inc(lease->transitions);
         if (is_leading) {
                 log_info(MSG("this replica leads"), STR("lease", lease->name),
                          STR("namespace", lease->name_space),

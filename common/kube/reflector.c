@@ -101,8 +101,8 @@ const char *reflector_trouble(const struct reflector *reflector) {
 static void count(struct reflector *r, const char *name, const char *help, const char *label,
                   const char *value) {
         if (r->metrics)
-                metric_inc(metrics_counter(r->metrics, name, help,
-                                           LABELS("resource", r->spec.name, label, value)));
+                metrics_inc(metrics_counter(r->metrics, name, help,
+                                            LABELS("resource", r->spec.name, label, value)));
 }
 
 static void count_list(struct reflector *r, const char *result) {
@@ -121,10 +121,10 @@ static void count_event(struct reflector *r, const char *type) {
 
 static void set_gauge(struct reflector *r) {
         if (r->metrics)
-                metric_set(metrics_gauge(r->metrics, "plimsoll_objects",
-                                         "Objects that exist, as far as the watch has told.",
-                                         LABELS("resource", r->spec.name)),
-                           (double)r->held.entries.len);
+                metrics_set(metrics_gauge(r->metrics, "plimsoll_objects",
+                                          "Objects that exist, as far as the watch has told.",
+                                          LABELS("resource", r->spec.name)),
+                            (double)r->held.entries.len);
 }
 
 /* Trouble: told when it begins, when its reason changes and when it ends. */

@@ -54,7 +54,7 @@ int secret_read_file(enum secret_kind kind, const char *path, char **ret, struct
         if (r == 0)
                 r = secret_check(kind, text, len, err);
         if (r < 0)
-                return error_wrap(err, "%s", path);
+                return error_wrap(err, r, "%s", path);
         *ret = TAKE_PTR(text);
         return 0;
 }

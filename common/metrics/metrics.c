@@ -250,21 +250,21 @@ struct metric *metrics_histogram(struct metrics *metrics, const char *name, cons
         return get_series(metrics, name, help, labels, KIND_HISTOGRAM, bounds, count);
 }
 
-void metric_inc(struct metric *counter) {
-        metric_add(counter, 1);
+void metrics_inc(struct metric *counter) {
+        metrics_add(counter, 1);
 }
 
-void metric_add(struct metric *counter, uint64_t n) {
+void metrics_add(struct metric *counter, uint64_t n) {
         assert(counter->kind == KIND_COUNTER);
         (void)atomic_fetch_add_explicit(&counter->count, n, memory_order_relaxed);
 }
 
-void metric_set(struct metric *gauge, double value) {
+void metrics_set(struct metric *gauge, double value) {
         assert(gauge->kind == KIND_GAUGE || gauge->kind == KIND_COUNTER_F64);
         atomic_store_explicit(&gauge->f64_bits, bits_from_f64(value), memory_order_relaxed);
 }
 
-void metric_observe(struct metric *histogram, double value) {
+void metrics_observe(struct metric *histogram, double value) {
         assert(histogram->kind == KIND_HISTOGRAM);
         if (isnan(value))
                 return; /* one would turn the sum into NaN for good */
@@ -283,7 +283,7 @@ static double f64_value(const struct metric *metric) {
         return f64_from_bits(atomic_load_explicit(&metric->f64_bits, memory_order_relaxed));
 }
 
-double metric_value(const struct metric *metric) {
+double metrics_value(const struct metric *metric) {
         uint64_t count = 0;
 
         switch (metric->kind) {
@@ -373,12 +373,12 @@ static void update_process(const struct process_metrics *process) {
         struct process_stats stats;
 
         process_stats_read(&stats);
-        metric_set(process->resident_memory_bytes, stats.resident_memory_bytes);
-        metric_set(process->virtual_memory_bytes, stats.virtual_memory_bytes);
-        metric_set(process->cpu_seconds, stats.cpu_seconds);
-        metric_set(process->start_time_s, stats.start_time_unix_s);
-        metric_set(process->open_fds, stats.open_fds);
-        metric_set(process->max_fds, stats.max_fds);
+        metrics_set(process->resident_memory_bytes, stats.resident_memory_bytes);
+        metrics_set(process->virtual_memory_bytes, stats.virtual_memory_bytes);
+        metrics_set(process->cpu_seconds, stats.cpu_seconds);
+        metrics_set(process->start_time_s, stats.start_time_unix_s);
+        metrics_set(process->open_fds, stats.open_fds);
+        metrics_set(process->max_fds, stats.max_fds);
 }
 
 void metrics_render(const struct metrics *metrics, struct buf *out) {
@@ -407,9 +407,9 @@ void metrics_register_process(struct metrics *metrics, const char *program) {
                                          "Limit on open file descriptors.", NULL),
         };
 
-        metric_set(metrics_gauge(metrics, "plimsoll_build_info", "Always 1; the labels tell.",
-                                 LABELS("program", program, "version", PLIMSOLL_VERSION)),
-                   1);
+        metrics_set(metrics_gauge(metrics, "plimsoll_build_info", "Always 1; the labels tell.",
+                                  LABELS("program", program, "version", PLIMSOLL_VERSION)),
+                    1);
         (void)pthread_mutex_lock(metrics->lock);
         metrics->process = process;
         (void)pthread_mutex_unlock(metrics->lock);

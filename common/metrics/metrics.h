@@ -40,12 +40,12 @@ struct metric *metrics_histogram(struct metrics *metrics, const char *name, cons
 /* Labels inline: metrics_counter(m, "x_total", "...", LABELS("reason", "timeout")) */
 #define LABELS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-void metric_inc(struct metric *counter);
-void metric_add(struct metric *counter, uint64_t n);
-void metric_set(struct metric *gauge, double value);
-void metric_observe(struct metric *histogram, double value);
-/** metric_value() - a counter's or gauge's present value; a histogram's count */
-double metric_value(const struct metric *metric);
+void metrics_inc(struct metric *counter);
+void metrics_add(struct metric *counter, uint64_t n);
+void metrics_set(struct metric *gauge, double value);
+void metrics_observe(struct metric *histogram, double value);
+/** metrics_value() - a counter's or gauge's present value; a histogram's count */
+double metrics_value(const struct metric *metric);
 
 /** metrics_render() - append the exposition: HELP, TYPE and series, families by name */
 void metrics_render(const struct metrics *metrics, struct buf *out);

@@ -32,7 +32,7 @@ static void show(struct certificates *certificates) {
         http_server_certificate_validity(certificates->options.server, &begins_unix_ms,
                                          &ends_unix_ms);
         timestamp_format_s(ends_unix_ms, ends, sizeof(ends));
-        metric_set(certificates->expiry, (double)ends_unix_ms / (double)MS_PER_S);
+        metrics_set(certificates->expiry, (double)ends_unix_ms / (double)MS_PER_S);
         bool is_valid = begins_unix_ms <= now_unix_ms && now_unix_ms <= ends_unix_ms;
         if (!is_valid && !certificates->was_invalid)
                 log_error(MSG("the certificate is not valid now; clients will refuse it"),
@@ -53,7 +53,7 @@ static void load(struct certificates *certificates) {
 
         loop_timer_disarm(certificates->options.loop, &certificates->settle);
         if (http_server_set_tls(certificates->options.server, files, &err) < 0) {
-                metric_inc(certificates->errors);
+                metrics_inc(certificates->errors);
                 if (!certificates->problem || strcmp(certificates->problem, err.msg) != 0)
                         log_error(MSG("certificates are not usable; those before stay in force"),
                                   ERR(&err));
@@ -61,7 +61,7 @@ static void load(struct certificates *certificates) {
                 certificates->problem = xstrdup(err.msg);
         } else {
                 free(TAKE_PTR(certificates->problem));
-                metric_inc(certificates->reloads);
+                metrics_inc(certificates->reloads);
                 log_info(
                         MSG("certificates are in force"), STR("certificate", files->cert_file),
                         STR("client_ca", files->client_ca_file ? files->client_ca_file : "(none)"));

@@ -39,13 +39,13 @@ struct connection_watch {
 
 static void count_cut(struct connection_watch *watch, enum reason reason) {
         if (watch->cut[reason])
-                metric_inc(watch->cut[reason]);
+                metrics_inc(watch->cut[reason]);
 }
 
 static void set_count(struct connection_watch *watch, size_t count) {
         watch->count = count;
         if (watch->open)
-                metric_set(watch->open, (double)count);
+                metrics_set(watch->open, (double)count);
 }
 
 static void cut(struct connection_watch *watch, struct watched *watched, enum reason reason) {

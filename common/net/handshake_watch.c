@@ -55,7 +55,7 @@ void handshake_watch_failed(struct handshake_watch *watch, const struct tls_hand
         int64_t now_mono_ms = clock_mono_ms();
 
         if (watch->failed[reason])
-                metric_inc(watch->failed[reason]);
+                metrics_inc(watch->failed[reason]);
         if (reason == NO_CERTIFICATE)
                 why = "the client has no certificate";
         else if (reason == OTHER)

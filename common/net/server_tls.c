@@ -31,7 +31,7 @@ static int read_pem(const char *path, char **ret_text, struct error *err) {
         size_t len = 0;
 
         int r = file_read(path, PEM_MAX_BYTES, ret_text, &len, err);
-        return r < 0 ? error_wrap(err, "%s", path) : 0;
+        return r < 0 ? error_wrap(err, r, "%s", path) : 0;
 }
 
 static gnutls_datum_t datum(char *text) {

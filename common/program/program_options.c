@@ -73,7 +73,7 @@ int program_annotations_init(struct program_annotations *ret, const struct progr
                 return r;
         r = zone_load(options->annotation_timezone, &zone, err);
         if (r < 0)
-                return error_wrap(err, "--annotation-timezone");
+                return error_wrap(err, r, "--annotation-timezone");
         *ret = (struct program_annotations){.prefix = TAKE_PTR(prefix), .zone = zone};
         return 0;
 }

@@ -16,7 +16,7 @@
 #include "base/attributes.h"
 #include "base/error.h"
 #include "base/zone.h"
-#include "kube/kube_config.h"
+#include "kube/kube_access.h"
 #include "program/options.h"
 
 enum { PROGRAM_EXIT_RUNTIME = 1, PROGRAM_EXIT_CONFIG = 2 };
@@ -25,7 +25,7 @@ enum { PROGRAM_EXIT_RUNTIME = 1, PROGRAM_EXIT_CONFIG = 2 };
 struct program_options {
         const char *policy_path;
         bool is_strict, is_check_config;
-        struct kube_config_options kube;
+        struct kube_access_options kube;
         const char *annotation_prefix, *annotation_timezone;
         int log_level, log_format;
 };

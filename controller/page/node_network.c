@@ -18,7 +18,7 @@ const char *const network_virtual_names[] = {
 
 enum { ETHERNET = 1, INFINIBAND = 32 }; /* ARPHRD_* of <net/if_arp.h> */
 
-static bool is_candidate(const struct network_rules *rules, const char *name, size_t len) {
+static bool is_candidate(const struct network_options *rules, const char *name, size_t len) {
         if (rules->devices.count > 0)
                 return glob_list_matches(&rules->devices, name, len);
         for (size_t i = 0; network_virtual_names[i]; i++)
@@ -27,7 +27,7 @@ static bool is_candidate(const struct network_rules *rules, const char *name, si
         return true;
 }
 
-enum node_take network_take(struct network_page *page, const struct network_rules *rules,
+enum node_take network_take(struct network_page *page, const struct network_options *rules,
                             enum network_field field, const struct exposition_sample *sample) {
         const struct exposition_label *name = exposition_label(sample, "device");
         bool is_counter = field == NETWORK_RECEIVED || field == NETWORK_SENT;
@@ -90,7 +90,7 @@ int network_speed_parse(const char *text, double *ret_bytes, struct error *err) 
         return 0;
 }
 
-const char *network_finish(const struct network_page *page, const struct network_rules *rules,
+const char *network_finish(const struct network_page *page, const struct network_options *rules,
                            struct node_link *ret_links, size_t *ret_count) {
         size_t count = 0;
 

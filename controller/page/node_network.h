@@ -30,7 +30,7 @@
 #include "controller/page/exposition.h"
 #include "controller/page/node_take.h"
 
-struct network_rules {
+struct network_options {
         struct glob_list devices; /* empty: the physical ones */
         double speed_bytes;       /* a second, of devices that report none; 0: there is none */
 };
@@ -71,7 +71,7 @@ struct network_page {
 };
 
 /** network_take() - note one sample */
-enum node_take network_take(struct network_page *page, const struct network_rules *rules,
+enum node_take network_take(struct network_page *page, const struct network_options *rules,
                             enum network_field field, const struct exposition_sample *sample);
 
 /* What counts. */
@@ -87,5 +87,5 @@ struct node_link {
  * @ret_count: how many there are
  * Return: NULL, or why nothing can be said (constant text)
  */
-const char *network_finish(const struct network_page *page, const struct network_rules *rules,
+const char *network_finish(const struct network_page *page, const struct network_options *rules,
                            struct node_link *ret_links, size_t *ret_count);

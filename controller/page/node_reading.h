@@ -53,9 +53,9 @@ struct node_wants_options {
         uint32_t resources;       /* NODE_RESOURCE_BIT()s; what nobody knows is left out */
         const char *const *ready; /* ready-made metrics, without "node_"; copied. A repeated name */
         size_t ready_count;       /* reads only its first place; at most NODE_MAX_READY */
-        const struct policy_resource *own;   /* the policy's; borrowed as long as the wants live. */
-        size_t own_count;                    /* Read are those whose bit is in `resources` */
-        const struct network_rules *network; /* copied; NULL: physical devices, reported speeds */
+        const struct policy_resource *own; /* the policy's; borrowed as long as the wants live. */
+        size_t own_count;                  /* Read are those whose bit is in `resources` */
+        const struct network_options *network; /* copied; NULL: physical devices, reported speeds */
 };
 
 /* What to read: prepared once per policy, shared by all nodes, read-only after init. */
@@ -73,7 +73,7 @@ struct node_wants {
         uint16_t capacity_of[EXPOSITION_MAX_FAMILIES];
         const struct policy_resource *own;
         size_t own_count;
-        struct network_rules network;
+        struct network_options network;
 };
 
 /**

@@ -56,13 +56,13 @@ double resource_reduce(enum policy_reduce reduce, const struct node_device *item
                 smallest = fmin(smallest, items[i].value);
         }
         switch (reduce) {
-        case POLICY_MEAN:
+        case POLICY_REDUCE_MEAN:
                 return sum / (double)count;
-        case POLICY_SUM:
+        case POLICY_REDUCE_SUM:
                 return sum;
-        case POLICY_MIN:
+        case POLICY_REDUCE_MIN:
                 return smallest;
-        case POLICY_MAX:
+        case POLICY_REDUCE_MAX:
         default:
                 return largest;
         }

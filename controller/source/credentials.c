@@ -23,7 +23,7 @@ static int open_files(const struct credentials_options *options, const char *pre
                 int r = files[i].path ? secret_read_file(files[i].kind, files[i].path, &text, err)
                                       : 0;
                 if (r < 0)
-                        return error_wrap(err, "%s%s", prefix, files[i].name);
+                        return error_wrap(err, r, "%s%s", prefix, files[i].name);
         }
         return 0;
 }

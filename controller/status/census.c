@@ -29,17 +29,18 @@ static void check_reflector(struct health_check *check, const struct reflector *
         if (!reflector)
                 health_pass(check, "not watched");
         else if (!reflector_is_synced(reflector))
-                health_fail(check, "no complete list yet: %s; see --kubeconfig and the RBAC rules",
+                health_fail(check,
+                            "no complete list yet: %s; see --kubeconfig and the RBAC compiled",
                             *trouble ? trouble : "asking");
         else
                 health_pass(check, "%zu %s%s%s", count, what, *trouble ? "; " : "", trouble);
 }
 
 void census_publish(const struct census *census, const struct census_tally *tally) {
-        metric_set(census->nodes, (double)tally->nodes);
-        metric_set(census->stale, (double)tally->stale);
-        metric_set(census->windows, (double)tally->windows);
-        metric_set(census->oldest, (double)tally->oldest_ms / (double)MS_PER_S);
+        metrics_set(census->nodes, (double)tally->nodes);
+        metrics_set(census->stale, (double)tally->stale);
+        metrics_set(census->windows, (double)tally->windows);
+        metrics_set(census->oldest, (double)tally->oldest_ms / (double)MS_PER_S);
 
         check_reflector(census->node_watch, tally->node_watch, tally->nodes, "nodes");
         check_reflector(census->binding_watch, tally->binding_watch, tally->bound_nodes,

@@ -6,12 +6,12 @@
 
 enum { PRINTOUT_MAX_BYTES = 256 << 20 };
 
-void printout_begin(struct printout *printout, const struct rules *rules, enum report_format format,
-                    size_t node_width, bool is_repeated) {
+void printout_begin(struct printout *printout, const struct compiled_policy *compiled,
+                    enum report_format format, size_t node_width, bool is_repeated) {
         const char *no_color = getenv("NO_COLOR");
 
         *printout = (struct printout){
-                .rules = rules,
+                .compiled = compiled,
                 .format = format,
                 .node_width = node_width,
                 .is_repeated = is_repeated,
@@ -23,16 +23,16 @@ void printout_begin(struct printout *printout, const struct rules *rules, enum r
                 return;
         if (printout->is_terminal && is_repeated)
                 buf_puts(&printout->out, "\033[H\033[J");
-        report_header(rules, node_width, printout->is_colored, &printout->out);
+        report_header(compiled, node_width, printout->is_colored, &printout->out);
 }
 
 void printout_row(struct printout *printout, const struct report_row *row, int64_t now_mono_ms,
                   int64_t now_unix_ms) {
         if (printout->format == REPORT_TABLE)
-                report_table_row(printout->rules, row, printout->node_width, printout->is_colored,
-                                 now_mono_ms, &printout->out);
+                report_table_row(printout->compiled, row, printout->node_width,
+                                 printout->is_colored, now_mono_ms, &printout->out);
         else
-                report_json_row(printout->rules, row, now_mono_ms, now_unix_ms, &printout->out);
+                report_json_row(printout->compiled, row, now_mono_ms, now_unix_ms, &printout->out);
 }
 
 bool printout_end(struct printout *printout) {

@@ -12,7 +12,7 @@
 #include "controller/status/report.h"
 
 struct printout {
-        const struct rules *rules;
+        const struct compiled_policy *compiled;
         enum report_format format;
         size_t node_width; /* of the longest name */
         bool is_repeated;
@@ -20,9 +20,9 @@ struct printout {
         struct buf out;
 };
 
-/** printout_begin() - @rules is borrowed until printout_end() */
-void printout_begin(struct printout *printout, const struct rules *rules, enum report_format format,
-                    size_t node_width, bool is_repeated);
+/** printout_begin() - @compiled is borrowed until printout_end() */
+void printout_begin(struct printout *printout, const struct compiled_policy *compiled,
+                    enum report_format format, size_t node_width, bool is_repeated);
 void printout_row(struct printout *printout, const struct report_row *row, int64_t now_mono_ms,
                   int64_t now_unix_ms);
 /** printout_end() - write it; false: nobody reads it any more */

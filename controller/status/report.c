@@ -32,12 +32,13 @@ static int title_width(const char *name) {
         return (int)size_max(width, CELL_MIN);
 }
 
-void report_header(const struct rules *rules, size_t node_width, bool is_colored, struct buf *out) {
+void report_header(const struct compiled_policy *compiled, size_t node_width, bool is_colored,
+                   struct buf *out) {
         char text[METRIC_NAME_MAX + 1];
 
         buf_printf(out, "%s%-*s", is_colored ? BOLD : "", (int)node_width, "NODE");
-        for (size_t i = 0; i < rules->policy->metric_count; i++) {
-                title(rules->policy->metrics[i].name, text, sizeof(text));
+        for (size_t i = 0; i < compiled->policy->metric_count; i++) {
+                title(compiled->policy->metrics[i].name, text, sizeof(text));
                 buf_printf(out, "  %*s", CELL_MIN, text);
         }
         buf_printf(out, "  %*s  %*s  %s%s\n", 3, "hot", AGE_WIDTH, "age", "state",
@@ -53,22 +54,22 @@ static bool is_above_limit(const struct policy *policy, size_t metric, double ra
         return false;
 }
 
-void report_table_row(const struct rules *rules, const struct report_row *row, size_t node_width,
-                      bool is_colored, int64_t now_mono_ms, struct buf *out) {
+void report_table_row(const struct compiled_policy *compiled, const struct report_row *row,
+                      size_t node_width, bool is_colored, int64_t now_mono_ms, struct buf *out) {
         const char *state = row->failure ? row->failure : "ok";
         int64_t age_ms;
 
         buf_printf(out, "%-*s", (int)node_width, row->node);
-        for (size_t i = 0; i < rules->policy->metric_count; i++) {
-                int width = title_width(rules->policy->metrics[i].name);
+        for (size_t i = 0; i < compiled->policy->metric_count; i++) {
+                int width = title_width(compiled->policy->metrics[i].name);
                 double ratio = row->values->ratio[i];
                 if ((row->values->usable & (UINT64_C(1) << i)) == 0) {
                         buf_printf(out, "  %*s", width, "-");
                         if (!row->failure && strcmp(state, "ok") == 0)
-                                state = node_track_why(row->track, rules, i, now_mono_ms);
+                                state = node_track_why(row->track, compiled, i, now_mono_ms);
                         continue;
                 }
-                bool is_red = is_colored && is_above_limit(rules->policy, i, ratio);
+                bool is_red = is_colored && is_above_limit(compiled->policy, i, ratio);
                 buf_printf(out, "  %s%*.1f%%%s", is_red ? RED : "", width - 1, ratio * 100,
                            is_red ? PLAIN : "");
         }
@@ -85,9 +86,9 @@ void report_table_row(const struct rules *rules, const struct report_row *row, s
                    is_colored ? PLAIN : "");
 }
 
-void report_json_row(const struct rules *rules, const struct report_row *row, int64_t now_mono_ms,
-                     int64_t now_unix_ms, struct buf *out) {
-        struct plan_choice choice = plan_choose_all(&rules->plan, row->values);
+void report_json_row(const struct compiled_policy *compiled, const struct report_row *row,
+                     int64_t now_mono_ms, int64_t now_unix_ms, struct buf *out) {
+        struct plan_choice choice = plan_choose_all(&compiled->plan, row->values);
         char at[TIMESTAMP_MAX];
         bool is_first = true;
         int64_t age_ms;
@@ -96,14 +97,14 @@ void report_json_row(const struct rules *rules, const struct report_row *row, in
         buf_printf(out, "{\"at\":\"%s\",\"node\":", at);
         buf_json_string(out, row->node, strlen(row->node));
         buf_puts(out, ",\"annotations\":");
-        plan_annotations(&rules->plan, &choice, row->values, &rules->options.style, now_unix_ms,
-                         out);
+        plan_annotations(&compiled->plan, &choice, row->values, &compiled->options.style,
+                         now_unix_ms, out);
         buf_puts(out, ",\"unusable\":{");
-        for (size_t i = 0; i < rules->policy->metric_count; i++) {
+        for (size_t i = 0; i < compiled->policy->metric_count; i++) {
                 if ((row->values->usable & (UINT64_C(1) << i)) != 0)
                         continue;
-                const char *why = node_track_why(row->track, rules, i, now_mono_ms);
-                buf_printf(out, "%s\"%s\":\"%s\"", is_first ? "" : ",", rules->keys[i], why);
+                const char *why = node_track_why(row->track, compiled, i, now_mono_ms);
+                buf_printf(out, "%s\"%s\":\"%s\"", is_first ? "" : ",", compiled->keys[i], why);
                 is_first = false;
         }
         buf_putc(out, '}');

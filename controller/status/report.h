@@ -21,10 +21,11 @@ struct report_row {
 };
 
 /** report_header() - the table's first line; @node_width: of the longest name */
-void report_header(const struct rules *rules, size_t node_width, bool is_colored, struct buf *out);
+void report_header(const struct compiled_policy *compiled, size_t node_width, bool is_colored,
+                   struct buf *out);
 /** report_table_row() - readings in percent, those above a limit of the policy in red */
-void report_table_row(const struct rules *rules, const struct report_row *row, size_t node_width,
-                      bool is_colored, int64_t now_mono_ms, struct buf *out);
+void report_table_row(const struct compiled_policy *compiled, const struct report_row *row,
+                      size_t node_width, bool is_colored, int64_t now_mono_ms, struct buf *out);
 /** report_json_row() - {"at":...,"node":...,"annotations":{...},"unusable":{metric: why}} */
-void report_json_row(const struct rules *rules, const struct report_row *row, int64_t now_mono_ms,
-                     int64_t now_unix_ms, struct buf *out);
+void report_json_row(const struct compiled_policy *compiled, const struct report_row *row,
+                     int64_t now_mono_ms, int64_t now_unix_ms, struct buf *out);

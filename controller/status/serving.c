@@ -52,7 +52,7 @@ static void tell_untold(struct serving *serving, int64_t now_mono_ms) {
 
 void serving_switched(struct serving *serving, int64_t now_mono_ms, const char *node, size_t from,
                       size_t to, const char *reason) {
-        metric_inc(switches(serving, from, to));
+        metrics_inc(switches(serving, from, to));
         tell_untold(serving, now_mono_ms);
         if (serving->lines++ >= SERVING_LINES_PER_MIN)
                 serving->untold[from][to]++;
@@ -67,22 +67,22 @@ void serving_switched(struct serving *serving, int64_t now_mono_ms, const char *
 }
 
 void serving_count(struct serving_tally *tally, const struct node_track *track,
-                   const struct rules *rules, const char *node, int64_t now_mono_ms) {
-        bool is_fresh = node_track_is_fresh(track, rules, now_mono_ms);
+                   const struct compiled_policy *compiled, const char *node, int64_t now_mono_ms) {
+        bool is_fresh = node_track_is_fresh(track, compiled, now_mono_ms);
 
         if (is_fresh)
                 tally->nodes[track->serving]++;
         else
                 tally->silent++;
-        if (track->serving >= rules->ordered_count ||
-            (is_fresh && track->serving == rules->first_asked))
+        if (track->serving >= compiled->ordered_count ||
+            (is_fresh && track->serving == compiled->first_asked))
                 return;
         if (tally->node) {
                 tally->others++;
                 return;
         }
         tally->node = node;
-        tally->reason = node_track_trouble(track, rules->first_asked);
+        tally->reason = node_track_trouble(track, compiled->first_asked);
 }
 
 void serving_publish(struct serving *serving, const struct serving_tally *tally,
@@ -91,7 +91,7 @@ void serving_publish(struct serving *serving, const struct serving_tally *tally,
 
         tell_untold(serving, now_mono_ms);
         for (size_t i = 0; i < serving->count; i++) {
-                metric_set(serving->nodes[i], (double)tally->nodes[i]);
+                metrics_set(serving->nodes[i], (double)tally->nodes[i]);
                 buf_printf(&line, "%s%s %zu", i > 0 ? ", " : "", serving->names[i],
                            tally->nodes[i]);
         }

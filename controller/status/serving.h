@@ -47,7 +47,7 @@ void serving_switched(struct serving *serving, int64_t now_mono_ms, const char *
 
 /** serving_count() - one node more in @tally */
 void serving_count(struct serving_tally *tally, const struct node_track *track,
-                   const struct rules *rules, const char *node, int64_t now_mono_ms);
+                   const struct compiled_policy *compiled, const char *node, int64_t now_mono_ms);
 /** serving_publish() - every second or so */
 void serving_publish(struct serving *serving, const struct serving_tally *tally,
                      int64_t now_mono_ms);

@@ -32,73 +32,74 @@ static struct window_plan *plan_windows(const struct policy *policy,
         return window_plan_new(queries, count, source->interval_ms);
 }
 
-struct rules *rules_new(struct policy *policy, const struct rules_options *options) {
-        struct rules *rules = xcalloc(1, sizeof(*rules));
+struct compiled_policy *compiled_policy_new(struct policy *policy,
+                                            const struct compiled_policy_options *options) {
+        struct compiled_policy *compiled = xcalloc(1, sizeof(*compiled));
 
         assert(options->source_count > 0 && options->source_count <= SOURCE_MAX);
-        rules->policy = policy;
-        rules->options = *options;
+        compiled->policy = policy;
+        compiled->options = *options;
         for (size_t i = 0; i < policy->metric_count; i++) {
                 const char *name = policy->metrics[i].name;
-                rules->keys[i] = xasprintf("%s%s", options->style.prefix, name);
+                compiled->keys[i] = xasprintf("%s%s", options->style.prefix, name);
                 if (is_maximum(&policy->metrics[i]) &&
                     strlen(name) + strlen(ANNOTATION_PEAK) <= METRIC_NAME_MAX)
-                        rules->peak_keys[i] = xasprintf("%s" ANNOTATION_PEAK, name);
+                        compiled->peak_keys[i] = xasprintf("%s" ANNOTATION_PEAK, name);
         }
-        rules->first_asked = options->source_count;
+        compiled->first_asked = options->source_count;
         for (size_t i = 0; i < options->source_count; i++) {
                 const struct source_traits *source = &options->sources[i];
-                rules->sources[i].window_plan = plan_windows(policy, source);
-                rules->sources[i].is_asked = source_scope_has_any(&source->scope, policy);
-                if (rules->sources[i].is_asked && i < rules->first_asked)
-                        rules->first_asked = i;
-                rules->sources[i].fresh_ms = FRESH_INTERVALS * source->interval_ms;
-                if (rules->sources[i].fresh_ms < MS_PER_MIN)
-                        rules->sources[i].fresh_ms = MS_PER_MIN;
+                compiled->sources[i].window_plan = plan_windows(policy, source);
+                compiled->sources[i].is_asked = source_scope_has_any(&source->scope, policy);
+                if (compiled->sources[i].is_asked && i < compiled->first_asked)
+                        compiled->first_asked = i;
+                compiled->sources[i].fresh_ms = FRESH_INTERVALS * source->interval_ms;
+                if (compiled->sources[i].fresh_ms < MS_PER_MIN)
+                        compiled->sources[i].fresh_ms = MS_PER_MIN;
                 if (!source->scope.exporter)
-                        rules->ordered_count = i + 1;
+                        compiled->ordered_count = i + 1;
         }
-        plan_init(&rules->plan, policy, options->dead_band_ratio);
-        return rules;
+        plan_init(&compiled->plan, policy, options->dead_band_ratio);
+        return compiled;
 }
 
-void rules_free(struct rules *rules) {
-        if (!rules)
+void compiled_policy_free(struct compiled_policy *compiled) {
+        if (!compiled)
                 return;
-        for (size_t i = 0; i < rules->policy->metric_count; i++) {
-                free(rules->keys[i]);
-                free(rules->peak_keys[i]);
+        for (size_t i = 0; i < compiled->policy->metric_count; i++) {
+                free(compiled->keys[i]);
+                free(compiled->peak_keys[i]);
         }
-        for (size_t i = 0; i < rules->options.source_count; i++)
-                window_plan_free(rules->sources[i].window_plan);
-        policy_free(rules->policy);
-        free(rules);
+        for (size_t i = 0; i < compiled->options.source_count; i++)
+                window_plan_free(compiled->sources[i].window_plan);
+        policy_free(compiled->policy);
+        free(compiled);
 }
 
 /* Nobody is believed who is asked for nothing, nor an exporter in the place of a source. */
-static void settle_serving(struct node_track *track, const struct rules *rules) {
-        bool is_exporter = track->serving >= rules->ordered_count;
+static void settle_serving(struct node_track *track, const struct compiled_policy *compiled) {
+        bool is_exporter = track->serving >= compiled->ordered_count;
 
-        if (rules->first_asked < rules->options.source_count &&
-            (is_exporter || !rules->sources[track->serving].is_asked))
-                track->serving = rules->first_asked;
+        if (compiled->first_asked < compiled->options.source_count &&
+            (is_exporter || !compiled->sources[track->serving].is_asked))
+                track->serving = compiled->first_asked;
 }
 
-void node_track_init(struct node_track *track, const struct rules *rules) {
-        size_t count = rules->options.source_count;
+void node_track_init(struct node_track *track, const struct compiled_policy *compiled) {
+        size_t count = compiled->options.source_count;
 
         *track = (struct node_track){
                 .feeds = xreallocarray(NULL, count, sizeof(*track->feeds)),
-                .record = plan_record_new(&rules->plan),
+                .record = plan_record_new(&compiled->plan),
                 .unseen = UINT64_MAX,
         };
         for (size_t i = 0; i < count; i++)
-                feed_init(&track->feeds[i], rules->sources[i].window_plan);
-        settle_serving(track, rules);
+                feed_init(&track->feeds[i], compiled->sources[i].window_plan);
+        settle_serving(track, compiled);
 }
 
-void node_track_done(struct node_track *track, const struct rules *rules) {
-        for (size_t i = 0; i < rules->options.source_count; i++)
+void node_track_done(struct node_track *track, const struct compiled_policy *compiled) {
+        for (size_t i = 0; i < compiled->options.source_count; i++)
                 feed_done(&track->feeds[i]);
         free(track->feeds);
         plan_record_free(track->record);
@@ -120,39 +121,40 @@ static struct window_renumbering renumber(const struct policy *old, const struct
         return renumbering;
 }
 
-void node_track_reading(struct node_track *track, const struct rules *rules, size_t source,
-                        const struct source_reading *reading, int64_t now_mono_ms) {
-        feed_reading(&track->feeds[source], reading, rules->policy->metric_count,
-                     rules->sources[source].fresh_ms, now_mono_ms);
+void node_track_reading(struct node_track *track, const struct compiled_policy *compiled,
+                        size_t source, const struct source_reading *reading, int64_t now_mono_ms) {
+        feed_reading(&track->feeds[source], reading, compiled->policy->metric_count,
+                     compiled->sources[source].fresh_ms, now_mono_ms);
 }
 
 void node_track_failed(struct node_track *track, size_t source, const char *reason) {
         feed_failed(&track->feeds[source], reason);
 }
 
-void node_track_peak(struct node_track *track, const struct rules *rules,
+void node_track_peak(struct node_track *track, const struct compiled_policy *compiled,
                      const struct metric_query *query, double ratio, int64_t age_ms,
                      int64_t now_mono_ms) {
-        for (size_t i = 0; i < rules->options.source_count; i++)
+        for (size_t i = 0; i < compiled->options.source_count; i++)
                 (void)window_store_seed(track->feeds[i].windows, query, ratio, age_ms, now_mono_ms);
 }
 
-static bool is_fresh(const struct node_track *track, const struct rules *rules, size_t source,
-                     int64_t now_mono_ms) {
-        return feed_is_fresh(&track->feeds[source], rules->sources[source].fresh_ms, now_mono_ms);
+static bool is_fresh(const struct node_track *track, const struct compiled_policy *compiled,
+                     size_t source, int64_t now_mono_ms) {
+        return feed_is_fresh(&track->feeds[source], compiled->sources[source].fresh_ms,
+                             now_mono_ms);
 }
 
-bool node_track_switch(struct node_track *track, const struct rules *rules, int64_t now_mono_ms,
-                       size_t *ret_from) {
-        size_t count = rules->ordered_count, to = 0;
+bool node_track_switch(struct node_track *track, const struct compiled_policy *compiled,
+                       int64_t now_mono_ms, size_t *ret_from) {
+        size_t count = compiled->ordered_count, to = 0;
 
         while (to < count &&
-               !(rules->sources[to].is_asked &&
-                 feed_serves(&track->feeds[to], rules->sources[to].fresh_ms, now_mono_ms)))
+               !(compiled->sources[to].is_asked &&
+                 feed_serves(&track->feeds[to], compiled->sources[to].fresh_ms, now_mono_ms)))
                 to++;
         if (to == count)
-                for (to = 0; to < count && !(rules->sources[to].is_asked &&
-                                             is_fresh(track, rules, to, now_mono_ms));)
+                for (to = 0; to < count && !(compiled->sources[to].is_asked &&
+                                             is_fresh(track, compiled, to, now_mono_ms));)
                         to++;
         if (to == count || to == track->serving)
                 return false;
@@ -161,12 +163,12 @@ bool node_track_switch(struct node_track *track, const struct rules *rules, int6
         return true;
 }
 
-static bool read_annotation(const struct node_track *track, const struct rules *rules,
+static bool read_annotation(const struct node_track *track, const struct compiled_policy *compiled,
                             const char *key, struct annotation *ret) {
         const char *text = key ? kept_annotations_get(&track->annotations, key) : NULL;
 
         return text &&
-               annotation_parse(text, strlen(text), rules->options.style.zone, ret, NULL) == 0;
+               annotation_parse(text, strlen(text), compiled->options.style.zone, ret, NULL) == 0;
 }
 
 /* An annotation has whole seconds, we remember milliseconds: only a later second is news. */
@@ -193,15 +195,16 @@ static bool can_be_learned(const struct annotation *annotation, int64_t now_unix
 }
 
 /* What was written without saying when it was. */
-static void learn_written(struct node_track *track, const struct rules *rules, size_t metric_index,
-                          const struct annotation *annotation, int64_t now_mono_ms,
-                          int64_t now_unix_ms) {
-        const struct policy_metric *metric = &rules->policy->metrics[metric_index];
+static void learn_written(struct node_track *track, const struct compiled_policy *compiled,
+                          size_t metric_index, const struct annotation *annotation,
+                          int64_t now_mono_ms, int64_t now_unix_ms) {
+        const struct policy_metric *metric = &compiled->policy->metrics[metric_index];
 
         if (!metric->is_query || !can_be_learned(annotation, now_unix_ms))
                 return;
-        for (size_t i = 0; i < rules->options.source_count; i++)
-                if ((track->unseen >> metric_index & 1) || !is_fresh(track, rules, i, now_mono_ms))
+        for (size_t i = 0; i < compiled->options.source_count; i++)
+                if ((track->unseen >> metric_index & 1) ||
+                    !is_fresh(track, compiled, i, now_mono_ms))
                         (void)window_store_seed(track->feeds[i].windows, &metric->query,
                                                 annotation->value,
                                                 now_unix_ms - annotation->at_unix_ms, now_mono_ms);
@@ -219,9 +222,9 @@ static bool is_peak_of(const struct annotation *peak, const struct policy_metric
 
 /* Takes in what the node carries. First the maxima: where their peaks are known, a 5-minute mean of
  * the same resource tells nothing new, and may rest on a few seconds. */
-static void look(struct node_track *track, const struct rules *rules, int64_t now_mono_ms,
-                 int64_t now_unix_ms) {
-        const struct policy *policy = rules->policy;
+static void look(struct node_track *track, const struct compiled_policy *compiled,
+                 int64_t now_mono_ms, int64_t now_unix_ms) {
+        const struct policy *policy = compiled->policy;
         uint32_t known = 0; /* resources with a peak */
 
         for (int pass = 0; pass < 2; pass++) {
@@ -230,47 +233,51 @@ static void look(struct node_track *track, const struct rules *rules, int64_t no
                         struct annotation written, peak;
                         if (is_maximum(metric) != (pass == 0))
                                 continue;
-                        bool is_there = read_annotation(track, rules, metric->name, &written);
-                        bool has_peak = read_annotation(track, rules, rules->peak_keys[i], &peak) &&
+                        bool is_there = read_annotation(track, compiled, metric->name, &written);
+                        bool has_peak = read_annotation(track, compiled, compiled->peak_keys[i],
+                                                        &peak) &&
                                         is_peak_of(&peak, metric, is_there ? &written : NULL);
                         note_written(&track->record->metrics[i], is_there, &written);
                         note_peak(&track->record->metrics[i], has_peak, &peak);
                         if (has_peak) {
                                 known |= UINT32_C(1) << metric->query.resource;
                                 if (can_be_learned(&peak, now_unix_ms))
-                                        node_track_peak(track, rules, &metric->query, peak.value,
+                                        node_track_peak(track, compiled, &metric->query, peak.value,
                                                         now_unix_ms - peak.at_unix_ms, now_mono_ms);
                         } else if (is_there && (pass == 0 || !metric->is_query ||
                                                 !(known >> metric->query.resource & 1))) {
-                                learn_written(track, rules, i, &written, now_mono_ms, now_unix_ms);
+                                learn_written(track, compiled, i, &written, now_mono_ms,
+                                              now_unix_ms);
                         }
                 }
         }
         struct annotation hot;
-        bool is_there = read_annotation(track, rules, ANNOTATION_HOT_VALUE, &hot);
+        bool is_there = read_annotation(track, compiled, ANNOTATION_HOT_VALUE, &hot);
         note_written(&track->record->hot, is_there, &hot);
         track->unseen = 0;
 }
 
-void node_track_annotations(struct node_track *track, const struct rules *rules,
+void node_track_annotations(struct node_track *track, const struct compiled_policy *compiled,
                             const json_t *annotations, int64_t now_mono_ms, int64_t now_unix_ms) {
-        (void)kept_annotations_set(&track->annotations, annotations, rules->options.style.prefix);
-        look(track, rules, now_mono_ms, now_unix_ms);
+        (void)kept_annotations_set(&track->annotations, annotations,
+                                   compiled->options.style.prefix);
+        look(track, compiled, now_mono_ms, now_unix_ms);
 }
 
-void node_track_replan(struct node_track *track, const struct rules *old, const struct rules *rules,
-                       int64_t now_mono_ms, int64_t now_unix_ms) {
-        const struct window_renumbering renumbering = renumber(old->policy, rules->policy);
+void node_track_replan(struct node_track *track, const struct compiled_policy *old,
+                       const struct compiled_policy *compiled, int64_t now_mono_ms,
+                       int64_t now_unix_ms) {
+        const struct window_renumbering renumbering = renumber(old->policy, compiled->policy);
 
-        assert(old->options.source_count == rules->options.source_count);
-        for (size_t i = 0; i < rules->options.source_count; i++)
-                feed_replan(&track->feeds[i], rules->sources[i].window_plan, &renumbering);
-        track->record = plan_record_replan(track->record, old->policy, &rules->plan);
-        settle_serving(track, rules);
-        for (size_t i = 0; i < rules->policy->metric_count; i++)
-                if (policy_metric_index(old->policy, rules->policy->metrics[i].name) < 0)
+        assert(old->options.source_count == compiled->options.source_count);
+        for (size_t i = 0; i < compiled->options.source_count; i++)
+                feed_replan(&track->feeds[i], compiled->sources[i].window_plan, &renumbering);
+        track->record = plan_record_replan(track->record, old->policy, &compiled->plan);
+        settle_serving(track, compiled);
+        for (size_t i = 0; i < compiled->policy->metric_count; i++)
+                if (policy_metric_index(old->policy, compiled->policy->metrics[i].name) < 0)
                         track->unseen |= UINT64_C(1) << i;
-        look(track, rules, now_mono_ms, now_unix_ms);
+        look(track, compiled, now_mono_ms, now_unix_ms);
 }
 
 bool node_track_age_ms(const struct node_track *track, int64_t now_mono_ms, int64_t *ret_ms) {
@@ -282,9 +289,9 @@ bool node_track_age_ms(const struct node_track *track, int64_t now_mono_ms, int6
         return true;
 }
 
-bool node_track_is_fresh(const struct node_track *track, const struct rules *rules,
+bool node_track_is_fresh(const struct node_track *track, const struct compiled_policy *compiled,
                          int64_t now_mono_ms) {
-        return is_fresh(track, rules, track->serving, now_mono_ms);
+        return is_fresh(track, compiled, track->serving, now_mono_ms);
 }
 
 const char *node_track_failure(const struct node_track *track) {
@@ -297,11 +304,12 @@ const char *node_track_trouble(const struct node_track *track, size_t source) {
         return failure ? failure : "silent";
 }
 
-uint32_t node_track_outcomes(const struct node_track *track, const struct rules *rules) {
+uint32_t node_track_outcomes(const struct node_track *track,
+                             const struct compiled_policy *compiled) {
         uint32_t least = UINT32_MAX;
 
-        for (size_t i = 0; i < rules->options.source_count; i++)
-                if (rules->sources[i].is_asked && track->feeds[i].outcomes < least)
+        for (size_t i = 0; i < compiled->options.source_count; i++)
+                if (compiled->sources[i].is_asked && track->feeds[i].outcomes < least)
                         least = track->feeds[i].outcomes;
         return least;
 }
@@ -324,15 +332,15 @@ static struct window_reading feed_value(const struct feed *feed, const struct po
         return window_read(feed->windows, &metric->query, now_mono_ms);
 }
 
-static bool metric_value_now(const struct node_track *track, const struct rules *rules,
+static bool metric_value_now(const struct node_track *track, const struct compiled_policy *compiled,
                              size_t index, int64_t now_mono_ms, struct window_reading *ret) {
-        const struct policy_metric *metric = &rules->policy->metrics[index];
+        const struct policy_metric *metric = &compiled->policy->metrics[index];
         struct window_reading peak = {0};
         bool is_known = false, is_full = false;
 
-        for (size_t turn = 0; turn < rules->options.source_count && !is_full; turn++) {
+        for (size_t turn = 0; turn < compiled->options.source_count && !is_full; turn++) {
                 size_t source = feed_at_turn(track, turn);
-                if (!is_fresh(track, rules, source, now_mono_ms))
+                if (!is_fresh(track, compiled, source, now_mono_ms))
                         continue;
                 struct window_reading reading = feed_value(&track->feeds[source], metric, index,
                                                            now_mono_ms);
@@ -354,20 +362,20 @@ static bool metric_value_now(const struct node_track *track, const struct rules 
         return is_known;
 }
 
-void node_track_values(const struct node_track *track, const struct rules *rules,
+void node_track_values(const struct node_track *track, const struct compiled_policy *compiled,
                        int64_t now_mono_ms, struct plan_values *ret) {
         ret->usable = ret->provisional = ret->peaks = 0;
         ret->has_hot = false;
         ret->hot = 0;
-        for (size_t i = 0; i < rules->policy->metric_count; i++) {
+        for (size_t i = 0; i < compiled->policy->metric_count; i++) {
                 struct window_reading reading;
-                if (!metric_value_now(track, rules, i, now_mono_ms, &reading))
+                if (!metric_value_now(track, compiled, i, now_mono_ms, &reading))
                         continue;
                 ret->ratio[i] = reading.ratio;
                 ret->usable |= UINT64_C(1) << i;
                 if (reading.is_provisional)
                         ret->provisional |= UINT64_C(1) << i;
-                if (!reading.has_peak || !rules->peak_keys[i])
+                if (!reading.has_peak || !compiled->peak_keys[i])
                         continue;
                 ret->peaks |= UINT64_C(1) << i;
                 ret->peak_ratio[i] = reading.peak_ratio;
@@ -376,47 +384,51 @@ void node_track_values(const struct node_track *track, const struct rules *rules
 }
 
 /* What the first fresh feed that has something to say about it says; or NULL. */
-static const char *why_not_read(const struct node_track *track, const struct rules *rules,
-                                unsigned resource, int64_t now_mono_ms) {
+static const char *why_not_read(const struct node_track *track,
+                                const struct compiled_policy *compiled, unsigned resource,
+                                int64_t now_mono_ms) {
         const char *why = NULL;
 
-        for (size_t turn = 0; turn < rules->options.source_count && !why; turn++) {
+        for (size_t turn = 0; turn < compiled->options.source_count && !why; turn++) {
                 size_t source = feed_at_turn(track, turn);
-                if (track->feeds[source].why && is_fresh(track, rules, source, now_mono_ms))
+                if (track->feeds[source].why && is_fresh(track, compiled, source, now_mono_ms))
                         why = track->feeds[source].why[resource];
         }
         return why;
 }
 
 /* The feed that a metric is to be expected from; NULL when there is none. */
-static const struct feed *feed_of(const struct node_track *track, const struct rules *rules,
+static const struct feed *feed_of(const struct node_track *track,
+                                  const struct compiled_policy *compiled,
                                   const struct policy_metric *metric) {
-        for (size_t turn = 0; turn < rules->options.source_count; turn++) {
+        for (size_t turn = 0; turn < compiled->options.source_count; turn++) {
                 size_t source = feed_at_turn(track, turn);
-                if (source_scope_has(&rules->options.sources[source].scope, rules->policy, metric))
+                if (source_scope_has(&compiled->options.sources[source].scope, compiled->policy,
+                                     metric))
                         return &track->feeds[source];
         }
         return NULL;
 }
 
-const char *node_track_why(const struct node_track *track, const struct rules *rules, size_t metric,
-                           int64_t now_mono_ms) {
-        const struct policy_metric *wanted = &rules->policy->metrics[metric];
-        const struct feed *feed = feed_of(track, rules, wanted);
+const char *node_track_why(const struct node_track *track, const struct compiled_policy *compiled,
+                           size_t metric, int64_t now_mono_ms) {
+        const struct policy_metric *wanted = &compiled->policy->metrics[metric];
+        const struct feed *feed = feed_of(track, compiled, wanted);
         struct window_reading value;
 
         if (!feed)
-                return *policy_metric_exporter(rules->policy, wanted)
+                return *policy_metric_exporter(compiled->policy, wanted)
                                ? "there is no --exporter of that name"
                                : "no source of --metrics-source knows it";
-        if (metric_value_now(track, rules, metric, now_mono_ms, &value))
+        if (metric_value_now(track, compiled, metric, now_mono_ms, &value))
                 return "";
         if ((feed->ready & (UINT64_C(1) << metric)) == 0) {
                 if (!wanted->is_query)
                         return "the exporter has no such gauge";
                 struct window_reading reading = window_read(feed->windows, &wanted->query,
                                                             now_mono_ms);
-                const char *why = why_not_read(track, rules, wanted->query.resource, now_mono_ms);
+                const char *why = why_not_read(track, compiled, wanted->query.resource,
+                                               now_mono_ms);
                 if (reading.status != WINDOW_KNOWN)
                         return why ? why : window_status_text(reading.status);
         }

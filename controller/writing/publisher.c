@@ -123,9 +123,9 @@ static void on_done(void *userdata, const struct kube_answer *answer) {
         job->call = NULL;
         job->state = PUBLISHER_IDLE;
         list_remove(&publisher->under_way, job);
-        metric_inc(metrics_counter(publisher->metrics, "plimsoll_patches_total",
-                                   "Patches of nodes by outcome, after retries.",
-                                   LABELS("outcome", kube_outcome_name(answer->outcome))));
+        metrics_inc(metrics_counter(publisher->metrics, "plimsoll_patches_total",
+                                    "Patches of nodes by outcome, after retries.",
+                                    LABELS("outcome", kube_outcome_name(answer->outcome))));
         if (answer->outcome != KUBE_FORBIDDEN && answer->outcome != KUBE_UNAUTHORIZED)
                 publisher->denied = 0;
         else if (++publisher->denied >= DENIED_IN_A_ROW)
@@ -191,7 +191,7 @@ static void pump(void *userdata) {
                 publisher->tokens -= 1;
                 send(publisher, job);
         }
-        metric_set(publisher->waiting, (double)publisher->queue.len);
+        metrics_set(publisher->waiting, (double)publisher->queue.len);
         if (publisher->queue.first && publisher->tokens < 1) {
                 double wait_ms = (1 - publisher->tokens) * MS_PER_S / publisher->patches_per_s;
                 loop_timer_arm(publisher->loop, &publisher->timer,

@@ -100,8 +100,8 @@ static void compose(struct bind *bind, enum bind_result result, const char *text
         exchange->reply_content_type = "application/json";
         exchange->reply = &bind->piece;
         exchange->reply_count = 1;
-        metric_inc(binder->results[result]);
-        metric_observe(binder->duration, (double)(clock_mono_ns() - bind->begin_ns) / 1e9);
+        metrics_inc(binder->results[result]);
+        metrics_observe(binder->duration, (double)(clock_mono_ns() - bind->begin_ns) / 1e9);
         log_debug(MSG("bind"), STR("namespace", bind->request.pod_namespace),
                   STR("pod", bind->request.pod_name), STR("node", bind->request.node),
                   STR("result", result_names[result]), STR("error", text));
@@ -153,7 +153,7 @@ static void finish(struct bind *bind, enum bind_result result, const char *text)
         (void)pthread_mutex_lock(&binder->lock);
         size_t left = --binder->under_way;
         (void)pthread_mutex_unlock(&binder->lock);
-        metric_set(binder->under_way_gauge, (double)left);
+        metrics_set(binder->under_way_gauge, (double)left);
         if (left == 0 && binder->on_drained)
                 binder->on_drained(binder->on_drained_userdata);
 }
@@ -323,7 +323,7 @@ static void attempt(void *userdata) {
 
 /* Whether the node is known not to be there. Without a watch of nodes nothing is known. */
 static bool is_missing(const struct binder *binder, const char *node) {
-        if (!feed_sees_nodes(binder->options.feed))
+        if (!table_watch_sees_nodes(binder->options.table_watch))
                 return false;
         const struct node_snapshot *snapshot = node_table_acquire(binder->options.table);
         bool is_missing = node_names_find(snapshot->names, node, strlen(node)) == NODE_ROW_NONE;
@@ -351,7 +351,7 @@ static struct bind *take_incoming(struct binder *binder) {
         struct bind *incoming = TAKE_PTR(binder->incoming);
         size_t under_way = binder->under_way;
         (void)pthread_mutex_unlock(&binder->lock);
-        metric_set(binder->under_way_gauge, (double)under_way);
+        metrics_set(binder->under_way_gauge, (double)under_way);
         return incoming;
 }
 

@@ -21,8 +21,8 @@
 
 #include "base/attributes.h"
 #include "base/error.h"
-#include "extender/table/feed.h"
 #include "extender/table/node_table.h"
+#include "extender/table/table_watch.h"
 #include "kube/kube_api.h"
 #include "metrics/metrics.h"
 #include "net/daemon.h"
@@ -35,7 +35,7 @@ enum { BINDER_MAX_UNDER_WAY = 100 };
 struct binder_options {
         struct loop *loop; /* all borrowed; they outlive the binder */
         struct kube_api *api;
-        const struct feed *feed; /* whether nodes are being watched */
+        const struct table_watch *table_watch; /* whether nodes are being watched */
         struct node_table *table;
         struct metrics *metrics;
         struct health *health;

@@ -104,9 +104,11 @@ static int put_nodes(struct node_table *table, const json_t *root, int64_t now_u
                 return put_node(table, root, now_unix_ms, err);
         if (!json_is_array(items))
                 return error_set(err, EINVAL, "items: expected an array");
-        json_array_foreach (items, i, node)
-                if (put_node(table, node, now_unix_ms, err) < 0)
-                        return error_wrap(err, "items[%zu]", i);
+        json_array_foreach (items, i, node) {
+                int r = put_node(table, node, now_unix_ms, err);
+                if (r < 0)
+                        return error_wrap(err, r, "items[%zu]", i);
+        }
         return 0;
 }
 
@@ -121,7 +123,7 @@ static int load_nodes(struct node_table *table, const char *path, int64_t now_un
         if (r == 0)
                 r = put_nodes(table, root, now_unix_ms, err);
         if (r < 0)
-                return error_wrap(err, "%s", strcmp(path, "-") == 0 ? "standard input" : path);
+                return error_wrap(err, r, "%s", strcmp(path, "-") == 0 ? "standard input" : path);
         return 0;
 }
 

@@ -18,12 +18,12 @@ int policy_options_check(const char *program, const struct program_options *opti
                          const struct option_row *rows, size_t row_count, struct error *err) {
         _cleanup_(buf_done) struct buf text = BUF_INIT(POLICY_TEXT_MAX_BYTES);
         _cleanup_(policy_freep) struct policy *policy = NULL;
-        _cleanup_(kube_config_freep) struct kube_config *config = NULL;
-        const struct kube_config_options *kube = &options->kube;
+        _cleanup_(kube_access_freep) struct kube_access *config = NULL;
+        const struct kube_access_options *kube = &options->kube;
 
         int r = policy_options_load(options, &policy, err);
         if (r == 0 && (kube->kubeconfig || kube->context || kube->master))
-                r = kube_config_load(kube, &config, err);
+                r = kube_access_load(kube, &config, err);
         if (r < 0)
                 return r;
         for (size_t i = 0; i < policy->warning_count && i < POLICY_MAX_WARNINGS; i++)

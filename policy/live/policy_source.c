@@ -48,7 +48,7 @@ static void show(struct policy_source *source) {
                                     ? "; the object was deleted"
                                     : "";
 
-        metric_set(source->is_failed, source->problem != NULL);
+        metrics_set(source->is_failed, source->problem != NULL);
         health_pass(source->check, "%s, %zu metrics, generation %lld%s%s", source->from,
                     source->metric_count, (long long)source->generation, after,
                     source->problem ? source->problem : "");
@@ -59,7 +59,7 @@ static void put_in_force(struct policy_source *source, struct policy *policy, co
         source->from = from;
         source->metric_count = policy->metric_count;
         free(TAKE_PTR(source->problem));
-        metric_set(source->generation_gauge, (double)source->generation);
+        metrics_set(source->generation_gauge, (double)source->generation);
         show(source);
         log_info(MSG("policy is in force"), STR("from", from), INT("metrics", policy->metric_count),
                  INT("predicates", policy->predicate_count),
@@ -71,7 +71,7 @@ static void put_in_force(struct policy_source *source, struct policy *policy, co
 }
 
 static void refuse(struct policy_source *source, const struct error *err) {
-        metric_inc(source->errors);
+        metrics_inc(source->errors);
         if (!source->problem || strcmp(source->problem, err->msg) != 0)
                 log_error(MSG("policy is not usable; the one before stays in force"), ERR(err));
         free(source->problem);
@@ -188,7 +188,7 @@ static void take_object(struct policy_source *source, const json_t *object) {
         if (r == 0)
                 r = policy_from_tree(tree_root(tree), source->options.is_strict, &policy, &err);
         if (r < 0) {
-                (void)error_wrap(&err, "%s", from_object);
+                (void)error_wrap(&err, err.code, "%s", from_object);
                 refuse(source, &err);
         } else {
                 put_in_force(source, policy, from_object);

@@ -18,11 +18,11 @@ static const struct policy_resource own[] = {
         {.series = "DCGM_FI_DEV_GPU_UTIL",
          .match_count = 1,
          .matches = {{"pod", ""}},
-         .reduce = POLICY_MEAN,
+         .reduce = POLICY_REDUCE_MEAN,
          .capacity = 100},
         {.series = "node_disk_io_time_seconds_total",
          .kind = POLICY_COUNTER,
-         .reduce = POLICY_SUM,
+         .reduce = POLICY_REDUCE_SUM,
          .capacity_series = "node_load5"},
 };
 
@@ -123,7 +123,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         int64_t now_mono_ms = 0;
 
         /* The usual rules, unless the page begins otherwise. */
-        const struct network_rules network = {
+        const struct network_options network = {
                 .devices = {.count = size > 0 && data[0] == '*', .globs = {"e*"}},
                 .speed_bytes = size > 0 && data[0] == '1' ? 1e6 : 0,
         };

@@ -18,7 +18,7 @@ static void require(bool holds) {
 }
 
 struct world {
-        struct rules *rules;
+        struct compiled_policy *compiled;
         size_t live;
 };
 
@@ -29,7 +29,7 @@ static void on_added(void *userdata, struct node *node) {
         struct node_track *track = calloc(1, sizeof(*track));
 
         require(track != NULL);
-        node_track_init(track, world->rules);
+        node_track_init(track, world->compiled);
         node->userdata = track;
         world->live++;
 }
@@ -42,7 +42,8 @@ static void on_moved(void *userdata, struct node *node) {
 static void on_annotations(void *userdata, struct node *node, const json_t *annotations) {
         struct world *world = userdata;
 
-        node_track_annotations(node->userdata, world->rules, annotations, now_mono_ms, now_unix_ms);
+        node_track_annotations(node->userdata, world->compiled, annotations, now_mono_ms,
+                               now_unix_ms);
 }
 
 static void end_track(struct world *world, struct node *node) {
@@ -54,14 +55,14 @@ static void end_track(struct world *world, struct node *node) {
                 step.num[0] = 1;
                 step.den[0] = 10;
                 step.at_mono_ms += 15000;
-                node_track_reading(track, world->rules, 0, &(struct source_reading){.step = &step},
-                                   step.at_mono_ms);
+                node_track_reading(track, world->compiled, 0,
+                                   &(struct source_reading){.step = &step}, step.at_mono_ms);
         }
-        node_track_values(track, world->rules, step.at_mono_ms, &values);
-        for (size_t i = 0; i < world->rules->policy->metric_count; i++)
+        node_track_values(track, world->compiled, step.at_mono_ms, &values);
+        for (size_t i = 0; i < world->compiled->policy->metric_count; i++)
                 if (values.usable & (UINT64_C(1) << i))
                         require(values.ratio[i] >= 0 && values.ratio[i] <= 1);
-        node_track_done(track, world->rules);
+        node_track_done(track, world->compiled);
         free(track);
         world->live--;
 }
@@ -72,16 +73,17 @@ static void on_removed(void *userdata, struct node *node) {
 
 /* Input: JSON texts, one a line; those that begin with a minus are deletions. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-        static struct rules *rules; /* costly, and never changed */
+        static struct compiled_policy *compiled; /* costly, and never changed */
         struct node_set_options options;
         struct error err = ERROR_NULL;
 
-        if (!rules)
-                rules = rules_new(policy_default(),
-                                  &(struct rules_options){.style = {.prefix = ""},
+        if (!compiled)
+                compiled = compiled_policy_new(
+                        policy_default(),
+                        &(struct compiled_policy_options){.style = {.prefix = ""},
                                                           .sources = {{.interval_ms = 15000}},
                                                           .source_count = 1});
-        struct world world = {.rules = rules};
+        struct world world = {.compiled = compiled};
         require(node_set_address_types("InternalIP,Hostname", &options, &err) == 0);
         struct node_set *set = node_set_new(&options, &(struct node_set_events){
                                                               .on_added = on_added,

@@ -15,7 +15,7 @@ struct fixture {
         struct scripted_server server;
         struct loop *loop;
         struct http_client *client;
-        struct kube_config *config;
+        struct kube_access *config;
         struct metrics *metrics;
         struct kube_api *api;
         struct reflector *reflector;
@@ -50,7 +50,7 @@ static inline void start(struct fixture *f) {
         (void)buf_puts(&f->log, "");
         scripted_server_start(&f->server);
         (void)snprintf(master, sizeof(master), "http://127.0.0.1:%u", f->server.port);
-        if (kube_config_load(&(struct kube_config_options){.master = master}, &f->config, &err) < 0)
+        if (kube_access_load(&(struct kube_access_options){.master = master}, &f->config, &err) < 0)
                 fail_msg("%s", err.msg);
         f->loop = loop_new();
         f->metrics = metrics_new();
@@ -77,7 +77,7 @@ static inline void stop(struct fixture *f) {
         kube_api_free(f->api);
         http_client_free(f->client);
         metrics_free(f->metrics);
-        kube_config_free(f->config);
+        kube_access_free(f->config);
         loop_free(f->loop);
         scripted_server_stop(&f->server);
         buf_done(&f->log);

@@ -124,8 +124,8 @@ static void test_bindings(void **state) {
         struct binding_watch *watch = watch_pods(&f);
         assert_true(reflector_is_synced(binding_watch_reflector(watch)));
         assert_string_equal(reflector_trouble(binding_watch_reflector(watch)), "");
-        assert_true(metric_value(metrics_counter(f.metrics, "plimsoll_bindings_total", "", NULL)) ==
-                    5);
+        assert_true(metrics_value(
+                            metrics_counter(f.metrics, "plimsoll_bindings_total", "", NULL)) == 5);
         binding_watch_free(watch);
         stop(&f);
 }

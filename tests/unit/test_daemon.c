@@ -102,7 +102,7 @@ static void test_methods_and_paths(void **state) {
         expect(ask(health, metrics, "POST", "/readyz"), 405, NULL);
         expect(ask(health, metrics, "DELETE", "/metrics"), 405, NULL);
 
-        metric_add(metrics_counter(metrics, "plimsoll_things_total", "Things.", NULL), 3);
+        metrics_add(metrics_counter(metrics, "plimsoll_things_total", "Things.", NULL), 3);
         struct http_exchange page = ask(health, metrics, "GET", "/metrics");
         assert_int_equal(page.status, 200);
         assert_string_equal(page.reply_content_type, "text/plain; version=0.0.4; charset=utf-8");

@@ -23,13 +23,14 @@ static void test_wrap(void **state) {
 
         (void)state;
         (void)error_set(&err, E2BIG, "too large");
-        assert_int_equal(error_wrap(&err, "line %d", 12), -E2BIG);
-        assert_int_equal(error_wrap(&err, "policy %s", "a.yaml"), -E2BIG);
+        assert_int_equal(error_wrap(&err, -E2BIG, "line %d", 12), -E2BIG);
+        assert_int_equal(error_wrap(&err, E2BIG, "policy %s", "a.yaml"), -E2BIG);
         assert_string_equal(err.msg, "policy a.yaml: line 12: too large");
-        assert_int_equal(error_wrap(NULL, "context"), -EINVAL);
-        err = ERROR_NULL;
-        assert_int_equal(error_wrap(&err, "context"), -EINVAL); /* never reads as success */
-        assert_int_equal(err.code, -EINVAL);
+        assert_int_equal(err.code, -E2BIG);
+        assert_int_equal(error_wrap(NULL, -EIO, "context"), -EIO);
+        assert_int_equal(error_wrap(&err, -EIO, "context"),
+                         -EIO); /* of another kind from here on */
+        assert_int_equal(err.code, -EIO);
 }
 
 static void test_long(void **state) {
@@ -41,10 +42,10 @@ static void test_long(void **state) {
         text[sizeof(text) - 1] = '\0';
         assert_int_equal(error_set(&err, EINVAL, "%s", text), -EINVAL);
         assert_int_equal(strlen(err.msg), ERROR_MSG_MAX - 1);
-        assert_int_equal(error_wrap(&err, "context"), -EINVAL);
+        assert_int_equal(error_wrap(&err, -EINVAL, "context"), -EINVAL);
         assert_int_equal(strlen(err.msg), ERROR_MSG_MAX - 1);
         assert_int_equal(strncmp(err.msg, "context: xxx", 12), 0);
-        assert_int_equal(error_wrap(&err, "%s", text), -EINVAL);
+        assert_int_equal(error_wrap(&err, -EINVAL, "%s", text), -EINVAL);
         assert_int_equal(strlen(err.msg), ERROR_MSG_MAX - 1);
 }
 
@@ -55,7 +56,7 @@ static void test_control_characters(void **state) {
         (void)state;
         (void)error_set(&err, EINVAL, "'%s'", "a\nb\x1b[1m\x7f\t\xc3\xa9");
         assert_string_equal(err.msg, "'a?b?[1m??\xc3\xa9'");
-        (void)error_wrap(&err, "%s", "c\rd");
+        (void)error_wrap(&err, -EINVAL, "%s", "c\rd");
         assert_string_equal(err.msg, "c?d: 'a?b?[1m??\xc3\xa9'");
 }
 

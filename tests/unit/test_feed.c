@@ -24,15 +24,15 @@ static const char policy_text[] = "apiVersion: scheduler.policy.crane.io/v1alpha
 enum { CPU_AVG, CPU_MAX, MEM_AVG, GPU_AVG };
 
 /* The first three in order of preference: windows, windows once a minute, ready-made values. */
-static struct rules *new_rules(void) {
+static struct compiled_policy *new_rules(void) {
         struct policy *policy = NULL;
         struct error err = ERROR_NULL;
 
         if (policy_parse(policy_text, strlen(policy_text), false, &policy, &err) < 0)
                 fail_msg("%s", err.msg);
-        return rules_new(
+        return compiled_policy_new(
                 policy,
-                &(struct rules_options){
+                &(struct compiled_policy_options){
                         .style = {.prefix = ""},
                         .dead_band_ratio = 0.01,
                         .sources = {[FIRST] = {.interval_ms = every_ms},
@@ -44,7 +44,7 @@ static struct rules *new_rules(void) {
 }
 
 struct world {
-        struct rules *rules;
+        struct compiled_policy *compiled;
         struct node_track track;
         int64_t now_ms;
 };
@@ -52,9 +52,9 @@ struct world {
 static int set_up(void **state) {
         struct world *world = calloc(1, sizeof(*world));
 
-        world->rules = new_rules();
+        world->compiled = new_rules();
         world->now_ms = start_ms;
-        node_track_init(&world->track, world->rules);
+        node_track_init(&world->track, world->compiled);
         *state = world;
         return 0;
 }
@@ -62,8 +62,8 @@ static int set_up(void **state) {
 static int tear_down(void **state) {
         struct world *world = *state;
 
-        node_track_done(&world->track, world->rules);
-        rules_free(world->rules);
+        node_track_done(&world->track, world->compiled);
+        compiled_policy_free(world->compiled);
         free(world);
         return 0;
 }
@@ -72,7 +72,7 @@ static int tear_down(void **state) {
 static size_t serving(struct world *world) {
         size_t from;
 
-        (void)node_track_switch(&world->track, world->rules, world->now_ms, &from);
+        (void)node_track_switch(&world->track, world->compiled, world->now_ms, &from);
         return world->track.serving;
 }
 
@@ -82,14 +82,14 @@ static void says(struct world *world, size_t source, double cpu, double mem) {
 
         step.num[METRIC_CPU] = cpu;
         step.num[METRIC_MEM] = mem;
-        node_track_reading(&world->track, world->rules, source,
+        node_track_reading(&world->track, world->compiled, source,
                            &(struct source_reading){.step = &step}, world->now_ms);
 }
 
 static void says_ready(struct world *world, size_t source, uint64_t ready, double ratio) {
         const double ratios[POLICY_MAX_METRICS] = {ratio, ratio, ratio, ratio};
 
-        node_track_reading(&world->track, world->rules, source,
+        node_track_reading(&world->track, world->compiled, source,
                            &(struct source_reading){.ready = ready, .values_ratio = ratios},
                            world->now_ms);
 }
@@ -97,7 +97,7 @@ static void says_ready(struct world *world, size_t source, uint64_t ready, doubl
 static double value(const struct world *world, size_t metric) {
         struct plan_values values;
 
-        node_track_values(&world->track, world->rules, world->now_ms, &values);
+        node_track_values(&world->track, world->compiled, world->now_ms, &values);
         return values.usable & (UINT64_C(1) << metric) ? values.ratio[metric] : -1;
 }
 
@@ -150,14 +150,14 @@ static void test_nobody_left(void **state) {
                         node_track_failed(&world->track, source, "refused");
         /* None serves; what the first said last is still good for a while... */
         assert_int_equal(serving(world), FIRST);
-        assert_true(node_track_is_fresh(&world->track, world->rules, world->now_ms));
+        assert_true(node_track_is_fresh(&world->track, world->compiled, world->now_ms));
         /* ...then the second's, whose readings are due less often... */
         world->now_ms = start_ms + MS_PER_MIN + 1;
         assert_int_equal(serving(world), SECOND);
         /* ...and at last nobody's: that is no reason to switch again. */
         world->now_ms += 4 * MS_PER_MIN;
         assert_int_equal(serving(world), SECOND);
-        assert_false(node_track_is_fresh(&world->track, world->rules, world->now_ms));
+        assert_false(node_track_is_fresh(&world->track, world->compiled, world->now_ms));
         assert_string_equal(node_track_failure(&world->track), "refused");
 }
 
@@ -216,9 +216,9 @@ static void test_per_metric(void **state) {
         assert_int_equal(serving(world), FIRST);
         assert_float_equal(value(world, MEM_AVG), 0.7, 0); /* one scrape makes no window */
         assert_float_equal(value(world, CPU_AVG), -1, 0);
-        assert_string_equal(node_track_why(&world->track, world->rules, CPU_AVG, world->now_ms),
+        assert_string_equal(node_track_why(&world->track, world->compiled, CPU_AVG, world->now_ms),
                             "only one scrape so far");
-        assert_string_equal(node_track_why(&world->track, world->rules, MEM_AVG, world->now_ms),
+        assert_string_equal(node_track_why(&world->track, world->compiled, MEM_AVG, world->now_ms),
                             "");
         /* What the third said does not outlive it. */
         world->now_ms += MS_PER_MIN + 1;
@@ -230,19 +230,19 @@ static void test_exporter(void **state) {
         struct world *world = *state;
         struct window_step step = {.gauges = (1u << METRIC_RESOURCE_COUNT) | (1u << METRIC_CPU)};
 
-        assert_int_equal(world->rules->ordered_count, EXTRA);
-        assert_true(world->rules->sources[EXTRA].is_asked);
+        assert_int_equal(world->compiled->ordered_count, EXTRA);
+        assert_true(world->compiled->sources[EXTRA].is_asked);
         step.num[METRIC_RESOURCE_COUNT] = 0.6;
         step.num[METRIC_CPU] = 0.9;
         for (int i = 0; i < 2; i++, world->now_ms += every_ms) {
                 for (size_t source = 0; source < EXTRA; source++)
                         node_track_failed(&world->track, source, "refused");
                 step.at_mono_ms = world->now_ms;
-                node_track_reading(&world->track, world->rules, EXTRA,
+                node_track_reading(&world->track, world->compiled, EXTRA,
                                    &(struct source_reading){.step = &step}, world->now_ms);
         }
         assert_int_not_equal(serving(world), EXTRA);
-        assert_false(node_track_is_fresh(&world->track, world->rules, world->now_ms));
+        assert_false(node_track_is_fresh(&world->track, world->compiled, world->now_ms));
         assert_float_equal(value(world, GPU_AVG), 0.6, 1e-6);
         assert_float_equal(value(world, CPU_AVG), -1, 0);
 }
@@ -250,11 +250,11 @@ static void test_exporter(void **state) {
 /* Peaks of before are everybody's, whether the node's annotations or a source remembers them. */
 static void test_peaks(void **state) {
         struct world *world = *state;
-        const struct metric_query *peak = &world->rules->policy->metrics[CPU_MAX].query;
+        const struct metric_query *peak = &world->compiled->policy->metrics[CPU_MAX].query;
         json_auto_t *annotations = json_pack("{s:s}", "cpu_usage_max_avg_1h",
                                              "0.70000,2026-07-23T11:25:00Z");
 
-        node_track_annotations(&world->track, world->rules, annotations, world->now_ms,
+        node_track_annotations(&world->track, world->compiled, annotations, world->now_ms,
                                INT64_C(1784805954000));
         for (int i = 0; i < 12; i++, world->now_ms += every_ms) {
                 says(world, FIRST, 0.1, 0.1);
@@ -262,7 +262,7 @@ static void test_peaks(void **state) {
         }
         assert_int_equal(serving(world), FIRST);
         assert_float_equal(value(world, CPU_MAX), 0.7, 1e-6);
-        node_track_peak(&world->track, world->rules, peak, 0.9, 0, world->now_ms);
+        node_track_peak(&world->track, world->compiled, peak, 0.9, 0, world->now_ms);
         assert_float_equal(value(world, CPU_MAX), 0.9, 1e-6);
         node_track_failed(&world->track, FIRST, "refused");
         node_track_failed(&world->track, FIRST, "refused");
@@ -277,18 +277,18 @@ static void test_provisional(void **state) {
 
         for (int i = 0; i < 20; i++, world->now_ms += every_ms) {
                 says(world, FIRST, i < 4 ? 0.9 : 0.1, 0.1);
-                node_track_values(&world->track, world->rules, world->now_ms, &values);
+                node_track_values(&world->track, world->compiled, world->now_ms, &values);
                 if (i >= 1)
                         assert_int_equal(values.provisional, i * 15 < 150 ? 1u << CPU_MAX : 0);
         }
-        const struct metric_query *peak = &world->rules->policy->metrics[CPU_MAX].query;
+        const struct metric_query *peak = &world->compiled->policy->metrics[CPU_MAX].query;
         node_track_failed(&world->track, FIRST, "refused");
         node_track_failed(&world->track, FIRST, "refused");
         says(world, SECOND, 0.1, 0.1);
         world->now_ms += every_ms;
         says(world, SECOND, 0.1, 0.1);
-        node_track_peak(&world->track, world->rules, peak, 0.5, 0, world->now_ms);
-        node_track_values(&world->track, world->rules, world->now_ms, &values);
+        node_track_peak(&world->track, world->compiled, peak, 0.5, 0, world->now_ms);
+        node_track_values(&world->track, world->compiled, world->now_ms, &values);
         assert_int_equal(values.provisional, 0);
 }
 
@@ -296,16 +296,16 @@ static void test_outcomes(void **state) {
         struct world *world = *state;
 
         for (size_t source = 0; source < SOURCES; source++) {
-                assert_int_equal(node_track_outcomes(&world->track, world->rules), 0);
+                assert_int_equal(node_track_outcomes(&world->track, world->compiled), 0);
                 node_track_failed(&world->track, source, "refused");
         }
-        assert_int_equal(node_track_outcomes(&world->track, world->rules), 1);
+        assert_int_equal(node_track_outcomes(&world->track, world->compiled), 1);
         /* Nobody waits for an exporter from which nothing is wanted. */
-        world->rules->sources[EXTRA].is_asked = false;
+        world->compiled->sources[EXTRA].is_asked = false;
         node_track_failed(&world->track, FIRST, "refused");
         node_track_failed(&world->track, SECOND, "refused");
         node_track_failed(&world->track, THIRD, "refused");
-        assert_int_equal(node_track_outcomes(&world->track, world->rules), 2);
+        assert_int_equal(node_track_outcomes(&world->track, world->compiled), 2);
 }
 
 int main(void) {

@@ -14,7 +14,7 @@ struct fixture {
         struct scripted_server server;
         struct loop *loop;
         struct http_client *client;
-        struct kube_config *config;
+        struct kube_access *config;
         struct metrics *metrics;
         struct kube_api *api;
         struct loop_timer deadline;
@@ -53,7 +53,7 @@ static const char token_kubeconfig[] =
 static void start(struct fixture *f, const char *token) {
         struct error err = ERROR_NULL;
         char master[64];
-        struct kube_config_options options = {.master = master};
+        struct kube_access_options options = {.master = master};
         _cleanup_(freep) char *kubeconfig_path = NULL;
 
         scripted_server_start(&f->server);
@@ -67,7 +67,7 @@ static void start(struct fixture *f, const char *token) {
                 write_file(kubeconfig_path, f->kubeconfig ? f->kubeconfig : token_kubeconfig);
                 options.kubeconfig = kubeconfig_path;
         }
-        if (kube_config_load(&options, &f->config, &err) < 0)
+        if (kube_access_load(&options, &f->config, &err) < 0)
                 fail_msg("%s", err.msg);
         if (kubeconfig_path)
                 assert_int_equal(unlink(kubeconfig_path), 0);
@@ -84,7 +84,7 @@ static void stop(struct fixture *f) {
         kube_api_free(f->api);
         http_client_free(f->client);
         metrics_free(f->metrics);
-        kube_config_free(f->config);
+        kube_access_free(f->config);
         loop_free(f->loop);
         scripted_server_stop(&f->server);
         if (atomic_load(&f->server.surprises) > 0)
@@ -115,7 +115,7 @@ static bool on_data(void *userdata, const char *data, size_t len) {
 }
 
 static double request_count(struct fixture *f, const char *verb, const char *code) {
-        return metric_value(
+        return metrics_value(
                 metrics_counter(f->metrics, "plimsoll_api_requests_total", "",
                                 LABELS("verb", verb, "resource", "nodes", "code", code)));
 }

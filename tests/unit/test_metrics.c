@@ -35,17 +35,17 @@ static void test_render(void **state) {
                                                 LABELS("verb", "filter"), bounds, 3);
 
         (void)state;
-        metric_inc(timeouts);
-        metric_add(ok, UINT64_C(18446744073709551615)); /* digits of an integer, no exponent */
-        metric_set(age, -0.65);
-        metric_observe(plain, 0.001); /* a bound belongs to its bucket */
-        metric_observe(plain, 0.25);
-        metric_observe(plain, 99);
-        metric_observe(plain, (double)NAN); /* ignored */
-        metric_observe(verb, 10);
-        assert_true(metric_value(timeouts) == 1);
-        assert_true(metric_value(age) == -0.65);
-        assert_true(metric_value(plain) == 3);
+        metrics_inc(timeouts);
+        metrics_add(ok, UINT64_C(18446744073709551615)); /* digits of an integer, no exponent */
+        metrics_set(age, -0.65);
+        metrics_observe(plain, 0.001); /* a bound belongs to its bucket */
+        metrics_observe(plain, 0.25);
+        metrics_observe(plain, 99);
+        metrics_observe(plain, (double)NAN); /* ignored */
+        metrics_observe(verb, 10);
+        assert_true(metrics_value(timeouts) == 1);
+        assert_true(metrics_value(age) == -0.65);
+        assert_true(metrics_value(plain) == 3);
         _cleanup_(freep) char *text = render(metrics);
         assert_string_equal(text, "# HELP age_seconds Age.\n"
                                   "# TYPE age_seconds gauge\n"
@@ -112,7 +112,7 @@ static void test_gauge_values(void **state) {
 
         (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                metric_set(gauge, rows[i].value);
+                metrics_set(gauge, rows[i].value);
                 _cleanup_(freep) char *text = render(metrics);
                 _cleanup_(freep) char *expected = xasprintf("# HELP g G.\n# TYPE g gauge\ng %s\n",
                                                             rows[i].text);
@@ -142,7 +142,7 @@ static void test_series_ceiling(void **state) {
                 (void)snprintf(value, sizeof(value), "v%d", i);
                 struct metric *metric = metrics_counter(metrics, "x_total", "X.",
                                                         LABELS("k", value, "l", value));
-                metric_inc(metric);
+                metrics_inc(metric);
                 if (i == 0)
                         first = metric;
         }
@@ -151,7 +151,7 @@ static void test_series_ceiling(void **state) {
                          first);
         struct metric *other = metrics_counter(metrics, "x_total", "X.",
                                                LABELS("k", "new", "l", "new"));
-        assert_true(metric_value(other) == 2 * METRICS_MAX_SERIES);
+        assert_true(metrics_value(other) == 2 * METRICS_MAX_SERIES);
         _cleanup_(freep) char *text = render(metrics);
         assert_non_null(strstr(text, "x_total{k=\"other\",l=\"other\"} 400\n"));
         size_t lines = 0;
@@ -162,7 +162,7 @@ static void test_series_ceiling(void **state) {
         _cleanup_(freep) char *huge = xmalloc(10001);
         memset(huge, 'x', 10000);
         huge[10000] = '\0';
-        metric_inc(metrics_counter(metrics, "y_total", "Y.", LABELS("k", huge)));
+        metrics_inc(metrics_counter(metrics, "y_total", "Y.", LABELS("k", huge)));
         _cleanup_(freep) char *bounded = render(metrics);
         assert_non_null(strstr(bounded, "y_total{k=\"other\"} 1\n"));
 }
@@ -224,14 +224,14 @@ static void *update(void *arg) {
         const struct shared *shared = arg;
 
         for (int i = 0; i < ROUNDS; i++) {
-                metric_inc(shared->counter);
-                metric_set(shared->gauge, i);
-                metric_observe(shared->histogram, i % 2 ? 0.25 : 8); /* sums exactly */
+                metrics_inc(shared->counter);
+                metrics_set(shared->gauge, i);
+                metrics_observe(shared->histogram, i % 2 ? 0.25 : 8); /* sums exactly */
                 if (i % 1000 == 0) {
                         char value[16];
                         (void)snprintf(value, sizeof(value), "%d", i);
-                        metric_inc(metrics_counter(shared->metrics, "late_total", "Late.",
-                                                   LABELS("round", value)));
+                        metrics_inc(metrics_counter(shared->metrics, "late_total", "Late.",
+                                                    LABELS("round", value)));
                 }
         }
         return NULL;
@@ -260,9 +260,9 @@ static void test_threads(void **state) {
         }
         for (int i = 0; i < THREADS; i++)
                 assert_int_equal(pthread_join(threads[i], NULL), 0);
-        assert_true(metric_value(shared.counter) == THREADS * ROUNDS);
-        assert_true(metric_value(shared.histogram) == THREADS * ROUNDS);
-        assert_true(metric_value(shared.gauge) == ROUNDS - 1);
+        assert_true(metrics_value(shared.counter) == THREADS * ROUNDS);
+        assert_true(metrics_value(shared.histogram) == THREADS * ROUNDS);
+        assert_true(metrics_value(shared.gauge) == ROUNDS - 1);
         _cleanup_(freep) char *text = render(metrics);
         assert_true(value_in(text, "h_seconds_sum") == THREADS * ROUNDS / 2 * 8.25);
         assert_non_null(strstr(text, "late_total{round=\"19000\"} 4\n"));

@@ -125,7 +125,7 @@ static void test_which_devices(void **state) {
 
         (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                struct network_rules rules = {.speed_bytes = rows[i].speed_bytes};
+                struct network_options rules = {.speed_bytes = rows[i].speed_bytes};
                 struct node_wants wants;
 
                 if (rows[i].pattern)
@@ -357,15 +357,18 @@ static void test_gauges(void **state) {
                 double ratio;                    /* -1: unusable */
         } rows[] = {
                 {TWO_GPUS, {.capacity = 100}, 0.97},
-                {TWO_GPUS, {.capacity = 100, .reduce = POLICY_MEAN}, 0.5},
-                {TWO_GPUS, {.capacity = 100, .reduce = POLICY_MIN}, 0.03},
-                {TWO_GPUS, {.capacity = 300, .reduce = POLICY_SUM}, 0.5},
+                {TWO_GPUS, {.capacity = 100, .reduce = POLICY_REDUCE_MEAN}, 0.5},
+                {TWO_GPUS, {.capacity = 100, .reduce = POLICY_REDUCE_MIN}, 0.03},
+                {TWO_GPUS, {.capacity = 300, .reduce = POLICY_REDUCE_SUM}, 0.5},
                 {TWO_GPUS,
-                 {.capacity = 100, .reduce = POLICY_MEAN, .match_count = 1, .matches = {A100}},
+                 {.capacity = 100,
+                  .reduce = POLICY_REDUCE_MEAN,
+                  .match_count = 1,
+                  .matches = {A100}},
                  0.5},
                 {TWO_GPUS,
                  {.capacity = 100,
-                  .reduce = POLICY_MEAN,
+                  .reduce = POLICY_REDUCE_MEAN,
                   .match_count = 2,
                   .matches = {A100, {"gpu", "0"}}},
                  0.97},
@@ -377,13 +380,13 @@ static void test_gauges(void **state) {
                 {TWO_GPUS, {.capacity = 0.09}, -1}, /* no measurement */
                 {"", {.capacity = 100}, -1},
                 /* a repetition counts once */
-                {TWO_GPUS TWO_GPUS, {.capacity = 300, .reduce = POLICY_SUM}, 0.5},
+                {TWO_GPUS TWO_GPUS, {.capacity = 300, .reduce = POLICY_REDUCE_SUM}, 0.5},
                 /* by a series of the page */
                 {TWO_GPUS GPU("X", "0", "x", "200") GPU("X", "1", "x", "194"),
                  {.capacity_series = "DCGM_FI_DEV_X"},
                  0.485},
                 {TWO_GPUS GPU("X", "0", "x", "200") GPU("X", "1", "x", "100"),
-                 {.capacity_series = "DCGM_FI_DEV_X", .reduce = POLICY_SUM},
+                 {.capacity_series = "DCGM_FI_DEV_X", .reduce = POLICY_REDUCE_SUM},
                  0.5},
                 {TWO_GPUS, {.capacity_series = "DCGM_FI_DEV_X"}, -1},
                 {TWO_GPUS GPU("X", "0", "x", "0"), {.capacity_series = "DCGM_FI_DEV_X"}, -1},
@@ -460,7 +463,7 @@ static void test_counters(void **state) {
                  .capacity = 100},
                 {.series = "node_disk_written_bytes_total",
                  .kind = POLICY_COUNTER,
-                 .reduce = POLICY_SUM,
+                 .reduce = POLICY_REDUCE_SUM,
                  .capacity = 100},
         };
         struct node_state before = NODE_STATE_NULL;

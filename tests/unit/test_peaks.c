@@ -24,21 +24,22 @@ static const char longer_text[] = HEAD "  - {name: mem_usage_max_avg_1d, period:
 
 enum { AVG, MAX };
 
-static struct rules *new_rules(const char *text) {
+static struct compiled_policy *new_rules(const char *text) {
         struct policy *policy = NULL;
         struct error err = ERROR_NULL;
 
         if (policy_parse(text, strlen(text), false, &policy, &err) < 0)
                 fail_msg("%s", err.msg);
-        return rules_new(policy, &(struct rules_options){.style = {.prefix = ""},
-                                                         .sources = {{.interval_ms = every_ms}},
-                                                         .source_count = 1,
-                                                         .dead_band_ratio = 0.01});
+        return compiled_policy_new(
+                policy, &(struct compiled_policy_options){.style = {.prefix = ""},
+                                                          .sources = {{.interval_ms = every_ms}},
+                                                          .source_count = 1,
+                                                          .dead_band_ratio = 0.01});
 }
 
 /* A controller, its clocks, and the node's annotations, which outlive it. */
 struct life {
-        struct rules *rules;
+        struct compiled_policy *compiled;
         struct node_track track;
         int64_t now_mono_ms;
         json_t *annotations;
@@ -48,15 +49,15 @@ struct life {
 static void begin(struct life *life) {
         /* Another machine: its clock has another zero, and so its buckets other edges. */
         life->now_mono_ms = INT64_C(5000000) + life->now_unix_ms % 977 * 613;
-        life->rules = new_rules(policy_text);
-        node_track_init(&life->track, life->rules);
-        node_track_annotations(&life->track, life->rules, life->annotations, life->now_mono_ms,
+        life->compiled = new_rules(policy_text);
+        node_track_init(&life->track, life->compiled);
+        node_track_annotations(&life->track, life->compiled, life->annotations, life->now_mono_ms,
                                life->now_unix_ms);
 }
 
 static void end(struct life *life) {
-        node_track_done(&life->track, life->rules);
-        rules_free(life->rules);
+        node_track_done(&life->track, life->compiled);
+        compiled_policy_free(life->compiled);
 }
 
 static void pass(struct life *life, int64_t ms) {
@@ -71,7 +72,7 @@ static void scrape(struct life *life, double ratio, int64_t ms) {
                                            .gauges = 1u << METRIC_CPU | 1u << METRIC_MEM};
                 step.num[METRIC_CPU] = ratio;
                 step.num[METRIC_MEM] = ratio;
-                node_track_reading(&life->track, life->rules, 0,
+                node_track_reading(&life->track, life->compiled, 0,
                                    &(struct source_reading){.step = &step}, life->now_mono_ms);
                 pass(life, every_ms);
         }
@@ -80,7 +81,7 @@ static void scrape(struct life *life, double ratio, int64_t ms) {
 static double value(const struct life *life, size_t metric) {
         struct plan_values values;
 
-        node_track_values(&life->track, life->rules, life->now_mono_ms, &values);
+        node_track_values(&life->track, life->compiled, life->now_mono_ms, &values);
         return values.usable >> metric & 1 ? values.ratio[metric] : -1;
 }
 
@@ -89,10 +90,10 @@ static void write(struct life *life) {
         struct plan_values values;
         struct buf text = BUF_INIT(4096);
 
-        node_track_values(&life->track, life->rules, life->now_mono_ms, &values);
-        struct plan_choice choice = plan_choose(&life->rules->plan, life->track.record, &values,
+        node_track_values(&life->track, life->compiled, life->now_mono_ms, &values);
+        struct plan_choice choice = plan_choose(&life->compiled->plan, life->track.record, &values,
                                                 life->now_unix_ms);
-        plan_annotations(&life->rules->plan, &choice, &values, &life->rules->options.style,
+        plan_annotations(&life->compiled->plan, &choice, &values, &life->compiled->options.style,
                          life->now_unix_ms, &text);
         json_t *patch = json_loads(text.data, 0, NULL);
         assert_non_null(patch);
@@ -100,7 +101,7 @@ static void write(struct life *life) {
         json_decref(patch);
         buf_done(&text);
         plan_confirm(life->track.record, &choice, &values, life->now_unix_ms);
-        node_track_annotations(&life->track, life->rules, life->annotations, life->now_mono_ms,
+        node_track_annotations(&life->track, life->compiled, life->annotations, life->now_mono_ms,
                                life->now_unix_ms);
 }
 
@@ -216,7 +217,7 @@ static void test_a_standby_learns(void **state) {
         assert_true(peak > 0.4);
         assert_float_equal(value(&standby, MAX), 0.2, 1e-6);
         write(&leader);
-        node_track_annotations(&standby.track, standby.rules, standby.annotations,
+        node_track_annotations(&standby.track, standby.compiled, standby.annotations,
                                standby.now_mono_ms, standby.now_unix_ms);
         assert_float_equal(value(&standby, MAX), peak, 1e-5);
         /* It is as old for the one as for the other. */
@@ -256,10 +257,10 @@ static void test_another_policy(void **state) {
         annotate(&life, "mem_usage_max_avg_1d", "0.80000,2026-07-23T05:00:00Z");
         begin(&life);
         scrape(&life, 0.2, 10 * MS_PER_MIN);
-        struct rules *next = new_rules(longer_text);
-        node_track_replan(&life.track, life.rules, next, life.now_mono_ms, life.now_unix_ms);
-        rules_free(life.rules);
-        life.rules = next;
+        struct compiled_policy *next = new_rules(longer_text);
+        node_track_replan(&life.track, life.compiled, next, life.now_mono_ms, life.now_unix_ms);
+        compiled_policy_free(life.compiled);
+        life.compiled = next;
         scrape(&life, 0.2, MS_PER_MIN);
         assert_float_equal(value(&life, 0), 0.8, 1e-5);
         end(&life);

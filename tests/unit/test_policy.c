@@ -287,13 +287,13 @@ static void test_own_resources(void **state) {
         assert_string_equal(gpu->exporter, "dcgm");
         assert_string_equal(gpu->series, "DCGM_FI_DEV_GPU_UTIL");
         assert_int_equal(gpu->kind, POLICY_COUNTER);
-        assert_int_equal(gpu->reduce, POLICY_MAX);
+        assert_int_equal(gpu->reduce, POLICY_REDUCE_MAX);
         assert_int_equal(gpu->match_count, 2);
         assert_string_equal(gpu->matches[0].value, "0");
         assert_string_equal(gpu->matches[1].value, "");
         assert_true(gpu->capacity == 100 && !gpu->capacity_series[0]);
         assert_true(policy->resources[0].capacity == 0);
-        assert_int_equal(policy->resources[0].reduce, POLICY_SUM);
+        assert_int_equal(policy->resources[0].reduce, POLICY_REDUCE_SUM);
 
         assert_int_equal(policy->metrics[0].query.resource, METRIC_RESOURCE_COUNT + 1);
         assert_int_equal(policy->metrics[1].query.resource, METRIC_CPU);

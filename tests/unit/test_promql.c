@@ -11,18 +11,18 @@ static const struct policy policy = {
         .resources = {{.name = "gpu",
                        .series = "DCGM_FI_DEV_GPU_UTIL",
                        .kind = POLICY_GAUGE,
-                       .reduce = POLICY_MAX,
+                       .reduce = POLICY_REDUCE_MAX,
                        .match_count = 2,
                        .matches = {{"modelName", "A\\100"}, {"pci", "\"x\""}},
                        .capacity = 100},
                       {.name = "ops",
                        .series = "disk_ops_total",
                        .kind = POLICY_COUNTER,
-                       .reduce = POLICY_SUM,
+                       .reduce = POLICY_REDUCE_SUM,
                        .capacity_series = "disk_ops_limit"}},
 };
 
-static const struct network_rules physical;
+static const struct network_options physical;
 static const struct promql promql = {.policy = &policy, .network = &physical};
 
 static const char *now(struct buf *out, const char *name) {
@@ -114,7 +114,7 @@ static void test_history(void **state) {
 
 /* The operator's devices and speed; a pattern cannot break out of its string. */
 static void test_network(void **state) {
-        const struct network_rules rules = {
+        const struct network_options rules = {
                 .devices = {.count = 2, .globs = {"eth?.*", "a\"}[1s])"}},
                 .speed_bytes = 1.25e8,
         };

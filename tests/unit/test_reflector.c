@@ -52,8 +52,8 @@ static void reflect(struct fixture *f, const struct reflector_spec *wish) {
 }
 
 static double restarts(struct fixture *f, const char *reason) {
-        return metric_value(metrics_counter(f->metrics, "plimsoll_watch_restarts_total", "",
-                                            LABELS("resource", "nodes", "reason", reason)));
+        return metrics_value(metrics_counter(f->metrics, "plimsoll_watch_restarts_total", "",
+                                             LABELS("resource", "nodes", "reason", reason)));
 }
 
 static void list(struct fixture *f, const char *body) {
@@ -106,9 +106,9 @@ static void test_pages_then_events(void **state) {
                 &(struct reflector_spec){.metadata_only = true, .label_selector = "role=worker"});
         assert_true(reflector_is_synced(f.reflector));
         assert_true(restarts(&f, "short") == 1);
-        assert_true(metric_value(metrics_gauge(f.metrics, "plimsoll_objects", "",
-                                               LABELS("resource", "nodes"))) == 2);
-        assert_true(metric_value(
+        assert_true(metrics_value(metrics_gauge(f.metrics, "plimsoll_objects", "",
+                                                LABELS("resource", "nodes"))) == 2);
+        assert_true(metrics_value(
                             metrics_counter(f.metrics, "plimsoll_watch_events_total", "",
                                             LABELS("resource", "nodes", "type", "BOOKMARK"))) == 1);
         stop(&f);
@@ -393,9 +393,9 @@ static void test_unusable_objects(void **state) {
                                              EVENT("DELETED", "a", "13") EVENT("ADDED", "c", "14")),
                              .holds = true});
         reflect(&f, &(struct reflector_spec){.max_objects = 2});
-        assert_true(metric_value(metrics_counter(f.metrics, "plimsoll_watch_events_total", "",
-                                                 LABELS("resource", "nodes", "type", "ignored"))) ==
-                    7);
+        assert_true(metrics_value(
+                            metrics_counter(f.metrics, "plimsoll_watch_events_total", "",
+                                            LABELS("resource", "nodes", "type", "ignored"))) == 7);
         stop(&f);
 }
 

@@ -569,8 +569,8 @@ static void test_clients(void **state) {
 /* Handshakes that fail */
 
 static double failed(const char *reason) {
-        return metric_value(metrics_counter(metrics, "plimsoll_tls_handshakes_failed_total", "",
-                                            LABELS("reason", reason)));
+        return metrics_value(metrics_counter(metrics, "plimsoll_tls_handshakes_failed_total", "",
+                                             LABELS("reason", reason)));
 }
 
 static void say_plainly(const char *text) {

@@ -86,14 +86,14 @@ static void test_rules(void **state) {
                                .interval_ms = 15000}},
                 .exporter_count = 1,
         };
-        struct source_traits rules[SOURCE_MAX];
+        struct source_traits compiled[SOURCE_MAX];
 
         (void)state;
-        assert_int_equal(source_set_traits(&options, rules), 3);
-        assert_true(rules[0].is_ready_made);
-        assert_false(rules[1].is_ready_made);
-        assert_null(rules[1].scope.exporter);
-        assert_string_equal(rules[2].scope.exporter, "dcgm");
+        assert_int_equal(source_set_traits(&options, compiled), 3);
+        assert_true(compiled[0].is_ready_made);
+        assert_false(compiled[1].is_ready_made);
+        assert_null(compiled[1].scope.exporter);
+        assert_string_equal(compiled[2].scope.exporter, "dcgm");
         assert_true(source_set_takes_targets(&options));
         assert_true(source_set_in_flight(&options) >= 3 * PAGE_IN_FLIGHT);
 }

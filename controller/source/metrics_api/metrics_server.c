@@ -5,8 +5,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/strmap.h"
-#include "controller/source/metrics_api/node_metrics_list.h"
-#include "controller/source/metrics_api/node_sample.h"
+#include "controller/source/metrics_api/metrics_api_list.h"
+#include "controller/source/metrics_api/metrics_api_sample.h"
 #include "program/outage_log.h"
 
 enum {
@@ -21,10 +21,10 @@ enum {
 
 struct entry {
         struct node *node;
-        struct node_sample sample;
-        struct node_metrics answered; /* in the round */
-        uint32_t listed_round;        /* that mentioned the node */
-        bool is_usable;               /* answered is */
+        struct metrics_api_sample sample;
+        struct metrics_api_item answered; /* in the round */
+        uint32_t listed_round;            /* that mentioned the node */
+        bool is_usable;                   /* answered is */
         bool is_failing;
 };
 
@@ -54,10 +54,10 @@ static int64_t now_mono(const struct metrics_server *s) {
         return loop_now_mono_ms(s->loop);
 }
 
-static struct node_sample_time sample_time(const struct metrics_server *s) {
-        return (struct node_sample_time){.now_mono_ms = now_mono(s),
-                                         .now_unix_ms = loop_now_unix_ms(s->loop),
-                                         .interval_ms = s->options.interval_ms};
+static struct metrics_api_sample_time sample_time(const struct metrics_server *s) {
+        return (struct metrics_api_sample_time){.now_mono_ms = now_mono(s),
+                                                .now_unix_ms = loop_now_unix_ms(s->loop),
+                                                .interval_ms = s->options.interval_ms};
 }
 
 static void add_gauge(struct window_step *step, enum metric_resource channel, bool is_known,
@@ -69,7 +69,7 @@ static void add_gauge(struct window_step *step, enum metric_resource channel, bo
 }
 
 static struct window_step make_step(const struct metrics_server *s, const struct entry *entry) {
-        const struct node_metrics *metrics = &entry->sample.metrics;
+        const struct metrics_api_item *metrics = &entry->sample.metrics;
         const struct node *node = entry->node;
         struct window_step step = {.at_mono_ms = now_mono(s)};
 
@@ -84,7 +84,7 @@ static struct window_step make_step(const struct metrics_server *s, const struct
 
 /* Without a list there is nothing about any node. */
 static void show_failing(struct metrics_server *s) {
-        metric_set(s->nodes_failing, (double)(s->trouble ? s->entries.len : s->outages.failing));
+        metrics_set(s->nodes_failing, (double)(s->trouble ? s->entries.len : s->outages.failing));
 }
 
 static void set_failing(struct metrics_server *s, struct entry *entry, bool is_failing,
@@ -113,10 +113,10 @@ static void deliver(struct metrics_server *s, struct entry *entry) {
                 fail_node(s, entry, "malformed");
                 return;
         }
-        struct node_sample_time time = sample_time(s);
-        bool is_new = node_sample_offer(&entry->sample, &entry->answered, &time);
-        metric_inc(is_new ? s->items_new : s->items_repeated);
-        if (node_sample_is_stale(&entry->sample, &time)) {
+        struct metrics_api_sample_time time = sample_time(s);
+        bool is_new = metrics_api_sample_offer(&entry->sample, &entry->answered, &time);
+        metrics_inc(is_new ? s->items_new : s->items_repeated);
+        if (metrics_api_sample_is_stale(&entry->sample, &time)) {
                 fail_node(s, entry, "stale");
                 return;
         }
@@ -149,7 +149,7 @@ static void fail_round(struct metrics_server *s, enum kube_outcome outcome,
                          STR("reason", reason), STR("error", cause->msg),
                          STR("see", advice(outcome)));
         s->trouble = reason;
-        metric_set(s->listed, 0);
+        metrics_set(s->listed, 0);
         show_failing(s);
         STRMAP_FOREACH (found, &s->entries) {
                 const struct entry *entry = found->value;
@@ -163,7 +163,7 @@ static void end_round(struct metrics_server *s) {
         if (s->trouble)
                 log_info(MSG("node metrics are listed again"), STR("path", LIST_PATH));
         s->trouble = NULL;
-        metric_set(s->listed, 1);
+        metrics_set(s->listed, 1);
         STRMAP_FOREACH (found, &s->entries) {
                 deliver(s, found->value);
         }
@@ -175,12 +175,12 @@ static void end_round(struct metrics_server *s) {
 static void begin_round(void *userdata);
 
 /* Nothing is handed in from here: the list may turn out to be cut off. */
-static void on_item(void *userdata, const char *node, const struct node_metrics *metrics) {
+static void on_item(void *userdata, const char *node, const struct metrics_api_item *metrics) {
         struct metrics_server *s = userdata;
         struct entry *entry = strmap_get(&s->entries, node, strlen(node));
 
         if (!entry) {
-                metric_inc(s->items_unknown);
+                metrics_inc(s->items_unknown);
                 return;
         }
         entry->listed_round = s->round;
@@ -198,7 +198,7 @@ static void on_list(void *userdata, const struct kube_answer *answer) {
                        s);
         if (answer->outcome != KUBE_OK)
                 fail_round(s, answer->outcome, &answer->err);
-        else if (node_metrics_list_parse(answer->body, answer->body_bytes, on_item, s, &err) < 0)
+        else if (metrics_api_list_parse(answer->body, answer->body_bytes, on_item, s, &err) < 0)
                 fail_round(s, KUBE_BAD_ANSWER, &err);
         else
                 end_round(s);

@@ -8,7 +8,7 @@
  * distributions, more behind an adapter). So it is handed in as a gauge that keeps its value from
  * one round to the next: every sample weighs by the time for which it stood, and at no resolution
  * of the server is there a gap. No node is measured by a sample that has become stale
- * (node_sample.h).
+ * (metrics_api_sample.h).
  *
  * Every round ends for every node in a reading or in a failure:
  *

@@ -157,9 +157,9 @@ static void scrape_end(struct page_source *source, struct scrape *scrape) {
 /* Outcomes */
 
 static void count_failure(struct page_source *source, const char *reason) {
-        metric_inc(metrics_counter(source->metrics, "plimsoll_scrapes_total",
-                                   "Scrapes by source and result.",
-                                   LABELS("source", source->ops.name, "result", reason)));
+        metrics_inc(metrics_counter(source->metrics, "plimsoll_scrapes_total",
+                                    "Scrapes by source and result.",
+                                    LABELS("source", source->ops.name, "result", reason)));
 }
 
 static void target_failed(struct target *target, const char *reason, const char *detail) {
@@ -171,7 +171,7 @@ static void target_failed(struct target *target, const char *reason, const char 
                 outage_log_failed(&source->outages, loop_now_mono_ms(source->loop),
                                   target->node->name, target_url_to_log(&source->url), reason,
                                   detail);
-                metric_set(source->failing, (double)source->outages.failing);
+                metrics_set(source->failing, (double)source->outages.failing);
         }
         source->sink.on_failure(source->sink.userdata, target->node, reason);
 }
@@ -179,12 +179,12 @@ static void target_failed(struct target *target, const char *reason, const char 
 static void target_succeeded(struct target *target) {
         struct page_source *source = target->source;
 
-        metric_inc(source->scrapes_ok);
+        metrics_inc(source->scrapes_ok);
         if (target->is_failing) {
                 target->is_failing = false;
                 outage_log_recovered(&source->outages, loop_now_mono_ms(source->loop),
                                      target->node->name);
-                metric_set(source->failing, (double)source->outages.failing);
+                metrics_set(source->failing, (double)source->outages.failing);
         }
 }
 
@@ -196,7 +196,7 @@ static void forget_failure(struct target *target) {
                 return;
         target->is_failing = false;
         outage_log_gone(&source->outages);
-        metric_set(source->failing, (double)source->outages.failing);
+        metrics_set(source->failing, (double)source->outages.failing);
 }
 
 static const char no_address[] = "no_address";
@@ -242,7 +242,7 @@ static void take_page(struct target *target, const struct scrape *scrape) {
         /* Without Content-Length a page that was cut looks whole; but a whole one ends its line. */
         bool is_complete = page->len > 0 && page->data[page->len - 1] == '\n';
         node_reading_parse(reading, &source->wants, page->data, page->len, is_complete);
-        metric_add(source->malformed, reading->malformed + reading->unusable);
+        metrics_add(source->malformed, reading->malformed + reading->unusable);
         if (reading->usable == 0 && reading->ready_usable == 0) {
                 const char *why = first_reason(reading);
                 target_failed(target, "no_metrics",
@@ -297,7 +297,7 @@ static void on_done(void *userdata, const struct http_response *response) {
         bool with_collectors = scrape->with_collectors;
 
         scrape->call = NULL;
-        metric_observe(source->duration, (double)response->duration_ms / 1000);
+        metrics_observe(source->duration, (double)response->duration_ms / 1000);
         (void)build_url(target, with_collectors);
         if (scrape->is_over_budget) {
                 target_failed(target, "over_budget", "all pages together need too much memory");
@@ -310,7 +310,7 @@ static void on_done(void *userdata, const struct http_response *response) {
                 /* A collector is switched off there. Its whole page, at once and for a while. */
                 target->whole_page_until_mono_ms = loop_now_mono_ms(source->loop) +
                                                    PAGE_WHOLE_PAGE_MS;
-                metric_inc(source->fallbacks);
+                metrics_inc(source->fallbacks);
                 if (!source->has_told_fallback)
                         log_info(MSG("an exporter has a wanted collector switched off; such ones "
                                      "are asked for their whole page"),
@@ -398,7 +398,7 @@ static void on_turn(void *userdata) {
                 return;
         }
         if (page_place_is_queued(&target->place) || target->scrape) {
-                metric_inc(source->skipped);
+                metrics_inc(source->skipped);
                 return;
         }
         page_lanes_push(&source->lanes, lane_of(target), &target->place);

@@ -159,7 +159,7 @@ static void take_reply(struct ask *ask, struct prometheus_reply reply) {
         struct prometheus_point point;
 
         if (reply.warning_count > 0) {
-                metric_inc(source->warnings);
+                metrics_inc(source->warnings);
                 if (!source->has_warned)
                         log_warn(MSG("Prometheus warns that an answer may not be all there is"),
                                  STR("metric", ask->name), STR("warning", reply.warning));
@@ -269,7 +269,7 @@ static void hand_in(struct prometheus *source, const char *failure) {
                         note_silence(source, node, true);
                 source->sink.on_failure(source->sink.userdata, node, failure ? failure : "no_data");
         }
-        metric_set(source->failing, (double)failing);
+        metrics_set(source->failing, (double)failing);
 }
 
 /* Rounds */
@@ -319,7 +319,7 @@ static void end_round(struct prometheus *source) {
                 if (source->asks[i].failure)
                         failure = source->asks[i].failure;
         for (size_t i = 0; i < FATE_COUNT; i++)
-                metric_set(source->fates[i], (double)source->series[i]);
+                metrics_set(source->fates[i], (double)source->series[i]);
         hint_at_unit(source);
         if (!source->has_rounds && !source->trouble)
                 look_for_history(source);
@@ -399,7 +399,7 @@ static void on_turn(void *userdata) {
             (source->is_in_round || (source->has_rounds && source->awaited)))
                 return;
         if (source->is_in_round) {
-                metric_inc(source->cut_rounds);
+                metrics_inc(source->cut_rounds);
                 if (!source->is_slow)
                         log_warn(MSG("Prometheus has not answered a round of queries when the next "
                                      "is due"),

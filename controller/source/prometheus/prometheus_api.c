@@ -115,11 +115,11 @@ static void finish(struct prometheus_call *call) {
         void *userdata = call->userdata;
 
         if (answer.failure)
-                metric_inc(metrics_counter(api->metrics, "plimsoll_prometheus_queries_total",
-                                           "Queries to Prometheus by result.",
-                                           LABELS("result", answer.failure)));
+                metrics_inc(metrics_counter(api->metrics, "plimsoll_prometheus_queries_total",
+                                            "Queries to Prometheus by result.",
+                                            LABELS("result", answer.failure)));
         else
-                metric_inc(api->asked);
+                metrics_inc(api->asked);
         call_free(call);
         on_answer(userdata, &answer);
 }
@@ -144,7 +144,8 @@ static void take_status(struct prometheus_answer *answer, const struct http_resp
         if (r == -EREMOTEIO) {
                 answer->failure = "query";
                 answer->is_down = false;
-                (void)error_wrap(&answer->err, "HTTP status %d", response->status);
+                (void)error_wrap(&answer->err, answer->err.code, "HTTP status %d",
+                                 response->status);
                 return;
         }
         (void)error_set(&answer->err, EREMOTEIO, "HTTP status %d%s", response->status,
@@ -157,7 +158,7 @@ static void on_done(void *userdata, const struct http_response *response) {
         struct prometheus_answer *answer = &call->answer;
 
         call->http = NULL;
-        metric_observe(api->duration, (double)response->duration_ms / 1000);
+        metrics_observe(api->duration, (double)response->duration_ms / 1000);
         if (response->failure != HTTP_OK) {
                 answer->failure = http_failure_name(response->failure);
                 answer->is_down = response->failure != HTTP_TOO_LARGE;

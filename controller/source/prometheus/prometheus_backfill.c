@@ -82,7 +82,7 @@ static void take(struct prometheus_backfill *backfill, struct job *job,
                         if (!(age_s >= 0 && age_s <= 2.0 * PROMETHEUS_BACKFILL_LONGEST_MS / 1000))
                                 continue;
                         job->points++;
-                        metric_inc(backfill->points);
+                        metrics_inc(backfill->points);
                         events->on_point(events->userdata, &series, job->resource, &point,
                                          (int64_t)(age_s * 1000));
                 }

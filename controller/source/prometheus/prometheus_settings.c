@@ -19,7 +19,7 @@ int prometheus_settings_read(const struct prometheus_settings *settings, bool is
                                  "--prometheus-address needs prometheus in --metrics-source");
         int r = settings->address ? prometheus_address_check(settings->address, err) : 0;
         if (r < 0)
-                return error_wrap(err, "--prometheus-address");
+                return error_wrap(err, r, "--prometheus-address");
         r = credentials_options_check(&settings->credentials, "--prometheus-",
                                       settings->opens_files, err);
         if (r < 0)

@@ -96,10 +96,10 @@ static void put_selector(const struct policy_resource *resource, const char *ser
 static void put_reduced(const struct policy_resource *resource, const char *series,
                         const char *function, const char *window, struct buf *out) {
         static const char *const reductions[] = {
-                [POLICY_MAX] = "max",
-                [POLICY_MEAN] = "avg",
-                [POLICY_SUM] = "sum",
-                [POLICY_MIN] = "min",
+                [POLICY_REDUCE_MAX] = "max",
+                [POLICY_REDUCE_MEAN] = "avg",
+                [POLICY_REDUCE_SUM] = "sum",
+                [POLICY_REDUCE_MIN] = "min",
         };
 
         buf_printf(out, "%s by (" TARGET ") (%s(", reductions[resource->reduce], function);
@@ -137,7 +137,7 @@ static void put_glob(const char *glob, struct buf *out) {
 }
 
 /* Of the devices that count, what went through in one direction against the speed. */
-static void put_link_usage(const struct network_rules *rules, const char *direction,
+static void put_link_usage(const struct network_options *rules, const char *direction,
                            const char *window, struct buf *out) {
         bool is_named = rules->devices.count > 0;
         char speed[NUMBER_TEXT_MAX];
@@ -164,7 +164,7 @@ static void put_link_usage(const struct network_rules *rules, const char *direct
                               "node_network_protocol_type == 32)");
 }
 
-static void put_network_formula(const struct network_rules *rules, unsigned resource,
+static void put_network_formula(const struct network_options *rules, unsigned resource,
                                 const char *window, struct buf *out) {
         if (resource == METRIC_NET) {
                 /* The two directions of a device have the same labels: told apart by one more. */

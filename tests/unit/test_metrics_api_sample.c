@@ -2,22 +2,22 @@
 #include "cmocka_wrap.h"
 
 #include "base/clock.h"
-#include "controller/source/metrics_api/node_sample.h"
+#include "controller/source/metrics_api/metrics_api_sample.h"
 
 #define START_UNIX_MS INT64_C(1784805954000)
 
 /* At @at_s of a clock that both sides share, at the latest one's arrival. */
-static struct node_sample_time at(int64_t at_s) {
-        return (struct node_sample_time){.now_mono_ms = 5000 + at_s * MS_PER_S,
-                                         .now_unix_ms = START_UNIX_MS + at_s * MS_PER_S,
-                                         .interval_ms = 15 * MS_PER_S};
+static struct metrics_api_sample_time at(int64_t at_s) {
+        return (struct metrics_api_sample_time){.now_mono_ms = 5000 + at_s * MS_PER_S,
+                                                .now_unix_ms = START_UNIX_MS + at_s * MS_PER_S,
+                                                .interval_ms = 15 * MS_PER_S};
 }
 
-static struct node_metrics taken(int64_t at_s, int64_t window_s) {
-        return (struct node_metrics){.has_cpu = true,
-                                     .cpu_cores = (double)at_s,
-                                     .at_unix_ms = START_UNIX_MS + at_s * MS_PER_S,
-                                     .window_ms = window_s * MS_PER_S};
+static struct metrics_api_item taken(int64_t at_s, int64_t window_s) {
+        return (struct metrics_api_item){.has_cpu = true,
+                                         .cpu_cores = (double)at_s,
+                                         .at_unix_ms = START_UNIX_MS + at_s * MS_PER_S,
+                                         .window_ms = window_s * MS_PER_S};
 }
 
 static void test_rows(void **state) {
@@ -73,13 +73,13 @@ static void test_rows(void **state) {
 
         (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                struct node_sample sample = {.is_there = false};
+                struct metrics_api_sample sample = {.is_there = false};
                 for (size_t j = 0; rows[i].steps[j].window_s > 0; j++) {
-                        struct node_sample_time now = at(rows[i].steps[j].ask_s);
-                        struct node_metrics metrics = taken(rows[i].steps[j].taken_s,
-                                                            rows[i].steps[j].window_s);
-                        bool is_new = node_sample_offer(&sample, &metrics, &now);
-                        bool is_stale = node_sample_is_stale(&sample, &now);
+                        struct metrics_api_sample_time now = at(rows[i].steps[j].ask_s);
+                        struct metrics_api_item metrics = taken(rows[i].steps[j].taken_s,
+                                                                rows[i].steps[j].window_s);
+                        bool is_new = metrics_api_sample_offer(&sample, &metrics, &now);
+                        bool is_stale = metrics_api_sample_is_stale(&sample, &now);
                         if (is_new != rows[i].steps[j].is_new ||
                             is_stale != rows[i].steps[j].is_stale ||
                             sample.metrics.cpu_cores != (double)rows[i].steps[j].kept_s)
@@ -90,25 +90,25 @@ static void test_rows(void **state) {
 }
 
 static void test_none(void **state) {
-        struct node_sample none = {.is_there = false};
-        struct node_sample_time now = at(0);
+        struct metrics_api_sample none = {.is_there = false};
+        struct metrics_api_sample_time now = at(0);
 
         (void)state;
-        assert_true(node_sample_is_stale(&none, &now));
+        assert_true(metrics_api_sample_is_stale(&none, &now));
 }
 
 /* Our own wall clock may jump: what was seen just now stays as fresh as that allows. */
 static void test_our_clock_jumps(void **state) {
-        struct node_sample sample = {.is_there = false};
-        struct node_sample_time now = at(0);
-        struct node_metrics metrics = taken(-5, 15);
+        struct metrics_api_sample sample = {.is_there = false};
+        struct metrics_api_sample_time now = at(0);
+        struct metrics_api_item metrics = taken(-5, 15);
 
         (void)state;
-        assert_true(node_sample_offer(&sample, &metrics, &now));
+        assert_true(metrics_api_sample_offer(&sample, &metrics, &now));
         now.now_unix_ms -= 3600 * MS_PER_S; /* back: the sample is in the future now */
-        assert_false(node_sample_is_stale(&sample, &now));
+        assert_false(metrics_api_sample_is_stale(&sample, &now));
         now.now_mono_ms += 61 * MS_PER_S;
-        assert_true(node_sample_is_stale(&sample, &now));
+        assert_true(metrics_api_sample_is_stale(&sample, &now));
 }
 
 int main(void) {

@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "codec/quantity.h"
-#include "controller/source/metrics_api/node_metrics_list.h"
+#include "controller/source/metrics_api/metrics_api_list.h"
 #include "fuzz.h"
 
 static void require(bool holds) {
@@ -19,7 +19,7 @@ static void check_amount(bool is_known, double amount) {
         require(is_known || amount == 0);
 }
 
-static void check(void *userdata, const char *node, const struct node_metrics *metrics) {
+static void check(void *userdata, const char *node, const struct metrics_api_item *metrics) {
         size_t *calls = userdata;
 
         ++*calls;
@@ -41,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
         if (size > 0)
                 memcpy(text, data, size);
-        int r = node_metrics_list_parse(text, size, check, &calls, &err);
+        int r = metrics_api_list_parse(text, size, check, &calls, &err);
         require((r < 0) == (err.msg[0] != '\0'));
         require(calls <= size / 2); /* an item has two braces at the least */
         return 0;

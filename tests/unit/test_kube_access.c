@@ -6,14 +6,14 @@
 
 #include "base/clock.h"
 #include "credential_files.h"
-#include "kube/kube_config.h"
+#include "kube/kube_access.h"
 #include "kube/secret.h"
 
-static struct kube_config *load(const struct kube_config_options *options) {
-        struct kube_config *config = NULL;
+static struct kube_access *load(const struct kube_access_options *options) {
+        struct kube_access *config = NULL;
         struct error err = ERROR_NULL;
 
-        if (kube_config_load(options, &config, &err) < 0)
+        if (kube_access_load(options, &config, &err) < 0)
                 fail_msg("%s", err.msg);
         return config;
 }
@@ -21,13 +21,13 @@ static struct kube_config *load(const struct kube_config_options *options) {
 /* When the test's time began; a plugin's run goes by the real one. */
 static int64_t begin_mono_ms, begin_unix_ms;
 
-static int ask_at(struct kube_config *config, int64_t at_ms, struct kube_credentials *ret,
+static int ask_at(struct kube_access *config, int64_t at_ms, struct kube_credentials *ret,
                   struct error *err) {
-        return kube_config_credentials(config, begin_mono_ms + at_ms, begin_unix_ms + at_ms, ret,
+        return kube_access_credentials(config, begin_mono_ms + at_ms, begin_unix_ms + at_ms, ret,
                                        err);
 }
 
-static struct kube_credentials credentials_at(struct kube_config *config, int64_t at_ms) {
+static struct kube_credentials credentials_at(struct kube_access *config, int64_t at_ms) {
         struct kube_credentials credentials;
         struct error err = ERROR_NULL;
 
@@ -112,7 +112,7 @@ static void test_token_check(void **state) {
 }
 
 static void test_in_cluster(void **state) {
-        struct kube_config_options options = {.service_account_directory = directory};
+        struct kube_access_options options = {.service_account_directory = directory};
 
         (void)state;
         put_file("token", "tok\n");
@@ -120,40 +120,40 @@ static void test_in_cluster(void **state) {
         put_file("namespace", "kube-system");
         assert_int_equal(setenv("KUBERNETES_SERVICE_HOST", "fd00::1", 1), 0);
         assert_int_equal(setenv("KUBERNETES_SERVICE_PORT", "6443", 1), 0);
-        struct kube_config *config = load(&options);
-        assert_string_equal(kube_config_server(config), "https://[fd00::1]:6443");
-        assert_string_equal(kube_config_namespace(config), "kube-system");
+        struct kube_access *config = load(&options);
+        assert_string_equal(kube_access_server(config), "https://[fd00::1]:6443");
+        assert_string_equal(kube_access_namespace(config), "kube-system");
         struct kube_credentials credentials = credentials_at(config, 0);
         assert_string_equal(credentials.bearer, "tok");
         assert_string_equal(credentials.tls.ca_pem, PEM);
-        kube_config_free(config);
+        kube_access_free(config);
 
         /* --master goes before; without the namespace file it is the default one */
         put_file("namespace", "");
         assert_int_equal(setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1", 1), 0);
         options.master = "https://example:1/";
         config = load(&options);
-        assert_string_equal(kube_config_server(config), "https://example:1");
-        assert_string_equal(kube_config_namespace(config), "default");
-        kube_config_free(config);
+        assert_string_equal(kube_access_server(config), "https://example:1");
+        assert_string_equal(kube_access_namespace(config), "default");
+        kube_access_free(config);
         options.master = NULL;
 
         struct error err = ERROR_NULL;
         assert_int_equal(setenv("KUBERNETES_SERVICE_PORT", "0x10", 1), 0);
-        assert_int_equal(kube_config_load(&options, &config, &err), -EINVAL);
+        assert_int_equal(kube_access_load(&options, &config, &err), -EINVAL);
         assert_int_equal(setenv("KUBERNETES_SERVICE_PORT", "443", 1), 0);
         put_file("ca.crt", "no PEM");
-        assert_int_equal(kube_config_load(&options, &config, &err), -EINVAL);
+        assert_int_equal(kube_access_load(&options, &config, &err), -EINVAL);
         assert_non_null(strstr(err.msg, "ca.crt"));
 
         /* a pod without a token: the other ways are still open */
         _cleanup_(freep) char *token = path_of("token");
         assert_int_equal(unlink(token), 0);
-        assert_int_equal(kube_config_load(&options, &config, &err), -ENOENT);
+        assert_int_equal(kube_access_load(&options, &config, &err), -ENOENT);
         assert_non_null(strstr(err.msg, "no service account token"));
         _cleanup_(freep) char *kubeconfig = write_file("kc", "x: y\n");
         assert_int_equal(setenv("KUBECONFIG", kubeconfig, 1), 0);
-        assert_int_equal(kube_config_load(&options, &config, &err), -EINVAL);
+        assert_int_equal(kube_access_load(&options, &config, &err), -EINVAL);
         assert_non_null(strstr(err.msg, "no current-context"));
 }
 
@@ -181,16 +181,16 @@ static void test_servers(void **state) {
 
         (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                struct kube_config *config = NULL;
+                struct kube_access *config = NULL;
                 struct error err = ERROR_NULL;
-                int r = kube_config_load(&(struct kube_config_options){.master = rows[i].master},
+                int r = kube_access_load(&(struct kube_access_options){.master = rows[i].master},
                                          &config, &err);
                 if ((r == 0) != rows[i].ok || strstr(err.msg, "hunter2"))
                         fail_msg("'%s' gave %d (%s)", rows[i].master, r, err.msg);
                 if (r == 0)
-                        assert_true(kube_config_server(
-                                            config)[strlen(kube_config_server(config)) - 1] != '/');
-                kube_config_free(config);
+                        assert_true(kube_access_server(
+                                            config)[strlen(kube_access_server(config)) - 1] != '/');
+                kube_access_free(config);
         }
 }
 
@@ -211,12 +211,12 @@ static void test_plain_http(void **state) {
 
         (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                struct kube_config *config = load(&(struct kube_config_options){
+                struct kube_access *config = load(&(struct kube_access_options){
                         .kubeconfig = path, .master = rows[i].master});
                 struct kube_credentials credentials = credentials_at(config, 0);
                 if ((credentials.bearer != NULL) != rows[i].is_sent)
                         fail_msg("%s", rows[i].master);
-                kube_config_free(config);
+                kube_access_free(config);
         }
 }
 
@@ -226,16 +226,16 @@ static void test_rotation(void **state) {
                                                "client-key: ca");
         _cleanup_(freep) char *path = write_file("config", text);
         _cleanup_(freep) char *token = write_file("token", "one\n");
-        struct kube_config *config = NULL;
+        struct kube_access *config = NULL;
         struct error err = ERROR_NULL;
         struct kube_credentials credentials;
 
         (void)state;
         assert_int_equal(
-                kube_config_load(&(struct kube_config_options){.kubeconfig = path}, &config, &err),
+                kube_access_load(&(struct kube_access_options){.kubeconfig = path}, &config, &err),
                 -ENOENT); /* no CA file */
         put_file("ca", PEM);
-        config = load(&(struct kube_config_options){.kubeconfig = path});
+        config = load(&(struct kube_access_options){.kubeconfig = path});
         assert_string_equal(credentials_at(config, 1000).bearer, "one");
         put_file("token", "two");
         put_file("ca", "x" PEM);
@@ -249,7 +249,7 @@ static void test_rotation(void **state) {
         /* a 401 makes it look at once */
         put_file("token", "three");
         assert_string_equal(credentials_at(config, 61001).bearer, "two");
-        kube_config_unauthorized(config);
+        kube_access_unauthorized(config);
         assert_string_equal(credentials_at(config, 61002).bearer, "three");
 
         /* gone, empty or evil: the old one is kept, and tried again soon */
@@ -260,7 +260,7 @@ static void test_rotation(void **state) {
         put_file("token", "four");
         assert_string_equal(credentials_at(config, 200000 + SECRET_RETRY_MS).bearer, "three");
         assert_string_equal(credentials_at(config, 200000 + 2 * SECRET_RETRY_MS).bearer, "four");
-        kube_config_free(config);
+        kube_access_free(config);
 }
 
 static void on_news(void *userdata) {
@@ -268,7 +268,7 @@ static void on_news(void *userdata) {
 }
 
 /* As credentials_at(), after the plugin that is begun there has ended. */
-static struct kube_credentials renewed_at(struct kube_config *config, struct loop *loop,
+static struct kube_credentials renewed_at(struct kube_access *config, struct loop *loop,
                                           int64_t at_ms) {
         struct kube_credentials credentials;
         struct error err = ERROR_NULL;
@@ -305,11 +305,11 @@ static void test_exec_renewal(void **state) {
 
         (void)state;
         put_script("plugin", "#!/bin/sh\nexit 1\n");
-        struct kube_config *config = load(&(struct kube_config_options){.kubeconfig = path});
+        struct kube_access *config = load(&(struct kube_access_options){.kubeconfig = path});
         struct loop *loop = loop_new();
         begin_mono_ms = clock_mono_ms();
         begin_unix_ms = clock_wall_unix_ms();
-        kube_config_attach(config, loop, on_news, loop);
+        kube_access_attach(config, loop, on_news, loop);
         assert_int_equal(ask_at(config, 0, &credentials, &err), -EINPROGRESS);
         loop_run(loop);
         put_plugin("t1", 400);
@@ -323,9 +323,9 @@ static void test_exec_renewal(void **state) {
         assert_string_equal(credentials_at(config, 350000).bearer, "t1");
         assert_string_equal(credentials_at(config, 390000).bearer, "t1");
         assert_int_equal(ask_at(config, 410000, &credentials, &err), -EINPROGRESS);
-        kube_config_detach(config); /* ends it */
+        kube_access_detach(config); /* ends it */
 
-        kube_config_attach(config, loop, on_news, loop);
+        kube_access_attach(config, loop, on_news, loop);
         put_script("plugin", "#!/bin/sh\nprintf '%s' '" CREDENTIAL("\"token\":\"t2\"") "'\n");
         assert_string_equal(renewed_at(config, loop, 410000).bearer, "t2");
 
@@ -333,7 +333,7 @@ static void test_exec_renewal(void **state) {
                                      "\"clientCertificateData\":\"" PEM_JSON
                                      "\",\"clientKeyData\":\"" PEM_JSON "\"") "'\n");
         assert_string_equal(credentials_at(config, 500000).bearer, "t2");
-        kube_config_unauthorized(config);
+        kube_access_unauthorized(config);
         credentials = renewed_at(config, loop, 500000);
         assert_null(credentials.bearer);
         assert_non_null(credentials.tls.cert_pem);
@@ -341,23 +341,23 @@ static void test_exec_renewal(void **state) {
 
         /* the old one is kept while the plugin fails */
         put_script("plugin", "#!/bin/sh\nexit 1\n");
-        kube_config_unauthorized(config);
+        kube_access_unauthorized(config);
         assert_int_equal(ask_at(config, 600000, &credentials, &err), -EINPROGRESS);
         loop_run(loop);
         assert_non_null(credentials_at(config, 2000).tls.cert_pem);
-        kube_config_detach(config);
-        kube_config_free(config);
+        kube_access_detach(config);
+        kube_access_free(config);
         loop_free(loop);
         begin_mono_ms = begin_unix_ms = 0;
 }
 
 static void test_nothing_found(void **state) {
-        struct kube_config *config = NULL;
+        struct kube_access *config = NULL;
         struct error err = ERROR_NULL;
-        struct kube_config_options options = {.service_account_directory = directory};
+        struct kube_access_options options = {.service_account_directory = directory};
 
         (void)state;
-        assert_int_equal(kube_config_load(&options, &config, &err), -ENOENT);
+        assert_int_equal(kube_access_load(&options, &config, &err), -ENOENT);
         assert_non_null(strstr(err.msg, "--kubeconfig"));
         assert_null(config);
 
@@ -369,7 +369,7 @@ static void test_nothing_found(void **state) {
         assert_int_equal(setenv("HOME", directory, 1), 0);
         config = load(&options);
         assert_string_equal(credentials_at(config, 0).bearer, "home");
-        kube_config_free(config);
+        kube_access_free(config);
 }
 
 int main(void) {

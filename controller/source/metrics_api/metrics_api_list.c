@@ -1,4 +1,4 @@
-#include "controller/source/metrics_api/node_metrics_list.h"
+#include "controller/source/metrics_api/metrics_api_list.h"
 
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "kube/list_page.h"
 
 struct visit {
-        node_metrics_fn *fn;
+        metrics_api_item_fn *fn;
         void *userdata;
 };
 
@@ -32,9 +32,9 @@ static int64_t read_window(const json_t *item) {
         return window_ms < NODE_METRICS_MAX_WINDOW_MS ? window_ms : NODE_METRICS_MAX_WINDOW_MS;
 }
 
-static bool read_item(const json_t *item, struct node_metrics *ret) {
+static bool read_item(const json_t *item, struct metrics_api_item *ret) {
         const char *timestamp = json_string_at(item, "timestamp", NULL);
-        struct node_metrics metrics = {.window_ms = read_window(item)};
+        struct metrics_api_item metrics = {.window_ms = read_window(item)};
 
         if (!timestamp || !timestamp_parse(timestamp, strlen(timestamp), &metrics.at_unix_ms))
                 return false;
@@ -47,15 +47,15 @@ static bool read_item(const json_t *item, struct node_metrics *ret) {
 static void on_item(void *userdata, const json_t *item) {
         const struct visit *visit = userdata;
         const char *node = json_string_at(item, "metadata", "name", NULL);
-        struct node_metrics metrics;
+        struct metrics_api_item metrics;
 
         if (!node || !*node)
                 return;
         visit->fn(visit->userdata, node, read_item(item, &metrics) ? &metrics : NULL);
 }
 
-int node_metrics_list_parse(const char *text, size_t len, node_metrics_fn *fn, void *userdata,
-                            struct error *err) {
+int metrics_api_list_parse(const char *text, size_t len, metrics_api_item_fn *fn, void *userdata,
+                           struct error *err) {
         struct visit visit = {fn, userdata};
         size_t count;
 

@@ -6,9 +6,9 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "controller/source/metrics_api/node_metrics_list.h"
+#include "controller/source/metrics_api/metrics_api_list.h"
 
-static void note(void *userdata, const char *node, const struct node_metrics *m) {
+static void note(void *userdata, const char *node, const struct metrics_api_item *m) {
         if (!m)
                 (void)buf_printf(userdata, "%s -;", node);
         else
@@ -74,7 +74,7 @@ static void test_items(void **state) {
                 struct buf log = BUF_INIT(1 << 12);
                 struct error err = ERROR_NULL;
                 _cleanup_(freep) char *text = xasprintf(LIST("%s"), rows[i].items);
-                int r = node_metrics_list_parse(text, strlen(text), note, &log, &err);
+                int r = metrics_api_list_parse(text, strlen(text), note, &log, &err);
                 if (r != 0 || strcmp(log.data ? log.data : "", rows[i].said) != 0)
                         fail_msg("row %zu gave %d '%s' (%s)", i, r, log.data, err.msg);
                 buf_done(&log);
@@ -100,7 +100,7 @@ static void test_no_list(void **state) {
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct buf log = BUF_INIT(1 << 12);
                 struct error err = ERROR_NULL;
-                int r = node_metrics_list_parse(rows[i], strlen(rows[i]), note, &log, &err);
+                int r = metrics_api_list_parse(rows[i], strlen(rows[i]), note, &log, &err);
                 if (r != -EBADMSG || err.msg[0] == '\0')
                         fail_msg("row %zu gave %d (%s)", i, r, err.msg);
                 buf_done(&log);
@@ -116,7 +116,7 @@ static void test_cut(void **state) {
                 struct buf log = BUF_INIT(1 << 12);
                 _cleanup_(freep) char *copy = xmalloc(len); /* exactly, for the sanitizer's sake */
                 memcpy(copy, text, len);
-                assert_int_equal(node_metrics_list_parse(copy, len, note, &log, NULL), -EBADMSG);
+                assert_int_equal(metrics_api_list_parse(copy, len, note, &log, NULL), -EBADMSG);
                 buf_done(&log);
         }
 }

@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "controller/source/metrics_api/node_metrics_list.h"
+#include "controller/source/metrics_api/metrics_api_list.h"
 
 enum {
         NODE_SAMPLE_STALE_MS = 60 * 1000,
@@ -24,21 +24,23 @@ enum {
 };
 
 /* Zero-initialised is none. */
-struct node_sample {
-        struct node_metrics metrics;
+struct metrics_api_sample {
+        struct metrics_api_item metrics;
         int64_t seen_mono_ms; /* when the timestamp appeared */
         bool is_there;
 };
 
 /* When it is, and how often the server is asked. */
-struct node_sample_time {
+struct metrics_api_sample_time {
         int64_t now_mono_ms, now_unix_ms;
         int64_t interval_ms;
 };
 
-/** node_sample_is_stale() - as above; none is */
-bool node_sample_is_stale(const struct node_sample *sample, const struct node_sample_time *time);
+/** metrics_api_sample_is_stale() - as above; none is */
+bool metrics_api_sample_is_stale(const struct metrics_api_sample *sample,
+                                 const struct metrics_api_sample_time *time);
 
-/** node_sample_offer() - keep the newer one; return: it is @metrics, and not seen before */
-bool node_sample_offer(struct node_sample *sample, const struct node_metrics *metrics,
-                       const struct node_sample_time *time);
+/** metrics_api_sample_offer() - keep the newer one; return: it is @metrics, and not seen before */
+bool metrics_api_sample_offer(struct metrics_api_sample *sample,
+                              const struct metrics_api_item *metrics,
+                              const struct metrics_api_sample_time *time);

@@ -1,4 +1,4 @@
-#include "kube/kube_config.h"
+#include "kube/kube_access.h"
 
 #include <arpa/inet.h>
 #include <assert.h>
@@ -30,7 +30,7 @@ enum {
 static const char default_service_account_directory[] =
         "/var/run/secrets/kubernetes.io/serviceaccount";
 
-struct kube_config {
+struct kube_access {
         struct kubeconfig source;
         struct secret_file ca, cert, key, token;
         bool may_send_secrets, is_in_cluster;
@@ -38,7 +38,7 @@ struct kube_config {
         /* Of the exec plugin. */
         struct exec_credential exec;
         struct loop *loop; /* NULL: not attached */
-        kube_config_news_fn *on_news;
+        kube_access_news_fn *on_news;
         void *userdata;
         struct exec_run *exec_run; /* NULL: none is running */
         bool has_exec, is_exec_stale, is_exec_failing;
@@ -48,7 +48,7 @@ struct kube_config {
         struct error exec_err;
 };
 
-void kube_config_free(struct kube_config *config) {
+void kube_access_free(struct kube_access *config) {
         if (!config)
                 return;
         assert(!config->exec_run);
@@ -61,15 +61,15 @@ void kube_config_free(struct kube_config *config) {
         free(config);
 }
 
-const char *kube_config_server(const struct kube_config *config) {
+const char *kube_access_server(const struct kube_access *config) {
         return config->source.server;
 }
 
-const char *kube_config_namespace(const struct kube_config *config) {
+const char *kube_access_namespace(const struct kube_access *config) {
         return config->source.name_space ? config->source.name_space : "default";
 }
 
-bool kube_config_is_in_cluster(const struct kube_config *config) {
+bool kube_access_is_in_cluster(const struct kube_access *config) {
         return config->is_in_cluster;
 }
 
@@ -152,7 +152,7 @@ static int load_in_cluster(const char *directory, struct kubeconfig *ret, struct
         return 0;
 }
 
-static int load_source(const struct kube_config_options *options, struct kubeconfig *ret,
+static int load_source(const struct kube_access_options *options, struct kubeconfig *ret,
                        bool *ret_is_in_cluster, struct error *err) {
         const char *directory = options->service_account_directory;
         const char *from_environment = getenv("KUBECONFIG");
@@ -195,9 +195,9 @@ static int open_secret(struct secret_file *file, enum secret_kind kind, char **p
         return r;
 }
 
-int kube_config_load(const struct kube_config_options *options, struct kube_config **ret,
+int kube_access_load(const struct kube_access_options *options, struct kube_access **ret,
                      struct error *err) {
-        _cleanup_(kube_config_freep) struct kube_config *config = xcalloc(1, sizeof(*config));
+        _cleanup_(kube_access_freep) struct kube_access *config = xcalloc(1, sizeof(*config));
         struct kubeconfig *source = &config->source;
 
         int r = load_source(options, source, &config->is_in_cluster, err);
@@ -231,7 +231,7 @@ int kube_config_load(const struct kube_config_options *options, struct kube_conf
         return 0;
 }
 
-void kube_config_attach(struct kube_config *config, struct loop *loop, kube_config_news_fn *on_news,
+void kube_access_attach(struct kube_access *config, struct loop *loop, kube_access_news_fn *on_news,
                         void *userdata) {
         assert(!config->loop);
         config->loop = loop;
@@ -239,12 +239,12 @@ void kube_config_attach(struct kube_config *config, struct loop *loop, kube_conf
         config->userdata = userdata;
 }
 
-void kube_config_detach(struct kube_config *config) {
+void kube_access_detach(struct kube_access *config) {
         exec_run_free(TAKE_PTR(config->exec_run));
         config->loop = NULL;
 }
 
-static void take_exec(struct kube_config *config, struct exec_credential *fresh) {
+static void take_exec(struct kube_access *config, struct exec_credential *fresh) {
         int64_t left_ms = fresh->expires_unix_ms - loop_now_unix_ms(config->loop);
         /* A part of what is left, for a plugin may give out what it has kept. */
         int64_t margin_ms = left_ms / EXEC_MARGIN_DIVISOR;
@@ -262,7 +262,7 @@ static void take_exec(struct kube_config *config, struct exec_credential *fresh)
 }
 
 static void on_exec_done(void *userdata, struct exec_outcome *outcome) {
-        struct kube_config *config = userdata;
+        struct kube_access *config = userdata;
 
         if (outcome->credential) {
                 if (config->is_exec_failing)
@@ -290,7 +290,7 @@ static void on_exec_done(void *userdata, struct exec_outcome *outcome) {
 }
 
 /* The plugin's credential; the old one serves while a new one is under way, or not to be had. */
-static int exec_credentials(struct kube_config *config, int64_t now_mono_ms, int64_t now_unix_ms,
+static int exec_credentials(struct kube_access *config, int64_t now_mono_ms, int64_t now_unix_ms,
                             struct kube_credentials *ret, struct error *err) {
         bool is_needed = !config->has_exec || config->is_exec_stale ||
                          now_unix_ms >= config->exec.expires_unix_ms;
@@ -313,7 +313,7 @@ static int exec_credentials(struct kube_config *config, int64_t now_mono_ms, int
         return 0;
 }
 
-int kube_config_credentials(struct kube_config *config, int64_t now_mono_ms, int64_t now_unix_ms,
+int kube_access_credentials(struct kube_access *config, int64_t now_mono_ms, int64_t now_unix_ms,
                             struct kube_credentials *ret, struct error *err) {
         const struct kubeconfig *source = &config->source;
         struct kube_credentials credentials = {
@@ -345,7 +345,7 @@ int kube_config_credentials(struct kube_config *config, int64_t now_mono_ms, int
         return 0;
 }
 
-void kube_config_unauthorized(struct kube_config *config) {
+void kube_access_unauthorized(struct kube_access *config) {
         config->ca.is_stale = config->cert.is_stale = config->key.is_stale = true;
         config->token.is_stale = true;
         config->is_exec_stale = true;

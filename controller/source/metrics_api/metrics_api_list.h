@@ -22,7 +22,7 @@
 /* When an item says nothing usable about its window. */
 enum { NODE_METRICS_WINDOW_MS = 60 * 1000, NODE_METRICS_MAX_WINDOW_MS = 10 * 60 * 1000 };
 
-struct node_metrics {
+struct metrics_api_item {
         bool has_cpu, has_memory;
         double cpu_cores, memory_bytes; /* >= 0; 0 without */
         int64_t at_unix_ms;
@@ -30,16 +30,17 @@ struct node_metrics {
 };
 
 /**
- * node_metrics_fn: called for each item that names a node
+ * metrics_api_item_fn: called for each item that names a node
  * @node:    borrowed for the call
  * @metrics: NULL when the item cannot be used: no time, or neither amount
  */
-typedef void node_metrics_fn(void *userdata, const char *node, const struct node_metrics *metrics);
+typedef void metrics_api_item_fn(void *userdata, const char *node,
+                                 const struct metrics_api_item *metrics);
 
 /**
- * node_metrics_list_parse() - decode an answer
+ * metrics_api_list_parse() - decode an answer
  * @fn: on failure it may have been called for the items before the fault
  * Return: 0; -EBADMSG when it is no JSON or no list
  */
-_must_check_ int node_metrics_list_parse(const char *text, size_t len, node_metrics_fn *fn,
-                                         void *userdata, struct error *err);
+_must_check_ int metrics_api_list_parse(const char *text, size_t len, metrics_api_item_fn *fn,
+                                        void *userdata, struct error *err);

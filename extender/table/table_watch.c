@@ -1,0 +1,261 @@
+#include "extender/table/table_watch.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "codec/json.h"
+#include "kube/binding_watch.h"
+#include "kube/reflector.h"
+#include "policy/hot_value.h"
+
+enum {
+        PUBLISH_INTERVAL_MS = 10,
+        PUBLISH_SHARE = 20, /* at most one part in so many of the time goes into publishing */
+        LOOK_INTERVAL_MS = 1000,
+        /* A verdict due later than this is looked at again, in case the wall clock is stepped. */
+        CHANGE_MAX_MS = 60000,
+};
+
+struct table_watch {
+        struct table_watch_options options;
+        struct reflector *nodes;
+        struct binding_watch *bindings; /* NULL as long as no policy had hot values */
+
+        struct loop_timer publish_timer; /* something is dirty */
+        struct loop_timer change_timer;  /* a reading will expire, or a hot value fall */
+        struct loop_timer look_timer;    /* troubles and gauges */
+        int64_t publish_not_before_mono_ms;
+        bool is_synced;
+        bool is_skewed; /* and said so */
+
+        struct health_check *nodes_check, *bindings_check;
+        struct metric *rows, *readings[READING_STATE_COUNT], *skewed, *publications;
+        struct metric *publish_duration;
+        uint64_t publications_counted;
+};
+
+static int64_t now_unix_ms(const struct table_watch *watch) {
+        return loop_now_unix_ms(watch->options.loop);
+}
+
+static int64_t now_mono_ms(const struct table_watch *watch) {
+        return loop_now_mono_ms(watch->options.loop);
+}
+
+static void publish(void *userdata) {
+        struct table_watch *watch = userdata;
+        struct node_table *table = watch->options.table;
+        int64_t begin_ns = clock_mono_ns();
+
+        node_table_publish(table, now_unix_ms(watch));
+        int64_t spent_ns = clock_mono_ns() - begin_ns;
+        int64_t pause_ms = spent_ns * PUBLISH_SHARE / 1000000;
+        if (pause_ms < PUBLISH_INTERVAL_MS)
+                pause_ms = PUBLISH_INTERVAL_MS;
+        watch->publish_not_before_mono_ms = now_mono_ms(watch) + pause_ms;
+        metrics_observe(watch->publish_duration, (double)spent_ns / 1e9);
+
+        int64_t change_ms = node_table_next_change_unix_ms(table) - now_unix_ms(watch);
+        if (change_ms > CHANGE_MAX_MS || change_ms < 0)
+                change_ms = CHANGE_MAX_MS;
+        if (change_ms < pause_ms)
+                change_ms = pause_ms;
+        loop_timer_arm(watch->options.loop, &watch->change_timer, now_mono_ms(watch) + change_ms,
+                       publish, watch);
+}
+
+/* After anything that may have changed the table. The timer fires after this turn's events, so
+ * that a burst of them makes one snapshot. */
+static void touched(struct table_watch *watch) {
+        if (!watch->is_synced || !node_table_is_dirty(watch->options.table) ||
+            loop_timer_is_armed(&watch->publish_timer))
+                return;
+        loop_timer_arm(watch->options.loop, &watch->publish_timer,
+                       watch->publish_not_before_mono_ms, publish, watch);
+}
+
+static void on_node(void *userdata, enum reflector_event event, const json_t *object) {
+        struct table_watch *watch = userdata;
+        const char *name = json_string_at(object, "metadata", "name", NULL);
+
+        if (!name)
+                return;
+        if (event == REFLECTOR_DELETED)
+                node_table_remove(watch->options.table, name);
+        else
+                node_table_put(watch->options.table, name,
+                               json_at(object, "metadata", "annotations", NULL),
+                               now_unix_ms(watch));
+        touched(watch);
+}
+
+static void on_nodes_synced(void *userdata, size_t count) {
+        struct table_watch *watch = userdata;
+
+        watch->is_synced = true;
+        publish(watch); /* first: whoever sees us ready asks about nodes that the workers know */
+        health_pass(watch->nodes_check, "%zu nodes", count);
+}
+
+/* Returns whether our own count of bindings is what counts. */
+static bool settle_live(struct table_watch *watch) {
+        bool is_live = binding_watch_is_live(watch->bindings);
+
+        node_table_set_live(watch->options.table, is_live, now_unix_ms(watch));
+        return is_live;
+}
+
+static void on_binding(void *userdata, const char *node, int64_t at_unix_ms) {
+        struct table_watch *watch = userdata;
+
+        node_table_bind(watch->options.table, node, at_unix_ms, now_unix_ms(watch));
+        /* A burst may come before the next look. While the watch is being made there is none. */
+        if (watch->bindings)
+                settle_live(watch);
+        touched(watch);
+}
+
+static void watch_bindings(struct table_watch *watch) {
+        const struct policy *policy = node_table_policy(watch->options.table);
+
+        if (policy->hot_value_count == 0) {
+                health_pass(watch->bindings_check, "not needed: the policy has no hotValue");
+                return;
+        }
+        /* Once started it stays: starting anew would report, and count, the same bindings again. */
+        if (!watch->bindings)
+                watch->bindings = binding_watch_new(watch->options.loop, watch->options.api,
+                                                    watch->options.metrics,
+                                                    hot_value_keep_ms(policy), on_binding, watch);
+}
+
+/* Without a watch the extender goes on: readings expire by themselves, and the controller's
+ * annotation stands in for our own count. So trouble is told, but does not make us unready. */
+static void look_at_bindings(struct table_watch *watch) {
+        if (!watch->bindings || node_table_policy(watch->options.table)->hot_value_count == 0)
+                return;
+        if (settle_live(watch))
+                health_pass(watch->bindings_check, "counted from our own watch of pods");
+        else
+                health_pass(watch->bindings_check,
+                            "node_hot_value annotations are used, our own watch of pods is not "
+                            "open (the service account needs list and watch on pods): %s",
+                            reflector_trouble(binding_watch_reflector(watch->bindings)));
+}
+
+static void look_at_nodes(struct table_watch *watch) {
+        const char *trouble = reflector_trouble(watch->nodes);
+        size_t count = node_table_count(watch->options.table);
+
+        if (!watch->is_synced)
+                health_fail(watch->nodes_check,
+                            "the first list of nodes is not complete (the service account needs "
+                            "list and watch on nodes; see --kubeconfig, --master): %s",
+                            trouble);
+        else if (trouble[0] != '\0')
+                health_pass(watch->nodes_check, "%zu nodes, but the watch is not open: %s", count,
+                            trouble);
+        else
+                health_pass(watch->nodes_check, "%zu nodes", count);
+}
+
+static void look_at_table(struct table_watch *watch) {
+        struct node_table_stats stats;
+
+        node_table_stats(watch->options.table, now_unix_ms(watch), &stats);
+        metrics_set(watch->rows, (double)stats.nodes);
+        for (size_t state = 0; state < READING_STATE_COUNT; state++)
+                metrics_set(watch->readings[state], (double)stats.readings[state]);
+        metrics_set(watch->skewed, (double)stats.skewed);
+        metrics_add(watch->publications, stats.publications - watch->publications_counted);
+        watch->publications_counted = stats.publications;
+        if ((stats.skewed > 0) == watch->is_skewed)
+                return;
+        watch->is_skewed = stats.skewed > 0;
+        if (watch->is_skewed)
+                log_warn(MSG("annotations are stamped in the future: clocks differ, or "
+                             "--annotation-timezone is not the writer's"),
+                         INT("readings", stats.skewed));
+        else
+                log_info(MSG("no annotation is stamped in the future any more"));
+}
+
+static void look(void *userdata) {
+        struct table_watch *watch = userdata;
+
+        look_at_nodes(watch);
+        look_at_bindings(watch);
+        look_at_table(watch);
+        touched(watch);
+        loop_timer_arm(watch->options.loop, &watch->look_timer,
+                       now_mono_ms(watch) + LOOK_INTERVAL_MS, look, watch);
+}
+
+static void register_metrics(struct table_watch *watch) {
+        struct metrics *metrics = watch->options.metrics;
+
+        watch->rows = metrics_gauge(metrics, "plimsoll_extender_table_nodes",
+                                    "Nodes in the node table.", NULL);
+        for (enum reading_state state = 0; state < READING_STATE_COUNT; state++)
+                watch->readings[state] = metrics_gauge(
+                        metrics, "plimsoll_extender_readings",
+                        "Metrics of the policy times nodes, by whether there is a usable value.",
+                        LABELS("state", reading_state_name(state)));
+        watch->skewed = metrics_gauge(metrics, "plimsoll_extender_skewed_readings",
+                                      "Readings stamped more than a minute ahead of our clock.",
+                                      NULL);
+        watch->publications = metrics_counter(metrics, "plimsoll_extender_table_publications_total",
+                                              "Snapshots of the node table made for the workers.",
+                                              NULL);
+        watch->publish_duration = metrics_histogram(
+                metrics, "plimsoll_extender_table_publication_duration_seconds",
+                "Time that making a snapshot took.", NULL, metrics_duration_bounds_s,
+                metrics_duration_bounds_count);
+}
+
+struct table_watch *table_watch_new(const struct table_watch_options *options) {
+        struct table_watch *watch = xcalloc(1, sizeof(*watch));
+
+        watch->options = *options;
+        register_metrics(watch);
+        watch->nodes_check = health_add(options->health, "nodes", "not listed yet");
+        watch->bindings_check = health_add(options->health, "bindings", "not listed yet");
+        watch->nodes = reflector_new(options->loop, options->api, options->metrics,
+                                     &(struct reflector_spec){
+                                             .name = "nodes",
+                                             .path = "/api/v1/nodes",
+                                             .metadata_only = true,
+                                             .max_objects = NODE_TABLE_MAX_ROWS,
+                                             .on_event = on_node,
+                                             .on_synced = on_nodes_synced,
+                                             .userdata = watch,
+                                     });
+        watch_bindings(watch);
+        look(watch);
+        return watch;
+}
+
+void table_watch_free(struct table_watch *watch) {
+        if (!watch)
+                return;
+        loop_timer_disarm(watch->options.loop, &watch->publish_timer);
+        loop_timer_disarm(watch->options.loop, &watch->change_timer);
+        loop_timer_disarm(watch->options.loop, &watch->look_timer);
+        if (watch->bindings)
+                binding_watch_free(watch->bindings);
+        if (watch->nodes)
+                reflector_free(watch->nodes);
+        free(watch);
+}
+
+bool table_watch_sees_nodes(const struct table_watch *watch) {
+        return watch->is_synced && reflector_trouble(watch->nodes)[0] == '\0';
+}
+
+void table_watch_set_policy(struct table_watch *watch, struct policy *policy) {
+        node_table_set_policy(watch->options.table, policy, now_unix_ms(watch));
+        watch_bindings(watch);
+        touched(watch);
+}

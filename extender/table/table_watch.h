@@ -1,0 +1,42 @@
+/*
+ * What fills the node table: a watch of the nodes' metadata, a watch of bindings while the policy
+ * has hot values, and the clock. Publishes snapshots: at once after a quiet time, and under a
+ * stream of changes at most every 10 ms (or rarer, so that copying stays a twentieth of the time).
+ *
+ * Everything runs on the loop's thread.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/attributes.h"
+#include "extender/table/node_table.h"
+#include "kube/kube_api.h"
+#include "metrics/metrics.h"
+#include "net/daemon.h"
+#include "net/loop.h"
+
+struct table_watch_options {
+        struct loop *loop; /* all borrowed; they outlive the watch */
+        struct kube_api *api;
+        struct node_table *table;
+        struct metrics *metrics;
+        struct health *health;
+};
+
+struct table_watch;
+
+/** table_watch_new() - starts watching; nothing is published before the first complete list of
+ * nodes */
+struct table_watch *table_watch_new(const struct table_watch_options *options);
+void table_watch_free(struct table_watch *watch);
+DEFINE_FREEP(struct table_watch, table_watch_free);
+
+/** table_watch_sees_nodes() - nodes are listed and the watch is open: what is not in the table is
+ * no node
+ */
+bool table_watch_sees_nodes(const struct table_watch *watch);
+
+/** table_watch_set_policy() - put another policy in force and publish; @policy is owned by the
+ * table */
+void table_watch_set_policy(struct table_watch *watch, struct policy *policy);
