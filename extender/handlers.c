@@ -186,7 +186,7 @@ static void log_request(const struct job *job, enum verb verb) {
 }
 
 static void count_rejections(const struct job *job) {
-        uint64_t by_predicate[POLICY_MAX_METRICS] = {0};
+        uint64_t by_predicate[POLICY_MAX_SYNC] = {0};
         const struct table_policy *rules = job->snapshot->rules;
         size_t left = job->judge.rejected_count;
 

@@ -24,9 +24,9 @@ void policy_free(struct policy *policy) {
         free(policy);
 }
 
-int policy_metric_index(const struct policy *policy, const char *name) {
-        for (size_t i = 0; i < policy->metric_count; i++)
-                if (strcmp(policy->metrics[i].name, name) == 0)
+int policy_sync_index(const struct policy *policy, const char *name) {
+        for (size_t i = 0; i < policy->sync_count; i++)
+                if (strcmp(policy->sync[i].name, name) == 0)
                         return (int)i;
         return -1;
 }
@@ -41,18 +41,17 @@ bool policy_is_relative(const struct policy *policy) {
 const char *policy_resource_name(const struct policy *policy, unsigned resource) {
         if (resource < METRIC_RESOURCE_COUNT)
                 return metric_resource_name(resource);
-        assert(resource - METRIC_RESOURCE_COUNT < policy->resource_count);
-        return policy->resources[resource - METRIC_RESOURCE_COUNT].name;
+        assert(resource - METRIC_RESOURCE_COUNT < policy->metric_count);
+        return policy->metrics[resource - METRIC_RESOURCE_COUNT].name;
 }
 
-const char *policy_metric_exporter(const struct policy *policy,
-                                   const struct policy_metric *metric) {
+const char *policy_sync_exporter(const struct policy *policy, const struct policy_sync *metric) {
         if (!metric->is_query || metric->query.resource < METRIC_RESOURCE_COUNT)
                 return "";
-        return policy->resources[metric->query.resource - METRIC_RESOURCE_COUNT].exporter;
+        return policy->metrics[metric->query.resource - METRIC_RESOURCE_COUNT].exporter;
 }
 
-bool policy_resource_equal(const struct policy_resource *a, const struct policy_resource *b) {
+bool policy_metric_equal(const struct policy_metric *a, const struct policy_metric *b) {
         if (strcmp(a->name, b->name) != 0 || strcmp(a->exporter, b->exporter) != 0 ||
             strcmp(a->series, b->series) != 0 || a->kind != b->kind || a->reduce != b->reduce ||
             a->match_count != b->match_count || a->capacity != b->capacity ||
@@ -65,10 +64,10 @@ bool policy_resource_equal(const struct policy_resource *a, const struct policy_
         return true;
 }
 
-bool policy_metric_query(const struct policy *policy, const char *name, struct metric_query *ret) {
-        for (unsigned i = 0; i < policy->resource_count; i++)
-                if (metric_query_parse_for(name, policy->resources[i].name,
-                                           METRIC_RESOURCE_COUNT + i, ret))
+bool policy_query_parse(const struct policy *policy, const char *name, struct metric_query *ret) {
+        for (unsigned i = 0; i < policy->metric_count; i++)
+                if (metric_query_parse_for(name, policy->metrics[i].name, METRIC_RESOURCE_COUNT + i,
+                                           ret))
                         return true;
         return metric_query_parse(name, ret);
 }

@@ -19,10 +19,10 @@
 #define POLICY_KIND "DynamicSchedulerPolicy"
 
 enum {
-        POLICY_MAX_METRICS = 64,
+        POLICY_MAX_SYNC = 64,
         POLICY_MAX_HOT_VALUES = 16,
         POLICY_MAX_WARNINGS = 32,
-        POLICY_MAX_RESOURCES = 16,
+        POLICY_MAX_METRICS = 16,
         POLICY_MAX_MATCHES = 8,
         POLICY_RESOURCE_NAME_MAX = 32,
         POLICY_SERIES_NAME_MAX = 128,
@@ -48,7 +48,7 @@ struct policy_match {
  * reduction of the gauge `capacity_series` on the same page. As a metric_query's resource it is
  * METRIC_RESOURCE_COUNT plus its index.
  */
-struct policy_resource {
+struct policy_metric {
         char name[POLICY_RESOURCE_NAME_MAX + 1];
         char exporter[POLICY_RESOURCE_NAME_MAX + 1]; /* "": the node's own exporter */
         char series[POLICY_SERIES_NAME_MAX + 1];
@@ -61,7 +61,7 @@ struct policy_resource {
 };
 
 /* A syncPolicy entry. Predicates and priorities refer to it by its index. */
-struct policy_metric {
+struct policy_sync {
         char name[METRIC_NAME_MAX + 1];
         int64_t period_ms; /* >= 0; 0: kept, never written */
         bool is_query;     /* `query` is set; otherwise a source delivers it ready-made */
@@ -69,7 +69,7 @@ struct policy_metric {
 };
 
 struct policy_predicate {
-        size_t metric;      /* index into metrics */
+        size_t metric;      /* index into sync */
         double limit_ratio; /* (0, 1]; 0: switched off */
         char reason[128];   /* constant: "cpu_usage_avg_5m above 0.65" */
 };
@@ -92,14 +92,14 @@ enum policy_scoring { POLICY_SCORING_ABSOLUTE, POLICY_SCORING_SPREAD };
 
 struct policy {
         char name[254]; /* metadata.name, "" when the file has none */
-        size_t resource_count;
-        struct policy_resource resources[POLICY_MAX_RESOURCES];
         size_t metric_count;
         struct policy_metric metrics[POLICY_MAX_METRICS];
+        size_t sync_count;
+        struct policy_sync sync[POLICY_MAX_SYNC];
         size_t predicate_count;
-        struct policy_predicate predicates[POLICY_MAX_METRICS];
+        struct policy_predicate predicates[POLICY_MAX_SYNC];
         size_t priority_count;
-        struct policy_priority priorities[POLICY_MAX_METRICS];
+        struct policy_priority priorities[POLICY_MAX_SYNC];
         size_t hot_value_count;
         struct policy_hot_value hot_values[POLICY_MAX_HOT_VALUES];
         enum policy_scoring scoring;
@@ -134,8 +134,8 @@ DEFINE_FREEP(struct policy, policy_free);
  * it back to an equal policy */
 void policy_print(const struct policy *policy, struct buf *out);
 
-/** policy_metric_index() - index of @name in metrics, or -1 */
-int policy_metric_index(const struct policy *policy, const char *name);
+/** policy_sync_index() - index of @name in sync, or -1 */
+int policy_sync_index(const struct policy *policy, const char *name);
 
 /** policy_is_relative() - some priority has scale: relative, so that a node's score depends on the
  * other candidates */
@@ -144,12 +144,12 @@ bool policy_is_relative(const struct policy *policy);
 /** policy_resource_name() - of a metric_query's resource, be it built in or the policy's own */
 const char *policy_resource_name(const struct policy *policy, unsigned resource);
 
-/** policy_metric_exporter() - the one whose page the metric is read from; "" for any source's */
-const char *policy_metric_exporter(const struct policy *policy, const struct policy_metric *metric);
+/** policy_sync_exporter() - the one whose page the metric is read from; "" for any source's */
+const char *policy_sync_exporter(const struct policy *policy, const struct policy_sync *metric);
 
-/** policy_resource_equal() - do two policies' resources mean the same? */
-bool policy_resource_equal(const struct policy_resource *a, const struct policy_resource *b);
+/** policy_metric_equal() - do two policies' resources mean the same? */
+bool policy_metric_equal(const struct policy_metric *a, const struct policy_metric *b);
 
-/** policy_metric_query() - metric_query_parse() that knows the policy's own resources as well */
-_must_check_ bool policy_metric_query(const struct policy *policy, const char *name,
-                                      struct metric_query *ret);
+/** policy_query_parse() - metric_query_parse() that knows the policy's own resources as well */
+_must_check_ bool policy_query_parse(const struct policy *policy, const char *name,
+                                     struct metric_query *ret);

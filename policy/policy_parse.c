@@ -20,47 +20,47 @@ static const struct policy_field resource_fields[] = {
         {.name = "name",
          .is_required = true,
          .read = policy_rule_resource_name,
-         .offset = offsetof(struct policy_resource, name)},
+         .offset = offsetof(struct policy_metric, name)},
         {.name = "exporter",
          .read = policy_rule_exporter,
-         .offset = offsetof(struct policy_resource, exporter)},
+         .offset = offsetof(struct policy_metric, exporter)},
         {.name = "series",
          .is_required = true,
          .read = policy_rule_series,
-         .offset = offsetof(struct policy_resource, series)},
+         .offset = offsetof(struct policy_metric, series)},
         {.name = "kind",
          .is_required = true,
          .read = policy_rule_resource_kind,
-         .offset = offsetof(struct policy_resource, kind)},
+         .offset = offsetof(struct policy_metric, kind)},
         {.name = "match", .read = policy_rule_match},
         {.name = "reduce",
          .read = policy_rule_reduce,
-         .offset = offsetof(struct policy_resource, reduce)},
+         .offset = offsetof(struct policy_metric, reduce)},
         {.name = "capacity",
          .read = policy_rule_capacity,
-         .offset = offsetof(struct policy_resource, capacity)},
+         .offset = offsetof(struct policy_metric, capacity)},
         {.name = "capacitySeries",
          .read = policy_rule_series,
-         .offset = offsetof(struct policy_resource, capacity_series)},
+         .offset = offsetof(struct policy_metric, capacity_series)},
 };
 static const struct policy_object resource = {FIELDS(resource_fields)};
-static const struct policy_list resources = {
-        .item = &resource, LIST(resources, resource_count), .check_item = policy_check_resource};
+static const struct policy_list metrics = {
+        .item = &resource, LIST(metrics, metric_count), .check_item = policy_check_resource};
 
 static const struct policy_field metric_fields[] = {
         {.name = "name",
          .is_required = true,
          .read = policy_rule_metric_name,
-         .offset = offsetof(struct policy_metric, name)},
+         .offset = offsetof(struct policy_sync, name)},
         {.name = "period",
          .is_required = true,
          .read = policy_rule_period,
-         .offset = offsetof(struct policy_metric, period_ms)},
+         .offset = offsetof(struct policy_sync, period_ms)},
 };
 static const struct policy_object metric = {FIELDS(metric_fields)};
-static const struct policy_list metrics = {
+static const struct policy_list syncs = {
         .item = &metric,
-        LIST(metrics, metric_count),
+        LIST(sync, sync_count),
         .check_item = policy_check_metric,
         .check_list = policy_check_metrics,
 };
@@ -124,7 +124,7 @@ static const struct policy_object extender = {FIELDS(extender_fields)};
 /* What others refer to comes first: metrics declare what syncPolicy may name, and that again what
  * predicate and priority may. */
 static const struct policy_field spec_fields[] = {
-        {.name = "metrics", .list = &resources},    {.name = "syncPolicy", .list = &metrics},
+        {.name = "metrics", .list = &metrics},      {.name = "syncPolicy", .list = &syncs},
         {.name = "predicate", .list = &predicates}, {.name = "priority", .list = &priorities},
         {.name = "hotValue", .list = &hot_values},  {.name = "extender", .object = &extender},
 };

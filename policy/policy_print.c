@@ -21,11 +21,11 @@ static const char *quote_of(const char *name) {
 
 /* "  - {name: cpu_usage_avg_5m,     ": what follows stands in one column. */
 static void print_name(const struct policy *policy, size_t metric, struct buf *out) {
-        const char *name = policy->metrics[metric].name;
+        const char *name = policy->sync[metric].name;
         size_t longest = 0;
 
-        for (size_t i = 0; i < policy->metric_count; i++)
-                longest = size_max(longest, strlen(policy->metrics[i].name));
+        for (size_t i = 0; i < policy->sync_count; i++)
+                longest = size_max(longest, strlen(policy->sync[i].name));
         const char *quote = quote_of(name);
         buf_printf(out, "  - {name: %s%s%s,%*s ", quote, name, quote, (int)(longest - strlen(name)),
                    "");
@@ -52,7 +52,7 @@ static void print_word(const char *field, const char *word, struct buf *out) {
         buf_printf(out, "    %s: %s%s%s\n", field, quote_of(word), word, quote_of(word));
 }
 
-static void print_resource(const struct policy_resource *resource, struct buf *out) {
+static void print_resource(const struct policy_metric *resource, struct buf *out) {
         static const char *const reduces[] = {
                 [POLICY_REDUCE_MAX] = "max",
                 [POLICY_REDUCE_MEAN] = "mean",
@@ -94,14 +94,14 @@ void policy_print(const struct policy *policy, struct buf *out) {
                            quote_of(policy->name));
         buf_puts(out, "spec:\n");
 
-        if (policy->resource_count > 0)
-                print_list("metrics", policy->resource_count, out);
-        for (size_t i = 0; i < policy->resource_count; i++)
-                print_resource(&policy->resources[i], out);
-        print_list("syncPolicy", policy->metric_count, out);
-        for (size_t i = 0; i < policy->metric_count; i++) {
+        if (policy->metric_count > 0)
+                print_list("metrics", policy->metric_count, out);
+        for (size_t i = 0; i < policy->metric_count; i++)
+                print_resource(&policy->metrics[i], out);
+        print_list("syncPolicy", policy->sync_count, out);
+        for (size_t i = 0; i < policy->sync_count; i++) {
                 print_name(policy, i, out);
-                duration_format(policy->metrics[i].period_ms, duration);
+                duration_format(policy->sync[i].period_ms, duration);
                 buf_printf(out, "period: %s}\n", duration);
         }
         print_list("predicate", policy->predicate_count, out);

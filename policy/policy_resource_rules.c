@@ -135,7 +135,7 @@ int policy_rule_reduce(struct policy_reader *reader, const struct tree_node *nod
 
 int policy_rule_match(struct policy_reader *reader, const struct tree_node *node, void *value) {
         static const char what[] = "at most 128 printable ASCII characters";
-        struct policy_resource *resource = value;
+        struct policy_metric *resource = value;
 
         if (node->kind != TREE_MAP)
                 return policy_reader_expected(reader, node, "a map of labels");
@@ -175,7 +175,7 @@ int policy_rule_capacity(struct policy_reader *reader, const struct tree_node *n
 
 int policy_check_resource(struct policy_reader *reader, const struct tree_node *node,
                           size_t index) {
-        const struct policy_resource *resources = reader->policy->resources;
+        const struct policy_metric *resources = reader->policy->metrics;
 
         for (size_t i = 0; i < index; i++)
                 if (strcmp(resources[i].name, resources[index].name) == 0)

@@ -85,17 +85,17 @@ int policy_rule_metric(struct policy_reader *reader, const struct tree_node *nod
 
         if (r < 0)
                 return r;
-        int index = policy_metric_index(policy, text);
+        int index = policy_sync_index(policy, text);
         if (index < 0) {
                 struct nearest nearest = NEAREST_TO(text);
-                for (size_t i = 0; i < policy->metric_count; i++)
-                        nearest_offer(&nearest, policy->metrics[i].name);
+                for (size_t i = 0; i < policy->sync_count; i++)
+                        nearest_offer(&nearest, policy->sync[i].name);
                 return policy_reader_expected(
                         reader, node, "%s%s%s%s", what, nearest.candidate ? " (perhaps " : "",
                         nearest.candidate ? nearest.candidate : "", nearest.candidate ? ")" : "");
         }
         /* Never written, so never fresh: crane skips it silently, and the guard is off. */
-        if (policy->metrics[index].period_ms == 0)
+        if (policy->sync[index].period_ms == 0)
                 return policy_reader_expected(reader, node, "%s with a period above 0", what);
         *(size_t *)value = (size_t)index;
         return 0;
@@ -198,12 +198,12 @@ int policy_expect_once(struct policy_reader *reader, const struct tree_node *nod
 }
 
 int policy_check_metric(struct policy_reader *reader, const struct tree_node *node, size_t index) {
-        struct policy_metric *metric = &reader->policy->metrics[index];
+        struct policy_sync *metric = &reader->policy->sync[index];
 
         /* metric_count is the number of those before it: this one is not yet found. */
-        if (policy_metric_index(reader->policy, metric->name) >= 0)
+        if (policy_sync_index(reader->policy, metric->name) >= 0)
                 return policy_expect_once(reader, node);
-        metric->is_query = policy_metric_query(reader->policy, metric->name, &metric->query);
+        metric->is_query = policy_query_parse(reader->policy, metric->name, &metric->query);
         if (!metric->is_query && strstr(metric->name, "_usage_"))
                 policy_reader_warn(reader, node,
                                    "%s is no <resource>_usage_<statistic>_<window>, so a source "
@@ -217,17 +217,17 @@ int policy_check_metrics(struct policy_reader *reader, const struct tree_node *n
         const struct policy *policy = reader->policy;
         uint32_t used = 0;
 
-        for (size_t i = 0; i < policy->metric_count; i++)
-                if (policy->metrics[i].is_query &&
-                    policy->metrics[i].query.resource >= METRIC_RESOURCE_COUNT)
+        for (size_t i = 0; i < policy->sync_count; i++)
+                if (policy->sync[i].is_query &&
+                    policy->sync[i].query.resource >= METRIC_RESOURCE_COUNT)
                         used |= UINT32_C(1)
-                                << (policy->metrics[i].query.resource - METRIC_RESOURCE_COUNT);
-        for (size_t i = 0; i < policy->resource_count; i++)
+                                << (policy->sync[i].query.resource - METRIC_RESOURCE_COUNT);
+        for (size_t i = 0; i < policy->metric_count; i++)
                 if (!(used >> i & 1))
                         policy_reader_warn(reader, node,
                                            "no %s_usage_<statistic>_<window>, so spec.metrics[%zu] "
                                            "is not used",
-                                           policy->resources[i].name, i);
+                                           policy->metrics[i].name, i);
         return 0;
 }
 
@@ -243,7 +243,7 @@ int policy_check_predicate(struct policy_reader *reader, const struct tree_node 
          * the event recorder as a format, and a pod's event would read "above 65%!(MISSING)". */
         number_format(predicate->limit_ratio, limit);
         (void)snprintf(predicate->reason, sizeof(predicate->reason), "%s above %s",
-                       reader->policy->metrics[predicate->metric].name, limit);
+                       reader->policy->sync[predicate->metric].name, limit);
         return 0;
 }
 

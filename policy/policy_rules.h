@@ -15,7 +15,7 @@ policy_read_fn policy_rule_resource_name; /* char [POLICY_RESOURCE_NAME_MAX + 1]
 policy_read_fn policy_rule_exporter;      /* ditto */
 policy_read_fn policy_rule_series;        /* char [POLICY_SERIES_NAME_MAX + 1] */
 policy_read_fn policy_rule_resource_kind; /* enum policy_kind */
-policy_read_fn policy_rule_match;         /* struct policy_resource: its matches */
+policy_read_fn policy_rule_match;         /* struct policy_metric: its matches */
 policy_read_fn policy_rule_reduce;        /* enum policy_reduce */
 policy_read_fn policy_rule_capacity;      /* double, finite and > 0 */
 

@@ -37,7 +37,7 @@ int verdict_filter(const struct policy *policy, const struct reading_columns *co
 /* What a priority with scale: relative measures by: [priority], the largest usable reading among
  * one call's candidates; 0 when none is usable. Others' entries are not set. */
 struct verdict_largest {
-        double usage_ratio[POLICY_MAX_METRICS];
+        double usage_ratio[POLICY_MAX_SYNC];
 };
 
 /**

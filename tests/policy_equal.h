@@ -6,8 +6,7 @@
 
 #include "policy/policy.h"
 
-static inline bool policy_metric_equal(const struct policy_metric *a,
-                                       const struct policy_metric *b) {
+static inline bool policy_sync_equal(const struct policy_sync *a, const struct policy_sync *b) {
         if (strcmp(a->name, b->name) != 0 || a->period_ms != b->period_ms ||
             a->is_query != b->is_query)
                 return false;
@@ -17,16 +16,16 @@ static inline bool policy_metric_equal(const struct policy_metric *a,
 }
 
 static inline bool policy_equal(const struct policy *a, const struct policy *b) {
-        if (strcmp(a->name, b->name) != 0 || a->metric_count != b->metric_count ||
+        if (strcmp(a->name, b->name) != 0 || a->sync_count != b->sync_count ||
             a->predicate_count != b->predicate_count || a->priority_count != b->priority_count ||
             a->hot_value_count != b->hot_value_count || a->scoring != b->scoring ||
-            a->resource_count != b->resource_count)
+            a->metric_count != b->metric_count)
                 return false;
-        for (size_t i = 0; i < a->resource_count; i++)
-                if (!policy_resource_equal(&a->resources[i], &b->resources[i]))
-                        return false;
         for (size_t i = 0; i < a->metric_count; i++)
                 if (!policy_metric_equal(&a->metrics[i], &b->metrics[i]))
+                        return false;
+        for (size_t i = 0; i < a->sync_count; i++)
+                if (!policy_sync_equal(&a->sync[i], &b->sync[i]))
                         return false;
         for (size_t i = 0; i < a->predicate_count; i++) {
                 const struct policy_predicate *p = &a->predicates[i], *q = &b->predicates[i];

@@ -95,7 +95,7 @@ struct node_reading_scratch {
         struct network_page network;
         struct filesystem_page filesystems;
         uint32_t own_broken; /* resources of the policy's own, a bit each */
-        struct resource_page own[POLICY_MAX_RESOURCES];
+        struct resource_page own[POLICY_MAX_METRICS];
 };
 
 /* The place of a family's name among @count, added behind them if need be. */
@@ -112,8 +112,7 @@ static size_t want_family(struct node_wants *wants, size_t *count, const char *n
 void node_wants_init(struct node_wants *wants, const struct node_wants_options *options) {
         size_t count = 0;
 
-        assert(options->ready_count <= NODE_MAX_READY &&
-               options->own_count <= POLICY_MAX_RESOURCES);
+        assert(options->ready_count <= NODE_MAX_READY && options->own_count <= POLICY_MAX_METRICS);
         *wants = (struct node_wants){
                 .resources = options->resources &
                              (NODE_READING_RESOURCES | ((UINT32_C(1) << options->own_count) - 1)
@@ -139,7 +138,7 @@ void node_wants_init(struct node_wants *wants, const struct node_wants_options *
                         wants->ready_of[family] = (uint8_t)(i + 1);
         }
         for (size_t i = 0; i < options->own_count; i++) {
-                const struct policy_resource *resource = &options->own[i];
+                const struct policy_metric *resource = &options->own[i];
                 if (!(wants->resources >> METRIC_RESOURCE_COUNT >> i & 1))
                         continue;
                 size_t family = want_family(wants, &count, resource->series);
@@ -182,7 +181,7 @@ void node_reading_free(struct node_reading *reading) {
         free(reading->links);
         free(reading->scratch->network.devices);
         free(reading->scratch->filesystems.filesystems);
-        for (size_t i = 0; i < POLICY_MAX_RESOURCES; i++) {
+        for (size_t i = 0; i < POLICY_MAX_METRICS; i++) {
                 free(reading->scratch->own[i].used.items);
                 free(reading->scratch->own[i].capacity.items);
         }
@@ -200,7 +199,7 @@ static void begin(struct node_reading *reading) {
         scratch->network.count = 0;
         scratch->filesystems.count = 0;
         scratch->own_broken = 0;
-        for (size_t i = 0; i < POLICY_MAX_RESOURCES; i++)
+        for (size_t i = 0; i < POLICY_MAX_METRICS; i++)
                 scratch->own[i].used.count = scratch->own[i].capacity.count = 0;
         *reading = (struct node_reading){
                 .cpus = reading->cpus,
@@ -474,7 +473,7 @@ static void finish_network(struct node_reading *reading, const struct node_wants
 
 static void finish_own(struct node_reading *reading, const struct node_wants *wants, unsigned i,
                        bool is_complete) {
-        const struct policy_resource *resource = &wants->own[i];
+        const struct policy_metric *resource = &wants->own[i];
         const struct resource_page *page = &reading->scratch->own[i];
         struct node_own *own = &reading->own[i];
 

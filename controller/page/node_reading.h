@@ -53,8 +53,8 @@ struct node_wants_options {
         uint32_t resources;       /* NODE_RESOURCE_BIT()s; what nobody knows is left out */
         const char *const *ready; /* ready-made metrics, without "node_"; copied. A repeated name */
         size_t ready_count;       /* reads only its first place; at most NODE_MAX_READY */
-        const struct policy_resource *own; /* the policy's; borrowed as long as the wants live. */
-        size_t own_count;                  /* Read are those whose bit is in `resources` */
+        const struct policy_metric *own; /* the policy's; borrowed as long as the wants live. */
+        size_t own_count;                /* Read are those whose bit is in `resources` */
         const struct network_options *network; /* copied; NULL: physical devices, reported speeds */
 };
 
@@ -71,7 +71,7 @@ struct node_wants {
         uint8_t ready_of[EXPOSITION_MAX_FAMILIES]; /* index into ready, plus one; 0: none */
         uint16_t used_by[EXPOSITION_MAX_FAMILIES]; /* resources of `own` whose series it is */
         uint16_t capacity_of[EXPOSITION_MAX_FAMILIES];
-        const struct policy_resource *own;
+        const struct policy_metric *own;
         size_t own_count;
         struct network_options network;
 };
@@ -124,7 +124,7 @@ struct node_reading {
         double fs_ratio;
         double psi_s[3]; /* cpu, mem, io: seconds that some task waited */
 
-        struct node_own own[POLICY_MAX_RESOURCES]; /* whose bit is in `usable` */
+        struct node_own own[POLICY_MAX_METRICS]; /* whose bit is in `usable` */
 
         uint64_t ready_usable; /* a bit per ready-made metric */
         double ready[NODE_MAX_READY];

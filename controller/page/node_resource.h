@@ -29,7 +29,7 @@ struct resource_page {
 };
 
 /** resource_take() - note one sample of `series` or `capacitySeries`, if it matches */
-enum node_take resource_take(struct node_series *series, const struct policy_resource *resource,
+enum node_take resource_take(struct node_series *series, const struct policy_metric *resource,
                              const struct exposition_sample *sample);
 
 /** resource_reduce() - @count values, at least one, as the resource wants it */
@@ -41,7 +41,7 @@ double resource_reduce(enum policy_reduce reduce, const struct node_device *item
  * Return: NULL, or why nothing can be said (constant text)
  */
 const char *resource_capacity(const struct resource_page *page,
-                              const struct policy_resource *resource, double *ret);
+                              const struct policy_metric *resource, double *ret);
 
 /**
  * resource_ratio() - @used of @capacity, at most 1

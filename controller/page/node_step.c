@@ -20,7 +20,7 @@ static const uint32_t network_resources = NODE_RESOURCE_BIT(METRIC_NET) |
                                           NODE_RESOURCE_BIT(METRIC_NET_TX);
 
 void node_state_forget_own(struct node_state *state) {
-        for (size_t i = 0; state->own && i < POLICY_MAX_RESOURCES; i++)
+        for (size_t i = 0; state->own && i < POLICY_MAX_METRICS; i++)
                 free(state->own->series[i]);
         free(TAKE_PTR(state->own));
         state->usable &= NODE_READING_RESOURCES;
@@ -41,7 +41,7 @@ size_t node_state_bytes(const struct node_state *state) {
 
         if (state->own)
                 bytes += sizeof(*state->own);
-        for (size_t i = 0; state->own && i < POLICY_MAX_RESOURCES; i++)
+        for (size_t i = 0; state->own && i < POLICY_MAX_METRICS; i++)
                 bytes += state->own->counts[i] * sizeof(*state->own->series[i]);
         return bytes;
 }
@@ -120,7 +120,7 @@ static bool step_network(const struct node_state *state, const struct node_readi
 
 /* A counter of the policy's own: used of its capacity, as a share of the time. */
 static bool step_own(const struct node_own_state *state, unsigned i,
-                     const struct policy_resource *resource, const struct node_own *own,
+                     const struct policy_metric *resource, const struct node_own *own,
                      double wall_s, double *ret_ratio) {
         _cleanup_(freep) struct node_device *deltas = NULL;
 

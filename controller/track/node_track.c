@@ -14,18 +14,18 @@ enum { FRESH_INTERVALS = 4 };
 /* A metric that has less of its window than this gives way to another feed's that has more. */
 static const double FULL_ENOUGH = 0.5;
 
-static bool is_maximum(const struct policy_metric *metric) {
+static bool is_maximum(const struct policy_sync *metric) {
         return metric->is_query &&
                (metric->query.statistic == METRIC_MAX || metric->query.statistic == METRIC_MAX_AVG);
 }
 
 static struct window_plan *plan_windows(const struct policy *policy,
                                         const struct source_traits *source) {
-        struct metric_query queries[POLICY_MAX_METRICS];
+        struct metric_query queries[POLICY_MAX_SYNC];
         size_t count = 0;
 
-        for (size_t i = 0; i < policy->metric_count && !source->is_ready_made; i++) {
-                const struct policy_metric *metric = &policy->metrics[i];
+        for (size_t i = 0; i < policy->sync_count && !source->is_ready_made; i++) {
+                const struct policy_sync *metric = &policy->sync[i];
                 if (metric->is_query && source_scope_has(&source->scope, policy, metric))
                         queries[count++] = metric->query;
         }
@@ -39,10 +39,10 @@ struct compiled_policy *compiled_policy_new(struct policy *policy,
         assert(options->source_count > 0 && options->source_count <= SOURCE_MAX);
         compiled->policy = policy;
         compiled->options = *options;
-        for (size_t i = 0; i < policy->metric_count; i++) {
-                const char *name = policy->metrics[i].name;
+        for (size_t i = 0; i < policy->sync_count; i++) {
+                const char *name = policy->sync[i].name;
                 compiled->keys[i] = xasprintf("%s%s", options->style.prefix, name);
-                if (is_maximum(&policy->metrics[i]) &&
+                if (is_maximum(&policy->sync[i]) &&
                     strlen(name) + strlen(ANNOTATION_PEAK) <= METRIC_NAME_MAX)
                         compiled->peak_keys[i] = xasprintf("%s" ANNOTATION_PEAK, name);
         }
@@ -66,7 +66,7 @@ struct compiled_policy *compiled_policy_new(struct policy *policy,
 void compiled_policy_free(struct compiled_policy *compiled) {
         if (!compiled)
                 return;
-        for (size_t i = 0; i < compiled->policy->metric_count; i++) {
+        for (size_t i = 0; i < compiled->policy->sync_count; i++) {
                 free(compiled->keys[i]);
                 free(compiled->peak_keys[i]);
         }
@@ -113,9 +113,9 @@ static struct window_renumbering renumber(const struct policy *old, const struct
 
         for (int i = 0; i < WINDOW_MAX_CHANNELS; i++)
                 renumbering.was[i] = i < METRIC_RESOURCE_COUNT ? (int8_t)i : -1;
-        for (size_t i = 0; i < policy->resource_count; i++)
-                for (size_t o = 0; o < old->resource_count; o++)
-                        if (policy_resource_equal(&policy->resources[i], &old->resources[o]))
+        for (size_t i = 0; i < policy->metric_count; i++)
+                for (size_t o = 0; o < old->metric_count; o++)
+                        if (policy_metric_equal(&policy->metrics[i], &old->metrics[o]))
                                 renumbering.was[METRIC_RESOURCE_COUNT + i] =
                                         (int8_t)(METRIC_RESOURCE_COUNT + o);
         return renumbering;
@@ -123,7 +123,7 @@ static struct window_renumbering renumber(const struct policy *old, const struct
 
 void node_track_reading(struct node_track *track, const struct compiled_policy *compiled,
                         size_t source, const struct source_reading *reading, int64_t now_mono_ms) {
-        feed_reading(&track->feeds[source], reading, compiled->policy->metric_count,
+        feed_reading(&track->feeds[source], reading, compiled->policy->sync_count,
                      compiled->sources[source].fresh_ms, now_mono_ms);
 }
 
@@ -198,7 +198,7 @@ static bool can_be_learned(const struct annotation *annotation, int64_t now_unix
 static void learn_written(struct node_track *track, const struct compiled_policy *compiled,
                           size_t metric_index, const struct annotation *annotation,
                           int64_t now_mono_ms, int64_t now_unix_ms) {
-        const struct policy_metric *metric = &compiled->policy->metrics[metric_index];
+        const struct policy_sync *metric = &compiled->policy->sync[metric_index];
 
         if (!metric->is_query || !can_be_learned(annotation, now_unix_ms))
                 return;
@@ -212,7 +212,7 @@ static void learn_written(struct node_track *track, const struct compiled_policy
 
 /* A peak that had left its window when the maximum was written is not that maximum's: somebody has
  * written it who does not say when peaks were. */
-static bool is_peak_of(const struct annotation *peak, const struct policy_metric *metric,
+static bool is_peak_of(const struct annotation *peak, const struct policy_sync *metric,
                        const struct annotation *written) {
         int64_t window_ms = metric->query.window_ms;
 
@@ -228,8 +228,8 @@ static void look(struct node_track *track, const struct compiled_policy *compile
         uint32_t known = 0; /* resources with a peak */
 
         for (int pass = 0; pass < 2; pass++) {
-                for (size_t i = 0; i < policy->metric_count; i++) {
-                        const struct policy_metric *metric = &policy->metrics[i];
+                for (size_t i = 0; i < policy->sync_count; i++) {
+                        const struct policy_sync *metric = &policy->sync[i];
                         struct annotation written, peak;
                         if (is_maximum(metric) != (pass == 0))
                                 continue;
@@ -274,8 +274,8 @@ void node_track_replan(struct node_track *track, const struct compiled_policy *o
                 feed_replan(&track->feeds[i], compiled->sources[i].window_plan, &renumbering);
         track->record = plan_record_replan(track->record, old->policy, &compiled->plan);
         settle_serving(track, compiled);
-        for (size_t i = 0; i < compiled->policy->metric_count; i++)
-                if (policy_metric_index(old->policy, compiled->policy->metrics[i].name) < 0)
+        for (size_t i = 0; i < compiled->policy->sync_count; i++)
+                if (policy_sync_index(old->policy, compiled->policy->sync[i].name) < 0)
                         track->unseen |= UINT64_C(1) << i;
         look(track, compiled, now_mono_ms, now_unix_ms);
 }
@@ -322,7 +322,7 @@ static size_t feed_at_turn(const struct node_track *track, size_t turn) {
 }
 
 /* One feed's word on a metric. */
-static struct window_reading feed_value(const struct feed *feed, const struct policy_metric *metric,
+static struct window_reading feed_value(const struct feed *feed, const struct policy_sync *metric,
                                         size_t index, int64_t now_mono_ms) {
         if (feed->ready & (UINT64_C(1) << index))
                 return (struct window_reading){
@@ -334,7 +334,7 @@ static struct window_reading feed_value(const struct feed *feed, const struct po
 
 static bool metric_value_now(const struct node_track *track, const struct compiled_policy *compiled,
                              size_t index, int64_t now_mono_ms, struct window_reading *ret) {
-        const struct policy_metric *metric = &compiled->policy->metrics[index];
+        const struct policy_sync *metric = &compiled->policy->sync[index];
         struct window_reading peak = {0};
         bool is_known = false, is_full = false;
 
@@ -367,7 +367,7 @@ void node_track_values(const struct node_track *track, const struct compiled_pol
         ret->usable = ret->provisional = ret->peaks = 0;
         ret->has_hot = false;
         ret->hot = 0;
-        for (size_t i = 0; i < compiled->policy->metric_count; i++) {
+        for (size_t i = 0; i < compiled->policy->sync_count; i++) {
                 struct window_reading reading;
                 if (!metric_value_now(track, compiled, i, now_mono_ms, &reading))
                         continue;
@@ -400,7 +400,7 @@ static const char *why_not_read(const struct node_track *track,
 /* The feed that a metric is to be expected from; NULL when there is none. */
 static const struct feed *feed_of(const struct node_track *track,
                                   const struct compiled_policy *compiled,
-                                  const struct policy_metric *metric) {
+                                  const struct policy_sync *metric) {
         for (size_t turn = 0; turn < compiled->options.source_count; turn++) {
                 size_t source = feed_at_turn(track, turn);
                 if (source_scope_has(&compiled->options.sources[source].scope, compiled->policy,
@@ -412,12 +412,12 @@ static const struct feed *feed_of(const struct node_track *track,
 
 const char *node_track_why(const struct node_track *track, const struct compiled_policy *compiled,
                            size_t metric, int64_t now_mono_ms) {
-        const struct policy_metric *wanted = &compiled->policy->metrics[metric];
+        const struct policy_sync *wanted = &compiled->policy->sync[metric];
         const struct feed *feed = feed_of(track, compiled, wanted);
         struct window_reading value;
 
         if (!feed)
-                return *policy_metric_exporter(compiled->policy, wanted)
+                return *policy_sync_exporter(compiled->policy, wanted)
                                ? "there is no --exporter of that name"
                                : "no source of --metrics-source knows it";
         if (metric_value_now(track, compiled, metric, now_mono_ms, &value))

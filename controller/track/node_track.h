@@ -48,11 +48,11 @@ struct compiled_policy {
                 int64_t fresh_ms; /* readings older than this say nothing about now */
                 bool is_asked;    /* false: it speaks for no metric of the policy */
         } sources[SOURCE_MAX];
-        size_t ordered_count;           /* sources before the exporters */
-        size_t first_asked;             /* source_count: none is */
-        char *keys[POLICY_MAX_METRICS]; /* annotation keys, prefix and all */
+        size_t ordered_count;        /* sources before the exporters */
+        size_t first_asked;          /* source_count: none is */
+        char *keys[POLICY_MAX_SYNC]; /* annotation keys, prefix and all */
         /* Of each maximum's peak, without the prefix; NULL: it has none. */
-        char *peak_keys[POLICY_MAX_METRICS];
+        char *peak_keys[POLICY_MAX_SYNC];
 };
 
 /** compiled_policy_new() - @policy is owned by the compiled from here on; @options' strings are

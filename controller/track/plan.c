@@ -15,9 +15,9 @@
 void plan_init(struct plan *plan, const struct policy *policy, double dead_band_ratio) {
         int64_t sync_ms = INT64_MAX;
 
-        for (size_t i = 0; i < policy->metric_count; i++)
-                if (policy->metrics[i].period_ms > 0 && policy->metrics[i].period_ms < sync_ms)
-                        sync_ms = policy->metrics[i].period_ms;
+        for (size_t i = 0; i < policy->sync_count; i++)
+                if (policy->sync[i].period_ms > 0 && policy->sync[i].period_ms < sync_ms)
+                        sync_ms = policy->sync[i].period_ms;
         if (sync_ms == INT64_MAX)
                 sync_ms = PLAN_SYNC_DEFAULT_MS;
         if (sync_ms < PLAN_SYNC_MIN_MS)
@@ -27,7 +27,7 @@ void plan_init(struct plan *plan, const struct policy *policy, double dead_band_
 }
 
 struct plan_record *plan_record_new(const struct plan *plan) {
-        size_t count = plan->policy->metric_count;
+        size_t count = plan->policy->sync_count;
         struct plan_record *record = xmalloc(sizeof(*record) + count * sizeof(*record->metrics));
 
         record->count = count;
@@ -44,7 +44,7 @@ struct plan_record *plan_record_replan(struct plan_record *record, const struct 
 
         next->hot = record->hot;
         for (size_t i = 0; i < record->count; i++) {
-                int at = policy_metric_index(plan->policy, old->metrics[i].name);
+                int at = policy_sync_index(plan->policy, old->sync[i].name);
                 if (at >= 0)
                         next->metrics[at] = record->metrics[i];
         }
@@ -91,7 +91,7 @@ static int64_t age_ms(const struct plan_written *written, int64_t now_unix_ms) {
 }
 
 /* How old a value may become as long as it stays within the dead band. */
-static int64_t lenient_ms(const struct plan *plan, const struct policy_metric *metric) {
+static int64_t lenient_ms(const struct plan *plan, const struct policy_sync *metric) {
         int64_t extra = metric->period_ms < DEAD_BAND_MAX_MS ? metric->period_ms : DEAD_BAND_MAX_MS;
 
         return plan->dead_band_ratio > 0 ? metric->period_ms + extra : metric->period_ms;
@@ -133,7 +133,7 @@ static bool has_moved(const struct plan *plan, size_t metric, double old, double
 /* Does the node say another peak, or another time of it? Five decimals are written. */
 static bool is_new_peak(const struct plan *plan, size_t metric, const struct plan_written *written,
                         const struct plan_values *values, int64_t now_unix_ms) {
-        int64_t bucket_ms = window_resolution_ms(plan->policy->metrics[metric].query.window_ms);
+        int64_t bucket_ms = window_resolution_ms(plan->policy->sync[metric].query.window_ms);
         int64_t at_unix_ms = now_unix_ms - values->peak_age_ms[metric];
 
         return written->peak_unix_ms == PLAN_NEVER ||
@@ -158,8 +158,8 @@ static bool hot_is_needed(const struct plan *plan, const struct plan_record *rec
 
 bool plan_is_overdue(const struct plan *plan, const struct plan_record *record,
                      const struct plan_values *values, int64_t now_unix_ms) {
-        for (size_t i = 0; i < plan->policy->metric_count; i++) {
-                const struct policy_metric *metric = &plan->policy->metrics[i];
+        for (size_t i = 0; i < plan->policy->sync_count; i++) {
+                const struct policy_sync *metric = &plan->policy->sync[i];
                 if (metric->period_ms <= 0 || !is_usable(values, i))
                         continue;
                 int64_t age = age_ms(&record->metrics[i], now_unix_ms);
@@ -175,8 +175,8 @@ struct plan_choice plan_choose(const struct plan *plan, const struct plan_record
         struct plan_choice choice = {0};
         bool is_needed = hot_is_needed(plan, record, values, now_unix_ms);
 
-        for (size_t i = 0; i < plan->policy->metric_count; i++) {
-                const struct policy_metric *metric = &plan->policy->metrics[i];
+        for (size_t i = 0; i < plan->policy->sync_count; i++) {
+                const struct policy_sync *metric = &plan->policy->sync[i];
                 const struct plan_written *written = &record->metrics[i];
                 if (metric->period_ms <= 0 || !is_usable(values, i))
                         continue;
@@ -202,8 +202,8 @@ struct plan_choice plan_choose(const struct plan *plan, const struct plan_record
 struct plan_choice plan_choose_all(const struct plan *plan, const struct plan_values *values) {
         struct plan_choice choice = {.has_hot = values->has_hot};
 
-        for (size_t i = 0; i < plan->policy->metric_count; i++)
-                if (plan->policy->metrics[i].period_ms > 0 && is_usable(values, i))
+        for (size_t i = 0; i < plan->policy->sync_count; i++)
+                if (plan->policy->sync[i].period_ms > 0 && is_usable(values, i))
                         choice.metrics |= UINT64_C(1) << i;
         choice.peaks = choice.metrics & values->peaks;
         return choice;
@@ -229,8 +229,8 @@ void plan_annotations(const struct plan *plan, const struct plan_choice *choice,
         bool is_first = true;
 
         buf_putc(out, '{');
-        for (size_t i = 0; i < plan->policy->metric_count; i++) {
-                const char *name = plan->policy->metrics[i].name;
+        for (size_t i = 0; i < plan->policy->sync_count; i++) {
+                const char *name = plan->policy->sync[i].name;
                 if ((choice->metrics & (UINT64_C(1) << i)) != 0) {
                         annotation_format_ratio(values->ratio[i], now_unix_ms, style->zone, text);
                         append_entry(out, &is_first, style, name, "", text);

@@ -75,9 +75,9 @@ struct plan_values {
         uint64_t usable;      /* a bit per metric of the policy */
         uint64_t provisional; /* those that rest on next to nothing, see window_reading */
         uint64_t peaks;       /* the maxima of which we know when they were, ditto */
-        double ratio[POLICY_MAX_METRICS];
-        double peak_ratio[POLICY_MAX_METRICS];
-        int64_t peak_age_ms[POLICY_MAX_METRICS];
+        double ratio[POLICY_MAX_SYNC];
+        double peak_ratio[POLICY_MAX_SYNC];
+        int64_t peak_age_ms[POLICY_MAX_SYNC];
         bool has_hot; /* bindings are being counted and the policy asks for it */
         int64_t hot;
 };

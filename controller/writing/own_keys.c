@@ -29,14 +29,14 @@ static bool is_query_name(const struct policy *policy, const char *name) {
         _cleanup_(freep) char *metric = xmemdup0(name, is_peak ? len - suffix_len : len);
         struct metric_query query;
 
-        return policy_metric_query(policy, metric, &query);
+        return policy_query_parse(policy, metric, &query);
 }
 
 /* @name: the key without its prefix */
 static bool is_named_so(const char *name, const json_t *value, const struct policy *policy) {
         struct annotation annotation;
 
-        return strcmp(name, ANNOTATION_HOT_VALUE) == 0 || policy_metric_index(policy, name) >= 0 ||
+        return strcmp(name, ANNOTATION_HOT_VALUE) == 0 || policy_sync_index(policy, name) >= 0 ||
                (is_query_name(policy, name) && json_is_string(value) &&
                 annotation_parse(json_string_value(value), json_string_length(value), NULL,
                                  &annotation, NULL) == 0);

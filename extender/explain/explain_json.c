@@ -52,7 +52,7 @@ static json_t *predicate_json(const struct explanation *of, size_t row, size_t i
         struct reading reading;
 
         node_table_reading(of->table, row, predicate->metric, of->now_unix_ms, &reading);
-        set(object, "metric", json_string(of->policy->metrics[predicate->metric].name));
+        set(object, "metric", json_string(of->policy->sync[predicate->metric].name));
         set(object, "limit", json_real(predicate->limit_ratio));
         set(object, "rejects",
             json_boolean(reading.state == READING_USABLE && predicate->limit_ratio > 0 &&
@@ -67,7 +67,7 @@ static json_t *priority_json(const struct explanation *of, size_t row, size_t i)
         struct reading reading;
 
         node_table_reading(of->table, row, priority->metric, of->now_unix_ms, &reading);
-        set(object, "metric", json_string(of->policy->metrics[priority->metric].name));
+        set(object, "metric", json_string(of->policy->sync[priority->metric].name));
         set(object, "weight", json_real(priority->weight));
         set(object, "scale",
             json_string(priority->scale == POLICY_SCALE_RELATIVE ? "relative" : "absolute"));
@@ -93,7 +93,7 @@ static json_t *node_json(const struct explanation *of, size_t row) {
         set(object, "node", json_string(node_table_name(of->table, row)));
         if (verdict->rejected_by >= 0) {
                 const struct policy_predicate *by = &policy->predicates[verdict->rejected_by];
-                set(object, "rejectedBy", json_string(policy->metrics[by->metric].name));
+                set(object, "rejectedBy", json_string(policy->sync[by->metric].name));
                 set(object, "reason", json_string(by->reason));
         } else {
                 set(object, "rejectedBy", json_string(""));

@@ -81,7 +81,7 @@ static void read_annotation(const struct node_table *table, const struct node *n
 
 static void read_metric(const struct node_table *table, const struct node *node, size_t metric,
                         struct reading *ret) {
-        const struct policy_metric *of = &policy_of(table)->metrics[metric];
+        const struct policy_sync *of = &policy_of(table)->sync[metric];
 
         read_annotation(table, node, of->name, of->period_ms, ret);
         if (table->options.is_percent)
@@ -299,7 +299,7 @@ void node_table_set_policy(struct node_table *table, struct policy *policy, int6
                 table_policy_unref(table->rules);
         table->rules = table_policy_new(policy, generation, table->options.metrics);
         free_columns(&table->columns);
-        table->columns.metric_count = policy->metric_count;
+        table->columns.metric_count = policy->sync_count;
         resize_columns(table, size_max(table->count, 64));
         for (size_t row = 0; row < table->count; row++)
                 parse_row(table, row, now_unix_ms);

@@ -50,9 +50,9 @@ struct node_table_options {
 /* A policy in force, with what replies need of it. Shared by snapshots. */
 struct table_policy {
         const struct policy *policy;
-        uint64_t generation;                   /* 1 for the first, then counting */
-        char *reason_json[POLICY_MAX_METRICS]; /* per predicate: `"cpu_usage_avg_5m above 0.65"` */
-        struct metric *rejected[POLICY_MAX_METRICS]; /* per predicate; NULL without metrics */
+        uint64_t generation;                /* 1 for the first, then counting */
+        char *reason_json[POLICY_MAX_SYNC]; /* per predicate: `"cpu_usage_avg_5m above 0.65"` */
+        struct metric *rejected[POLICY_MAX_SYNC]; /* per predicate; NULL without metrics */
 };
 
 struct node_snapshot {

@@ -17,8 +17,8 @@ struct shared_snapshot {
         struct table_policy *rules;
         struct node_names *names;
         atomic_size_t refs;
-        const double *usage_ratio[POLICY_MAX_METRICS];
-        const int64_t *expires_unix_ms[POLICY_MAX_METRICS];
+        const double *usage_ratio[POLICY_MAX_SYNC];
+        const int64_t *expires_unix_ms[POLICY_MAX_SYNC];
         int64_t columns[]; /* all of them, the widest elements first */
 };
 
@@ -38,7 +38,7 @@ struct table_policy *table_policy_new(struct policy *policy, uint64_t generation
                 if (metrics)
                         shared->public.rejected[i] = metrics_counter(
                                 metrics, NODE_TABLE_VERDICTS_NAME, NODE_TABLE_VERDICTS_HELP,
-                                LABELS("predicate", policy->metrics[predicate->metric].name));
+                                LABELS("predicate", policy->sync[predicate->metric].name));
         }
         return &shared->public;
 }

@@ -13,8 +13,8 @@ void table_policy_unref(struct table_policy *rules);
 /* The columns of the table itself, with room for `cap` rows. */
 struct table_columns {
         size_t metric_count;
-        double *usage_ratio[POLICY_MAX_METRICS];
-        int64_t *expires_unix_ms[POLICY_MAX_METRICS];
+        double *usage_ratio[POLICY_MAX_SYNC];
+        int64_t *expires_unix_ms[POLICY_MAX_SYNC];
         double *hot;
         int64_t *hot_expires_unix_ms;
         int8_t *rejected_by;

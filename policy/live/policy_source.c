@@ -57,11 +57,11 @@ static void show(struct policy_source *source) {
 static void put_in_force(struct policy_source *source, struct policy *policy, const char *from) {
         source->generation++;
         source->from = from;
-        source->metric_count = policy->metric_count;
+        source->metric_count = policy->sync_count;
         free(TAKE_PTR(source->problem));
         metrics_set(source->generation_gauge, (double)source->generation);
         show(source);
-        log_info(MSG("policy is in force"), STR("from", from), INT("metrics", policy->metric_count),
+        log_info(MSG("policy is in force"), STR("from", from), INT("metrics", policy->sync_count),
                  INT("predicates", policy->predicate_count),
                  INT("priorities", policy->priority_count), INT("generation", source->generation));
         for (size_t i = 0; i < policy->warning_count && i < POLICY_MAX_WARNINGS; i++)

@@ -14,7 +14,7 @@
 
 static const char *const ready[] = {"my_metric", "load5"};
 
-static const struct policy_resource own[] = {
+static const struct policy_metric own[] = {
         {.series = "DCGM_FI_DEV_GPU_UTIL",
          .match_count = 1,
          .matches = {{"pod", ""}},

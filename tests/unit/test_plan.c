@@ -13,7 +13,7 @@
 static const int64_t start_unix_ms = INT64_C(1784805954000);
 
 static void add_metric(struct policy *policy, const char *name, int64_t period_ms) {
-        struct policy_metric *metric = &policy->metrics[policy->metric_count++];
+        struct policy_sync *metric = &policy->sync[policy->sync_count++];
 
         snprintf(metric->name, sizeof(metric->name), "%s", name);
         metric->period_ms = period_ms;
@@ -36,8 +36,8 @@ static void fill_policy(struct policy *policy) {
 }
 
 static void all_usable(const struct policy *policy, struct plan_values *values, double ratio) {
-        *values = (struct plan_values){.usable = (UINT64_C(1) << policy->metric_count) - 1};
-        for (size_t i = 0; i < policy->metric_count; i++)
+        *values = (struct plan_values){.usable = (UINT64_C(1) << policy->sync_count) - 1};
+        for (size_t i = 0; i < policy->sync_count; i++)
                 values->ratio[i] = ratio;
 }
 
@@ -74,7 +74,7 @@ static void simulate_day(struct day *day) {
                 assert_true(plan_is_overdue(&plan, record, &values, now));
                 for (int turn = 0; now < start_unix_ms + MS_PER_DAY; turn++) {
                         if (day->is_busy)
-                                for (size_t i = 0; i < policy.metric_count; i++)
+                                for (size_t i = 0; i < policy.sync_count; i++)
                                         values.ratio[i] = turn % 2 ? 0.30 : 0.32;
                         /* Never two turns within half a period, nor more than one period apart. */
                         if (last_sync != INT64_MIN)
@@ -93,7 +93,7 @@ static void simulate_day(struct day *day) {
                                 keys += plan_choice_count(&choice);
                                 per_s[(late - start_unix_ms) / MS_PER_S]++;
                         }
-                        for (size_t i = 0; i < policy.metric_count; i++) {
+                        for (size_t i = 0; i < policy.sync_count; i++) {
                                 if (turn == 0)
                                         continue;
                                 int64_t age = late - record->metrics[i].at_unix_ms;
@@ -200,7 +200,7 @@ static void test_policy_without_periods(void **state) {
         assert_true(plan_choice_is_empty(&choice)); /* period 0: kept, never written */
         assert_false(plan_is_overdue(&plan, record, &values, start_unix_ms));
 
-        policy.metrics[0].period_ms = 1; /* a period that nobody can want */
+        policy.sync[0].period_ms = 1; /* a period that nobody can want */
         plan_init(&plan, &policy, 0.01);
         assert_int_equal(plan.sync_ms, PLAN_SYNC_MIN_MS);
 }
@@ -356,7 +356,7 @@ static void test_within_a_second(void **state) {
 
         (void)state;
         fill_policy(&policy);
-        policy.metrics[0].period_ms = MS_PER_S;
+        policy.sync[0].period_ms = MS_PER_S;
         plan_init(&plan, &policy, 0);
         all_usable(&policy, &values, 0.5);
         _cleanup_(plan_record_freep) struct plan_record *record = plan_record_new(&plan);

@@ -58,12 +58,12 @@ static void test_default(void **state) {
         (void)state;
         assert_string_equal(policy->name, "default");
         assert_int_equal(policy->warning_count, 0);
-        assert_int_equal(policy->metric_count, ARRAY_LEN(rows));
+        assert_int_equal(policy->sync_count, ARRAY_LEN(rows));
         assert_int_equal(policy->priority_count, ARRAY_LEN(rows));
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                const struct policy_metric *metric = &policy->metrics[i];
+                const struct policy_sync *metric = &policy->sync[i];
                 assert_string_equal(metric->name, rows[i].name);
-                assert_int_equal(policy_metric_index(policy, rows[i].name), i);
+                assert_int_equal(policy_sync_index(policy, rows[i].name), i);
                 assert_true(metric->is_query && metric->query.resource == rows[i].resource &&
                             metric->query.statistic == rows[i].statistic &&
                             metric->query.window_ms == rows[i].window_ms);
@@ -84,7 +84,7 @@ static void test_default(void **state) {
         assert_true(policy->hot_values[1].time_range_ms == MS_PER_MIN);
         assert_true(policy->hot_values[1].count == 2);
         assert_int_equal(policy->scoring, POLICY_SCORING_ABSOLUTE);
-        assert_int_equal(policy_metric_index(policy, "cpu_usage_avg_1m"), -1);
+        assert_int_equal(policy_sync_index(policy, "cpu_usage_avg_1m"), -1);
 }
 
 static void test_limits(void **state) {
@@ -149,7 +149,7 @@ static void test_lenient(void **state) {
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 _cleanup_(freep) char *text = xasprintf(HEAD "%s", rows[i].spec);
                 _cleanup_(policy_freep) struct policy *policy = parse(text, true);
-                assert_int_equal(policy->metric_count, rows[i].metrics);
+                assert_int_equal(policy->sync_count, rows[i].metrics);
                 assert_int_equal(policy->priority_count, rows[i].priorities);
                 assert_int_equal(policy->hot_value_count, rows[i].hot_values);
                 assert_int_equal(policy->warning_count, 0);
@@ -241,7 +241,7 @@ static void test_api_object(void **state) {
         assert_int_equal(policy_from_tree(tree_root(tree), true, &policy, NULL), 0);
         assert_true(policy_equal(policy, from_text));
         assert_string_equal(policy->name, "default");
-        assert_true(policy->metrics[0].period_ms == 180000);
+        assert_true(policy->sync[0].period_ms == 180000);
         assert_true(policy->predicates[0].limit_ratio == 0.1);
         assert_true(policy->priorities[0].weight == 9.403665459331014);
 
@@ -282,8 +282,8 @@ static void test_own_resources(void **state) {
         struct metric_query query;
 
         (void)state;
-        assert_int_equal(policy->resource_count, 3);
-        const struct policy_resource *gpu = &policy->resources[1];
+        assert_int_equal(policy->metric_count, 3);
+        const struct policy_metric *gpu = &policy->metrics[1];
         assert_string_equal(gpu->exporter, "dcgm");
         assert_string_equal(gpu->series, "DCGM_FI_DEV_GPU_UTIL");
         assert_int_equal(gpu->kind, POLICY_COUNTER);
@@ -292,18 +292,18 @@ static void test_own_resources(void **state) {
         assert_string_equal(gpu->matches[0].value, "0");
         assert_string_equal(gpu->matches[1].value, "");
         assert_true(gpu->capacity == 100 && !gpu->capacity_series[0]);
-        assert_true(policy->resources[0].capacity == 0);
-        assert_int_equal(policy->resources[0].reduce, POLICY_REDUCE_SUM);
+        assert_true(policy->metrics[0].capacity == 0);
+        assert_int_equal(policy->metrics[0].reduce, POLICY_REDUCE_SUM);
 
-        assert_int_equal(policy->metrics[0].query.resource, METRIC_RESOURCE_COUNT + 1);
-        assert_int_equal(policy->metrics[1].query.resource, METRIC_CPU);
-        assert_int_equal(policy->metrics[2].query.resource, METRIC_RESOURCE_COUNT);
-        assert_int_equal(policy->metrics[2].query.statistic, METRIC_P95);
-        assert_false(policy->metrics[3].is_query);
+        assert_int_equal(policy->sync[0].query.resource, METRIC_RESOURCE_COUNT + 1);
+        assert_int_equal(policy->sync[1].query.resource, METRIC_CPU);
+        assert_int_equal(policy->sync[2].query.resource, METRIC_RESOURCE_COUNT);
+        assert_int_equal(policy->sync[2].query.statistic, METRIC_P95);
+        assert_false(policy->sync[3].is_query);
         assert_string_equal(policy_resource_name(policy, METRIC_MEM), "mem");
         assert_string_equal(policy_resource_name(policy, METRIC_RESOURCE_COUNT + 1), "gpu");
-        assert_true(policy_metric_query(policy, "xpu_usage_max_7d", &query));
-        assert_false(policy_metric_query(policy, "xpu_usage_max_7", &query));
+        assert_true(policy_query_parse(policy, "xpu_usage_max_7d", &query));
+        assert_false(policy_query_parse(policy, "xpu_usage_max_7", &query));
 
         assert_int_equal(policy->warning_count, 2);
         assert_string_equal(policy->warnings[0],
@@ -399,13 +399,12 @@ static struct policy *random_policy(unsigned short seed[3]) {
         for (size_t i = 0; i < metrics; i++)
                 if (draw(seed) < 0.5)
                         buf_printf(&text, "  - {name: %s, maxLimitPecent: %.17g}\n",
-                                   names->metrics[i].name,
-                                   draw(seed) * (draw(seed) < 0.5 ? 1 : 100));
+                                   names->sync[i].name, draw(seed) * (draw(seed) < 0.5 ? 1 : 100));
         buf_puts(&text, "  priority:\n");
         for (size_t i = 0; i < metrics; i++)
                 if (draw(seed) < 0.5)
-                        buf_printf(&text, "  - {name: %s, weight: %.17g%s}\n",
-                                   names->metrics[i].name, pow(10, draw(seed) * 40 - 20),
+                        buf_printf(&text, "  - {name: %s, weight: %.17g%s}\n", names->sync[i].name,
+                                   pow(10, draw(seed) * 40 - 20),
                                    draw(seed) < 0.5 ? ", scale: relative" : "");
         buf_puts(&text, "  hotValue:\n");
         for (size_t i = draw_below(seed, 4); i > 0; i--)

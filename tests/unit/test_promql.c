@@ -7,19 +7,19 @@
 
 /* With two resources of its own. */
 static const struct policy policy = {
-        .resource_count = 2,
-        .resources = {{.name = "gpu",
-                       .series = "DCGM_FI_DEV_GPU_UTIL",
-                       .kind = POLICY_GAUGE,
-                       .reduce = POLICY_REDUCE_MAX,
-                       .match_count = 2,
-                       .matches = {{"modelName", "A\\100"}, {"pci", "\"x\""}},
-                       .capacity = 100},
-                      {.name = "ops",
-                       .series = "disk_ops_total",
-                       .kind = POLICY_COUNTER,
-                       .reduce = POLICY_REDUCE_SUM,
-                       .capacity_series = "disk_ops_limit"}},
+        .metric_count = 2,
+        .metrics = {{.name = "gpu",
+                     .series = "DCGM_FI_DEV_GPU_UTIL",
+                     .kind = POLICY_GAUGE,
+                     .reduce = POLICY_REDUCE_MAX,
+                     .match_count = 2,
+                     .matches = {{"modelName", "A\\100"}, {"pci", "\"x\""}},
+                     .capacity = 100},
+                    {.name = "ops",
+                     .series = "disk_ops_total",
+                     .kind = POLICY_COUNTER,
+                     .reduce = POLICY_REDUCE_SUM,
+                     .capacity_series = "disk_ops_limit"}},
 };
 
 static const struct network_options physical;
@@ -30,7 +30,7 @@ static const char *now(struct buf *out, const char *name) {
 
         buf_clear(out);
         assert_true(promql_now(&promql, name,
-                               policy_metric_query(&policy, name, &query) ? &query : NULL, out));
+                               policy_query_parse(&policy, name, &query) ? &query : NULL, out));
         return out->data;
 }
 

@@ -234,7 +234,7 @@ static void take_page(struct target *target, const struct scrape *scrape) {
         struct node_reading *reading = source->reading;
         int64_t now_mono_ms = loop_now_mono_ms(source->loop);
         struct window_step step;
-        double values[POLICY_MAX_METRICS];
+        double values[POLICY_MAX_SYNC];
         struct source_reading result = {.values_ratio = values, .why = reading->why};
         const struct buf *page = &scrape->page;
         double unit = source->options.profile->is_agent ? PERCENT : 1;
@@ -422,12 +422,12 @@ struct source_scope page_source_scope(const struct page_options *options) {
 static void set_policy(struct source *base, const struct policy *policy) {
         struct page_source *source = self(base);
         struct source_scope scope = page_source_scope(&source->options);
-        const char *ready[POLICY_MAX_METRICS];
+        const char *ready[POLICY_MAX_SYNC];
         size_t ready_count = 0;
         uint32_t resources = 0;
 
-        for (size_t i = 0; i < policy->metric_count; i++) {
-                const struct policy_metric *metric = &policy->metrics[i];
+        for (size_t i = 0; i < policy->sync_count; i++) {
+                const struct policy_sync *metric = &policy->sync[i];
                 if (!source_scope_has(&scope, policy, metric))
                         continue;
                 if (!source->options.profile->is_agent && metric->is_query) {
@@ -442,8 +442,8 @@ static void set_policy(struct source *base, const struct policy *policy) {
                                                 .resources = resources,
                                                 .ready = ready,
                                                 .ready_count = ready_count,
-                                                .own = policy->resources,
-                                                .own_count = policy->resource_count,
+                                                .own = policy->metrics,
+                                                .own_count = policy->metric_count,
                                                 .network = &source->options.network,
                                         });
         for (size_t i = 0; i < source->target_cap; i++)

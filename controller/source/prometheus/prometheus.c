@@ -20,7 +20,7 @@ enum {
         FIRST_ROUND_LATEST_MS = 5000, /* but nobody waits for ever */
         ONCE_ROUND_MS = 1000,
         TICK_MS = 5000,
-        ASKS_MAX = POLICY_MAX_METRICS + WINDOW_MAX_CHANNELS,
+        ASKS_MAX = POLICY_MAX_SYNC + WINDOW_MAX_CHANNELS,
         LONGEST_COUNTING_MS = PROMQL_LONGEST_MEAN_MS,
 };
 
@@ -244,7 +244,7 @@ static void note_silence(struct prometheus *source, const struct node *node, boo
 
 /* What there is about a node; false when that is nothing. */
 static bool hand_in_node(struct prometheus *source, struct node *node) {
-        double values[POLICY_MAX_METRICS];
+        double values[POLICY_MAX_SYNC];
         struct window_step step;
         struct source_reading reading = {.values_ratio = values};
 
@@ -496,8 +496,8 @@ static void set_policy(struct source *base, const struct policy *policy) {
         source->wanted = source->awaited = 0;
         source->has_rounds = false;
         memset(source->reach_ms, 0, sizeof(source->reach_ms));
-        for (size_t i = 0; i < policy->metric_count; i++) {
-                const struct policy_metric *metric = &policy->metrics[i];
+        for (size_t i = 0; i < policy->sync_count; i++) {
+                const struct policy_sync *metric = &policy->sync[i];
                 const struct metric_query *query = metric->is_query ? &metric->query : NULL;
                 add_ask(source, metric->name, query, (int)i);
                 if (!query)
