@@ -78,6 +78,19 @@ char *buf_take(struct buf *buf) {
         return text;
 }
 
+bool buf_percent_encode(struct buf *buf, const char *text) {
+        for (; *text; text++) {
+                unsigned char c = (unsigned char)*text;
+                bool is_unreserved = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                                     (c >= '0' && c <= '9') || strchr("-._~", c);
+                if (is_unreserved)
+                        buf_putc(buf, (char)c);
+                else
+                        buf_printf(buf, "%%%02X", c);
+        }
+        return !buf->overflow;
+}
+
 /* Two bytes of C1 controls, or three of the line and paragraph separators. */
 static bool is_hidden_break(const char *text, size_t sequence) {
         const unsigned char *s = (const unsigned char *)text;

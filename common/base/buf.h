@@ -33,6 +33,9 @@ bool buf_putc(struct buf *buf, char c);
 bool buf_printf(struct buf *buf, const char *fmt, ...) _printf_(2, 3);
 /** buf_take() - the text, owned by the caller ("" when nothing was appended); empties @buf */
 char *buf_take(struct buf *buf);
+/** buf_percent_encode() - append @text as a URL's path segment or query value: as %XX all but the
+ * unreserved characters of RFC 3986 2.3 */
+bool buf_percent_encode(struct buf *buf, const char *text);
 /**
  * buf_json_string() - append @text as a quoted, escaped JSON string, all of it or nothing
  *

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "codec/json.h"
@@ -92,22 +93,10 @@ void kube_api_free(struct kube_api *api) {
 }
 
 char *kube_escape(const char *text) {
-        static const char hex[] = "0123456789ABCDEF";
-        char *escaped = xmalloc(strlen(text) * 3 + 1), *at = escaped;
+        struct buf escaped = BUF_INIT(strlen(text) * 3);
 
-        for (; *text; text++) {
-                unsigned char c = (unsigned char)*text;
-                if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                    strchr("-._~", c)) {
-                        *at++ = (char)c;
-                } else {
-                        *at++ = '%';
-                        *at++ = hex[c >> 4];
-                        *at++ = hex[c & 15];
-                }
-        }
-        *at = '\0';
-        return escaped;
+        buf_percent_encode(&escaped, text);
+        return buf_take(&escaped);
 }
 
 static char *copy_text(const char *text) {

@@ -97,24 +97,12 @@ bool target_url_needs_address(const struct target_url *spec) {
         return !spec->template || strstr(spec->template, ADDRESS_PLACE) != NULL;
 }
 
-static void append_escaped(struct buf *out, const char *text) {
-        for (; *text; text++) {
-                unsigned char c = (unsigned char)*text;
-                bool is_unreserved = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                                     (c >= '0' && c <= '9') || strchr("-._~", c) != NULL;
-                if (is_unreserved)
-                        buf_putc(out, (char)c);
-                else
-                        buf_printf(out, "%%%02X", c);
-        }
-}
-
 /* RFC 3986 3.2.2: an IPv6 address is a host only in brackets; no other address has a colon. */
 static void append_host(struct buf *out, const char *address) {
         if (strchr(address, ':'))
                 buf_printf(out, "[%s]", address);
         else
-                append_escaped(out, address);
+                buf_percent_encode(out, address);
 }
 
 bool target_url_build(const struct target_url *spec, const char *node, const char *address,
@@ -133,13 +121,13 @@ bool target_url_build(const struct target_url *spec, const char *node, const cha
                 buf_append(out, at, plain);
                 at += plain;
                 if (begins_with(at, NODE_PLACE)) {
-                        append_escaped(out, node);
+                        buf_percent_encode(out, node);
                         at += strlen(NODE_PLACE);
                 } else if (begins_with(at, ADDRESS_PLACE)) {
                         if (at < authority_end)
                                 append_host(out, address);
                         else
-                                append_escaped(out, address);
+                                buf_percent_encode(out, address);
                         at += strlen(ADDRESS_PLACE);
                 } else if (begins_with(at, PORT_PLACE)) {
                         buf_printf(out, "%u", spec->port);
@@ -154,7 +142,7 @@ bool target_url_add_collectors(const char *const *collectors, size_t count, stru
 
         for (size_t i = 0; i < count; i++) {
                 buf_puts(out, has_query ? "&collect%5B%5D=" : "?collect%5B%5D=");
-                append_escaped(out, collectors[i]);
+                buf_percent_encode(out, collectors[i]);
                 has_query = true;
         }
         return !out->overflow;

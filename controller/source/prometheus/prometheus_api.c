@@ -61,18 +61,6 @@ int prometheus_address_check(const char *address, struct error *err) {
         return 0;
 }
 
-static void put_encoded(struct buf *out, const char *text) {
-        for (; *text; text++) {
-                unsigned char c = (unsigned char)*text;
-                bool is_plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
-                                (c >= 'a' && c <= 'z') || strchr("-._~", c);
-                if (is_plain)
-                        buf_putc(out, (char)c);
-                else
-                        buf_printf(out, "%%%02X", c);
-        }
-}
-
 struct prometheus_api *prometheus_api_new(struct loop *loop, struct http_client *client,
                                           struct metrics *metrics,
                                           const struct prometheus_api_options *options) {
@@ -245,7 +233,7 @@ struct prometheus_call *prometheus_ask(struct prometheus_api *api,
         call->is_range = question->to_unix_s > 0;
         call->form = BUF_INIT(BODY_MAX_BYTES);
         buf_puts(&call->form, "query=");
-        put_encoded(&call->form, question->query);
+        buf_percent_encode(&call->form, question->query);
         /* That the server does not go on when we have gone. */
         buf_printf(&call->form, "&timeout=%.3f", (double)api->options.timeout_ms / 1000);
         if (call->is_range)
