@@ -6,15 +6,16 @@
 #pragma once
 
 #include <stdint.h>
+#include <string.h>
+
+#include "base/hash.h"
 
 /** spread_phase_ms() - the node's place in [0, period); @salt tells several schedules apart */
 static inline int64_t spread_phase_ms(const char *node, uint64_t salt, int64_t period_ms) {
         /* FNV-1a, and the finalizer of MurmurHash3: FNV alone leaves names that differ in their
          * last digit next to each other. */
-        uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ salt;
+        uint64_t hash = hash_fnv1a(HASH_FNV1A_INIT ^ salt, node, strlen(node));
 
-        for (; *node; node++)
-                hash = (hash ^ (unsigned char)*node) * UINT64_C(0x100000001b3);
         hash ^= hash >> 33;
         hash *= UINT64_C(0xff51afd7ed558ccd);
         hash ^= hash >> 33;

@@ -4,12 +4,6 @@
 
 #include "base/mem.h"
 
-uint64_t id_add(uint64_t id, const char *text, size_t len) {
-        for (size_t i = 0; i < len; i++)
-                id = (id ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
-        return id;
-}
-
 static uint64_t id_of(const char *item) {
         uint64_t id;
 

@@ -1,7 +1,7 @@
 /*
  * Arrays whose items begin with a 64-bit id and are sorted by it: the devices of a page, which come
  * several times, once per family, and are compared with those of the page before. Ids are hashes of
- * names: a peer that finds collisions only blurs its own node.
+ * names (hash_fnv1a()): a peer that finds collisions only blurs its own node.
  */
 #pragma once
 
@@ -10,11 +10,7 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
-
-#define ID_NULL UINT64_C(0xcbf29ce484222325)
-
-/** id_add() - @id of what came before (ID_NULL at first), and @len bytes of @text (FNV-1a) */
-uint64_t id_add(uint64_t id, const char *text, size_t len);
+#include "base/hash.h"
 
 /**
  * id_list_get() - the item with @id, added as zero if need be

@@ -35,11 +35,11 @@ enum node_take filesystem_take(struct filesystem_page *page, enum filesystem_fie
                 return NODE_NOT_COUNTED;
         if (!number_is_finite(sample->value) || sample->value < 0)
                 return NODE_UNUSABLE;
-        uint64_t id = id_add(ID_NULL, device->value, device->value_len);
-        id = id_add(id, "", 1); /* which no label has: "a" on "bc" is not "ab" on "c" */
+        uint64_t id = hash_fnv1a(HASH_FNV1A_INIT, device->value, device->value_len);
+        id = hash_fnv1a(id, "", 1); /* which no label has: "a" on "bc" is not "ab" on "c" */
         struct filesystem *filesystem = id_list_get(
                 &page->filesystems, &page->count, &page->cap, sizeof(*filesystem), NODE_MAX_DEVICES,
-                id_add(id, mountpoint->value, mountpoint->value_len));
+                hash_fnv1a(id, mountpoint->value, mountpoint->value_len));
         if (!filesystem)
                 return NODE_UNUSABLE;
         if (filesystem->seen >> field & 1)

@@ -39,9 +39,9 @@ enum node_take network_take(struct network_page *page, const struct network_opti
         if (is_counter && (!number_is_finite(sample->value) || sample->value < 0 ||
                            sample->value > NODE_COUNTER_MAX))
                 return NODE_UNUSABLE;
-        struct network_device *device = id_list_get(&page->devices, &page->count, &page->cap,
-                                                    sizeof(*device), NODE_MAX_DEVICES,
-                                                    id_add(ID_NULL, name->value, name->value_len));
+        struct network_device *device = id_list_get(
+                &page->devices, &page->count, &page->cap, sizeof(*device), NODE_MAX_DEVICES,
+                hash_fnv1a(HASH_FNV1A_INIT, name->value, name->value_len));
         if (!device)
                 return NODE_UNUSABLE;
         if (device->seen >> field & 1)

@@ -235,7 +235,7 @@ static int find_mode(struct node_reading_scratch *scratch, const struct expositi
         size_t i = scratch->mode_count++;
         memcpy(scratch->modes[i].name, label->value, len);
         scratch->modes[i].len = len;
-        scratch->modes[i].hash = (uint32_t)(id_add(ID_NULL, label->value, len) >> 16);
+        scratch->modes[i].hash = (uint32_t)(hash_fnv1a(HASH_FNV1A_INIT, label->value, len) >> 16);
         return (int)i;
 }
 
@@ -319,7 +319,7 @@ static void take_disk(struct node_reading *reading, const struct exposition_samp
         if (label && is_counter(sample->value))
                 disk = id_list_get(&reading->disks, &reading->disk_count, &scratch->disk_cap,
                                    sizeof(*disk), NODE_MAX_DEVICES,
-                                   id_add(ID_NULL, label->value, label->value_len));
+                                   hash_fnv1a(HASH_FNV1A_INIT, label->value, label->value_len));
         if (!disk) {
                 reading->unusable++;
                 scratch->broken |= 1u << ROLE_DISK;

@@ -19,14 +19,15 @@ static bool is_match(const struct policy_metric *resource, const struct expositi
 
 /* By its labels in their order, which an exporter keeps. */
 static uint64_t series_id(const struct exposition_sample *sample) {
-        uint64_t id = ID_NULL;
+        uint64_t id = HASH_FNV1A_INIT;
 
         for (size_t i = 0; i < sample->label_count; i++) {
                 const struct exposition_label *label = &sample->labels[i];
-                id = id_add(id, label->name, label->name_len);
-                id = id_add(id, "=", 1);
-                id = id_add(id, label->value, label->value_len);
-                id = id_add(id, "\"", 1); /* which stands nowhere in a value without an escape */
+                id = hash_fnv1a(id, label->name, label->name_len);
+                id = hash_fnv1a(id, "=", 1);
+                id = hash_fnv1a(id, label->value, label->value_len);
+                id = hash_fnv1a(id, "\"",
+                                1); /* which stands nowhere in a value without an escape */
         }
         return id;
 }

@@ -1,0 +1,18 @@
+/*
+ * FNV-1a, 64 bits: the same in every process, so that results may be compared or kept. It is not
+ * seeded: whoever chooses the texts can choose collisions. For maps see base/strmap.h.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The hash of no bytes. */
+#define HASH_FNV1A_INIT UINT64_C(0xcbf29ce484222325)
+
+/** hash_fnv1a() - the hash of the bytes behind @hash so far (HASH_FNV1A_INIT at first) and @text */
+static inline uint64_t hash_fnv1a(uint64_t hash, const char *text, size_t len) {
+        for (size_t i = 0; i < len; i++)
+                hash = (hash ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
+        return hash;
+}
