@@ -1,6 +1,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/duration.h"
 #include "base/mem.h"
 #include "base/number.h"
 #include "policy/policy.h"

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/duration.h"
 #include "base/mem.h"
 #include "base/nearest.h"
 #include "base/number.h"

@@ -1,9 +1,9 @@
 /*
- * The two clocks. Intervals, timeouts and expiry of what we hold are measured on the monotonic
- * clock, which also counts the time that the machine is suspended: others age in it, and a lease
- * runs out. The wall clock is for annotations and logs alone. Only mains and the event loop read
- * them: everything below takes the time as an argument, so that a test can run a day in
- * milliseconds.
+ * The two clocks. The monotonic clock (CLOCK_BOOTTIME) measures intervals and timeouts, such as how
+ * long a lease is held. It also counts the time that the machine is suspended, in which a lease
+ * runs out as well. The wall clock is for times that other programs write or read: of annotations,
+ * bindings, certificates, logs. Nearly all code takes the time as an argument, so that a test can
+ * run a day in milliseconds.
  */
 #pragma once
 
@@ -18,13 +18,15 @@
 
 /** clock_wall_unix_ms() - milliseconds since the Unix epoch */
 int64_t clock_wall_unix_ms(void);
-/** clock_mono_ms() - milliseconds since some fixed point; never goes back */
+/** clock_mono_ms() - milliseconds since boot; never goes back */
 int64_t clock_mono_ms(void);
 /** clock_mono_ns() - the same in nanoseconds, for measuring durations */
 int64_t clock_mono_ns(void);
 
-/** clock_cond_init() - a condition for clock_cond_wait() */
+/** clock_cond_init() - pthread_cond_init() of a condition for clock_cond_wait() */
 void clock_cond_init(pthread_cond_t *cond);
-/** clock_cond_wait() - at most until @until_mono_ms; false when it was that long. May wake early.
+/** clock_cond_wait() - pthread_cond_timedwait() until @until_mono_ms, less any time suspended
+ *
+ * Return: false after the time-out; true when woken, which may also happen spuriously
  */
 bool clock_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t until_mono_ms);

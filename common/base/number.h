@@ -1,6 +1,6 @@
 /*
- * Numbers and durations as text, always whole strings: "0.65abc" is an error, not 0.65. The
- * decimal point is '.', whatever the locale says.
+ * Numbers as text, always whole strings: "0.65abc" is an error, not 0.65. The decimal point is '.':
+ * the programs never call setlocale().
  */
 #pragma once
 
@@ -31,25 +31,16 @@ _must_check_ bool number_parse_unbounded(const char *text, size_t len, double *r
 
 enum { NUMBER_TEXT_MAX = 32 };
 
-/** number_format() - the fewest digits that number_parse() reads back as @value, which is finite */
+/** number_format() - @value, which is finite, in 15 to 17 significant digits, as many as
+ * number_parse() needs to read the same value back; zeros at the end are left out */
 void number_format(double value, char text[static NUMBER_TEXT_MAX]);
 
-/** number_parse_u64() - decimal digits alone, no sign; false when empty, odd or too large */
+/** number_parse_u64() - decimal digits alone, no sign; false when empty, malformed or too large */
 _must_check_ bool number_parse_u64(const char *text, size_t len, uint64_t *ret_value);
 
-/** number_parse_i64() - [-] decimal digits */
+/** number_parse_i64() - an optional '-', then decimal digits */
 _must_check_ bool number_parse_i64(const char *text, size_t len, int64_t *ret_value);
 
-/**
- * duration_parse() - a Go duration ("90s", "3m", "1h30m", "1.5h", "500ms", "-2m", "0")
- *
- * Syntax of Go's time.ParseDuration, as metav1.Duration reads it: units ns us µs ms s m h, no
- * bare number except 0. Rounded toward zero to milliseconds.
- * Return: 0; -EINVAL malformed; -ERANGE beyond what Go's int64 nanoseconds hold (292 years)
+/** number_skip_digits() - the index of the first byte from @i on that is no decimal digit, or @len
  */
-_must_check_ int duration_parse(const char *text, size_t len, int64_t *ret_ms);
-
-enum { DURATION_TEXT_MAX = 40 };
-
-/** duration_format() - the shortest Go form: "3m", "1h30m", "1.5s", "500ms", "0s" */
-void duration_format(int64_t duration_ms, char text[static DURATION_TEXT_MAX]);
+size_t number_skip_digits(const char *text, size_t len, size_t i);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/duration.h"
 #include "base/mem.h"
 #include "base/nearest.h"
 #include "base/number.h"

@@ -7,9 +7,9 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/duration.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/number.h"
 #include "codec/json.h"
 #include "extender/bind/bind_request.h"
 #include "kube/backoff.h"

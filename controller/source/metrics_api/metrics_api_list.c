@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/number.h"
+#include "base/duration.h"
 #include "base/timestamp.h"
 #include "codec/json.h"
 #include "codec/quantity.h"
