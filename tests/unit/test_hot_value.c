@@ -35,7 +35,7 @@ static void test_examples(void **state) {
                 {0, 9, 1},
                 {2, 8, 3},
                 {100, 0, 70},
-                {0, 10000, HOT_VALUE_MAX_BINDINGS / 5}, /* saturated */
+                {0, 10000, BINDING_RING_MAX / 5}, /* saturated */
         };
         _cleanup_(freep) struct policy *policy = policy_with(crane_hot_values,
                                                              ARRAY_LEN(crane_hot_values));
@@ -92,18 +92,16 @@ static void test_flood(void **state) {
         struct binding_ring ring = {0};
 
         (void)state;
-        for (int i = 0; i < 3 * HOT_VALUE_MAX_BINDINGS; i++)
+        for (int i = 0; i < 3 * BINDING_RING_MAX; i++)
                 binding_ring_add(&ring, NOW_UNIX_MS + i, MS_PER_HOUR);
-        int64_t newest_ms = NOW_UNIX_MS + 3 * HOT_VALUE_MAX_BINDINGS - 1;
-        assert_int_equal(ring.len, HOT_VALUE_MAX_BINDINGS);
-        assert_int_equal(ring.cap, HOT_VALUE_MAX_BINDINGS);
+        int64_t newest_ms = NOW_UNIX_MS + 3 * BINDING_RING_MAX - 1;
+        assert_int_equal(ring.len, BINDING_RING_MAX);
+        assert_int_equal(ring.cap, BINDING_RING_MAX);
         /* Kept are the newest. */
-        assert_int_equal(binding_ring_count(&ring, newest_ms, HOT_VALUE_MAX_BINDINGS),
-                         HOT_VALUE_MAX_BINDINGS);
+        assert_int_equal(binding_ring_count(&ring, newest_ms, BINDING_RING_MAX), BINDING_RING_MAX);
         /* One that is older than all of them changes nothing in a full ring. */
         binding_ring_add(&ring, NOW_UNIX_MS, MS_PER_HOUR);
-        assert_int_equal(binding_ring_count(&ring, newest_ms, HOT_VALUE_MAX_BINDINGS),
-                         HOT_VALUE_MAX_BINDINGS);
+        assert_int_equal(binding_ring_count(&ring, newest_ms, BINDING_RING_MAX), BINDING_RING_MAX);
         binding_ring_done(&ring);
 }
 
