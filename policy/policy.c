@@ -7,6 +7,20 @@
 #include "base/mem.h"
 #include "policy/policy_yaml.h"
 
+const char *const policy_kind_names[] = {
+        [POLICY_GAUGE] = "gauge", [POLICY_COUNTER] = "counter", NULL};
+const char *const policy_reduce_names[] = {
+        [POLICY_REDUCE_MAX] = "max",
+        [POLICY_REDUCE_MEAN] = "mean",
+        [POLICY_REDUCE_SUM] = "sum",
+        [POLICY_REDUCE_MIN] = "min",
+        NULL,
+};
+const char *const policy_scale_names[] = {
+        [POLICY_SCALE_ABSOLUTE] = "absolute", [POLICY_SCALE_RELATIVE] = "relative", NULL};
+const char *const policy_scoring_names[] = {
+        [POLICY_SCORING_ABSOLUTE] = "absolute", [POLICY_SCORING_SPREAD] = "spread", NULL};
+
 struct policy *policy_default(void) {
         struct policy *policy = NULL;
 

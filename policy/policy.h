@@ -56,9 +56,13 @@ struct policy_metric {
         enum policy_reduce reduce;
         size_t match_count;
         struct policy_match matches[POLICY_MAX_MATCHES];
-        double capacity;                                  /* > 0; 0: capacity_series says */
-        char capacity_series[POLICY_SERIES_NAME_MAX + 1]; /* "": capacity says */
+        double capacity;                                  /* > 0; 0: capacity_series is set */
+        char capacity_series[POLICY_SERIES_NAME_MAX + 1]; /* "": capacity is set */
 };
+
+/* The words of the document for each of the enums, NULL-terminated. */
+extern const char *const policy_kind_names[],
+        *const policy_reduce_names[], *const policy_scale_names[], *const policy_scoring_names[];
 
 /* A syncPolicy entry. Predicates and priorities refer to it by its index. */
 struct policy_sync {
@@ -104,7 +108,7 @@ struct policy {
         struct policy_hot_value hot_values[POLICY_MAX_HOT_VALUES];
         enum policy_scoring scoring;
 
-        /* What was odd without being wrong: "line 7: spec.predicat: unknown field" */
+        /* "line 7: spec.predicat: unknown field" */
         size_t warning_count; /* the number found; the first POLICY_MAX_WARNINGS have a text */
         char *warnings[POLICY_MAX_WARNINGS];
 };

@@ -1,158 +1,371 @@
 /*
- * The schema of a DynamicSchedulerPolicy, as tables from its scalars up to the document. What each
- * field may hold stands in policy_rules.c; policy_reader.c walks a tree along the tables.
+ * What a DynamicSchedulerPolicy may hold, from the document down to its fields.
  */
-#include <stddef.h>
+#include <float.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "base/mem.h"
+#include "base/nearest.h"
+#include "base/number.h"
 #include "policy/policy.h"
 #include "policy/policy_reader.h"
-#include "policy/policy_rules.h"
 
-#define FIELDS(table) .fields = (table), .field_count = ARRAY_LEN(table)
-#define LIST(items, item_count)                                                                    \
-        .item_bytes = sizeof(((struct policy *)NULL)->items[0]),                                   \
-        .items_offset = offsetof(struct policy, items),                                            \
-        .count_offset = offsetof(struct policy, item_count),                                       \
-        .count_max = ARRAY_LEN(((struct policy *)NULL)->items)
+#define LOWER "abcdefghijklmnopqrstuvwxyz"
+#define UPPER "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+#define DIGITS "0123456789"
 
-static const struct policy_field resource_fields[] = {
-        {.name = "name",
-         .is_required = true,
-         .read = policy_rule_resource_name,
-         .offset = offsetof(struct policy_metric, name)},
-        {.name = "exporter",
-         .read = policy_rule_exporter,
-         .offset = offsetof(struct policy_metric, exporter)},
-        {.name = "series",
-         .is_required = true,
-         .read = policy_rule_series,
-         .offset = offsetof(struct policy_metric, series)},
-        {.name = "kind",
-         .is_required = true,
-         .read = policy_rule_resource_kind,
-         .offset = offsetof(struct policy_metric, kind)},
-        {.name = "match", .read = policy_rule_match},
-        {.name = "reduce",
-         .read = policy_rule_reduce,
-         .offset = offsetof(struct policy_metric, reduce)},
-        {.name = "capacity",
-         .read = policy_rule_capacity,
-         .offset = offsetof(struct policy_metric, capacity)},
-        {.name = "capacitySeries",
-         .read = policy_rule_series,
-         .offset = offsetof(struct policy_metric, capacity_series)},
-};
-static const struct policy_object resource = {FIELDS(resource_fields)};
-static const struct policy_list metrics = {
-        .item = &resource, LIST(metrics, metric_count), .check_item = policy_check_resource};
+/* 1 to @max bytes of @inner, the first of @first and the last of @last. */
+static bool is_made_of(const char *text, size_t max, const char *first, const char *inner,
+                       const char *last) {
+        size_t len = strlen(text);
 
-static const struct policy_field metric_fields[] = {
-        {.name = "name",
-         .is_required = true,
-         .read = policy_rule_metric_name,
-         .offset = offsetof(struct policy_sync, name)},
-        {.name = "period",
-         .is_required = true,
-         .read = policy_rule_period,
-         .offset = offsetof(struct policy_sync, period_ms)},
-};
-static const struct policy_object metric = {FIELDS(metric_fields)};
-static const struct policy_list syncs = {
-        .item = &metric,
-        LIST(sync, sync_count),
-        .check_item = policy_check_metric,
-        .check_list = policy_check_metrics,
-};
+        return len > 0 && len <= max && strspn(text, inner) == len && strchr(first, text[0]) &&
+               strchr(last, text[len - 1]);
+}
 
-static const struct policy_field predicate_fields[] = {
-        {.name = "name",
-         .is_required = true,
-         .read = policy_rule_metric,
-         .offset = offsetof(struct policy_predicate, metric)},
-        {.name = "maxLimitPecent", /* crane's spelling */
-         .alias = "maxLimitPercent",
-         .is_required = true,
-         .read = policy_rule_limit,
-         .offset = offsetof(struct policy_predicate, limit_ratio)},
-};
-static const struct policy_object predicate = {FIELDS(predicate_fields)};
-static const struct policy_list predicates = {.item = &predicate,
-                                              LIST(predicates, predicate_count),
-                                              .check_item = policy_check_predicate};
+/* RFC 1123, as Kubernetes demands of an object's name. */
+static bool is_object_name(const char *text) {
+        return is_made_of(text, sizeof(((struct policy *)NULL)->name) - 1, LOWER DIGITS,
+                          LOWER DIGITS "-.", LOWER DIGITS);
+}
 
-static const struct policy_field priority_fields[] = {
-        {.name = "name",
-         .is_required = true,
-         .read = policy_rule_metric,
-         .offset = offsetof(struct policy_priority, metric)},
-        {.name = "weight",
-         .is_required = true,
-         .read = policy_rule_weight,
-         .offset = offsetof(struct policy_priority, weight)},
-        {.name = "scale",
-         .read = policy_rule_scale,
-         .offset = offsetof(struct policy_priority, scale)},
-};
-static const struct policy_object priority = {FIELDS(priority_fields)};
-static const struct policy_list priorities = {.item = &priority,
-                                              LIST(priorities, priority_count),
-                                              .check_item = policy_check_priority,
-                                              .check_list = policy_check_priorities};
+static bool is_resource_name(const char *text) {
+        return is_made_of(text, POLICY_RESOURCE_NAME_MAX, LOWER, LOWER DIGITS "_", LOWER DIGITS) &&
+               !strstr(text, "_usage_");
+}
 
-static const struct policy_field hot_value_fields[] = {
-        {.name = "timeRange",
-         .is_required = true,
-         .read = policy_rule_time_range,
-         .offset = offsetof(struct policy_hot_value, time_range_ms)},
-        {.name = "count",
-         .is_required = true,
-         .read = policy_rule_count,
-         .offset = offsetof(struct policy_hot_value, count)},
-};
-static const struct policy_object hot_value = {FIELDS(hot_value_fields)};
-static const struct policy_list hot_values = {.item = &hot_value,
-                                              LIST(hot_values, hot_value_count)};
+static bool is_exporter_name(const char *text) {
+        return is_made_of(text, POLICY_RESOURCE_NAME_MAX, LOWER, LOWER DIGITS "-", LOWER DIGITS);
+}
 
-static const struct policy_field extender_fields[] = {
-        {.name = "scoring",
-         .read = policy_rule_scoring,
-         .offset = offsetof(struct policy, scoring)},
-};
-static const struct policy_object extender = {FIELDS(extender_fields)};
+static bool is_series_name(const char *text) {
+        static const char inner[] = LOWER UPPER DIGITS "_:";
 
-/* What others refer to comes first: metrics declare what syncPolicy may name, and that again what
- * predicate and priority may. */
-static const struct policy_field spec_fields[] = {
-        {.name = "metrics", .list = &metrics},      {.name = "syncPolicy", .list = &syncs},
-        {.name = "predicate", .list = &predicates}, {.name = "priority", .list = &priorities},
-        {.name = "hotValue", .list = &hot_values},  {.name = "extender", .object = &extender},
-};
-static const struct policy_object spec = {FIELDS(spec_fields)};
+        return is_made_of(text, POLICY_SERIES_NAME_MAX, LOWER UPPER "_:", inner, inner);
+}
 
-static const struct policy_field metadata_fields[] = {
-        {.name = "name", .read = policy_rule_name, .offset = offsetof(struct policy, name)},
-};
-/* An API object's metadata has far more (uid, managedFields, ...), which is Kubernetes' own. */
-static const struct policy_object metadata = {FIELDS(metadata_fields), .is_open = true};
+static bool is_label_name(const char *text) {
+        static const char inner[] = LOWER UPPER DIGITS "_";
 
-static const struct policy_field document_fields[] = {
-        {.name = "apiVersion", .is_required = true, .read = policy_rule_api_version},
-        {.name = "kind", .is_required = true, .read = policy_rule_kind},
-        {.name = "metadata", .object = &metadata},
-        {.name = "spec", .is_required = true, .object = &spec},
-        {.name = "status"}, /* written by the controller, not read */
-};
-static const struct policy_object document = {FIELDS(document_fields)};
+        return is_made_of(text, POLICY_LABEL_NAME_MAX, LOWER UPPER "_", inner, inner);
+}
+
+/* ASCII, so that characters are bytes for the API server's limit and for ours. */
+static bool is_label_value(const char *text) {
+        for (size_t i = 0; text[i]; i++)
+                if (text[i] < ' ' || text[i] > '~')
+                        return false;
+        return strlen(text) <= POLICY_LABEL_VALUE_MAX;
+}
+
+static void expect_word(const struct policy_map *map, const char *field, const char *word) {
+        const char *text = policy_read_text(map, field, POLICY_REQUIRED, word);
+
+        if (text && strcmp(text, word) != 0)
+                policy_expected(map, field, "%s", word);
+}
+
+static void expect_unique(const struct policy_map *item) {
+        policy_expected(item, "name", "every name only once");
+}
+
+/* ---- spec.metrics */
+
+static void read_matches(const struct policy_map *item, struct policy_metric *metric) {
+        struct policy_map match = {0};
+
+        if (!policy_map_field(item, "match", POLICY_OPTIONAL, &match))
+                return;
+        const struct tree_node *labels = match.node;
+        if (labels->count > POLICY_MAX_MATCHES) {
+                policy_refuse(&match, NULL, "expected at most %d labels, got %zu",
+                              POLICY_MAX_MATCHES, labels->count);
+                return;
+        }
+        for (size_t i = 0; i < labels->count; i++) {
+                static const char what[] = "at most 128 printable ASCII characters";
+                struct policy_match *to = &metric->matches[i];
+                if (!is_label_name(labels->keys[i])) {
+                        policy_refuse(&match, NULL,
+                                      "expected labels of at most 64 letters, digits and '_', "
+                                      "got %.80s",
+                                      labels->keys[i]);
+                        return;
+                }
+                memcpy(to->name, labels->keys[i], strlen(labels->keys[i]) + 1);
+                policy_read_name(&match, to->name, POLICY_REQUIRED, is_label_value, what,
+                                 to->value);
+        }
+        metric->match_count = labels->count;
+}
+
+static bool is_built_in(const char *name) {
+        for (unsigned r = 0; r < METRIC_RESOURCE_COUNT; r++)
+                if (strcmp(metric_resource_name(r), name) == 0)
+                        return true;
+        return false;
+}
+
+static void check_metric(const struct policy_map *item, const struct policy *policy,
+                         const struct policy_metric *metric) {
+        for (size_t i = 0; i < policy->metric_count; i++)
+                if (strcmp(policy->metrics[i].name, metric->name) == 0)
+                        expect_unique(item);
+        bool has_series = metric->capacity_series[0] != '\0';
+        if (has_series == (metric->capacity > 0))
+                policy_refuse(item, NULL, "expected either capacity or capacitySeries, got %s",
+                              has_series ? "both" : "neither");
+}
+
+static void read_metrics(const struct policy_map *spec, struct policy *policy) {
+        static const char series[] =
+                "a series' name of at most 128 letters, digits, '_' and ':', without labels";
+        static const char *const fields[] = {"name",     "exporter",       "series",
+                                             "kind",     "match",          "reduce",
+                                             "capacity", "capacitySeries", NULL};
+        struct policy_map item = {.fields = fields};
+
+        for (size_t i = 0; policy_map_item(spec, "metrics", POLICY_MAX_METRICS, i, &item); i++) {
+                struct policy_metric *metric = &policy->metrics[i];
+                policy_read_name(&item, "name", POLICY_REQUIRED, is_resource_name,
+                                 "a name of at most 32 of a-z, 0-9 and '_', without \"_usage_\"",
+                                 metric->name);
+                if (is_built_in(metric->name))
+                        policy_expected(&item, "name", "a name that is not built in");
+                policy_read_name(&item, "exporter", POLICY_OPTIONAL, is_exporter_name,
+                                 "an --exporter's name of at most 32 of a-z, 0-9 and '-'",
+                                 metric->exporter);
+                policy_read_name(&item, "series", POLICY_REQUIRED, is_series_name, series,
+                                 metric->series);
+                metric->kind = (enum policy_kind)policy_read_choice(&item, "kind", POLICY_REQUIRED,
+                                                                    policy_kind_names);
+                read_matches(&item, metric);
+                metric->reduce = (enum policy_reduce)policy_read_choice(
+                        &item, "reduce", POLICY_OPTIONAL, policy_reduce_names);
+                policy_read_number(&item, "capacity", POLICY_OPTIONAL, "a finite number > 0",
+                                   DBL_TRUE_MIN, DBL_MAX, &metric->capacity);
+                policy_read_name(&item, "capacitySeries", POLICY_OPTIONAL, is_series_name, series,
+                                 metric->capacity_series);
+                if (policy_map_end(&item))
+                        check_metric(&item, policy, metric);
+                policy->metric_count++;
+        }
+}
+
+/* ---- spec.syncPolicy */
+
+static void check_sync(const struct policy_map *item, const struct policy *policy,
+                       struct policy_sync *sync) {
+        if (policy_sync_index(policy, sync->name) >= 0)
+                expect_unique(item);
+        sync->is_query = policy_query_parse(policy, sync->name, &sync->query);
+        if (!sync->is_query && strstr(sync->name, "_usage_"))
+                policy_warn(item, NULL,
+                            "%s is no <resource>_usage_<statistic>_<window>, so a source must "
+                            "deliver it ready-made",
+                            sync->name);
+}
+
+/* Most likely a misspelling. */
+static void warn_of_unused_metrics(const struct policy_map *spec, const struct policy *policy) {
+        uint32_t used = 0;
+
+        for (size_t i = 0; i < policy->sync_count; i++)
+                if (policy->sync[i].is_query &&
+                    policy->sync[i].query.resource >= METRIC_RESOURCE_COUNT)
+                        used |= UINT32_C(1)
+                                << (policy->sync[i].query.resource - METRIC_RESOURCE_COUNT);
+        for (size_t i = 0; i < policy->metric_count; i++)
+                if (!(used >> i & 1))
+                        policy_warn(spec, "syncPolicy",
+                                    "no %s_usage_<statistic>_<window>, so spec.metrics[%zu] is "
+                                    "not used",
+                                    policy->metrics[i].name, i);
+}
+
+static void read_syncs(const struct policy_map *spec, struct policy *policy) {
+        static const char *const fields[] = {"name", "period", NULL};
+        struct policy_map item = {.fields = fields};
+
+        for (size_t i = 0; policy_map_item(spec, "syncPolicy", POLICY_MAX_SYNC, i, &item); i++) {
+                struct policy_sync *sync = &policy->sync[i];
+                policy_read_name(&item, "name", POLICY_REQUIRED, metric_name_is_valid,
+                                 "a metric's name of at most 63 letters, digits, '_', '-' and '.'",
+                                 sync->name);
+                policy_read_duration(&item, "period", "a duration >= 0 such as 90s, 3m or 1h30m", 0,
+                                     &sync->period_ms);
+                if (policy_map_end(&item))
+                        check_sync(&item, policy, sync);
+                policy->sync_count++;
+        }
+        const struct tree_node *list = tree_get(spec->node, "syncPolicy");
+        if (list && !tree_is_null(list))
+                warn_of_unused_metrics(spec, policy);
+}
+
+/* ---- spec.predicate, spec.priority */
+
+/* The index of the syncPolicy entry with the item's name; 0 on error. */
+static size_t read_sync_index(const struct policy_map *item, const struct policy *policy) {
+        static const char what[] = "a name of spec.syncPolicy";
+        const char *text = policy_read_text(item, "name", POLICY_REQUIRED, what);
+
+        if (!text)
+                return 0;
+        int index = policy_sync_index(policy, text);
+        if (index < 0) {
+                struct nearest nearest = NEAREST_TO(text);
+                for (size_t i = 0; i < policy->sync_count; i++)
+                        nearest_offer(&nearest, policy->sync[i].name);
+                const char *meant = nearest.candidate;
+                policy_expected(item, "name", "%s%s%s%s", what, meant ? " (perhaps " : "",
+                                meant ? meant : "", meant ? ")" : "");
+                return 0;
+        }
+        /* Never written, so never fresh: crane ignores such an entry without a warning. */
+        if (policy->sync[index].period_ms == 0)
+                policy_expected(item, "name", "%s with a period above 0", what);
+        return (size_t)index;
+}
+
+static void read_predicates(const struct policy_map *spec, struct policy *policy) {
+        static const char name[] = "maxLimitPecent" /* crane's spelling */,
+                          alias[] = "maxLimitPercent";
+        static const char *const fields[] = {"name", name, NULL};
+        struct policy_map item = {.fields = fields, .alias = alias};
+
+        for (size_t i = 0; policy_map_item(spec, "predicate", POLICY_MAX_SYNC, i, &item); i++) {
+                struct policy_predicate *predicate = &policy->predicates[i];
+                char limit[NUMBER_TEXT_MAX];
+                predicate->metric = read_sync_index(&item, policy);
+                bool has_alias = tree_get(item.node, alias) != NULL;
+                if (has_alias && tree_get(item.node, name))
+                        policy_refuse(&item, alias, "expected either %s or %s, got both", name,
+                                      alias);
+                policy_read_number(&item, has_alias ? alias : name, POLICY_REQUIRED,
+                                   "a ratio up to 1 or a percentage up to 100 (0: no limit)", 0,
+                                   100, &predicate->limit_ratio);
+                if (predicate->limit_ratio > 1)
+                        predicate->limit_ratio /= 100;
+                if (!policy_map_end(&item))
+                        return;
+                for (size_t before = 0; before < i; before++)
+                        if (policy->predicates[before].metric == predicate->metric)
+                                expect_unique(&item);
+                /* A ratio, as in the annotations. No per cent sign: kube-scheduler gives its
+                 * message to the event recorder as a format, and a pod's event would read "above
+                 * 65%!(MISSING)". */
+                number_format(predicate->limit_ratio, limit);
+                (void)snprintf(predicate->reason, sizeof(predicate->reason), "%s above %s",
+                               policy->sync[predicate->metric].name, limit);
+                policy->predicate_count++;
+        }
+}
+
+static void read_priorities(const struct policy_map *spec, struct policy *policy) {
+        static const char *const fields[] = {"name", "weight", "scale", NULL};
+        struct policy_map item = {.fields = fields};
+        double sum = 0;
+
+        for (size_t i = 0; policy_map_item(spec, "priority", POLICY_MAX_SYNC, i, &item); i++) {
+                struct policy_priority *priority = &policy->priorities[i];
+                priority->metric = read_sync_index(&item, policy);
+                policy_read_number(&item, "weight", POLICY_REQUIRED, "a finite number >= 0", 0,
+                                   DBL_MAX, &priority->weight);
+                priority->scale = (enum policy_scale)policy_read_choice(
+                        &item, "scale", POLICY_OPTIONAL, policy_scale_names);
+                if (!policy_map_end(&item))
+                        return;
+                for (size_t before = 0; before < i; before++)
+                        if (policy->priorities[before].metric == priority->metric)
+                                expect_unique(&item);
+                sum += priority->weight;
+                policy->priority_count++;
+        }
+        if (policy->priority_count > 0 && sum == 0)
+                policy_refuse(spec, "priority", "expected at least one weight above 0, got none");
+        if (!number_is_finite(sum))
+                policy_refuse(spec, "priority", "expected weights with a finite sum, got infinity");
+}
+
+/* ---- spec.hotValue, and the whole */
+
+static void read_hot_values(const struct policy_map *spec, struct policy *policy) {
+        static const char *const fields[] = {"timeRange", "count", NULL};
+        struct policy_map item = {.fields = fields};
+
+        for (size_t i = 0; policy_map_item(spec, "hotValue", POLICY_MAX_HOT_VALUES, i, &item);
+             i++) {
+                struct policy_hot_value *hot_value = &policy->hot_values[i];
+                policy_read_duration(&item, "timeRange", "a duration above 0 such as 1m or 90s", 1,
+                                     &hot_value->time_range_ms);
+                policy_read_integer(&item, "count", "a whole number >= 1", 1, &hot_value->count);
+                (void)policy_map_end(&item);
+                policy->hot_value_count++;
+        }
+}
+
+static void read_extender(const struct policy_map *spec, struct policy *policy) {
+        static const char *const fields[] = {"scoring", NULL};
+        struct policy_map extender = {.fields = fields};
+
+        if (!policy_map_field(spec, "extender", POLICY_OPTIONAL, &extender))
+                return;
+        policy->scoring = (enum policy_scoring)policy_read_choice(
+                &extender, "scoring", POLICY_OPTIONAL, policy_scoring_names);
+        (void)policy_map_end(&extender);
+}
+
+/* Others refer to what is read first: syncPolicy to metrics, predicate and priority to syncPolicy.
+ */
+static void read_spec(const struct policy_map *document, struct policy *policy) {
+        static const char *const fields[] = {"metrics",  "syncPolicy", "predicate", "priority",
+                                             "hotValue", "extender",   NULL};
+        struct policy_map spec = {.fields = fields};
+
+        if (!policy_map_field(document, "spec", POLICY_REQUIRED, &spec))
+                return;
+        read_metrics(&spec, policy);
+        read_syncs(&spec, policy);
+        read_predicates(&spec, policy);
+        read_priorities(&spec, policy);
+        read_hot_values(&spec, policy);
+        read_extender(&spec, policy);
+        (void)policy_map_end(&spec);
+}
+
+static void read_document(struct policy_reader *reader, const struct tree_node *root,
+                          struct policy *policy) {
+        /* The controller writes the status; it is not read. */
+        static const char *const fields[] = {"apiVersion", "kind",   "metadata",
+                                             "spec",       "status", NULL};
+        static const char *const metadata_fields[] = {"name", NULL};
+        struct policy_map document = {.fields = fields}, metadata = {.fields = metadata_fields};
+
+        if (!policy_map_root(reader, root, &document))
+                return;
+        expect_word(&document, "apiVersion", POLICY_API_VERSION);
+        expect_word(&document, "kind", POLICY_KIND);
+        /* No policy_map_end(): an API object's metadata has many fields more. */
+        if (policy_map_field(&document, "metadata", POLICY_OPTIONAL, &metadata))
+                policy_read_name(&metadata, "name", POLICY_OPTIONAL, is_object_name,
+                                 "at most 253 of a-z, 0-9, '-' and '.'", policy->name);
+        read_spec(&document, policy);
+        (void)policy_map_end(&document);
+}
 
 int policy_from_tree(const struct tree_node *root, bool is_strict, struct policy **ret,
                      struct error *err) {
         _cleanup_(policy_freep) struct policy *policy = xcalloc(1, sizeof(*policy));
-        struct policy_reader reader = {.policy = policy, .is_strict = is_strict, .err = err};
+        struct policy_reader reader = {.policy = policy, .is_strict = is_strict};
 
-        int r = policy_read_object(&reader, root, &document, policy);
-        if (r < 0)
-                return r;
+        read_document(&reader, root, policy);
+        if (reader.error.code != 0) {
+                if (err)
+                        *err = reader.error;
+                return reader.error.code;
+        }
         *ret = TAKE_PTR(policy);
         return 0;
 }

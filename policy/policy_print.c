@@ -54,12 +54,6 @@ static void print_word(const char *field, const char *word, struct buf *out) {
 }
 
 static void print_resource(const struct policy_metric *resource, struct buf *out) {
-        static const char *const reduces[] = {
-                [POLICY_REDUCE_MAX] = "max",
-                [POLICY_REDUCE_MEAN] = "mean",
-                [POLICY_REDUCE_SUM] = "sum",
-                [POLICY_REDUCE_MIN] = "min",
-        };
         char text[NUMBER_TEXT_MAX];
 
         buf_printf(out, "  - name: %s%s%s\n", quote_of(resource->name), resource->name,
@@ -67,7 +61,7 @@ static void print_resource(const struct policy_metric *resource, struct buf *out
         if (resource->exporter[0])
                 print_word("exporter", resource->exporter, out);
         print_word("series", resource->series, out);
-        print_word("kind", resource->kind == POLICY_COUNTER ? "counter" : "gauge", out);
+        print_word("kind", policy_kind_names[resource->kind], out);
         if (resource->match_count > 0)
                 buf_puts(out, "    match:\n");
         for (size_t i = 0; i < resource->match_count; i++) {
@@ -76,7 +70,7 @@ static void print_resource(const struct policy_metric *resource, struct buf *out
                 print_quoted(resource->matches[i].value, out);
                 buf_putc(out, '\n');
         }
-        print_word("reduce", reduces[resource->reduce], out);
+        print_word("reduce", policy_reduce_names[resource->reduce], out);
         if (resource->capacity_series[0]) {
                 print_word("capacitySeries", resource->capacity_series, out);
                 return;
@@ -116,8 +110,7 @@ void policy_print(const struct policy *policy, struct buf *out) {
                 print_name(policy, policy->priorities[i].metric, out);
                 number_format(policy->priorities[i].weight, text);
                 buf_printf(out, "weight: %s, scale: %s}\n", text,
-                           policy->priorities[i].scale == POLICY_SCALE_RELATIVE ? "relative"
-                                                                                : "absolute");
+                           policy_scale_names[policy->priorities[i].scale]);
         }
         print_list("hotValue", policy->hot_value_count, out);
         for (size_t i = 0; i < policy->hot_value_count; i++) {
@@ -125,6 +118,5 @@ void policy_print(const struct policy *policy, struct buf *out) {
                 buf_printf(out, "  - {timeRange: %s, count: %lld}\n", duration,
                            (long long)policy->hot_values[i].count);
         }
-        buf_printf(out, "  extender:\n    scoring: %s\n",
-                   policy->scoring == POLICY_SCORING_SPREAD ? "spread" : "absolute");
+        buf_printf(out, "  extender:\n    scoring: %s\n", policy_scoring_names[policy->scoring]);
 }

@@ -1,5 +1,6 @@
 #include "policy/policy_reader.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,297 +11,293 @@
 #include "base/nearest.h"
 #include "base/number.h"
 
-enum { QUOTED_MAX = 60, WHERE_MAX = 32 }; /* how much of a document's text a message repeats */
+enum { QUOTED_MAX = 60, FIELD_MAX = 64 }; /* how much of a document's text a message repeats */
 
-/* "line 12: ", or nothing for an API object, which has no lines. */
-static const char *where(unsigned line, char text[static WHERE_MAX]) {
-        text[0] = '\0';
+/* "line 12: spec.priority[2].weight: @what"; an API object has no lines. */
+static void describe(struct error *err, const struct policy_map *map, const char *field,
+                     unsigned line, const char *what) {
+        char where[32] = "";
+
         if (line > 0)
-                (void)snprintf(text, WHERE_MAX, "line %u: ", line);
-        return text;
+                (void)snprintf(where, sizeof(where), "line %u: ", line);
+        if (!field)
+                (void)error_set(err, EINVAL, "%s%s: %s", where,
+                                map->path[0] ? map->path : "the document", what);
+        else
+                (void)error_set(err, EINVAL, "%s%s%s%.*s: %s", where, map->path,
+                                map->path[0] ? "." : "", FIELD_MAX, field, what);
 }
 
-/* What stands in the document, in a few words. */
-static const char *describe(const struct tree_node *node, char text[static QUOTED_MAX + 16]) {
-        if (node->kind == TREE_MAP)
-                return "a map";
-        if (node->kind == TREE_LIST)
-                return "a list";
-        if (tree_is_null(node))
-                return "nothing";
-        const char *quote = node->is_quoted ? "\"" : "";
-        (void)snprintf(text, QUOTED_MAX + 16, "%s%.*s%s%s", quote, QUOTED_MAX, node->text,
-                       node->text_len > QUOTED_MAX ? "..." : "", quote);
-        return text;
+static bool has_failed(const struct policy_map *map) {
+        return map->reader->error.code != 0;
 }
 
-_printf_(4, 0) static int expected(struct policy_reader *reader, const char *field,
-                                   const struct tree_node *node, const char *fmt, va_list args) {
-        char line[WHERE_MAX], got[QUOTED_MAX + 16], what[ERROR_MSG_MAX];
+/* The field's value, or NULL; the object itself without a field. */
+static const struct tree_node *node_of(const struct policy_map *map, const char *field) {
+        return field ? tree_get(map->node, field) : map->node;
+}
 
+static unsigned line_of(const struct policy_map *map, const char *field) {
+        const struct tree_node *node = node_of(map, field);
+
+        return node ? node->line : map->node->line;
+}
+
+static bool is_known(const struct policy_map *map, const char *key) {
+        for (const char *const *field = map->fields; *field; field++)
+                if (strcmp(*field, key) == 0)
+                        return true;
+        return map->alias && strcmp(map->alias, key) == 0;
+}
+
+/* The field that an unknown key may have meant, or NULL. */
+static const char *nearest_field(const struct policy_map *map, const char *key) {
+        struct nearest nearest = NEAREST_TO(key);
+
+        for (const char *const *field = map->fields; *field; field++)
+                nearest_offer(&nearest, *field);
+        return nearest.candidate;
+}
+
+/* An unknown key that may be a misspelling of the field that is missing, or NULL. */
+static const char *misspelling_of(const struct policy_map *map, const char *missing) {
+        for (size_t i = 0; i < map->node->count; i++) {
+                const char *key = map->node->keys[i];
+                const char *meant = is_known(map, key) ? NULL : nearest_field(map, key);
+                if (meant && strcmp(meant, missing) == 0)
+                        return key;
+        }
+        return NULL;
+}
+
+void policy_refuse(const struct policy_map *map, const char *field, const char *fmt, ...) {
+        char what[ERROR_MSG_MAX];
+        va_list args;
+
+        if (has_failed(map))
+                return;
+        va_start(args, fmt);
         (void)vsnprintf(what, sizeof(what), fmt, args);
-        return error_set(reader->err, EINVAL, "%s%s%s%s: expected %s, got %s",
-                         where(node->line, line), reader->path[0] ? reader->path : "the document",
-                         field ? "." : "", field ? field : "", what, describe(node, got));
-}
-
-int policy_reader_expected(struct policy_reader *reader, const struct tree_node *node,
-                           const char *fmt, ...) {
-        va_list args;
-
-        va_start(args, fmt);
-        int r = expected(reader, NULL, node, fmt, args);
         va_end(args);
-        return r;
+        describe(&map->reader->error, map, field, line_of(map, field), what);
 }
 
-int policy_reader_expected_in(struct policy_reader *reader, const char *field,
-                              const struct tree_node *node, const char *fmt, ...) {
-        va_list args;
-
-        va_start(args, fmt);
-        int r = expected(reader, field, node, fmt, args);
-        va_end(args);
-        return r;
-}
-
-int policy_reader_refuse(struct policy_reader *reader, const struct tree_node *node,
-                         const char *fmt, ...) {
-        char line[WHERE_MAX], what[ERROR_MSG_MAX];
+void policy_expected(const struct policy_map *map, const char *field, const char *fmt, ...) {
+        const struct tree_node *node = node_of(map, field);
+        const char *misspelling = node ? NULL : misspelling_of(map, field);
+        char what[ERROR_MSG_MAX];
         va_list args;
 
         va_start(args, fmt);
         (void)vsnprintf(what, sizeof(what), fmt, args);
         va_end(args);
-        return error_set(reader->err, EINVAL, "%s%s: %s", where(node->line, line), reader->path,
-                         what);
+        if (misspelling)
+                policy_refuse(map, field,
+                              "expected %s, got nothing (unknown field %.*s: did you mean %s?)",
+                              what, QUOTED_MAX, misspelling, field);
+        else if (!node || tree_is_null(node))
+                policy_refuse(map, field, "expected %s, got nothing", what);
+        else if (node->kind != TREE_SCALAR)
+                policy_refuse(map, field, "expected %s, got a %s", what,
+                              node->kind == TREE_MAP ? "map" : "list");
+        else
+                policy_refuse(map, field, "expected %s, got %s%.*s%s%s", what,
+                              node->is_quoted ? "\"" : "", QUOTED_MAX, node->text,
+                              node->text_len > QUOTED_MAX ? "..." : "",
+                              node->is_quoted ? "\"" : "");
 }
 
-static void add_warning(struct policy *policy, const char *text) {
+static void add_warning(struct policy *policy, const struct error *warning) {
         if (policy->warning_count < POLICY_MAX_WARNINGS)
-                policy->warnings[policy->warning_count] = xstrdup(text);
+                policy->warnings[policy->warning_count] = xstrdup(warning->msg);
         policy->warning_count++;
 }
 
-void policy_reader_warn(struct policy_reader *reader, const struct tree_node *node, const char *fmt,
-                        ...) {
-        char line[WHERE_MAX], what[ERROR_MSG_MAX];
+void policy_warn(const struct policy_map *map, const char *field, const char *fmt, ...) {
+        char what[ERROR_MSG_MAX];
         struct error warning; /* an error's text is bounded and free of control characters */
         va_list args;
 
         va_start(args, fmt);
         (void)vsnprintf(what, sizeof(what), fmt, args);
         va_end(args);
-        (void)error_set(&warning, EINVAL, "%s%s: %s", where(node->line, line), reader->path, what);
-        add_warning(reader->policy, warning.msg);
+        describe(&warning, map, field, line_of(map, field), what);
+        add_warning(map->reader->policy, &warning);
 }
 
-/* Goes down one step, to "path.field" or "path[3]"; returns where to come back to. */
-_printf_(2, 3) static size_t enter(struct policy_reader *reader, const char *fmt, ...) {
-        size_t len = strlen(reader->path);
-        va_list args;
+/* The value of a field; NULL: there is none, or an error, which has been set. */
+static const struct tree_node *value_of(const struct policy_map *map, const char *field,
+                                        enum policy_need need, const char *what) {
+        const struct tree_node *node = tree_get(map->node, field);
 
-        va_start(args, fmt);
-        (void)vsnprintf(reader->path + len, sizeof(reader->path) - len, fmt, args);
-        va_end(args);
-        return len;
-}
-
-static size_t enter_field(struct policy_reader *reader, const char *name) {
-        return enter(reader, "%s%s", reader->path[0] ? "." : "", name);
-}
-
-static void leave(struct policy_reader *reader, size_t len) {
-        reader->path[len] = '\0';
-}
-
-static const struct policy_field *known_field(const struct policy_object *object, const char *key) {
-        for (size_t i = 0; i < object->field_count; i++) {
-                const struct policy_field *field = &object->fields[i];
-                if (strcmp(field->name, key) == 0 || (field->alias && !strcmp(field->alias, key)))
-                        return field;
-        }
+        if (has_failed(map))
+                return NULL;
+        if (node && !tree_is_null(node))
+                return node;
+        if (need == POLICY_REQUIRED)
+                policy_expected(map, field, "%s", what);
         return NULL;
 }
 
-/* The field that an unknown key may have meant, or NULL. */
-static const char *nearest_field(const struct policy_object *object, const char *key) {
-        struct nearest nearest = NEAREST_TO(key);
-
-        for (size_t i = 0; i < object->field_count; i++)
-                nearest_offer(&nearest, object->fields[i].name);
-        return nearest.candidate;
-}
-
-static int note_unknown_fields(struct policy_reader *reader, const struct tree_node *node,
-                               const struct policy_object *object) {
-        for (size_t i = 0; i < node->count; i++) {
-                char line[WHERE_MAX];
-                struct error unknown;
-
-                if (object->is_open || known_field(object, node->keys[i]))
-                        continue;
-                const char *meant = nearest_field(object, node->keys[i]);
-                (void)error_set(&unknown, EINVAL, "%s%s%s%.*s: unknown field%s%s%s",
-                                where(node->key_lines[i], line), reader->path,
-                                reader->path[0] ? "." : "", QUOTED_MAX, node->keys[i],
-                                meant ? " (did you mean " : "", meant ? meant : "",
-                                meant ? "?)" : "");
-                if (reader->is_strict)
-                        return error_set(reader->err, EINVAL, "%s", unknown.msg);
-                add_warning(reader->policy, unknown.msg);
-        }
-        return 0;
-}
-
-/* A required field is missing: perhaps it is there under a wrong name. */
-static void hint_at_misspelling(struct policy_reader *reader, const struct tree_node *node,
-                                const struct policy_object *object, const char *missing) {
-        if (!reader->err)
-                return;
-        for (size_t i = 0; i < node->count; i++) {
-                if (known_field(object, node->keys[i]))
-                        continue;
-                const char *meant = nearest_field(object, node->keys[i]);
-                if (!meant || strcmp(meant, missing) != 0)
-                        continue;
-                struct error cause = *reader->err;
-                (void)error_set(reader->err, cause.code, "%s (%.*s is no field: did you mean %s?)",
-                                cause.msg, QUOTED_MAX, node->keys[i], missing);
-                return;
-        }
-}
-
-static int read_list(struct policy_reader *reader, const struct tree_node *node,
-                     const struct policy_list *list) {
-        char *policy = (char *)reader->policy;
-        size_t *count = (size_t *)(void *)(policy + list->count_offset);
-
-        if (node->kind != TREE_LIST)
-                return policy_reader_expected(reader, node, "a list");
-        if (node->count > list->count_max)
-                return policy_reader_refuse(reader, node, "expected at most %zu entries, got %zu",
-                                            list->count_max, node->count);
-        for (size_t i = 0; i < node->count; i++) {
-                size_t back = enter(reader, "[%zu]", i);
-                int r = policy_read_object(reader, &node->items[i], list->item,
-                                           policy + list->items_offset + i * list->item_bytes);
-                if (r == 0 && list->check_item)
-                        r = list->check_item(reader, &node->items[i], i);
-                leave(reader, back);
-                if (r < 0)
-                        return r;
-                *count = i + 1;
-        }
-        return list->check_list ? list->check_list(reader, node) : 0;
-}
-
-static int read_value(struct policy_reader *reader, const struct tree_node *node,
-                      const struct policy_field *field, void *target) {
-        if (field->object)
-                return policy_read_object(reader, node, field->object, target);
-        if (field->list)
-                return read_list(reader, node, field->list);
-        return field->read ? field->read(reader, node, (char *)target + field->offset) : 0;
-}
-
-static int read_field(struct policy_reader *reader, const struct tree_node *map,
-                      const struct policy_object *object, const struct policy_field *field,
-                      void *target) {
-        /* What is absent reads as a null in its object's place. */
-        const struct tree_node nothing = {
-                .kind = TREE_SCALAR, .line = map->line, .column = map->column, .text = ""};
-        const struct tree_node *node = tree_get(map, field->name);
-        const struct tree_node *other = field->alias ? tree_get(map, field->alias) : NULL;
-
-        if (node && other) {
-                size_t back = enter_field(reader, field->alias);
-                int r = policy_reader_refuse(reader, other, "expected either %s or %s, got both",
-                                             field->name, field->alias);
-                leave(reader, back);
-                return r;
-        }
-        const char *name = other ? field->alias : field->name;
-        if (!node)
-                node = other;
-        if (!field->is_required && (!node || tree_is_null(node)))
-                return 0;
-
-        size_t back = enter_field(reader, name);
-        int r = read_value(reader, node ? node : &nothing, field, target);
-        leave(reader, back);
-        if (r < 0 && !node)
-                hint_at_misspelling(reader, map, object, field->name);
-        return r;
-}
-
-int policy_read_object(struct policy_reader *reader, const struct tree_node *node,
-                       const struct policy_object *object, void *target) {
+bool policy_map_root(struct policy_reader *reader, const struct tree_node *node,
+                     struct policy_map *map) {
+        map->reader = reader;
+        map->node = node;
         if (node->kind != TREE_MAP)
-                return policy_reader_expected(reader, node, "a map");
-        for (size_t i = 0; i < object->field_count; i++) {
-                int r = read_field(reader, node, object, &object->fields[i], target);
-                if (r < 0)
-                        return r;
-        }
-        return note_unknown_fields(reader, node, object);
+                policy_expected(map, NULL, "a map");
+        return !has_failed(map);
 }
 
-int policy_read_text(struct policy_reader *reader, const struct tree_node *node, const char *what,
-                     const char **ret) {
-        if (node->kind != TREE_SCALAR || tree_is_null(node))
-                return policy_reader_expected(reader, node, "%s", what);
-        *ret = node->text;
+bool policy_map_field(const struct policy_map *parent, const char *field, enum policy_need need,
+                      struct policy_map *map) {
+        const struct tree_node *node = value_of(parent, field, need, "a map");
+
+        if (!node)
+                return false;
+        int len = snprintf(map->path, sizeof(map->path), "%s%s%s", parent->path,
+                           parent->path[0] ? "." : "", field);
+        assert(len < POLICY_PATH_MAX);
+        return len > 0 && policy_map_root(parent->reader, node, map);
+}
+
+bool policy_map_item(const struct policy_map *parent, const char *field, size_t max, size_t index,
+                     struct policy_map *map) {
+        const struct tree_node *list = value_of(parent, field, POLICY_OPTIONAL, "");
+
+        if (list && list->kind != TREE_LIST)
+                policy_expected(parent, field, "a list");
+        else if (list && list->count > max)
+                policy_refuse(parent, field, "expected at most %zu entries, got %zu", max,
+                              list->count);
+        if (!list || has_failed(parent) || index >= list->count)
+                return false;
+        int len = snprintf(map->path, sizeof(map->path), "%s.%s[%zu]", parent->path, field, index);
+        assert(len < POLICY_PATH_MAX);
+        return len > 0 && policy_map_root(parent->reader, &list->items[index], map);
+}
+
+bool policy_map_end(const struct policy_map *map) {
+        for (size_t i = 0; !has_failed(map) && i < map->node->count; i++) {
+                const char *key = map->node->keys[i];
+                char what[128];
+                struct error unknown;
+                if (is_known(map, key))
+                        continue;
+                const char *meant = nearest_field(map, key);
+                (void)snprintf(what, sizeof(what), "unknown field%s%s%s",
+                               meant ? " (did you mean " : "", meant ? meant : "",
+                               meant ? "?)" : "");
+                describe(&unknown, map, key, map->node->key_lines[i], what);
+                if (map->reader->is_strict)
+                        map->reader->error = unknown;
+                else
+                        add_warning(map->reader->policy, &unknown);
+        }
+        return !has_failed(map);
+}
+
+const char *policy_read_text(const struct policy_map *map, const char *field, enum policy_need need,
+                             const char *what) {
+        const struct tree_node *node = value_of(map, field, need, what);
+
+        if (node && node->kind != TREE_SCALAR)
+                policy_expected(map, field, "%s", what);
+        return node && node->kind == TREE_SCALAR ? node->text : NULL;
+}
+
+void policy_read_name(const struct policy_map *map, const char *field, enum policy_need need,
+                      bool (*is_valid)(const char *text), const char *what, char *ret) {
+        const char *text = policy_read_text(map, field, need, what);
+
+        if (text && is_valid(text))
+                memcpy(ret, text, strlen(text) + 1);
+        else if (text)
+                policy_expected(map, field, "%s", what);
+}
+
+int policy_read_choice(const struct policy_map *map, const char *field, enum policy_need need,
+                       const char *const *words) {
+        char what[64] = "";
+
+        for (size_t i = 0; words[i]; i++) {
+                const char *separator = i == 0 ? "" : words[i + 1] ? ", " : " or ";
+                size_t len = strlen(what);
+                (void)snprintf(what + len, sizeof(what) - len, "%s%s", separator, words[i]);
+        }
+        const char *text = policy_read_text(map, field, need, what);
+        for (int i = 0; text && words[i]; i++)
+                if (strcmp(words[i], text) == 0)
+                        return i;
+        if (text)
+                policy_expected(map, field, "%s", what);
         return 0;
 }
 
-/* YAML 1.1 takes 010 for eight, JSON refuses it, and people mean ten. */
-static bool is_octal(const char *text) {
-        size_t sign = text[0] == '-' || text[0] == '+' ? 1 : 0;
+/* A scalar to be read as a number. YAML 1.1 takes 010 for eight, JSON refuses it, and people mean
+ * ten: it is refused. */
+static const struct tree_node *number_of(const struct policy_map *map, const char *field,
+                                         enum policy_need need, const char *what) {
+        const struct tree_node *node = value_of(map, field, need, what);
 
-        return text[sign] == '0' && text[sign + 1] >= '0' && text[sign + 1] <= '9';
+        if (!node)
+                return NULL;
+        const char *digits = node->kind == TREE_SCALAR ? node->text : "00";
+        digits += digits[0] == '-' || digits[0] == '+';
+        if (digits[0] != '0' || digits[1] < '0' || digits[1] > '9')
+                return node;
+        policy_expected(map, field, "%s", what);
+        return NULL;
 }
 
-int policy_read_number(struct policy_reader *reader, const struct tree_node *node, const char *what,
-                       double *ret) {
+void policy_read_number(const struct policy_map *map, const char *field, enum policy_need need,
+                        const char *what, double min, double max, double *ret) {
+        const struct tree_node *node = number_of(map, field, need, what);
         double value = 0;
 
-        if (node->kind != TREE_SCALAR || is_octal(node->text) ||
-            !number_parse(node->text, node->text_len, &value))
-                return policy_reader_expected(reader, node, "%s", what);
-        if (node->is_quoted)
-                return policy_reader_expected(reader, node, "%s, without quotes", what);
-        *ret = value;
-        return 0;
+        if (!node)
+                return;
+        bool is_number = number_parse(node->text, node->text_len, &value);
+        if (is_number && node->is_quoted)
+                policy_expected(map, field, "%s, without quotes", what);
+        else if (!is_number || value < min || value > max)
+                policy_expected(map, field, "%s", what);
+        else
+                *ret = value == 0 ? 0 : value; /* -0 is 0 */
 }
 
-int policy_read_integer(struct policy_reader *reader, const struct tree_node *node,
-                        const char *what, int64_t *ret) {
+void policy_read_integer(const struct policy_map *map, const char *field, const char *what,
+                         int64_t min, int64_t *ret) {
+        const struct tree_node *node = number_of(map, field, POLICY_REQUIRED, what);
         int64_t value = 0;
 
-        if (node->kind != TREE_SCALAR || is_octal(node->text) ||
-            !number_parse_i64(node->text, node->text_len, &value))
-                return policy_reader_expected(reader, node, "%s", what);
-        if (node->is_quoted)
-                return policy_reader_expected(reader, node, "%s, without quotes", what);
-        *ret = value;
-        return 0;
+        if (!node)
+                return;
+        bool is_number = number_parse_i64(node->text, node->text_len, &value);
+        if (is_number && node->is_quoted)
+                policy_expected(map, field, "%s, without quotes", what);
+        else if (!is_number || value < min)
+                policy_expected(map, field, "%s", what);
+        else
+                *ret = value;
 }
 
-int policy_read_duration(struct policy_reader *reader, const struct tree_node *node,
-                         const char *what, int64_t *ret_ms) {
+void policy_read_duration(const struct policy_map *map, const char *field, const char *what,
+                          int64_t min_ms, int64_t *ret_ms) {
+        const char *text = policy_read_text(map, field, POLICY_REQUIRED, what);
+        int64_t value_ms = 0;
         double number = 0;
 
-        if (node->kind != TREE_SCALAR)
-                return policy_reader_expected(reader, node, "%s", what);
-        int r = duration_parse(node->text, node->text_len, ret_ms);
-        if (r == 0 && *ret_ms == 0 && strpbrk(node->text, "123456789"))
-                return policy_reader_expected(reader, node, "%s, at least 1ms", what);
-        if (r == -ERANGE)
-                return policy_reader_expected(reader, node, "%s, at most 292 years", what);
-        if (r < 0 && number_parse(node->text, node->text_len, &number))
-                return policy_reader_expected(reader, node, "%s, with a unit", what);
-        if (r < 0)
-                return policy_reader_expected(reader, node, "%s", what);
-        return 0;
+        if (!text)
+                return;
+        int r = duration_parse(text, strlen(text), &value_ms);
+        if (r == 0 && value_ms == 0 && strpbrk(text, "123456789"))
+                policy_expected(map, field, "%s, at least 1ms", what);
+        else if (r == -ERANGE)
+                policy_expected(map, field, "%s, at most 292 years", what);
+        else if (r < 0 && number_parse(text, strlen(text), &number))
+                policy_expected(map, field, "%s, with a unit", what);
+        else if (r < 0 || value_ms < min_ms)
+                policy_expected(map, field, "%s", what);
+        else
+                *ret_ms = value_ms;
 }

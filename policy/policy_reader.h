@@ -1,8 +1,10 @@
 /*
- * Reading a document by tables: a table says which fields an object has, and this walks the tree
- * along it. Every message names line and path ("line 12: spec.priority[2].weight: expected a
- * number >= 0, got -1"). Private to policy_parse.c, which has the tables, and policy_rules.c, which
- * says what each field may hold.
+ * Typed reads of a document's fields for policy_parse.c, with errors that name line and path: "line
+ * 12: spec.priority[2].weight: expected a finite number >= 0, got -1".
+ *
+ * The first error is kept in the reader, and everything after it reads nothing: a caller reads all
+ * fields of an object and checks once. An optional field that is absent or null leaves its output
+ * as it is.
  */
 #pragma once
 
@@ -15,79 +17,67 @@
 #include "codec/tree.h"
 #include "policy/policy.h"
 
-enum { POLICY_PATH_MAX = 128 }; /* "spec.predicate[63].maxLimitPercent" and any other of ours */
+enum { POLICY_PATH_MAX = 128 }; /* "spec.metrics[15].match"; longer ones are cut */
 
 struct policy_reader {
-        struct policy *policy; /* what is being filled */
-        bool is_strict;
-        struct error *err;
-        char path[POLICY_PATH_MAX]; /* where we are: "spec.priority[2].weight" */
+        struct policy *policy; /* gets the warnings */
+        bool is_strict;        /* an unknown field is an error */
+        struct error error;    /* the first; code 0: none */
 };
 
-/**
- * policy_read_fn - reads one scalar field
- * @node:  never NULL; a field that is absent comes as a null
- * @value: the member that the table's `offset` points at
- * Return: 0, or what policy_reader_expected() returned
+/* An object of the document, while its fields are read. */
+struct policy_map {
+        const char *const *fields; /* their names, NULL-terminated */
+        const char *alias;         /* another spelling of one of them; NULL: none */
+
+        /* Set by policy_map_*(). */
+        struct policy_reader *reader;
+        const struct tree_node *node;
+        char path[POLICY_PATH_MAX]; /* "spec.priority[2]"; "" for the document */
+};
+
+enum policy_need { POLICY_OPTIONAL, POLICY_REQUIRED };
+
+/* Begin an object, whose `fields` and `alias` are set. False: there is none, or an error. */
+bool policy_map_root(struct policy_reader *reader, const struct tree_node *node,
+                     struct policy_map *map);
+bool policy_map_field(const struct policy_map *parent, const char *field, enum policy_need need,
+                      struct policy_map *map);
+/** policy_map_item() - item @index of the optional list @field, of at most @max; false at its end
  */
-typedef int policy_read_fn(struct policy_reader *reader, const struct tree_node *node, void *value);
+bool policy_map_item(const struct policy_map *parent, const char *field, size_t max, size_t index,
+                     struct policy_map *map);
+/** policy_map_end() - report unknown fields; false when an error has occurred up to here */
+bool policy_map_end(const struct policy_map *map);
 
-/* A field is a scalar (`read`), an object, a list of objects, or accepted unread (none of them). */
-struct policy_field {
-        const char *name;
-        const char *alias; /* another spelling; NULL: none. Both at once is an error */
-        bool is_required;  /* otherwise absent and null leave the value as it is */
-        size_t offset;     /* of the value in the object's struct */
-        policy_read_fn *read;
-        const struct policy_object *object; /* its fields live in the same struct */
-        const struct policy_list *list;
-};
+/** policy_expected() - the error "line N: path.field: expected @fmt, got <what is there>"
+ * @field: NULL: the object itself */
+void policy_expected(const struct policy_map *map, const char *field, const char *fmt, ...)
+        _printf_(3, 4);
+/** policy_refuse() - the error "line N: path.field: @fmt" */
+void policy_refuse(const struct policy_map *map, const char *field, const char *fmt, ...)
+        _printf_(3, 4);
+/** policy_warn() - the warning "line N: path.field: @fmt" */
+void policy_warn(const struct policy_map *map, const char *field, const char *fmt, ...)
+        _printf_(3, 4);
 
-struct policy_object {
-        const struct policy_field *fields; /* read in this order, whatever the document's */
-        size_t field_count;
-        bool is_open; /* other fields are somebody else's: no warning */
-};
+/* Reads. @what is the error's text: "a finite number >= 0". */
 
-/* An array and its count in struct policy. */
-struct policy_list {
-        const struct policy_object *item;
-        size_t item_bytes, items_offset, count_offset, count_max;
-        /* What concerns an item and those before it; NULL: nothing */
-        int (*check_item)(struct policy_reader *reader, const struct tree_node *node, size_t index);
-        /* What concerns all of them; NULL: nothing. @node is the list */
-        int (*check_list)(struct policy_reader *reader, const struct tree_node *node);
-};
-
-/** policy_read_object() - fill @target from @node; unknown fields become warnings */
-_must_check_ int policy_read_object(struct policy_reader *reader, const struct tree_node *node,
-                                    const struct policy_object *object, void *target);
-
-/**
- * policy_reader_expected() - the error "line N: path: expected @fmt, got what @node is"
- * Return: -EINVAL
- */
-int policy_reader_expected(struct policy_reader *reader, const struct tree_node *node,
-                           const char *fmt, ...) _printf_(3, 4);
-/** policy_reader_expected_in() - the same about a field of the object that is being read */
-int policy_reader_expected_in(struct policy_reader *reader, const char *field,
-                              const struct tree_node *node, const char *fmt, ...) _printf_(4, 5);
-/** policy_reader_refuse() - the error "line N: path: @fmt", where "got ..." would not do */
-int policy_reader_refuse(struct policy_reader *reader, const struct tree_node *node,
-                         const char *fmt, ...) _printf_(3, 4);
-/** policy_reader_warn() - note "line N: path: @fmt" in the policy */
-void policy_reader_warn(struct policy_reader *reader, const struct tree_node *node, const char *fmt,
-                        ...) _printf_(3, 4);
-
-/** policy_read_text() - a string that is not null; @what is expected ("a metric's name") */
-_must_check_ int policy_read_text(struct policy_reader *reader, const struct tree_node *node,
-                                  const char *what, const char **ret);
-/** policy_read_number() - a decimal number that is not quoted */
-_must_check_ int policy_read_number(struct policy_reader *reader, const struct tree_node *node,
-                                    const char *what, double *ret);
-/** policy_read_integer() - a whole number that is not quoted */
-_must_check_ int policy_read_integer(struct policy_reader *reader, const struct tree_node *node,
-                                     const char *what, int64_t *ret);
-/** policy_read_duration() - a Go duration, quoted or not; none that would be cut to 0 */
-_must_check_ int policy_read_duration(struct policy_reader *reader, const struct tree_node *node,
-                                      const char *what, int64_t *ret_ms);
+/** policy_read_text() - a scalar, owned by the tree; NULL when absent, or on error */
+const char *policy_read_text(const struct policy_map *map, const char *field, enum policy_need need,
+                             const char *what);
+/** policy_read_name() - a text for which @is_valid, copied to @ret, which is large enough */
+void policy_read_name(const struct policy_map *map, const char *field, enum policy_need need,
+                      bool (*is_valid)(const char *text), const char *what, char *ret);
+/** policy_read_choice() - the index in the NULL-terminated @words, the first being the default */
+int policy_read_choice(const struct policy_map *map, const char *field, enum policy_need need,
+                       const char *const *words);
+/** policy_read_number() - a number in [@min, @max], not quoted */
+void policy_read_number(const struct policy_map *map, const char *field, enum policy_need need,
+                        const char *what, double min, double max, double *ret);
+/** policy_read_integer() - a required whole number >= @min, not quoted */
+void policy_read_integer(const struct policy_map *map, const char *field, const char *what,
+                         int64_t min, int64_t *ret);
+/** policy_read_duration() - a required Go duration >= @min_ms; none that would be cut to 0 */
+void policy_read_duration(const struct policy_map *map, const char *field, const char *what,
+                          int64_t min_ms, int64_t *ret_ms);
