@@ -6,9 +6,10 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/log_limit.h"
 #include "base/mem.h"
 
-enum { LINE_MS = 60 * 1000 };
+enum { LINES_PER_MIN = 1 };
 
 enum reason { NO_CERTIFICATE, CERTIFICATE, OTHER, REASON_COUNT };
 
@@ -21,7 +22,7 @@ static const char *const reason_names[] = {
 struct handshake_watch {
         struct metric *failed[REASON_COUNT];
         pthread_mutex_t lock; /* of all below */
-        int64_t next_line_mono_ms;
+        struct log_limit limit;
         uint64_t unlogged;
 };
 
@@ -65,10 +66,9 @@ void handshake_watch_failed(struct handshake_watch *watch, const struct tls_hand
 
         pthread_mutex_lock(&watch->lock);
         uint64_t unlogged = watch->unlogged;
-        bool is_due = now_mono_ms >= watch->next_line_mono_ms;
+        (void)log_limit_minute_ends(&watch->limit, now_mono_ms);
+        bool is_due = log_limit_allows(&watch->limit, LINES_PER_MIN);
         watch->unlogged = is_due ? 0 : unlogged + 1;
-        if (is_due)
-                watch->next_line_mono_ms = now_mono_ms + LINE_MS;
         pthread_mutex_unlock(&watch->lock);
         if (is_due)
                 log_warn(MSG("TLS handshake failed"), STR("peer", peer),
