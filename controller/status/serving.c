@@ -1,7 +1,6 @@
 #include "controller/status/serving.h"
 
 #include "base/buf.h"
-#include "base/clock.h"
 #include "base/log.h"
 
 enum { LINE_MAX_BYTES = 480 }; /* what a health check keeps of its detail */
@@ -34,7 +33,7 @@ void serving_init(struct serving *serving, struct metrics *metrics, struct healt
 }
 
 static void tell_untold(struct serving *serving, int64_t now_mono_ms) {
-        if (now_mono_ms - serving->minute_mono_ms < MS_PER_MIN)
+        if (!log_limit_minute_ends(&serving->limit, now_mono_ms))
                 return;
         for (size_t from = 0; from < serving->count; from++)
                 for (size_t to = 0; to < serving->count; to++) {
@@ -46,15 +45,13 @@ static void tell_untold(struct serving *serving, int64_t now_mono_ms) {
                                          STR("to", serving->names[to]));
                         serving->untold[from][to] = 0;
                 }
-        serving->lines = 0;
-        serving->minute_mono_ms = now_mono_ms;
 }
 
 void serving_switched(struct serving *serving, int64_t now_mono_ms, const char *node, size_t from,
                       size_t to, const char *reason) {
         metrics_inc(switches(serving, from, to));
         tell_untold(serving, now_mono_ms);
-        if (serving->lines++ >= SERVING_LINES_PER_MIN)
+        if (!log_limit_allows(&serving->limit, SERVING_LINES_PER_MIN))
                 serving->untold[from][to]++;
         else if (to > from)
                 log_warn(MSG("a node's readings come from another source"), STR("node", node),

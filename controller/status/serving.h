@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/log_limit.h"
 #include "controller/track/node_track.h"
 #include "metrics/metrics.h"
 #include "net/daemon.h"
@@ -21,8 +22,7 @@ struct serving {
         struct metrics *metrics;
         struct health_check *check;
 
-        int64_t minute_mono_ms; /* when the present minute began */
-        size_t lines;
+        struct log_limit limit;
         size_t untold[SOURCE_MAX][SOURCE_MAX]; /* [from][to] */
 };
 
