@@ -25,17 +25,17 @@ void outage_log_failed(struct outage_log *log, int64_t now_mono_ms, const char *
         if (!may_log(log, now_mono_ms))
                 log->unlogged_failed++;
         else if (url)
-                log_warn(MSG("node begins to fail"), STR("what", log->what), STR("node", node),
+                log_warn(MSG("node is failing"), STR("what", log->what), STR("node", node),
                          STR("url", url), STR("reason", reason), STR("error", detail));
         else
-                log_warn(MSG("node begins to fail"), STR("what", log->what), STR("node", node),
+                log_warn(MSG("node is failing"), STR("what", log->what), STR("node", node),
                          STR("reason", reason), STR("error", detail));
 }
 
 void outage_log_recovered(struct outage_log *log, int64_t now_mono_ms, const char *node) {
         log->failing--;
         if (may_log(log, now_mono_ms))
-                log_info(MSG("node has recovered"), STR("what", log->what), STR("node", node));
+                log_info(MSG("node recovered"), STR("what", log->what), STR("node", node));
         else
                 log->unlogged_recovered++;
 }

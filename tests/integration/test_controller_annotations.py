@@ -336,7 +336,7 @@ def test_nodes_come_and_go(start_standin, start_exporters, start_controller):
         {"status": {"addresses": [{"type": "InternalIP", "address": "127.7.0.1"}]}},
     )
     wait_until(lambda: exporters.scrapes("127.7.0.1"), what="a scrape at the new place")
-    assert log_lines(controller.process, "node begins to fail") == []
+    assert log_lines(controller.process, "node is failing") == []
 
 
 def test_hot_values(start_standin, start_exporters, start_controller):

@@ -94,7 +94,7 @@ def test_patches_that_fail(start_standin, start_exporters, start_controller):
     assert len(patches) < count * (time.time() - began_unix + 2) * 2
     assert {"ok", "throttled", "conflict", "invalid"} <= set(outcomes)
     assert share_scraped(exporters, count, began_unix) > 0.6
-    began = log_lines(controller.process, "node begins to fail")
+    began = log_lines(controller.process, "node is failing")
     assert 0 < len(began) <= len(ways) * 3
 
 
@@ -316,10 +316,10 @@ def test_doors_that_open_late(start_standin, start_exporters, start_controller, 
         told = log_lines(controller.process, "list and watch in trouble, trying on")
         # One line for each resource: nodes and pods.
         assert 1 <= len(told) <= 4, (what, told)
-    began = log_lines(unpatched[2].process, "node begins to fail")
+    began = log_lines(unpatched[2].process, "node is failing")
     assert len(began) == 4
     assert all("what=patch" in line and "reason=forbidden" in line for line in began)
-    ended = "node has recovered"
+    ended = "node recovered"
     wait_until(lambda: len(log_lines(unpatched[2].process, ended)) == 4, what="all to be told well")
     for standin, _, _ in (forbidden, wrong):
         denied = [row for row in requests_since(standin, 0) if row["code"] in (401, 403)]

@@ -215,7 +215,7 @@ def test_the_others_stay_fresh(build, start_standin, start_exporters, start_cont
             count, worst = count + 1, max(worst, off)
     print(f"{count} annotations, the worst is off by {worst:.5f}")
     lines = controller.process.stderr().count("\n")
-    began_lines = len(log_lines(controller.process, "node begins to fail"))
+    began_lines = len(log_lines(controller.process, "node is failing"))
     print(f"{lines} lines of log, {began_lines} of them about nodes that begin to fail")
     assert 0 < began_lines <= 40 and lines < 100
 

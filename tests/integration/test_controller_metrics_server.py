@@ -17,7 +17,7 @@ FLAGS = (
     "--annotation-dead-band=0",
 )
 NOBODY = 1  # a port of exporters, where only metrics-server is asked
-FAILING, RECOVERED = "node begins to fail", "node has recovered"
+FAILING, RECOVERED = "node is failing", "node recovered"
 NO_LIST, LISTED = "node metrics cannot be listed", "node metrics are listed again"
 
 

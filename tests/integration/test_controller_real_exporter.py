@@ -240,4 +240,4 @@ def test_a_collector_that_is_off(start_real_exporter, start_proxy, start_standin
     assert reading(standin, "node-0000", "mem_usage_avg_5m") is None
     assert controller.metric("plimsoll_scrape_fallbacks_total") == 1
     assert controller.labels("plimsoll_scrapes_total", "result").keys() == {"ok"}
-    assert len(log_lines(controller.process, "node begins to fail")) == 0
+    assert len(log_lines(controller.process, "node is failing")) == 0

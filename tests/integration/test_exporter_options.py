@@ -40,7 +40,7 @@ def test_an_exporter_with_tls_and_a_token(
     standin = start_standin("--nodes", 1)
     where = f"--exporter=dcgm=https://{{address}}:{guarded.port}/metrics"
     controller = start_controller(standin, exporters, where, content=gpu_policy())
-    controller.process.wait_log(r"node begins to fail.*reason=tls")
+    controller.process.wait_log(r"node is failing.*reason=tls")
     controller.process.stop()
     start_controller(
         standin,

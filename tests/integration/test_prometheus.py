@@ -137,7 +137,7 @@ def test_values_that_are_none(pretended, start_asking):
     fates = controller.labels("plimsoll_prometheus_series", "fate")
     assert fates["unusable"] == 8 and fates["used"] == 1
     assert controller.metric("plimsoll_targets_failing", source="prometheus") == 8
-    lines = log_lines(controller.process, "node begins to fail")
+    lines = log_lines(controller.process, "node is failing")
     assert len(lines) == 8 and all("reason=no_data" in line for line in lines)
     # Computed ones may be a rounding error below 0, or extrapolated above 1.
     pretended.recorded[CPU] = []
@@ -237,7 +237,7 @@ def test_trouble(pretended, start_asking):
         assert len([line for line in lines if f"reason={reason} " in line]) == 1, (trouble, lines)
         pretended.trouble = None
         wait_until(lambda: failing() == 0, what=f"every node to have a value after {trouble}")
-    assert not log_lines(controller.process, "node begins to fail"), "it is not the nodes"
+    assert not log_lines(controller.process, "node is failing"), "it is not the nodes"
     written = [read_annotation(patched(row)[CPU]).value for row in standin.patches()]
     assert set(written) == {0.5}
     pretended.computed[CPU] = [(labels, 0.6) for labels in addresses]

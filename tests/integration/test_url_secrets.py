@@ -69,7 +69,7 @@ def test_the_query_is_not_logged(start_standin, start_controller, kind):
     controller = start_controller(
         start_standin("--nodes", 1), 1, *flags(kind, query=f"?token={SECRET}"), content=GPU
     )
-    line = controller.process.wait_log(r"node begins to fail.*$").group(0)
+    line = controller.process.wait_log(r"node is failing.*$").group(0)
     assert "/metrics reason=connect" in line
     if kind == "exporter":
         controller.process.wait_log(r"url=http://127.1.0.1:1/metrics reason=connect")
@@ -87,5 +87,5 @@ def test_a_url_that_gets_too_long(start_standin, start_controller):
     """It is said to be that, and not that the node has no address."""
     template = "--target-url-template=http://127.0.0.1:1/" + "{node}" * 600
     controller = start_controller(start_standin("--nodes", 1), 1, template)
-    line = controller.process.wait_log(r"node begins to fail.*reason=url_too_long.*").group(0)
+    line = controller.process.wait_log(r"node is failing.*reason=url_too_long.*").group(0)
     assert "--node-address-types" not in line
