@@ -58,7 +58,7 @@ def test_cleanup(plane, fleet, plimsoll, exporters, figure):
 
     # Under no policy file at all: the built-in one, or the cluster's.
     kubeconfig = plimsoll.kubeconfig("plimsoll-controller")
-    dry_run, cleanup = block("README.md", "cleanup").splitlines()
+    dry_run, cleanup = block("docs/install.md", "cleanup").splitlines()
     said = follow(plane, dry_run, kubeconfig=kubeconfig)
     assert all(name in said for name in fleet.addresses), said
     assert fleet.all_annotations() == annotated, "a dry run writes nothing"

@@ -1,4 +1,4 @@
-"""Installing and leaving with the commands of deploy/README.md, as they stand there.
+"""Installing and uninstalling with the commands of docs/install.md, as they stand there.
 
 kwok lets the pods of our Deployments and of the Job "run" at once; what they would do is done by
 processes with the same accounts.
@@ -15,7 +15,7 @@ from cluster.plimsoll import Plimsoll, fast_policy, refused
 from harness import wait_until
 from pages import TOP, block
 
-PAGE = "deploy/README.md"
+PAGE = "docs/install.md"
 # Of Kubernetes itself, and never at rest.
 RESTLESS = re.compile(r"^(Event|Pod|Lease/kube-node-lease)/")
 
@@ -83,7 +83,7 @@ def test_the_cluster_is_as_before(bare, exporters, log_dir, run, binary, tmp_pat
     bare.kubectl("-n", "kube-system", "rollout", "status", "deployment/plimsoll-scheduler")
     added = objects(bare) - before
 
-    # The policy of the README wants minutes; this one, applied over it, seconds.
+    # The policy of that page wants minutes; this one, applied over it, seconds.
     plimsoll = Plimsoll(bare, log_dir, run, binary)
     bare.kubectl("apply", "-f", plimsoll.write_policy(fast_policy()))
     kubeconfig = f"--kubeconfig={plimsoll.kubeconfig('plimsoll-controller')}"

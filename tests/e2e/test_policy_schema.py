@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 import yaml
 from cluster.plimsoll import fast_policy
 from harness import NIGHTLY
-from pages import block
+from pages import shown_policies
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 BAD = TOP / "tests" / "data" / "bad-policies"
@@ -29,10 +29,8 @@ def test_default_policy_applies(plane):
     plane.kubectl("delete", "dsp", "default")
 
 
-def test_policies_of_the_readme_apply(plane):
-    policy = yaml.safe_load(block("README.md", "policy"))
-    own = {**policy, **yaml.safe_load(block("README.md", "own-metrics"))}
-    for content in (policy, own):
+def test_policies_of_our_pages_apply(plane):
+    for content in shown_policies():
         plane.kubectl("apply", "--dry-run=server", "-f", "-", stdin=yaml.safe_dump(content))
 
 

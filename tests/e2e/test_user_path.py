@@ -1,4 +1,4 @@
-"""What a user does, with the commands of the README and the manifests of deploy/."""
+"""What a user does, with the commands of our pages and the manifests of deploy/."""
 
 import collections
 import os
@@ -86,7 +86,7 @@ def test_user_path(plane, plimsoll, run, exporters, fleet, namespace, scheduler,
     (event,) = namespace.events("Scheduled")
     assert event["message"].endswith(f"to {names[0]}")
 
-    explained = follow(plane, block("README.md", "explain"), os.path.dirname(policy))
+    explained = follow(plane, block("docs/troubleshooting.md", "explain"), os.path.dirname(policy))
     assert all(f"{name}: passes" in explained for name in names[:3]), explained
 
     for account in ACCOUNTS:

@@ -8,7 +8,7 @@ A block has a name when a line above it gives one: `run` for commands, `check` f
     commands
     ```
 
-test_pages.py sees to it that every block of every page has a test.
+test_pages.py checks that every block of every page has a test, and that links resolve.
 """
 
 import pathlib
@@ -16,7 +16,10 @@ import re
 import textwrap
 from typing import NamedTuple
 
+import yaml
+
 TOP = pathlib.Path(__file__).resolve().parents[2]
+REFERENCE = "docs/policy.md"
 BLOCK = re.compile(
     r"(?:^ *<!-- (?P<mark>\w+): (?P<name>[\w-]+) -->\n+)?"
     r"^(?P<indent> *)```(?P<kind>\w*)\n(?P<text>.*?)^(?P=indent)```$",
@@ -65,3 +68,38 @@ def block(page, name):
     """The text of the one block of a page that is called `name`."""
     (found,) = (block.text for block in blocks(page) if block.name == name)
     return found
+
+
+def shown_policies():
+    """The README's policy, and the same with each of the specs that the reference shows."""
+    policy = yaml.safe_load(block("README.md", "policy"))
+    specs = (
+        block(REFERENCE, "sync-policy"),
+        block(REFERENCE, "predicate"),
+        block(REFERENCE, "priority"),
+        block(REFERENCE, "hot-value"),
+        block(REFERENCE, "scoring"),
+        block(REFERENCE, "own-metrics"),
+        block(REFERENCE, "own-counter"),
+    )
+    return [policy, *({**policy, **yaml.safe_load(spec)} for spec in specs)]
+
+
+def anchors(page):
+    """What a link to a heading of the page may end in, as GitHub makes it."""
+    text = BLOCK.sub("", (TOP / page).read_text("utf-8"))
+    found = set()
+    for heading in re.findall(r"^#+ (.+)$", text, re.M):
+        plain = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading)
+        found.add(re.sub(r"[^\w\- ]", "", plain.lower()).replace(" ", "-"))
+    return found
+
+
+def links(page):
+    """(line, target) of every relative link of a page."""
+    text = (TOP / page).read_text("utf-8")
+    return [
+        (text.count("\n", 0, match.start()) + 1, match[1])
+        for match in re.finditer(r"\]\(([^)\s]+)\)", text)
+        if not re.match(r"[a-z]+:", match[1])
+    ]

@@ -118,7 +118,7 @@ def test_flags_that_make_no_sense(run, binary, flag, message):
 
 
 def test_gpu_utilisation(start_standin, start_exporters, start_controller):
-    """README.md's example: the DCGM exporter's page, and nodes that have none."""
+    """The example of docs/policy.md: the DCGM exporter's page, and nodes that have none."""
     standin, exporters = start_standin("--nodes", 2), start_exporters()
     exporters.set([TARGET], load={"gpu": 0.8})
     exporters.set(["127.1.0.2"], has_gpus=False)

@@ -1,14 +1,20 @@
 """Every fenced block of every page is run or validated by a test, which takes it from the page."""
 
 import ast
+import json
 import os
+import re
 import subprocess
+import sys
 
 import pytest
 import yaml
 from harness import wait_until  # noqa: F401, for the example
-from pages import TOP, block, blocks, pages
+from pages import TOP, anchors, block, blocks, links, pages, shown_policies
 from prometheus_kit import CRANE_RULES
+
+sys.path.insert(0, str(TOP / "tests" / "demo"))
+import table  # noqa: E402  pylint: disable=wrong-import-position
 
 # (page, how it begins): why no test runs it.
 NOT_RUN = {
@@ -16,8 +22,8 @@ NOT_RUN = {
     ("CONTRIBUTING.md", "meson setup build"): "builds and formats the tree, as make check does",
     ("README.md", "make test"): "runs these tests",
     ("README.md", "docker build"): "needs docker; test_image.py builds these targets by buildah",
-    ("README.md", "score100 ="): "a formula; tests/data/crane-verdicts.jsonl holds us to it",
-    ("deploy/README.md", "docker build"): "needs docker and a registry to push to",
+    ("docs/policy.md", "score100 ="): "a formula; tests/data/crane-verdicts.jsonl holds us to it",
+    ("docs/install.md", "docker build"): "needs docker and a registry to push to",
     ("deploy/README.md", "buildah bud"): "fetches its base from a registry; see test_image.py",
     ("tests/e2e/README.md", "make e2e"): "runs the tests with a real cluster",
     ("tests/e2e/README.md", "tests/e2e/tools/build.py"): "builds for these tests, and runs some",
@@ -90,22 +96,90 @@ def commands(text):
 
 
 def test_the_readme_repeats_what_is_run():
-    """Its commands in a cluster are those of deploy/README.md, which the tests with a cluster run."""
-    installing = commands(block("deploy/README.md", "installing"))
+    """Its commands in a cluster are those of docs/install.md, which the tests with a cluster run."""
+    installing = commands(block("docs/install.md", "installing"))
     assert [line for line in installing if "rollout status" not in line] == commands(
         block("README.md", "installing")
     )
-    assert commands(block("deploy/README.md", "leaving")) == commands(block("README.md", "leaving"))
+
+
+def test_links_resolve():
+    problems = []
+    for page in pages():
+        for line, target in links(page):
+            path, _, anchor = target.partition("#")
+            there = (TOP / page).parent / path if path else TOP / page
+            if not there.exists():
+                problems.append(f"{page}:{line}: {target}: no such file")
+            elif anchor and anchor not in anchors(str(there.resolve().relative_to(TOP))):
+                problems.append(f"{page}:{line}: {target}: no such heading")
+    assert not problems, "\n".join(problems)
+
+
+def test_quoted_log_lines_exist():
+    """Who searches a page for a line of a log finds it only as the programs write it."""
+    sources = [
+        path.read_text("utf-8")
+        for room in ("common", "policy", "controller", "extender")
+        for path in (TOP / room).rglob("*.c")
+    ]
+    # Adjacent literals are one.
+    text = re.sub(r'"\s+"', "", "\n".join(sources))
+    quoted = {
+        (page, message)
+        for page in pages()
+        for message in re.findall(r'msg="([^"]+)"', (TOP / page).read_text("utf-8"))
+    }
+    assert quoted
+    problems = [f"{page}: {msg}" for page, msg in sorted(quoted) if f'MSG("{msg}")' not in text]
+    assert not problems, "\n".join(problems)
+
+
+def test_every_flag_has_a_purpose(binary):
+    """docs/configuration.md sorts the flags of both programs, all of them and no others."""
+    there = set()
+    for argv in (["plimsoll-controller"], ["plimsoll-extender"], ["plimsoll-extender", "explain"]):
+        said = subprocess.run(
+            [binary(argv[0]), *argv[1:], "--help"], capture_output=True, text=True, check=True
+        ).stdout
+        there |= set(re.findall(r"^  (?:-h, )?(--[\w-]+)", said, re.M))
+    page = (TOP / "docs/configuration.md").read_text("utf-8")
+    assert set(re.findall(r"`(--[\w-]+)", page)) == there - {"--help", "--version"}
+
+
+def test_picture(tmp_path):
+    """The README's table has the form of the demo's."""
+    shown = block("README.md", "picture")
+    rows = []
+    for line in shown.splitlines()[1:]:
+        node, score, score100, *ratios, hot, verdict = re.split(r"\s+", line, maxsplit=8)
+        ratios = [int(text.removesuffix("%")) / 100 for text in ratios]
+        rows.append(table.Row(node, int(score), int(score100), *ratios, float(hot), verdict))
+    with open(tmp_path / "out", "w", encoding="utf-8") as out:
+        assert shown == table.render(rows, table.Style(out)) + "\n"
+
+
+def test_explained_node(binary, tmp_path):
+    """What a page shows of explain is what it prints of the annotations that another page shows."""
+    path = tmp_path / "node.json"
+    path.write_text(json.dumps(yaml.safe_load(block("docs/annotations.md", "annotations"))))
+    done = subprocess.run(
+        [
+            binary("plimsoll-extender"), "explain", "--now=2026-07-23T11:26:30Z",
+            f"--policy-config-path={TOP}/policy/policy.yaml", path,
+        ],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout == block("docs/troubleshooting.md", "explained")
+    assert "--now=2026-07-23T11:26:30Z" in (TOP / "docs/troubleshooting.md").read_text("utf-8")
 
 
 # -- policies --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_policies_of_the_readme(binary, program, tmp_path):
-    policy = yaml.safe_load(block("README.md", "policy"))
-    own = {**policy, **yaml.safe_load(block("README.md", "own-metrics"))}
-    for number, content in enumerate((policy, own)):
+def test_policies_of_our_pages(binary, program, tmp_path):
+    for number, content in enumerate(shown_policies()):
         path = tmp_path / f"{number}.yaml"
         path.write_text(yaml.safe_dump(content))
         done = subprocess.run(
@@ -114,7 +188,8 @@ def test_policies_of_the_readme(binary, program, tmp_path):
         )  # fmt: skip
         assert (done.returncode, done.stderr) == (0, "")
         printed = yaml.safe_load(done.stdout.partition("# Policy\n")[2])
-        assert printed["spec"]["syncPolicy"] == content["spec"]["syncPolicy"]
+        shown = content["spec"].get("syncPolicy", [])
+        assert (printed["spec"].get("syncPolicy") or []) == shown
 
 
 def test_rules_for_those_who_come_from_crane(tmp_path):
