@@ -116,6 +116,18 @@ def test_links_resolve():
     assert not problems, "\n".join(problems)
 
 
+def test_named_files_exist():
+    """Paths from the top, as ARCHITECTURE.md and CONTRIBUTING.md name them."""
+    tops = "common|controller|deploy|docs|extender|policy|tests"
+    missing = [
+        f"{page}: {path}"
+        for page in ("ARCHITECTURE.md", "CONTRIBUTING.md", "README.md", "deploy/README.md")
+        for path in re.findall(rf"`((?:{tops})/[\w./+-]*)`", (TOP / page).read_text("utf-8"))
+        if not (TOP / path).exists()
+    ]
+    assert not missing, "\n".join(missing)
+
+
 def test_quoted_log_lines_exist():
     """Who searches a page for a line of a log finds it only as the programs write it."""
     sources = [
