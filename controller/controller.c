@@ -6,10 +6,13 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "controller/controller_state.h"
+#include "controller/node/bindings.h"
+#include "controller/once.h"
 #include "controller/source_set.h"
+#include "controller/status/census.h"
 #include "controller/status/printout.h"
-#include "controller/writing.h"
+#include "controller/status/serving.h"
+#include "controller/writing/writer.h"
 
 enum {
         TICK_MS = 1000,
@@ -20,22 +23,55 @@ enum {
         FIRST_PRINT_MS = 1000,
 };
 
-/* Whoever leads writes; everybody scrapes. */
-bool controller_is_writer(const struct controller *c) {
-        return c->publisher && !c->is_stopping && leader_may_write(c->leader);
-}
+/* A node and what has been measured on it; node->userdata. */
+struct tracked {
+        struct writer_node writing; /* its first member */
+        struct controller *controller;
+        struct node *node;
+        struct node_track track;
+        uint32_t usable; /* number of metrics, at the last reading */
+};
 
-struct kube_fence controller_fence(const struct controller *c) {
-        return leader_fence(c->leader);
-}
+struct controller {
+        struct controller_parts parts;
+        struct controller_options options;
+        struct compiled_policy *compiled;
+        struct node_set *nodes;
+        struct source_set *sources;
+        struct bindings *bindings;
+        struct writer *writer;
+        int64_t interval_ms; /* the shortest of the sources' */
+
+        struct loop_timer tick, print, deadline;
+        unsigned ticks;
+        size_t node_width; /* of the longest name seen */
+        struct once once;
+        bool is_stopping;
+        int exit_code;
+
+        struct census census;
+        struct serving serving;
+};
 
 static int64_t now_mono(const struct controller *c) {
-        return controller_now_mono_ms(c);
+        return loop_now_mono_ms(c->parts.loop);
 }
 
 static int64_t now_unix(const struct controller *c) {
-        return controller_now_unix_ms(c);
+        return loop_now_unix_ms(c->parts.loop);
 }
+
+/* The next node from *slot on; NULL at the end. */
+static struct tracked *next_tracked(const struct controller *c, size_t *slot) {
+        while (*slot < node_set_slots(c->nodes)) {
+                struct node *node = node_set_at(c->nodes, (*slot)++);
+                if (node)
+                        return node->userdata;
+        }
+        return NULL;
+}
+
+#define TRACKED_FOREACH(t, c) for (size_t slot_ = 0; ((t) = next_tracked((c), &slot_)) != NULL;)
 
 static void end_with(struct controller *c, int exit_code) {
         c->once.state = ONCE_DONE;
@@ -43,7 +79,8 @@ static void end_with(struct controller *c, int exit_code) {
         loop_stop(c->parts.loop);
 }
 
-void tracked_values(const struct tracked *t, struct plan_values *ret) {
+/* What could be written on the node now. */
+static void tracked_values(const struct tracked *t, struct plan_values *ret) {
         const struct controller *c = t->controller;
 
         node_track_values(&t->track, c->compiled, now_mono(c), ret);
@@ -52,6 +89,25 @@ void tracked_values(const struct tracked *t, struct plan_values *ret) {
                 ret->hot = bindings_hot(c->bindings, c->compiled->policy, t->node->name,
                                         now_unix(c));
         }
+}
+
+/* The writer's questions and reports */
+
+static void on_values(void *userdata, const struct writer_node *node, struct plan_values *ret) {
+        (void)userdata;
+        tracked_values((const struct tracked *)node, ret);
+}
+
+static void once_look(struct controller *c);
+
+static void on_writer_idle(void *userdata) {
+        once_look(userdata);
+}
+
+static void on_active(void *userdata) {
+        struct controller *c = userdata;
+
+        c->parts.on_writer(c->parts.userdata);
 }
 
 /* Printing */
@@ -129,13 +185,10 @@ static void once_write(struct controller *c) {
                 if (node_track_failure(&t->track))
                         c->exit_code = 1;
         }
-        if (!c->publisher) {
+        if (c->options.is_dry_run)
                 print_all(c);
-                return;
-        }
-        TRACKED_FOREACH(t, c) {
-                publisher_push(c->publisher, &t->job);
-        }
+        else
+                writer_push_all(c->writer);
 }
 
 static void once_look(struct controller *c) {
@@ -144,14 +197,12 @@ static void once_look(struct controller *c) {
         if (!once_is_on(&c->once))
                 return;
         do {
-                next = once_next(&c->once,
-                                 &(struct once_facts){
-                                         .nodes = node_set_count(c->nodes),
-                                         .is_each_seen = is_each_seen(c),
-                                         .is_synced = once_is_synced(c),
-                                         .is_publisher_idle = !c->publisher ||
-                                                              publisher_is_idle(c->publisher),
-                                 });
+                next = once_next(&c->once, &(struct once_facts){
+                                                   .nodes = node_set_count(c->nodes),
+                                                   .is_each_seen = is_each_seen(c),
+                                                   .is_synced = once_is_synced(c),
+                                                   .is_writer_idle = writer_is_idle(c->writer),
+                                           });
                 if (next == ONCE_NO_NODES) {
                         log_error(MSG("there are no nodes"),
                                   STR("selector", c->options.node_selector));
@@ -203,7 +254,7 @@ static void on_reading(void *userdata, size_t source, struct node *node,
         look_at_source(t);
         tracked_values(t, &values);
         t->usable = (uint32_t)__builtin_popcountll(values.usable);
-        writing_reading(t, &values);
+        writer_update(&t->writing, &values);
         once_look(c);
 }
 
@@ -232,11 +283,10 @@ static void on_node_added(void *userdata, struct node *node) {
 
         t->controller = c;
         t->node = node;
-        t->job.node = node->name;
         node_track_init(&t->track, c->compiled);
         node->userdata = t;
         c->node_width = size_max(c->node_width, strlen(node->name));
-        writing_arm(t);
+        writer_add(c->writer, &t->writing, node->name, &t->track);
         source_set_add_node(c->sources, node);
 }
 
@@ -254,7 +304,7 @@ static void on_node_annotations(void *userdata, struct node *node, const json_t 
 }
 
 static void tracked_free(struct tracked *t) {
-        writing_forget(t);
+        writer_remove(&t->writing);
         node_track_done(&t->track, t->controller->compiled);
         free(t);
 }
@@ -292,11 +342,10 @@ void controller_set_policy(struct controller *c, struct policy *policy) {
         struct tracked *t;
 
         c->compiled = compiled_policy_new(policy, &c->options.compiled);
-        c->generation++;
         TRACKED_FOREACH(t, c) {
                 node_track_replan(&t->track, old, c->compiled, now_mono(c), now_unix(c));
-                writing_arm(t);
         }
+        writer_set_policy(c->writer, c->compiled);
         source_set_policy(c->sources, policy);
         compiled_policy_free(old);
         follow_policy(c);
@@ -311,7 +360,7 @@ static void take_census(struct controller *c) {
                 .node_watch = node_set_reflector(c->nodes),
                 .binding_watch = bindings_reflector(c->bindings),
                 .bound_nodes = bindings_nodes(c->bindings),
-                .write_trouble = c->publisher ? publisher_trouble(c->publisher) : NULL,
+                .write_trouble = writer_trouble(c->writer),
         };
         struct serving_tally serving = {0};
         struct tracked *t;
@@ -344,8 +393,7 @@ static void on_tick(void *userdata) {
         struct controller *c = userdata;
 
         take_census(c);
-        leader_show(c->leader);
-        outage_log_tick(&c->patch_outages, now_mono(c));
+        writer_tick(c->writer);
         if (++c->ticks % PRUNE_TICKS == 0) {
                 bindings_prune(c->bindings, now_unix(c));
                 /* What decoding a watch event leaves lies in holes between what stays; at 5,000
@@ -387,7 +435,6 @@ int controller_new(const struct controller_parts *parts, const struct controller
                 longest_ms = interval_ms > longest_ms ? interval_ms : longest_ms;
         }
         c->compiled = compiled_policy_new(policy, compiled);
-        c->generation = 1;
         if (options->is_once)
                 once_begin(&c->once);
         c->node_width = strlen("NODE");
@@ -403,6 +450,22 @@ int controller_new(const struct controller_parts *parts, const struct controller
         for (size_t i = 0; i < c->compiled->ordered_count; i++)
                 names[i] = source_set_ops(c->sources, i)->name;
         serving_init(&c->serving, parts->metrics, parts->health, names, c->compiled->ordered_count);
+        c->writer = writer_new(
+                &(struct writer_options){.loop = parts->loop,
+                                         .api = parts->api,
+                                         .metrics = parts->metrics,
+                                         .health = parts->health,
+                                         .leader = options->leader,
+                                         .patches_per_s = options->patches_per_s,
+                                         .patches_in_flight = options->patches_in_flight,
+                                         .interval_ms = c->interval_ms,
+                                         .is_dry_run = options->is_dry_run,
+                                         .has_turns = !options->is_once},
+                c->compiled,
+                &(struct writer_events){.values = on_values,
+                                        .on_idle = on_writer_idle,
+                                        .on_active = parts->on_writer ? on_active : NULL,
+                                        .userdata = c});
         source_set_policy(c->sources, policy);
         follow_policy(c);
 
@@ -414,7 +477,6 @@ int controller_new(const struct controller_parts *parts, const struct controller
         if (options->target_count == 0)
                 node_set_watch(c->nodes, parts->loop, parts->api, parts->metrics,
                                options->node_selector, on_nodes_synced);
-        writing_init(c);
         if (options->is_once)
                 loop_timer_arm(parts->loop, &c->deadline,
                                now_mono(c) + ONCE_SYNC_MS + ONCE_INTERVALS * longest_ms,
@@ -433,25 +495,15 @@ int controller_new(const struct controller_parts *parts, const struct controller
 static void on_shutdown_deadline(void *userdata) {
         struct controller *c = userdata;
 
-        if (c->publisher && !publisher_is_idle(c->publisher))
-                log_warn(MSG("patches under way are given up"));
+        if (!writer_is_idle(c->writer))
+                log_warn(MSG("shutdown timed out, abandoning patches in flight"));
         loop_stop(c->parts.loop);
 }
 
-static void on_resigned(void *userdata) {
+static void on_writer_stopped(void *userdata) {
         struct controller *c = userdata;
 
         loop_stop(c->parts.loop);
-}
-
-static void on_drain(void *userdata) {
-        struct controller *c = userdata;
-
-        if (!c->publisher || publisher_is_idle(c->publisher)) {
-                leader_resign(c->leader, on_resigned, c);
-                return;
-        }
-        loop_timer_arm(c->parts.loop, &c->tick, now_mono(c) + 10, on_drain, c);
 }
 
 void controller_shut_down(struct controller *c) {
@@ -460,15 +512,21 @@ void controller_shut_down(struct controller *c) {
         c->is_stopping = true;
         source_set_stop(c->sources);
         loop_timer_disarm(c->parts.loop, &c->print);
-        if (c->publisher)
-                publisher_drop_queue(c->publisher);
         loop_timer_arm(c->parts.loop, &c->deadline, now_mono(c) + SHUTDOWN_MS, on_shutdown_deadline,
                        c);
-        on_drain(c);
+        writer_stop(c->writer, on_writer_stopped, c);
+}
+
+bool controller_is_writer(const struct controller *c) {
+        return writer_is_active(c->writer);
+}
+
+struct kube_fence controller_fence(const struct controller *c) {
+        return writer_fence(c->writer);
 }
 
 int controller_exit_code(const struct controller *c) {
-        return c->exit_code;
+        return once_is_on(&c->once) && writer_failing(c->writer) > 0 ? 1 : c->exit_code;
 }
 
 void controller_free(struct controller *c) {
@@ -477,14 +535,13 @@ void controller_free(struct controller *c) {
         if (!c)
                 return;
         source_set_free(c->sources);
-        leader_free(c->leader);
-        publisher_free(c->publisher);
         if (c->nodes) {
                 TRACKED_FOREACH(t, c) {
                         tracked_free(t);
                 }
         }
         node_set_free(c->nodes);
+        writer_free(c->writer);
         bindings_free(c->bindings);
         compiled_policy_free(c->compiled);
         loop_timer_disarm(c->parts.loop, &c->tick);

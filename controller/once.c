@@ -13,7 +13,7 @@ enum once_next once_next(struct once *once, const struct once_facts *facts) {
                 once->state = facts->nodes > 0 ? ONCE_WRITING : ONCE_DONE;
                 return facts->nodes > 0 ? ONCE_WRITE : ONCE_NO_NODES;
         }
-        if (once->state == ONCE_WRITING && facts->is_publisher_idle) {
+        if (once->state == ONCE_WRITING && facts->is_writer_idle) {
                 once->state = ONCE_DONE;
                 return ONCE_END;
         }

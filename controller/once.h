@@ -17,9 +17,9 @@ struct once {
 /* What once_next() goes by. */
 struct once_facts {
         size_t nodes;
-        bool is_each_seen; /* every node has had ONCE_OUTCOMES, by all sources that count now */
-        bool is_synced;    /* no further nodes are expected, bindings are counted */
-        bool is_publisher_idle; /* all that was to be written has been answered */
+        bool is_each_seen;   /* every node has had ONCE_OUTCOMES, by all sources that count now */
+        bool is_synced;      /* no further nodes are expected, bindings are counted */
+        bool is_writer_idle; /* all that was to be written has been answered */
 };
 
 enum once_next {

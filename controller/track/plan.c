@@ -8,6 +8,12 @@
 #include "controller/window/window.h"
 #include "policy/annotation.h"
 
+enum {
+        RETRY_MIN_MS = 1000,
+        RETRY_MAX_MS = 30000,
+        RETRY_SALT = 2,
+};
+
 /* Longest that a value within its dead band outlives its period: readers use it for 5 minutes
  * more, and one of these is for the way of the patch. */
 #define DEAD_BAND_MAX_MS (ANNOTATION_GRACE_MS - MS_PER_MIN)
@@ -79,6 +85,16 @@ int64_t plan_next_sync_unix_ms(const struct plan *plan, const char *node, int64_
         if (on_grid - now_unix_ms > plan->sync_ms + plan->sync_ms / 16)
                 return now_unix_ms + (on_grid - now_unix_ms) / 2;
         return on_grid;
+}
+
+int64_t plan_retry_ms(const struct plan *plan, const char *node) {
+        int64_t wait_ms = plan->sync_ms / 8;
+
+        if (wait_ms < RETRY_MIN_MS)
+                wait_ms = RETRY_MIN_MS;
+        if (wait_ms > RETRY_MAX_MS)
+                wait_ms = RETRY_MAX_MS;
+        return wait_ms + spread_phase_ms(node, RETRY_SALT, wait_ms);
 }
 
 /* Milliseconds since it was written; INT64_MAX for never. One from the future, beyond what clocks

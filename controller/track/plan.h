@@ -116,6 +116,10 @@ int64_t plan_next_sync_unix_ms(const struct plan *plan, const char *node, int64_
  */
 int64_t plan_first_sync_unix_ms(const struct plan *plan, const char *node, int64_t now_unix_ms);
 
+/** plan_retry_ms() - the wait after a failed patch: shorter than to the next sync, and spread over
+ * the nodes, so that they do not all retry together */
+int64_t plan_retry_ms(const struct plan *plan, const char *node);
+
 /** plan_is_overdue() - a usable value whose annotation is missing or has outlived its dead band */
 bool plan_is_overdue(const struct plan *plan, const struct plan_record *record,
                      const struct plan_values *values, int64_t now_unix_ms);

@@ -171,14 +171,7 @@ static void refill(struct publisher *publisher) {
         publisher->filled_mono_ms = now_mono_ms;
 }
 
-static void pump(void *userdata) {
-        struct publisher *publisher = userdata;
-
-        if (loop_now_mono_ms(publisher->loop) < publisher->paused_until_mono_ms) {
-                loop_timer_arm(publisher->loop, &publisher->timer, publisher->paused_until_mono_ms,
-                               pump, publisher);
-                return;
-        }
+static void send_queued(struct publisher *publisher) {
         refill(publisher);
         while (publisher->queue.first && publisher->under_way.len < publisher->max_in_flight &&
                publisher->tokens >= 1) {
@@ -200,16 +193,32 @@ static void pump(void *userdata) {
         }
 }
 
+static void pump(void *userdata) {
+        struct publisher *publisher = userdata;
+
+        if (loop_now_mono_ms(publisher->loop) < publisher->paused_until_mono_ms)
+                loop_timer_arm(publisher->loop, &publisher->timer, publisher->paused_until_mono_ms,
+                               pump, publisher);
+        else
+                send_queued(publisher);
+        if (publisher->events.on_idle && publisher_is_idle(publisher))
+                publisher->events.on_idle(publisher->events.userdata);
+}
+
+/* On the next turn of the loop: the caller is not called back from within its call. */
+static void pump_later(struct publisher *publisher) {
+        if (!loop_timer_is_armed(&publisher->timer))
+                loop_timer_arm(publisher->loop, &publisher->timer,
+                               loop_now_mono_ms(publisher->loop), pump, publisher);
+}
+
 void publisher_push(struct publisher *publisher, struct publisher_job *job) {
         if (job->state != PUBLISHER_IDLE)
                 return;
         job->publisher = publisher;
         job->state = PUBLISHER_QUEUED;
         list_append(&publisher->queue, job);
-        /* On the next turn of the loop: the caller is not called back from within its call. */
-        if (!loop_timer_is_armed(&publisher->timer))
-                loop_timer_arm(publisher->loop, &publisher->timer,
-                               loop_now_mono_ms(publisher->loop), pump, publisher);
+        pump_later(publisher);
 }
 
 void publisher_cancel(struct publisher_job *job) {
@@ -222,6 +231,7 @@ void publisher_cancel(struct publisher_job *job) {
                 list_remove(&publisher->under_way, job);
         }
         job->state = PUBLISHER_IDLE;
+        pump_later(publisher);
 }
 
 void publisher_drop_queue(struct publisher *publisher) {

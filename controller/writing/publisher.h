@@ -32,6 +32,8 @@ struct publisher_events {
         /* The API server's answer; the job is idle and may be pushed again. */
         void (*on_done)(void *userdata, struct publisher_job *job,
                         const struct kube_answer *answer);
+        /* Nothing is queued or in flight any more; perhaps more than once. May be NULL. */
+        void (*on_idle)(void *userdata);
         void *userdata;
 };
 
@@ -52,7 +54,7 @@ DEFINE_FREEP(struct publisher, publisher_free);
 
 /** publisher_push() - ask for a turn; does nothing when it waits already or is under way */
 void publisher_push(struct publisher *publisher, struct publisher_job *job);
-/** publisher_cancel() - the job is idle when this returns, without an event */
+/** publisher_cancel() - the job is idle when this returns, without an on_done event */
 void publisher_cancel(struct publisher_job *job);
 /** publisher_drop_queue() - nobody else gets a turn; what is under way goes on */
 void publisher_drop_queue(struct publisher *publisher);

@@ -48,7 +48,7 @@ MAY_USE = {
         "controller/source",
     ],
     "controller/status": [*COMMON, "controller/track"],
-    "controller/writing": [*COMMON, "policy"],
+    "controller/writing": [*COMMON, "policy", "controller/track"],
     "controller": [
         *(
             *COMMON,

@@ -4,7 +4,7 @@
 #include "controller/once.h"
 
 static const struct once_facts known = {
-        .nodes = 2, .is_each_seen = true, .is_synced = true, .is_publisher_idle = true};
+        .nodes = 2, .is_each_seen = true, .is_synced = true, .is_writer_idle = true};
 
 static void test_order(void **state) {
         struct once once = {0};
@@ -22,10 +22,10 @@ static void test_order(void **state) {
         assert_int_equal(once_next(&once, &facts), ONCE_WAIT);
         facts.is_synced = true;
         assert_int_equal(once_next(&once, &facts), ONCE_WRITE);
-        facts.is_publisher_idle = false;
+        facts.is_writer_idle = false;
         assert_int_equal(once_next(&once, &facts), ONCE_WAIT);
         facts.is_each_seen = false; /* another node comes: too late to matter */
-        facts.is_publisher_idle = true;
+        facts.is_writer_idle = true;
         assert_int_equal(once_next(&once, &facts), ONCE_END);
         assert_int_equal(once_next(&once, &facts), ONCE_WAIT);
 }

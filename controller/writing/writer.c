@@ -1,0 +1,333 @@
+#include "controller/writing/writer.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "program/outage_log.h"
+
+/* Scrapes after which a healthy node has usable windows. */
+enum { FIRST_OUTCOMES = 4 };
+
+/* What a patch in flight contains; recorded once the API server has accepted it. */
+struct writer_patch {
+        struct plan_choice choice;
+        struct plan_values values;
+        int64_t at_unix_ms;
+        uint64_t generation; /* of the policy that the indices refer to */
+};
+
+struct writer {
+        struct writer_options options;
+        struct writer_events events;
+        const struct compiled_policy *compiled;
+        uint64_t generation;
+        struct leader *leader;
+        struct publisher *publisher; /* NULL: nothing is ever written */
+        TAILQ_HEAD(, writer_node) nodes;
+        struct outage_log outages;
+        bool is_stopping;
+        lease_released_fn *on_stopped;
+        void *on_stopped_userdata;
+        struct metric *patch_keys, *unchanged, *sample_age;
+};
+
+static int64_t now_mono(const struct writer *writer) {
+        return loop_now_mono_ms(writer->options.loop);
+}
+
+static int64_t now_unix(const struct writer *writer) {
+        return loop_now_unix_ms(writer->options.loop);
+}
+
+/* Turns */
+
+static void on_sync(void *userdata);
+
+static void arm_sync(struct writer_node *node, int64_t wait_ms) {
+        struct writer *writer = node->writer;
+
+        loop_timer_arm(writer->options.loop, &node->sync, now_mono(writer) + wait_ms, on_sync,
+                       node);
+}
+
+static void arm_first_sync(struct writer_node *node) {
+        int64_t now_unix_ms = now_unix(node->writer);
+
+        if (node->writer->options.has_turns)
+                arm_sync(node, plan_first_sync_unix_ms(&node->writer->compiled->plan,
+                                                       node->job.node, now_unix_ms) -
+                                       now_unix_ms);
+}
+
+static void arm_next_sync(struct writer_node *node, int64_t now_unix_ms) {
+        arm_sync(node, plan_next_sync_unix_ms(&node->writer->compiled->plan, node->job.node,
+                                              now_unix_ms) -
+                               now_unix_ms);
+}
+
+static void on_sync(void *userdata) {
+        struct writer_node *node = userdata;
+        struct writer *writer = node->writer;
+
+        if (!node->has_values &&
+            node_track_outcomes(node->track, writer->compiled) < FIRST_OUTCOMES) {
+                /* Its first scrapes are still to come: try again after the next one. */
+                arm_sync(node, writer->options.interval_ms);
+                return;
+        }
+        node->turn_unix_ms = now_unix(writer);
+        arm_next_sync(node, node->turn_unix_ms);
+        if (writer_is_active(writer))
+                publisher_push(writer->publisher, &node->job);
+}
+
+/* Patches */
+
+static bool on_turn(void *userdata, struct publisher_job *job, struct buf *text) {
+        struct writer *writer = userdata;
+        struct writer_node *node = (struct writer_node *)job;
+        const struct plan *plan = &writer->compiled->plan;
+        struct writer_patch patch = {.at_unix_ms = now_unix(writer),
+                                     .generation = writer->generation};
+        int64_t age_ms;
+
+        if (!writer_is_active(writer))
+                return false;
+        writer->events.values(writer->events.userdata, node, &patch.values);
+        patch.choice = writer->options.has_turns ? plan_choose(plan, node->track->record,
+                                                               &patch.values, patch.at_unix_ms)
+                                                 : plan_choose_all(plan, &patch.values);
+        if (plan_choice_is_empty(&patch.choice)) {
+                if (writer->options.has_turns)
+                        metrics_inc(writer->unchanged);
+                return false;
+        }
+        if (writer->options.has_turns)
+                arm_next_sync(node, patch.at_unix_ms);
+        plan_patch(plan, &patch.choice, &patch.values, &writer->compiled->options.style,
+                   patch.at_unix_ms, text);
+        metrics_add(writer->patch_keys, plan_choice_count(&patch.choice));
+        if (node_track_age_ms(node->track, now_mono(writer), &age_ms))
+                metrics_observe(writer->sample_age, (double)age_ms / (double)MS_PER_S);
+        node->pending = xmalloc(sizeof(*node->pending));
+        *node->pending = patch;
+        return true;
+}
+
+static void on_done(void *userdata, struct publisher_job *job, const struct kube_answer *answer) {
+        struct writer *writer = userdata;
+        struct writer_node *node = (struct writer_node *)job;
+        _cleanup_(freep) struct writer_patch *patch = TAKE_PTR(node->pending);
+
+        if (answer->outcome == KUBE_OK) {
+                if (node->is_failing)
+                        outage_log_recovered(&writer->outages, now_mono(writer), job->node);
+                node->is_failing = false;
+                if (patch->generation == writer->generation)
+                        plan_confirm(node->track->record, &patch->choice, &patch->values,
+                                     patch->at_unix_ms);
+                return;
+        }
+        if (answer->outcome == KUBE_NOT_FOUND)
+                return; /* the node was deleted; the watch will report that */
+        if (!node->is_failing)
+                outage_log_failed(&writer->outages, now_mono(writer), job->node, NULL,
+                                  kube_outcome_name(answer->outcome), answer->err.msg);
+        node->is_failing = true;
+        if (!writer->options.has_turns)
+                return;
+        int64_t wait_ms = plan_retry_ms(&writer->compiled->plan, job->node);
+        node->not_before_mono_ms = now_mono(writer) + wait_ms;
+        arm_sync(node, wait_ms);
+}
+
+/* Once only: the publisher may report more than once that it is idle. */
+static void resign(struct writer *writer) {
+        lease_released_fn *on_stopped = TAKE_PTR(writer->on_stopped);
+
+        if (on_stopped)
+                leader_resign(writer->leader, on_stopped, writer->on_stopped_userdata);
+}
+
+static void on_idle(void *userdata) {
+        struct writer *writer = userdata;
+
+        if (writer->is_stopping)
+                resign(writer);
+        else
+                writer->events.on_idle(writer->events.userdata);
+}
+
+/* Leadership */
+
+/* Pushes the nodes that had a turn, and a reason to be patched, after the last leader was last
+ * known to be alive, and were not patched. What it did patch has been seen by the watch. Nodes
+ * whose turns were earlier wait for the next one: each replica computes values of its own, so an
+ * earlier turn without a patch is no sign of a missed one. */
+static void on_started_leading(void *userdata) {
+        struct writer *writer = userdata;
+        const struct lease_timing *timing = &writer->options.leader.timing;
+        int64_t since_unix_ms = now_unix(writer) - timing->duration_ms - timing->retry_ms;
+        struct writer_node *node;
+
+        if (writer->events.on_active)
+                writer->events.on_active(writer->events.userdata);
+        TAILQ_FOREACH(node, &writer->nodes, link) {
+                struct plan_values values;
+                if (node->turn_unix_ms < since_unix_ms)
+                        continue;
+                writer->events.values(writer->events.userdata, node, &values);
+                struct plan_choice missed = plan_choose(
+                        &writer->compiled->plan, node->track->record, &values, node->turn_unix_ms);
+                if (!plan_choice_is_empty(&missed))
+                        publisher_push(writer->publisher, &node->job);
+        }
+}
+
+static void drop_patch(struct writer_node *node) {
+        if (node->job.state != PUBLISHER_IDLE)
+                publisher_cancel(&node->job);
+        free(TAKE_PTR(node->pending));
+        if (node->is_failing)
+                outage_log_gone(&node->writer->outages);
+        node->is_failing = false;
+}
+
+/* Nothing is sent from here on. A patch in flight may still have arrived: the watch will show. */
+static void on_stopped_leading(void *userdata) {
+        struct writer *writer = userdata;
+        struct writer_node *node;
+
+        if (writer->events.on_active)
+                writer->events.on_active(writer->events.userdata);
+        TAILQ_FOREACH(node, &writer->nodes, link)
+        drop_patch(node);
+}
+
+/* Nodes */
+
+void writer_add(struct writer *writer, struct writer_node *node, const char *name,
+                struct node_track *track) {
+        *node = (struct writer_node){.job.node = name, .writer = writer, .track = track};
+        TAILQ_INSERT_TAIL(&writer->nodes, node, link);
+        arm_first_sync(node);
+}
+
+void writer_remove(struct writer_node *node) {
+        drop_patch(node);
+        loop_timer_disarm(node->writer->options.loop, &node->sync);
+        TAILQ_REMOVE(&node->writer->nodes, node, link);
+}
+
+void writer_update(struct writer_node *node, const struct plan_values *values) {
+        struct writer *writer = node->writer;
+
+        node->has_values = values->usable != 0;
+        if (writer->options.has_turns && writer_is_active(writer) &&
+            now_mono(writer) >= node->not_before_mono_ms &&
+            plan_is_overdue(&writer->compiled->plan, node->track->record, values, now_unix(writer)))
+                publisher_push(writer->publisher, &node->job);
+}
+
+void writer_push_all(struct writer *writer) {
+        struct writer_node *node;
+
+        if (!writer->publisher)
+                return;
+        TAILQ_FOREACH(node, &writer->nodes, link)
+        publisher_push(writer->publisher, &node->job);
+}
+
+/* The whole */
+
+static void register_metrics(struct writer *writer, struct metrics *metrics) {
+        static const double age_bounds_s[] = {1, 2.5, 5, 10, 15, 20, 30, 45, 60, 120, 300};
+
+        writer->sample_age = metrics_histogram(metrics, "plimsoll_sample_age_seconds",
+                                               "Age of a node's newest sample when it is written.",
+                                               NULL, age_bounds_s, ARRAY_LEN(age_bounds_s));
+        writer->patch_keys = metrics_counter(metrics, "plimsoll_patch_keys_total",
+                                             "Annotations carried by patches.", NULL);
+        writer->unchanged = metrics_counter(metrics, "plimsoll_syncs_unchanged_total",
+                                            "Turns of a node on which there was nothing to write.",
+                                            NULL);
+}
+
+struct writer *writer_new(const struct writer_options *options,
+                          const struct compiled_policy *compiled,
+                          const struct writer_events *events) {
+        struct writer *writer = xcalloc(1, sizeof(*writer));
+        bool may_ever_write = options->api && !options->is_dry_run;
+
+        writer->options = *options;
+        writer->events = *events;
+        writer->compiled = compiled;
+        writer->outages.what = "patch";
+        TAILQ_INIT(&writer->nodes);
+        register_metrics(writer, options->metrics);
+        writer->leader = leader_new(options->loop, options->api, options->metrics, options->health,
+                                    &options->leader, may_ever_write,
+                                    &(struct lease_events){.on_started_leading = on_started_leading,
+                                                           .on_stopped_leading = on_stopped_leading,
+                                                           .userdata = writer});
+        if (may_ever_write)
+                writer->publisher = publisher_new(
+                        options->loop, options->api, options->metrics, options->patches_per_s,
+                        options->patches_in_flight, leader_fence(writer->leader),
+                        &(struct publisher_events){.on_turn = on_turn,
+                                                   .on_done = on_done,
+                                                   .on_idle = on_idle,
+                                                   .userdata = writer});
+        return writer;
+}
+
+void writer_free(struct writer *writer) {
+        if (!writer)
+                return;
+        leader_free(writer->leader);
+        publisher_free(writer->publisher);
+        free(writer);
+}
+
+void writer_set_policy(struct writer *writer, const struct compiled_policy *compiled) {
+        struct writer_node *node;
+
+        writer->compiled = compiled;
+        writer->generation++;
+        TAILQ_FOREACH(node, &writer->nodes, link)
+        arm_first_sync(node);
+}
+
+void writer_tick(struct writer *writer) {
+        leader_show(writer->leader);
+        outage_log_tick(&writer->outages, now_mono(writer));
+}
+
+bool writer_is_active(const struct writer *writer) {
+        return writer->publisher && !writer->is_stopping && leader_may_write(writer->leader);
+}
+
+bool writer_is_idle(const struct writer *writer) {
+        return !writer->publisher || publisher_is_idle(writer->publisher);
+}
+
+size_t writer_failing(const struct writer *writer) {
+        return writer->outages.failing;
+}
+
+const char *writer_trouble(const struct writer *writer) {
+        return writer->publisher ? publisher_trouble(writer->publisher) : NULL;
+}
+
+struct kube_fence writer_fence(const struct writer *writer) {
+        return leader_fence(writer->leader);
+}
+
+void writer_stop(struct writer *writer, lease_released_fn *on_stopped, void *userdata) {
+        writer->is_stopping = true;
+        writer->on_stopped = on_stopped;
+        writer->on_stopped_userdata = userdata;
+        if (writer->publisher)
+                publisher_drop_queue(writer->publisher);
+        if (writer_is_idle(writer))
+                resign(writer);
+}

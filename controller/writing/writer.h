@@ -1,0 +1,102 @@
+/*
+ * When each node is patched, and with what. A node has turns at its own instants (plan.h), and is
+ * patched sooner when its annotations are missing or have expired. Only the replica that leads
+ * patches; one that begins to lead makes up for the turns that its predecessor missed.
+ *
+ * Owns the publisher and the leader election. Everything runs on the loop's thread.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "base/attributes.h"
+#include "controller/track/node_track.h"
+#include "controller/writing/leader.h"
+#include "controller/writing/publisher.h"
+#include "kube/kube_api.h"
+#include "metrics/metrics.h"
+#include "net/daemon.h"
+#include "net/loop.h"
+
+struct writer;
+struct writer_patch;
+
+/* The writer's part of a node; embedded in its owner, which does not touch the members. */
+struct writer_node {
+        struct publisher_job job; /* its first member */
+        struct writer *writer;
+        struct node_track *track;
+        TAILQ_ENTRY(writer_node) link; /* in writer->nodes */
+        struct loop_timer sync;
+        struct writer_patch *pending; /* the patch in flight; NULL: none */
+        bool has_values;              /* some metric was usable at the last reading */
+        bool is_failing;              /* the last patch failed */
+        int64_t turn_unix_ms;         /* last sync, whether or not this replica led; 0: none */
+        int64_t not_before_mono_ms;   /* back-off after a failed patch */
+};
+
+struct writer_events {
+        /* What could be written on @node now. */
+        void (*values)(void *userdata, const struct writer_node *node, struct plan_values *ret);
+        /* No patch is queued or in flight any more. */
+        void (*on_idle)(void *userdata);
+        /* writer_is_active() has changed; may be NULL. */
+        void (*on_active)(void *userdata);
+        void *userdata;
+};
+
+struct writer_options {
+        struct loop *loop; /* borrowed, like the next three */
+        struct kube_api *api;
+        struct metrics *metrics;
+        struct health *health;
+        struct leader_options leader;
+        double patches_per_s;
+        size_t patches_in_flight;
+        int64_t interval_ms; /* between two readings of a node */
+        bool is_dry_run;     /* nothing is ever written; @api may be NULL */
+        bool has_turns;      /* false: nodes are patched by writer_push_all() alone */
+};
+
+/** writer_new() - @compiled is borrowed until writer_set_policy() gives another */
+struct writer *writer_new(const struct writer_options *options,
+                          const struct compiled_policy *compiled,
+                          const struct writer_events *events);
+/** writer_free() - after every node has been removed */
+void writer_free(struct writer *writer);
+DEFINE_FREEP(struct writer, writer_free);
+
+/** writer_set_policy() - another policy; the turns of all nodes follow it from now on */
+void writer_set_policy(struct writer *writer, const struct compiled_policy *compiled);
+
+/** writer_add() - give @node turns; @name and @track are borrowed until writer_remove() */
+void writer_add(struct writer *writer, struct writer_node *node, const char *name,
+                struct node_track *track);
+/** writer_remove() - cancels the patch that is queued or in flight */
+void writer_remove(struct writer_node *node);
+/** writer_update() - the node has new @values: patch it at once if its annotations have expired */
+void writer_update(struct writer_node *node, const struct plan_values *values);
+/** writer_push_all() - patch every node, with every usable value unless it has turns */
+void writer_push_all(struct writer *writer);
+
+/** writer_tick() - every second or so: readiness, and log lines that were held back */
+void writer_tick(struct writer *writer);
+/** writer_is_active() - does this replica patch nodes now? */
+bool writer_is_active(const struct writer *writer);
+/** writer_is_idle() - no patch is queued or in flight */
+bool writer_is_idle(const struct writer *writer);
+/** writer_failing() - number of nodes whose last patch failed */
+size_t writer_failing(const struct writer *writer);
+/** writer_trouble() - see publisher_trouble(); NULL when nothing is ever written */
+const char *writer_trouble(const struct writer *writer);
+/** writer_fence() - of every request that is sent because this replica leads */
+struct kube_fence writer_fence(const struct writer *writer);
+
+/**
+ * writer_stop() - begin no more patches; release the Lease when those in flight have been answered
+ * @on_stopped: called once after that, possibly at once
+ */
+void writer_stop(struct writer *writer, lease_released_fn *on_stopped, void *userdata);
