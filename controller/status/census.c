@@ -29,8 +29,7 @@ static void check_reflector(struct health_check *check, const struct reflector *
         if (!reflector)
                 health_pass(check, "not watched");
         else if (!reflector_is_synced(reflector))
-                health_fail(check,
-                            "no complete list yet: %s; see --kubeconfig and the RBAC compiled",
+                health_fail(check, "no complete list yet: %s; see --kubeconfig and the RBAC rules",
                             *trouble ? trouble : "asking");
         else
                 health_pass(check, "%zu %s%s%s", count, what, *trouble ? "; " : "", trouble);

@@ -1,80 +1,13 @@
 #include "controller/track/node_track.h"
 
 #include <assert.h>
-#include <math.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
 #include "policy/annotation.h"
 
-/* Scrapes that may be missed before a node counts as not measured; at least a minute. */
-enum { FRESH_INTERVALS = 4 };
-
 /* A metric that has less of its window than this gives way to another feed's that has more. */
 static const double FULL_ENOUGH = 0.5;
-
-static bool is_maximum(const struct policy_sync *metric) {
-        return metric->is_query &&
-               (metric->query.statistic == METRIC_MAX || metric->query.statistic == METRIC_MAX_AVG);
-}
-
-static struct window_plan *plan_windows(const struct policy *policy,
-                                        const struct source_traits *source) {
-        struct metric_query queries[POLICY_MAX_SYNC];
-        size_t count = 0;
-
-        for (size_t i = 0; i < policy->sync_count && !source->is_ready_made; i++) {
-                const struct policy_sync *metric = &policy->sync[i];
-                if (metric->is_query && source_scope_has(&source->scope, policy, metric))
-                        queries[count++] = metric->query;
-        }
-        return window_plan_new(queries, count, source->interval_ms);
-}
-
-struct compiled_policy *compiled_policy_new(struct policy *policy,
-                                            const struct compiled_policy_options *options) {
-        struct compiled_policy *compiled = xcalloc(1, sizeof(*compiled));
-
-        assert(options->source_count > 0 && options->source_count <= SOURCE_MAX);
-        compiled->policy = policy;
-        compiled->options = *options;
-        for (size_t i = 0; i < policy->sync_count; i++) {
-                const char *name = policy->sync[i].name;
-                compiled->keys[i] = xasprintf("%s%s", options->style.prefix, name);
-                if (is_maximum(&policy->sync[i]) &&
-                    strlen(name) + strlen(ANNOTATION_PEAK) <= METRIC_NAME_MAX)
-                        compiled->peak_keys[i] = xasprintf("%s" ANNOTATION_PEAK, name);
-        }
-        compiled->first_asked = options->source_count;
-        for (size_t i = 0; i < options->source_count; i++) {
-                const struct source_traits *source = &options->sources[i];
-                compiled->sources[i].window_plan = plan_windows(policy, source);
-                compiled->sources[i].is_asked = source_scope_has_any(&source->scope, policy);
-                if (compiled->sources[i].is_asked && i < compiled->first_asked)
-                        compiled->first_asked = i;
-                compiled->sources[i].fresh_ms = FRESH_INTERVALS * source->interval_ms;
-                if (compiled->sources[i].fresh_ms < MS_PER_MIN)
-                        compiled->sources[i].fresh_ms = MS_PER_MIN;
-                if (!source->scope.exporter)
-                        compiled->ordered_count = i + 1;
-        }
-        plan_init(&compiled->plan, policy, options->dead_band_ratio);
-        return compiled;
-}
-
-void compiled_policy_free(struct compiled_policy *compiled) {
-        if (!compiled)
-                return;
-        for (size_t i = 0; i < compiled->policy->sync_count; i++) {
-                free(compiled->keys[i]);
-                free(compiled->peak_keys[i]);
-        }
-        for (size_t i = 0; i < compiled->options.source_count; i++)
-                window_plan_free(compiled->sources[i].window_plan);
-        policy_free(compiled->policy);
-        free(compiled);
-}
 
 /* Nobody is believed who is asked for nothing, nor an exporter in the place of a source. */
 static void settle_serving(struct node_track *track, const struct compiled_policy *compiled) {
@@ -231,7 +164,7 @@ static void look(struct node_track *track, const struct compiled_policy *compile
                 for (size_t i = 0; i < policy->sync_count; i++) {
                         const struct policy_sync *metric = &policy->sync[i];
                         struct annotation written, peak;
-                        if (is_maximum(metric) != (pass == 0))
+                        if (compiled_policy_is_maximum(metric) != (pass == 0))
                                 continue;
                         bool is_there = read_annotation(track, compiled, metric->name, &written);
                         bool has_peak = read_annotation(track, compiled, compiled->peak_keys[i],
@@ -348,8 +281,9 @@ static bool metric_value_now(const struct node_track *track, const struct compil
                         continue;
                 is_full = reading.fullness >= FULL_ENOUGH;
                 /* A peak that anybody saw was one. */
-                bool is_better = is_known && is_maximum(metric) ? reading.ratio > ret->ratio
-                                                                : is_full;
+                bool is_better = is_known && compiled_policy_is_maximum(metric)
+                                         ? reading.ratio > ret->ratio
+                                         : is_full;
                 if (!is_known || is_better)
                         *ret = reading;
                 if (reading.has_peak && (!peak.has_peak || reading.peak_ratio > peak.peak_ratio))

@@ -1,21 +1,21 @@
 /*
- * What is known of one node, and the compiled by which that becomes annotations. Pure: the clocks
- * are arguments.
+ * What is known of one node, from which its annotations are computed. Pure: the clocks are
+ * arguments.
  *
- * Rules are everything that follows from a policy; a reload makes new ones, and every track is
- * brought under them with its history. A track takes readings from sources on one side, each into a
- * feed of its own, and the node's own annotations on the other: they tell what has been written (by
- * whichever replica), and they are the memory of what was before us.
+ * A track takes readings from sources on one side, each into a feed of its own, and the node's
+ * present annotations on the other: these show what has been written, by whichever replica, and
+ * they hold the peaks from before this process. When the policy changes, every track moves to the
+ * new compiled policy and keeps its history.
  *
- * A peak of which they say when it was (annotation.h) is one, whoever saw it: every feed learns it,
- * whenever it is seen there. Where they do not say it (crane's, or an older version's), a maximum
- * counts as of the moment when it was written, and so does a 5-minute mean; that is learned when
- * the metric comes into sight, with its node or with a policy, and by a feed that has no recent
- * reading: somebody else knows better.
+ * A peak whose annotation carries its time (annotation.h) is taken into every feed, whoever wrote
+ * it, whenever it is seen. For a maximum without such an annotation (written by crane, or by an
+ * older version), the time of writing stands in for the time of the peak; a 5-minute mean is used
+ * likewise. Either is read once, when its node or its metric is new, or by a feed that has no
+ * recent reading of its own.
  *
- * A value comes from the serving feed (feed.h); what that does not have, or has less than half of
- * while another has more, comes from the next feed in order that is fresh. A maximum over less than
- * half of its window is that of all feeds that are asked in this way.
+ * A value comes from the serving feed (feed.h). If that has none, or covers less than half of the
+ * window while another covers more, it comes from the next fresh feed in order. A maximum over a
+ * window that is less than half covered is the largest of all feeds looked at in this way.
  */
 #pragma once
 
@@ -26,41 +26,12 @@
 
 #include "base/attributes.h"
 #include "controller/source/source.h"
+#include "controller/track/compiled_policy.h"
 #include "controller/track/feed.h"
 #include "controller/track/plan.h"
 #include "controller/window/window.h"
 #include "policy/kept_annotations.h"
 #include "policy/policy.h"
-
-struct compiled_policy_options {
-        struct plan_style style;
-        double dead_band_ratio;
-        struct source_traits sources[SOURCE_MAX]; /* in order of preference */
-        size_t source_count;                      /* > 0, also without the exporters */
-};
-
-struct compiled_policy {
-        struct policy *policy; /* owned */
-        struct plan plan;
-        struct compiled_policy_options options;
-        struct {
-                struct window_plan *window_plan;
-                int64_t fresh_ms; /* readings older than this say nothing about now */
-                bool is_asked;    /* false: it speaks for no metric of the policy */
-        } sources[SOURCE_MAX];
-        size_t ordered_count;        /* sources before the exporters */
-        size_t first_asked;          /* source_count: none is */
-        char *keys[POLICY_MAX_SYNC]; /* annotation keys, prefix and all */
-        /* Of each maximum's peak, without the prefix; NULL: it has none. */
-        char *peak_keys[POLICY_MAX_SYNC];
-};
-
-/** compiled_policy_new() - @policy is owned by the compiled from here on; @options' strings are
- * borrowed */
-struct compiled_policy *compiled_policy_new(struct policy *policy,
-                                            const struct compiled_policy_options *options);
-void compiled_policy_free(struct compiled_policy *compiled);
-DEFINE_FREEP(struct compiled_policy, compiled_policy_free);
 
 struct node_track {
         struct feed *feeds; /* one per source */
@@ -75,7 +46,7 @@ struct node_track {
 void node_track_init(struct node_track *track, const struct compiled_policy *compiled);
 void node_track_done(struct node_track *track, const struct compiled_policy *compiled);
 /**
- * node_track_replan() - from @old compiled to @compiled; both must be alive and have the same
+ * node_track_replan() - from @old to @compiled; both must be alive and have the same
  * sources
  *
  * What the node carries of metrics that are new counts as if it had just come into sight.

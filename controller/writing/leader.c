@@ -65,12 +65,11 @@ void leader_show(struct leader *leader) {
         const char *holder = lease_leader(leader->lease), *trouble = lease_trouble(leader->lease);
         const char *between = *trouble ? "; " : "";
         if (!lease_is_settled(leader->lease))
-                health_fail(
-                        leader->check,
-                        "lease %s/%s: %s; see --leader-elect and the RBAC compiled (create, get, "
-                        "update leases)",
-                        leader->options.name_space, leader->options.name,
-                        *trouble ? trouble : "asking");
+                health_fail(leader->check,
+                            "lease %s/%s: %s; see --leader-elect and the RBAC rules (create, get, "
+                            "update leases)",
+                            leader->options.name_space, leader->options.name,
+                            *trouble ? trouble : "asking");
         else if (lease_is_leading(leader->lease))
                 health_pass(leader->check, "leader: %s%s%s", lease_identity(leader->lease), between,
                             trouble);
