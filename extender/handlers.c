@@ -27,7 +27,7 @@ static const char *const verb_names[] = {"filter", "prioritize", "preempt", "bin
 struct job {
         struct job *next;
         struct handlers *handlers;
-        const struct node_snapshot *snapshot;
+        struct node_snapshot *snapshot;
         struct request request;
         struct judge judge;
         struct reply reply;
@@ -72,8 +72,8 @@ static void register_metrics(struct handlers *handlers, struct metrics *metrics)
                                 LABELS("verb", verb_names[verb]), metrics_duration_bounds_s,
                                 metrics_duration_bounds_count),
                 };
-        handlers->passed = metrics_counter(metrics, NODE_TABLE_VERDICTS_NAME,
-                                           NODE_TABLE_VERDICTS_HELP, LABELS("predicate", "none"));
+        handlers->passed = metrics_counter(metrics, TABLE_POLICY_VERDICTS_NAME,
+                                           TABLE_POLICY_VERDICTS_HELP, LABELS("predicate", "none"));
         handlers->unknown = metrics_counter(metrics, "plimsoll_extender_unknown_nodes_total",
                                             "Candidates that the node table did not know: they "
                                             "pass, with a score of 0.",
@@ -141,7 +141,7 @@ static void job_give_back(void *userdata) {
         bool is_usual = job->request.cap <= POOL_MAX_CANDIDATES &&
                         job->reply.text.cap <= POOL_MAX_TEXT_BYTES;
 
-        node_snapshot_release(job->snapshot);
+        node_snapshot_unref(job->snapshot);
         job->snapshot = NULL;
         request_reset(&job->request);
         if (is_usual) {
@@ -187,7 +187,7 @@ static void log_request(const struct job *job, enum verb verb) {
 
 static void count_rejections(const struct job *job) {
         uint64_t by_predicate[POLICY_MAX_SYNC] = {0};
-        const struct table_policy *rules = job->snapshot->rules;
+        const struct table_policy *in_force = job->snapshot->table_policy;
         size_t left = job->judge.rejected_count;
 
         for (size_t i = 0; left > 0 && i < job->request.count; i++)
@@ -195,9 +195,9 @@ static void count_rejections(const struct job *job) {
                         by_predicate[job->judge.verdicts[i]]++;
                         left--;
                 }
-        for (size_t i = 0; i < rules->policy->predicate_count; i++)
-                if (by_predicate[i] > 0 && rules->rejected[i])
-                        metrics_add(rules->rejected[i], by_predicate[i]);
+        for (size_t i = 0; i < in_force->policy->predicate_count; i++)
+                if (by_predicate[i] > 0 && in_force->rejected[i])
+                        metrics_add(in_force->rejected[i], by_predicate[i]);
 }
 
 static bool filter(struct handlers *handlers, struct job *job, int64_t now_unix_ms) {

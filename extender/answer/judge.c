@@ -152,7 +152,7 @@ static void score_rows(struct judge *judge, const struct node_snapshot *snapshot
 /* The same where a score depends on who else is a candidate, so that none stands in the table. */
 static void score_rows_relative(struct judge *judge, const struct node_snapshot *snapshot,
                                 size_t count, const int level[static 101], int64_t now_unix_ms) {
-        const struct policy *policy = snapshot->rules->policy;
+        const struct policy *policy = snapshot->table_policy->policy;
         const struct reading_columns *columns = &snapshot->columns;
         struct verdict_largest largest;
 
@@ -168,7 +168,7 @@ static void score_rows_relative(struct judge *judge, const struct node_snapshot 
 
 void judge_score(struct judge *judge, const struct node_snapshot *snapshot,
                  const struct request *request, int64_t now_unix_ms) {
-        const struct policy *policy = snapshot->rules->policy;
+        const struct policy *policy = snapshot->table_policy->policy;
         bool is_spread = policy->scoring == POLICY_SCORING_SPREAD;
         int level[101];
 

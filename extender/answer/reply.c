@@ -112,7 +112,7 @@ static void put_rejected(struct reply *reply, const struct judge *judge,
                         node_names_at(snapshot->names, judge->rows[i]), &len);
                 (void)buf_append(&reply->text, quoted, len);
                 put(reply, ":");
-                put(reply, snapshot->rules->reason_json[judge->verdicts[i]]);
+                put(reply, snapshot->table_policy->reason_json[judge->verdicts[i]]);
                 if (--left > 0)
                         put(reply, ",");
         }

@@ -325,9 +325,9 @@ static void attempt(void *userdata) {
 static bool is_missing(const struct binder *binder, const char *node) {
         if (!table_watch_sees_nodes(binder->options.table_watch))
                 return false;
-        const struct node_snapshot *snapshot = node_table_acquire(binder->options.table);
+        struct node_snapshot *snapshot = node_table_acquire(binder->options.table);
         bool is_missing = node_names_find(snapshot->names, node, strlen(node)) == NODE_ROW_NONE;
-        node_snapshot_release(snapshot);
+        node_snapshot_unref(snapshot);
         return is_missing;
 }
 

@@ -134,7 +134,7 @@ static int load_nodes(struct node_table *table, const char *path, int64_t now_un
 static void judge_nodes(const struct node_snapshot *snapshot, size_t count,
                         struct node_verdict *verdicts, struct verdict_largest *ret_largest,
                         int64_t now_unix_ms) {
-        const struct policy *policy = snapshot->rules->policy;
+        const struct policy *policy = snapshot->table_policy->policy;
         _cleanup_(freep) uint32_t *candidates = xcalloc(count, sizeof(*candidates));
 
         for (size_t row = 0; row < count; row++) {
@@ -166,7 +166,7 @@ static void score(struct node_verdict *verdicts, int *scores10, size_t count,
 }
 
 static void print(struct node_table *table, int64_t now_unix_ms) {
-        const struct node_snapshot *snapshot = node_table_acquire(table);
+        struct node_snapshot *snapshot = node_table_acquire(table);
         size_t count = node_table_count(table);
         _cleanup_(freep) struct node_verdict *verdicts = xcalloc(count, sizeof(*verdicts));
         _cleanup_(freep) int *scores10 = xcalloc(count, sizeof(*scores10));
@@ -189,7 +189,7 @@ static void print(struct node_table *table, int64_t now_unix_ms) {
                 bool wants_none = no_colour && no_colour[0] != '\0';
                 explain_print_table(&explanation, isatty(STDOUT_FILENO) && !wants_none, stdout);
         }
-        node_snapshot_release(snapshot);
+        node_snapshot_unref(snapshot);
 }
 
 static int explain(const char *path, struct error *err) {

@@ -31,7 +31,7 @@ static json_t *number_json(double value) {
 static void set_reading(json_t *object, const struct reading *reading, int64_t now_unix_ms) {
         char text[TIMESTAMP_MAX];
 
-        set(object, "state", json_string(reading_state_name(reading->state)));
+        set(object, "state", json_string(node_reading_state_name(reading->state)));
         if (reading->text)
                 set(object, "annotation", json_string(reading->text));
         if (reading->state == READING_MALFORMED)

@@ -4,7 +4,6 @@
 
 #include "base/mem.h"
 #include "base/strmap.h"
-#include "extender/table/snapshot.h"
 #include "policy/hot_value.h"
 #include "policy/kept_annotations.h"
 
@@ -21,14 +20,14 @@ struct node {
 
 struct node_table {
         struct node_table_options options;
-        struct table_policy *rules;
+        struct table_policy *table_policy;
         struct strmap nodes_by_name; /* struct node */
         size_t stranger_count;
 
         /* Rows: dense; the last one moves into the place of one that goes. */
         struct node **rows;
         size_t count, cap;
-        struct table_columns columns;
+        struct node_columns columns;
         size_t missing, malformed, skewed; /* sums over the rows */
 
         /* Bindings were seen as they happened until then: INT64_MIN never, INT64_MAX they are. */
@@ -41,17 +40,17 @@ struct node_table {
         uint64_t publications;
 
         pthread_mutex_t current_lock; /* guards nothing but the next line */
-        const struct node_snapshot *current;
+        struct node_snapshot *current;
 };
 
-const char *reading_state_name(enum reading_state state) {
+const char *node_reading_state_name(enum reading_state state) {
         static const char *const names[] = {"usable", "missing", "malformed", "expired"};
 
         return names[state];
 }
 
 static const struct policy *policy_of(const struct node_table *table) {
-        return table->rules->policy;
+        return table->table_policy->policy;
 }
 
 /* ---- One node's annotations. */
@@ -114,8 +113,8 @@ static int64_t settle_hot(struct node_table *table, size_t row, int64_t now_unix
 }
 
 static void settle_row(struct node_table *table, size_t row, int64_t now_unix_ms) {
-        struct table_columns *columns = &table->columns;
-        struct reading_columns view = table_columns_view(columns);
+        struct node_columns *columns = &table->columns;
+        struct reading_columns view = node_columns_view(columns);
         int64_t until = earlier_if_ahead(INT64_MAX, settle_hot(table, row, now_unix_ms),
                                          now_unix_ms);
 
@@ -162,7 +161,7 @@ static void parse_row(struct node_table *table, size_t row, int64_t now_unix_ms)
 /* ---- The set of rows. */
 
 static void resize_columns(struct node_table *table, size_t cap) {
-        struct table_columns *columns = &table->columns;
+        struct node_columns *columns = &table->columns;
 
         for (size_t i = 0; i < columns->metric_count; i++) {
                 columns->usage_ratio[i] = xreallocarray(columns->usage_ratio[i], cap,
@@ -181,7 +180,7 @@ static void resize_columns(struct node_table *table, size_t cap) {
         table->cap = cap;
 }
 
-static void free_columns(struct table_columns *columns) {
+static void free_columns(struct node_columns *columns) {
         for (size_t i = 0; i < columns->metric_count; i++) {
                 free(columns->usage_ratio[i]);
                 free(columns->expires_unix_ms[i]);
@@ -191,11 +190,11 @@ static void free_columns(struct table_columns *columns) {
         free(columns->settled_until_unix_ms);
         free(columns->rejected_by);
         free(columns->score100);
-        *columns = (struct table_columns){0};
+        *columns = (struct node_columns){0};
 }
 
 static void move_row(struct node_table *table, size_t to, size_t from) {
-        struct table_columns *columns = &table->columns;
+        struct node_columns *columns = &table->columns;
 
         for (size_t i = 0; i < columns->metric_count; i++) {
                 columns->usage_ratio[i][to] = columns->usage_ratio[i][from];
@@ -253,13 +252,13 @@ static void add_row(struct node_table *table, struct node *node) {
 
 /* ---- The public side: the loop's thread. */
 
-static void swap_current(struct node_table *table, const struct node_snapshot *snapshot) {
+static void swap_current(struct node_table *table, struct node_snapshot *snapshot) {
         (void)pthread_mutex_lock(&table->current_lock);
-        const struct node_snapshot *old = table->current;
+        struct node_snapshot *old = table->current;
         table->current = snapshot;
         (void)pthread_mutex_unlock(&table->current_lock);
         if (old)
-                node_snapshot_release(old);
+                node_snapshot_unref(old);
 }
 
 struct node_table *node_table_new(const struct node_table_options *options, struct policy *policy,
@@ -285,19 +284,19 @@ void node_table_free(struct node_table *table) {
         strmap_done(&table->nodes_by_name);
         free_columns(&table->columns);
         free(table->rows);
-        node_snapshot_release(table->current);
+        node_snapshot_unref(table->current);
         node_names_unref(table->names);
-        table_policy_unref(table->rules);
+        table_policy_unref(table->table_policy);
         (void)pthread_mutex_destroy(&table->current_lock);
         free(table);
 }
 
 void node_table_set_policy(struct node_table *table, struct policy *policy, int64_t now_unix_ms) {
-        uint64_t generation = table->rules ? table->rules->generation + 1 : 1;
+        uint64_t generation = table->table_policy ? table->table_policy->generation + 1 : 1;
 
-        if (table->rules)
-                table_policy_unref(table->rules);
-        table->rules = table_policy_new(policy, generation, table->options.metrics);
+        if (table->table_policy)
+                table_policy_unref(table->table_policy);
+        table->table_policy = table_policy_new(policy, generation, table->options.metrics);
         free_columns(&table->columns);
         table->columns.metric_count = policy->sync_count;
         resize_columns(table, size_max(table->count, 64));
@@ -311,7 +310,7 @@ const struct policy *node_table_policy(const struct node_table *table) {
 }
 
 uint64_t node_table_policy_generation(const struct node_table *table) {
-        return table->rules->generation;
+        return table->table_policy->generation;
 }
 
 void node_table_put(struct node_table *table, const char *name, const json_t *annotations,
@@ -425,16 +424,16 @@ void node_table_publish(struct node_table *table, int64_t now_unix_ms) {
                         settle_row(table, row, now_unix_ms);
         if (table->has_new_names)
                 renew_names(table);
-        swap_current(table, snapshot_new(table->rules, table->names, &table->columns, table->count,
-                                         now_unix_ms));
+        swap_current(table, node_snapshot_new(table->table_policy, table->names, &table->columns,
+                                              table->count, now_unix_ms));
         table->published_unix_ms = now_unix_ms;
         table->publications++;
         table->is_dirty = false;
 }
 
-const struct node_snapshot *node_table_acquire(struct node_table *table) {
+struct node_snapshot *node_table_acquire(struct node_table *table) {
         (void)pthread_mutex_lock(&table->current_lock);
-        const struct node_snapshot *snapshot = snapshot_ref(table->current);
+        struct node_snapshot *snapshot = node_snapshot_ref(table->current);
         (void)pthread_mutex_unlock(&table->current_lock);
         return snapshot;
 }

@@ -23,7 +23,7 @@
 #include "base/attributes.h"
 #include "base/error.h"
 #include "base/zone.h"
-#include "extender/table/node_names.h"
+#include "extender/table/node_snapshot.h"
 #include "metrics/metrics.h"
 #include "policy/annotation.h"
 #include "policy/policy.h"
@@ -35,38 +35,11 @@ enum {
         NODE_TABLE_MAX_STRANGERS = 10000,
 };
 
-/* A metric by predicate, with "none" for nodes that passed. */
-#define NODE_TABLE_VERDICTS_NAME "plimsoll_extender_verdicts_total"
-#define NODE_TABLE_VERDICTS_HELP                                                                   \
-        "Verdicts of filter calls on nodes, by the predicate that rejected; none: passed."
-
 struct node_table_options {
         const char *annotation_prefix; /* borrowed; in front of every key: "" or "example.com/" */
         const struct zone *zone;       /* borrowed; what the annotations' Z stands for, NULL: UTC */
         bool is_percent;               /* annotations carry percent instead of ratios */
         struct metrics *metrics;       /* borrowed, may be NULL; verdicts are counted there */
-};
-
-/* A policy in force, with what replies need of it. Shared by snapshots. */
-struct table_policy {
-        const struct policy *policy;
-        uint64_t generation;                /* 1 for the first, then counting */
-        char *reason_json[POLICY_MAX_SYNC]; /* per predicate: `"cpu_usage_avg_5m above 0.65"` */
-        struct metric *rejected[POLICY_MAX_SYNC]; /* per predicate; NULL without metrics */
-};
-
-struct node_snapshot {
-        const struct table_policy *rules;
-        const struct node_names *names; /* row by row */
-        size_t count;
-        struct reading_columns columns;
-
-        /* Verdicts at built_unix_ms, and until when each holds without a new snapshot. */
-        const int8_t *rejected_by; /* index into the policy's predicates, -1: passes */
-        const uint8_t *score100;   /* as in struct node_verdict */
-        const int64_t *settled_until_unix_ms;
-        int64_t all_settled_until_unix_ms; /* the smallest of them */
-        int64_t built_unix_ms;
 };
 
 struct node_table;
@@ -116,12 +89,11 @@ int64_t node_table_next_change_unix_ms(const struct node_table *table);
 /** node_table_publish() - bring every row up to @now and make it what node_table_acquire() gives */
 void node_table_publish(struct node_table *table, int64_t now_unix_ms);
 
-/** node_table_acquire() - the newest snapshot; any thread. Release it when the reply has left */
-const struct node_snapshot *node_table_acquire(struct node_table *table);
-/** node_snapshot_release() - any thread */
-void node_snapshot_release(const struct node_snapshot *snapshot);
+/** node_table_acquire() - the newest snapshot; any thread. Owned by the caller: see
+ * node_snapshot_unref() */
+struct node_snapshot *node_table_acquire(struct node_table *table);
 
-/* What is to be said about one reading, for explain and the gauges. */
+/* Whether an annotation gives a value, for explain and the gauges. */
 enum reading_state {
         READING_USABLE,
         READING_MISSING,
@@ -130,7 +102,7 @@ enum reading_state {
         READING_STATE_COUNT,
 };
 
-const char *reading_state_name(enum reading_state state);
+const char *node_reading_state_name(enum reading_state state);
 
 struct reading {
         enum reading_state state;
@@ -157,30 +129,3 @@ struct node_table_stats {
 
 void node_table_stats(const struct node_table *table, int64_t now_unix_ms,
                       struct node_table_stats *ret);
-
-/* The verdict on one row at @now. */
-struct node_verdict {
-        int rejected_by; /* index into the policy's predicates, -1: passes */
-        int score100;    /* as the only candidate: not to be used if policy_is_relative() */
-};
-
-/** node_snapshot_verdict_slow() - worked out anew from the readings */
-struct node_verdict node_snapshot_verdict_slow(const struct node_snapshot *snapshot, size_t row,
-                                               int64_t now_unix_ms);
-
-/** node_snapshot_is_settled() - every verdict stands as published */
-static inline bool node_snapshot_is_settled(const struct node_snapshot *snapshot,
-                                            int64_t now_unix_ms) {
-        return now_unix_ms >= snapshot->built_unix_ms &&
-               now_unix_ms < snapshot->all_settled_until_unix_ms;
-}
-
-/** node_snapshot_verdict() - @is_settled: of node_snapshot_is_settled(), for the same @now */
-static inline struct node_verdict node_snapshot_verdict(const struct node_snapshot *snapshot,
-                                                        size_t row, bool is_settled,
-                                                        int64_t now_unix_ms) {
-        if (is_settled || (now_unix_ms >= snapshot->built_unix_ms &&
-                           now_unix_ms < snapshot->settled_until_unix_ms[row]))
-                return (struct node_verdict){snapshot->rejected_by[row], snapshot->score100[row]};
-        return node_snapshot_verdict_slow(snapshot, row, now_unix_ms);
-}

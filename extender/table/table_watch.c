@@ -202,7 +202,7 @@ static void register_metrics(struct table_watch *watch) {
                 watch->readings[state] = metrics_gauge(
                         metrics, "plimsoll_extender_readings",
                         "Metrics of the policy times nodes, by whether there is a usable value.",
-                        LABELS("state", reading_state_name(state)));
+                        LABELS("state", node_reading_state_name(state)));
         watch->skewed = metrics_gauge(metrics, "plimsoll_extender_skewed_readings",
                                       "Readings stamped more than a minute ahead of our clock.",
                                       NULL);

@@ -143,7 +143,7 @@ static struct node_table *make_table(int64_t now_unix_ms) {
 static struct request request;
 static struct judge judge;
 static struct reply reply;
-static const struct node_snapshot *snapshot, *relative_snapshot;
+static struct node_snapshot *snapshot, *relative_snapshot;
 static int64_t now_unix_ms;
 
 static size_t quotes(const char *body, size_t len) {
@@ -303,8 +303,8 @@ int main(int argc, char **argv) {
                         measure(shapes[i].name, &body, shapes[i].count);
                 buf_done(&body);
         }
-        node_snapshot_release(snapshot);
-        node_snapshot_release(relative_snapshot);
+        node_snapshot_unref(snapshot);
+        node_snapshot_unref(relative_snapshot);
         node_table_free(table);
         request_done(&request);
         judge_done(&judge);

@@ -54,13 +54,13 @@ static void put(struct node_table *table, const char *name, int64_t now, const c
 }
 
 static struct node_verdict verdict(struct node_table *table, const char *name, int64_t now) {
-        const struct node_snapshot *snapshot = node_table_acquire(table);
+        struct node_snapshot *snapshot = node_table_acquire(table);
         uint32_t row = node_names_find(snapshot->names, name, strlen(name));
 
         assert_true(row < snapshot->count);
         struct node_verdict ret = node_snapshot_verdict(
                 snapshot, row, node_snapshot_is_settled(snapshot, now), now);
-        node_snapshot_release(snapshot);
+        node_snapshot_unref(snapshot);
         return ret;
 }
 
@@ -137,7 +137,7 @@ static void test_policy_change(void **state) {
         assert_int_equal(stats.readings[READING_MALFORMED], 1);
         assert_int_equal(stats.readings[READING_MISSING], 2);
         node_table_publish(table, NOW);
-        const struct node_snapshot *old = node_table_acquire(table);
+        struct node_snapshot *old = node_table_acquire(table);
 
         node_table_set_policy(table, policy_from(one_metric), NOW);
         assert_int_equal(node_table_policy_generation(table), 2);
@@ -150,12 +150,12 @@ static void test_policy_change(void **state) {
         assert_int_equal(stats.readings[READING_USABLE], 0);
 
         /* a request under way goes on with what it has */
-        assert_int_equal(old->rules->generation, 1);
-        assert_string_equal(old->rules->reason_json[0], "\"my_gauge above 0.5\"");
+        assert_int_equal(old->table_policy->generation, 1);
+        assert_string_equal(old->table_policy->reason_json[0], "\"my_gauge above 0.5\"");
         assert_int_equal(node_snapshot_verdict_slow(old, 0, NOW).score100, 75);
         node_table_free(table);
         assert_int_equal(node_snapshot_verdict_slow(old, 0, NOW).score100, 75);
-        node_snapshot_release(old);
+        node_snapshot_unref(old);
 }
 
 static void test_percent(void **state) {
@@ -353,7 +353,7 @@ static void test_model(void **state) {
                 if (rnd(3) > 0)
                         continue;
                 node_table_publish(table, now);
-                const struct node_snapshot *snapshot = node_table_acquire(table);
+                struct node_snapshot *snapshot = node_table_acquire(table);
                 /* sometimes the request comes a while after the snapshot */
                 int64_t then = now + (rnd(4) ? 0 : rnd(100) * 100);
                 size_t count = 0;
@@ -371,7 +371,7 @@ static void test_model(void **state) {
                                          model_score(&model[n], now, then));
                 }
                 assert_int_equal(snapshot->count, count);
-                node_snapshot_release(snapshot);
+                node_snapshot_unref(snapshot);
         }
         node_table_free(table);
 }
@@ -391,7 +391,7 @@ static void *read_on(void *userdata) {
         struct reading_thread *thread = userdata;
 
         while (!atomic_load(thread->is_over)) {
-                const struct node_snapshot *snapshot = node_table_acquire(thread->table);
+                struct node_snapshot *snapshot = node_table_acquire(thread->table);
                 bool is_settled = node_snapshot_is_settled(snapshot, NOW);
                 int first = -1;
                 for (size_t row = 0; row < snapshot->count; row++) {
@@ -405,7 +405,7 @@ static void *read_on(void *userdata) {
                         first = got;
                 }
                 atomic_fetch_add(&thread->reads, 1);
-                node_snapshot_release(snapshot);
+                node_snapshot_unref(snapshot);
         }
         return NULL;
 }

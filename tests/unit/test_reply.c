@@ -24,7 +24,7 @@ static const char policy_text[] = "apiVersion: scheduler.policy.crane.io/v1alpha
 
 struct fixture {
         struct node_table *table;
-        const struct node_snapshot *snapshot;
+        struct node_snapshot *snapshot;
         struct request request;
         struct judge judge;
         struct reply reply;
@@ -67,7 +67,7 @@ static void fixture_free(struct fixture *fixture) {
         request_done(&fixture->request);
         judge_done(&fixture->judge);
         reply_done(&fixture->reply);
-        node_snapshot_release(fixture->snapshot);
+        node_snapshot_unref(fixture->snapshot);
         node_table_free(fixture->table);
         free(fixture);
 }
@@ -287,7 +287,7 @@ static void test_empty_table(void **state) {
         request_done(&fixture.request);
         judge_done(&fixture.judge);
         reply_done(&fixture.reply);
-        node_snapshot_release(fixture.snapshot);
+        node_snapshot_unref(fixture.snapshot);
         node_table_free(table);
 }
 

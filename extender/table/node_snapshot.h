@@ -1,0 +1,85 @@
+/*
+ * What the workers see of the node table: an immutable copy of its columns, with the verdict on
+ * every row as of publication. Shared by reference count; any thread may read and release it.
+ */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "extender/table/node_names.h"
+#include "extender/table/table_policy.h"
+#include "policy/policy.h"
+#include "policy/verdict.h"
+
+/* The columns of the table itself, with room for as many rows as it has allocated. */
+struct node_columns {
+        size_t metric_count;
+        double *usage_ratio[POLICY_MAX_SYNC];
+        int64_t *expires_unix_ms[POLICY_MAX_SYNC];
+        double *hot;
+        int64_t *hot_expires_unix_ms;
+        int8_t *rejected_by;
+        uint8_t *score100;
+        int64_t *settled_until_unix_ms;
+};
+
+/** node_columns_view() - the same for policy/verdict.h, as long as @columns lives */
+struct reading_columns node_columns_view(const struct node_columns *columns);
+
+struct node_snapshot {
+        struct table_policy *table_policy;
+        struct node_names *names; /* row by row */
+        size_t count;
+        struct reading_columns columns;
+
+        /* Verdicts at built_unix_ms, and until when each holds without a new snapshot. */
+        const int8_t *rejected_by; /* index into the policy's predicates, -1: passes */
+        const uint8_t *score100;   /* as in struct node_verdict */
+        const int64_t *settled_until_unix_ms;
+        int64_t all_settled_until_unix_ms; /* the smallest of them */
+        int64_t built_unix_ms;
+
+        /* What the members above point to. */
+        atomic_size_t refs;
+        const double *usage_ratio[POLICY_MAX_SYNC];
+        const int64_t *expires_unix_ms[POLICY_MAX_SYNC];
+        int64_t block[]; /* all columns, those with the widest elements first */
+};
+
+/** node_snapshot_new() - a copy of @count rows, with one reference; takes references of
+ * @table_policy and @names */
+struct node_snapshot *node_snapshot_new(struct table_policy *table_policy, struct node_names *names,
+                                        const struct node_columns *columns, size_t count,
+                                        int64_t now_unix_ms);
+struct node_snapshot *node_snapshot_ref(struct node_snapshot *snapshot);
+void node_snapshot_unref(struct node_snapshot *snapshot);
+
+/* The verdict on one row at @now. */
+struct node_verdict {
+        int rejected_by; /* index into the policy's predicates, -1: passes */
+        int score100;    /* as the only candidate: not to be used if policy_is_relative() */
+};
+
+/** node_snapshot_verdict_slow() - computed from the readings, not looked up */
+struct node_verdict node_snapshot_verdict_slow(const struct node_snapshot *snapshot, size_t row,
+                                               int64_t now_unix_ms);
+
+/** node_snapshot_is_settled() - every verdict stands as published */
+static inline bool node_snapshot_is_settled(const struct node_snapshot *snapshot,
+                                            int64_t now_unix_ms) {
+        return now_unix_ms >= snapshot->built_unix_ms &&
+               now_unix_ms < snapshot->all_settled_until_unix_ms;
+}
+
+/** node_snapshot_verdict() - @is_settled: of node_snapshot_is_settled(), for the same @now */
+static inline struct node_verdict node_snapshot_verdict(const struct node_snapshot *snapshot,
+                                                        size_t row, bool is_settled,
+                                                        int64_t now_unix_ms) {
+        if (is_settled || (now_unix_ms >= snapshot->built_unix_ms &&
+                           now_unix_ms < snapshot->settled_until_unix_ms[row]))
+                return (struct node_verdict){snapshot->rejected_by[row], snapshot->score100[row]};
+        return node_snapshot_verdict_slow(snapshot, row, now_unix_ms);
+}

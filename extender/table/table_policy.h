@@ -1,0 +1,35 @@
+/*
+ * A policy in force, with what replies and metrics need of it. Shared by snapshots by reference
+ * count, which any thread may change; the rest is immutable.
+ */
+#pragma once
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "metrics/metrics.h"
+#include "policy/policy.h"
+
+/* A metric by predicate, with "none" for nodes that passed. */
+#define TABLE_POLICY_VERDICTS_NAME "plimsoll_extender_verdicts_total"
+#define TABLE_POLICY_VERDICTS_HELP                                                                 \
+        "Verdicts of filter calls on nodes, by the predicate that rejected; none: passed."
+
+struct table_policy {
+        struct policy *policy; /* owned */
+        uint64_t generation;   /* 1 for the first, then counting */
+        atomic_size_t refs;
+        char *reason_json[POLICY_MAX_SYNC]; /* per predicate: `"cpu_usage_avg_5m above 0.65"` */
+        struct metric *rejected[POLICY_MAX_SYNC]; /* per predicate; NULL without metrics */
+};
+
+/**
+ * table_policy_new() - with one reference
+ * @policy:  owned by it from here on
+ * @metrics: borrowed; NULL: verdicts are not counted
+ */
+struct table_policy *table_policy_new(struct policy *policy, uint64_t generation,
+                                      struct metrics *metrics);
+struct table_policy *table_policy_ref(struct table_policy *table_policy);
+void table_policy_unref(struct table_policy *table_policy);
