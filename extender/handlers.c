@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdatomic.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -10,6 +9,7 @@
 #include "extender/answer/judge.h"
 #include "extender/answer/reply.h"
 #include "extender/answer/request.h"
+#include "extender/refusal_log.h"
 
 enum {
         POOL_MAX = 64, /* idle jobs kept: workers times requests that are still being sent */
@@ -42,7 +42,7 @@ struct handlers {
         pthread_mutex_t pool_lock; /* the pool, before and after the work */
         struct job *pool;
         size_t pool_count;
-        atomic_bool is_refusing; /* the last request could not be read */
+        struct refusal_log refusals;
 
         struct verb_metrics verbs[VERB_COUNT];
         struct metric *passed, *unknown, *duplicates, *strict, *daemonset;
@@ -158,19 +158,22 @@ static void job_give_back(void *userdata) {
                 job_free(job);
 }
 
-/* The first of a row of unreadable requests is worth a line, and so is their end. */
 static void log_refusal(struct handlers *handlers, const struct http_exchange *exchange,
                         const struct error *err) {
-        if (atomic_exchange(&handlers->is_refusing, true))
-                return;
-        log_warn(MSG("request refused"), STR("path", exchange->path),
-                 INT("body_bytes", exchange->body_bytes), ERR(err));
+        uint64_t refused = refusal_log_refused(&handlers->refusals, clock_mono_ms());
+
+        if (refused > 0)
+                log_warn(MSG("request refused"), INT("refused", refused),
+                         STR("path", exchange->path), INT("body_bytes", exchange->body_bytes),
+                         ERR(err));
 }
 
 static void log_recovery(struct handlers *handlers) {
-        if (atomic_load_explicit(&handlers->is_refusing, memory_order_relaxed) &&
-            atomic_exchange(&handlers->is_refusing, false))
-                log_info(MSG("requests can be read again"));
+        uint64_t refused;
+
+        if (refusal_log_is_refusing(&handlers->refusals) &&
+            refusal_log_accepted(&handlers->refusals, clock_mono_ms(), &refused))
+                log_info(MSG("requests are accepted again"), INT("refused", refused));
 }
 
 static void log_request(const struct job *job, enum verb verb) {
