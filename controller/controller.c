@@ -204,8 +204,7 @@ static void once_look(struct controller *c) {
                                                    .is_writer_idle = writer_is_idle(c->writer),
                                            });
                 if (next == ONCE_NO_NODES) {
-                        log_error(MSG("there are no nodes"),
-                                  STR("selector", c->options.node_selector));
+                        log_error(MSG("no nodes found"), STR("selector", c->options.node_selector));
                         end_with(c, 1);
                 } else if (next == ONCE_WRITE) {
                         once_write(c);
@@ -225,7 +224,7 @@ static void on_once_deadline(void *userdata) {
         TRACKED_FOREACH(t, c) {
                 missing += !is_seen(t);
         }
-        log_error(MSG("not done in time"), INT("nodes", node_set_count(c->nodes)),
+        log_error(MSG("--once timed out"), INT("nodes", node_set_count(c->nodes)),
                   INT("nodes_missing", missing),
                   STR("node_watch", nodes ? reflector_trouble(nodes) : ""),
                   STR("binding_watch", bindings ? reflector_trouble(bindings) : ""));
@@ -322,7 +321,7 @@ static void on_node_removed(void *userdata, struct node *node) {
 static void on_nodes_synced(void *userdata, size_t count) {
         struct controller *c = userdata;
 
-        log_info(MSG("nodes are known"), INT("nodes", count));
+        log_info(MSG("initial node list complete"), INT("nodes", count));
         once_look(c);
 }
 

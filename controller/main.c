@@ -66,7 +66,8 @@ static void raise_file_limit(void) {
                 return;
         limit.rlim_cur = limit.rlim_max;
         if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
-                log_warn(MSG("the limit of open files stays low"), STR("error", strerror(errno)));
+                log_warn(MSG("cannot raise the limit of open files"),
+                         STR("error", strerror(errno)));
 }
 
 static int serve(const struct settings *settings, struct daemon_state *state,
@@ -194,8 +195,9 @@ static int run(const struct settings *settings, struct error *err) {
         if (settings->needs_cluster && kube_access_load(&settings->shared.kube, &config, err) < 0) {
                 policy_free(policy);
                 policy_source_free(state.policy_source);
-                (void)error_wrap(err, err->code,
-                                 "no cluster (--dry-run --target NAME=URL needs none)");
+                (void)error_wrap(
+                        err, err->code,
+                        "no cluster configuration (--dry-run --target NAME=URL needs none)");
                 return program_exit_code(err);
         }
         return work(settings, &state, config, policy, err);

@@ -85,8 +85,7 @@ static int read_exporter_option(const char *text, struct source_set_options *ret
                         memcpy((char *)options + rows[i].offset, &value, sizeof(value));
                         return 0;
                 }
-        return error_set(err, EINVAL, "\"%.*s\": there is no such key", (int)size_min(key_len, 64),
-                         key);
+        return error_set(err, EINVAL, "\"%.*s\": unknown key", (int)size_min(key_len, 64), key);
 }
 
 static int check_exporter(const struct page_options *options, const char *name, bool opens_files,

@@ -33,15 +33,16 @@ extern const char *const page_schemes[];
         {.name = "scrape-interval", .type = OPTION_DURATION_MS,                                    \
          .value = &(s).scrape_interval_ms, .fallback = "15s", .metavar = "DURATION",               \
          .min = 1000, .max = 300000,                                                               \
-         .help = "Every node is scraped once in it, each at its own instant."},                    \
+         .help = "Time between two scrapes of a node; the scrapes of different nodes are "         \
+                 "spread over it."},                                                               \
         {.name = "scrape-timeout", .type = OPTION_DURATION_MS, .value = &(s).scrape_timeout_ms,    \
          .fallback = "10s", .metavar = "DURATION", .min = 100, .max = 300000,                      \
-         .help = "For a whole scrape; not more than the interval."},                               \
+         .help = "Timeout of a scrape; at most the interval."},                                    \
         {.name = "max-page-bytes", .type = OPTION_INT, .value = &(s).max_page_bytes,               \
          .fallback = "16777216", .metavar = "BYTES", .min = 4096, .max = EXPOSITION_MAX_PAGE,      \
          .help = "A larger page counts as a failure."},                                            \
         {.name = "node-exporter-scheme", .type = OPTION_ENUM, .value = &(s).scheme,                \
-         .fallback = "http", .choices = page_schemes,                                     \
+         .fallback = "http", .choices = page_schemes,                                              \
          .help = "http or https."},                                                                \
         {.name = "node-exporter-port", .type = OPTION_INT, .value = &(s).port,                     \
          .fallback = "9100", .metavar = "PORT", .min = 1, .max = 65535,                            \
@@ -49,57 +50,58 @@ extern const char *const page_schemes[];
         {.name = "node-exporter-path", .type = OPTION_STRING, .value = &(s).path,                  \
          .hides_query = true,                                                                      \
          .fallback = "/metrics", .metavar = "PATH",                                                \
-         .help = "The exporter's page."},                                                          \
+         .help = "Path of the exporter's page."},                                                  \
         {.name = "target-url-template", .type = OPTION_STRING, .value = &(s).url_template,         \
          .metavar = "URL", .hides_query = true,                                                    \
-         .help = "For exporters behind a proxy: an URL with {node}, {address} and {port}, in "     \
-                 "place of scheme, address, port and path."},                                      \
-        {.name = "node-exporter-ca-file", .type = OPTION_STRING, .value = &(s).credentials.ca_file,            \
+         .help = "For exporters behind a proxy: a URL with {node}, {address} and {port}, "         \
+                 "which replaces scheme, address, port and path."},                                \
+        {.name = "node-exporter-ca-file", .type = OPTION_STRING, .value = &(s).credentials.ca_file,\
          .metavar = "FILE",                                                                        \
          .help = "Certificate authorities of the exporters. Default: the system's."},              \
         {.name = "node-exporter-insecure-skip-verify", .type = OPTION_BOOL,                        \
-         .value = &(s).credentials.is_insecure,                                                            \
-         .help = "Believe any certificate."},                                                      \
-        {.name = "node-exporter-server-name", .type = OPTION_STRING, .value = &(s).credentials.server_name,    \
+         .value = &(s).credentials.is_insecure,                                                    \
+         .help = "Do not verify the exporters' certificates."},                                    \
+        {.name = "node-exporter-server-name", .type = OPTION_STRING, .value = &(s).credentials.server_name,\
          .metavar = "NAME",                                                                        \
-         .help = "The name in the exporters' certificates, where that is not their address."},     \
-        {.name = "node-exporter-cert-file", .type = OPTION_STRING, .value = &(s).credentials.cert_file,        \
+         .help = "Name that the exporters' certificates must have. Default: their address."},      \
+        {.name = "node-exporter-cert-file", .type = OPTION_STRING, .value = &(s).credentials.cert_file,\
          .metavar = "FILE",                                                                        \
-         .help = "Our certificate, with --node-exporter-key-file."},                               \
-        {.name = "node-exporter-key-file", .type = OPTION_STRING, .value = &(s).credentials.key_file,          \
+         .help = "Client certificate, with --node-exporter-key-file."},                            \
+        {.name = "node-exporter-key-file", .type = OPTION_STRING, .value = &(s).credentials.key_file,\
          .metavar = "FILE",                                                                        \
-         .help = "Its key."},                                                                      \
+         .help = "Key of the client certificate."},                                                \
         {.name = "node-exporter-username", .type = OPTION_STRING,                                  \
          .value = &(s).credentials.username, .metavar = "NAME",                                    \
-         .help = "Basic authentication, with --node-exporter-password-file."},                     \
+         .help = "User for basic authentication, with --node-exporter-password-file."},            \
         {.name = "node-exporter-password-file", .type = OPTION_STRING,                             \
          .value = &(s).credentials.password_file, .metavar = "FILE",                               \
-         .help = "Read again every minute."},                                                      \
+         .help = "File with the password; read again every minute."},                              \
         {.name = "node-exporter-bearer-token-file", .type = OPTION_STRING,                         \
          .value = &(s).credentials.bearer_token_file, .metavar = "FILE",                           \
-         .help = "Sent as Authorization: Bearer; read again every minute."},                       \
+         .help = "File with a token for Authorization: Bearer; read again every minute."},         \
         {.name = "node-metrics-url-template", .type = OPTION_STRING,                               \
          .value = &(s).node_metrics_template, .metavar = "URL", .hides_query = true,               \
          .fallback = "http://{address}:19101/metrics",                                             \
-         .help = "Where the node-metrics source finds the agent of crane-scheduler-plus."},        \
+         .help = "URL of the agent of crane-scheduler-plus, for the node-metrics source."},        \
         {.name = "exporter", .type = OPTION_LIST, .value = &(s).exporters,                         \
          .metavar = "NAME=URL", .hides_query = true,                                               \
-         .help = "One more exporter on every node, for the policy's metrics that are declared "    \
-                 "with this name: dcgm=http://{address}:9400/metrics. Repeatable."},               \
+         .help = "A further exporter on every node, for the metrics that the policy "              \
+                 "declares with this name: dcgm=http://{address}:9400/metrics. Repeatable."},      \
         {.name = "exporter-option", .type = OPTION_LIST, .value = &(s).exporter_options,           \
          .metavar = "NAME.KEY=VALUE",                                                              \
-         .help = "TLS and credentials of the --exporter NAME, or of node-metrics. KEY is what "    \
-                 "stands behind --node-exporter-: ca-file, insecure-skip-verify, server-name, "    \
-                 "cert-file, key-file, username, password-file or bearer-token-file, as in "       \
-                 "dcgm.ca-file=/etc/dcgm/ca.crt. Repeatable."},                                    \
+         .help = "TLS and credentials of the --exporter NAME, or of node-metrics. KEY is "         \
+                 "the name of a --node-exporter- flag without that prefix: ca-file, "              \
+                 "insecure-skip-verify, server-name, cert-file, key-file, username, "              \
+                 "password-file or bearer-token-file, as in dcgm.ca-file=/etc/dcgm/ca.crt. "       \
+                 "Repeatable."},                                                                   \
         {.name = "network-device-pattern", .type = OPTION_STRING, .value = &(s).network_devices,   \
          .metavar = "GLOB[,GLOB...]",                                                              \
-         .help = "The network devices that net metrics look at, such as eth*,ens192. Default: "    \
+         .help = "Network devices that net metrics measure, such as eth*,ens192. Default: "        \
                  "physical ones (not lo, veth*, docker*, br*, bond*, ...)."},                      \
         {.name = "network-speed", .type = OPTION_STRING, .value = &(s).network_speed,              \
          .metavar = "BITS",                                                                        \
-         .help = "A second, such as 10G: of network devices that report no speed, as those of "    \
-                 "virtual machines. Without it nothing is said of such a node's network."}
+         .help = "Bits per second, such as 10G, of network devices that report no speed, as "      \
+                 "in virtual machines. Without it, such nodes have no net metrics."}
 /* clang-format on */
 
 /**

@@ -47,66 +47,66 @@ static const struct option_row rows[] = {
         PROGRAM_POLICY_ROWS(raw.shared),
         PROGRAM_ANNOTATION_ROWS(raw.shared),
         {.name = "annotation-dead-band", .type = OPTION_NUMBER, .value = &raw.annotation_dead_band, .fallback = "0.01", .metavar = "RATIO", .min = 0, .max = 1,
-         .help = "A value that moved less than this since it was written, and crossed no limit, may stand for a second period before it is written again. 0 writes every value once per period."},
+         .help = "A value that has changed by less than this since it was written, and has crossed no limit, is rewritten only after a second period. 0 rewrites every value once per period."},
 
         {.help = "Cluster"},
         PROGRAM_KUBE_ROWS(raw.shared),
         {.name = "node-selector", .type = OPTION_STRING, .value = &raw.node_selector, .metavar = "SELECTOR",
          .help = "Follow only nodes with these labels. Default: all nodes."},
         {.name = "patch-qps", .type = OPTION_NUMBER, .value = &raw.patch_qps, .fallback = "50", .metavar = "N", .min = 0.1, .max = 10000,
-         .help = "At most so many patches a second."},
+         .help = "Maximum number of patches per second."},
         {.name = "concurrent-syncs", .type = OPTION_INT, .value = &raw.concurrent_syncs, .fallback = "16", .metavar = "N", .min = 1, .max = 128,
-         .help = "At most so many patches at a time."},
+         .help = "Maximum number of patches in flight."},
 
         {.help = "Leader election"},
         {.name = "leader-elect", .type = OPTION_BOOL, .value = &raw.leader_elect, .fallback = "true",
-         .help = "Of all replicas, those started by hand included, only the one that holds the Lease writes; the others scrape and are ready to take over. Without it two controllers would write over each other. --dry-run, --once and --cleanup take no lease."},
+         .help = "Of all replicas, only the one that holds the Lease writes; the others scrape and are ready to take over. Without leader election, two controllers would overwrite each other's annotations. --dry-run, --once and --cleanup acquire no lease."},
         {.name = "leader-elect-lease-duration", .type = OPTION_DURATION_MS, .value = &raw.lease_duration_ms, .fallback = "15s", .metavar = "DURATION", .min = 1000, .max = 3600000,
-         .help = "When the leader has not been heard of for so long, another takes over."},
+         .help = "How long the others wait after the leader's last renewal before they try to acquire the lease."},
         {.name = "leader-elect-renew-deadline", .type = OPTION_DURATION_MS, .value = &raw.renew_deadline_ms, .fallback = "10s", .metavar = "DURATION", .min = 100, .max = 3600000,
-         .help = "When the leader could not renew for so long, it writes no more."},
+         .help = "How long the leader keeps writing while its renewals fail."},
         {.name = "leader-elect-retry-period", .type = OPTION_DURATION_MS, .value = &raw.retry_period_ms, .fallback = "2s", .metavar = "DURATION", .min = 50, .max = 3600000,
-         .help = "Between renewals, and between attempts to become the leader."},
+         .help = "Time between renewals, and between attempts to acquire the lease."},
         {.name = "leader-elect-resource-lock", .type = OPTION_ENUM, .value = &raw.lease_lock, .fallback = "leases", .choices = locks,
-         .help = "Kubernetes has no other any more."},
+         .help = "Lock type; Kubernetes supports only leases."},
         {.name = "leader-elect-resource-name", .type = OPTION_STRING, .value = &raw.lease_name, .fallback = "plimsoll-controller", .metavar = "NAME",
-         .help = "Of the Lease. Controllers that write other annotations (--annotation-prefix) or other nodes need another."},
+         .help = "Name of the Lease. Controllers that write other annotations (--annotation-prefix) or other nodes need a different one."},
         {.name = "leader-elect-resource-namespace", .type = OPTION_STRING, .value = &raw.lease_namespace, .metavar = "NAMESPACE",
-         .help = "Of the Lease. Default: the pod's own; outside of a pod kube-system, where the manifests install."},
+         .help = "Namespace of the Lease. Default: the pod's own; outside of a pod kube-system, where the manifests install."},
 
-        {.help = "Where readings come from"},
+        {.help = "Sources"},
         {.name = "metrics-source", .type = OPTION_STRING, .value = &raw.metrics_source, .fallback = "node-exporter", .metavar = "LIST",
-         .help = "Sources in order of preference, comma-separated: node-exporter; prometheus; metrics-server, CPU and memory alone; node-metrics, the agent of crane-scheduler-plus. All are asked all the time; for each node the next is believed while the one before fails or knows nothing of it."},
+         .help = "Sources in order of preference, comma-separated: node-exporter; prometheus; metrics-server (CPU and memory only); node-metrics (the agent of crane-scheduler-plus). All of them are read all the time; for each node, the next one is used while the one before it fails or has no data."},
         {.name = "node-address-types", .type = OPTION_STRING, .value = &raw.node_address_types, .fallback = "InternalIP,ExternalIP,Hostname", .metavar = "LIST",
-         .help = "Which of a node's addresses is scraped: the first of these types that it has."},
+         .help = "Which address of a node is scraped: that of the first of these types that the node has."},
         PAGE_ROWS(raw.pages),
 
-        {.help = "Asking Prometheus"},
+        {.help = "Prometheus source"},
         PROMETHEUS_ROWS(raw.prometheus),
 
-        {.help = "Asking metrics-server"},
+        {.help = "metrics-server source"},
         METRICS_SERVER_ROWS(raw.metrics_server),
 
-        {.help = "Looking before writing"},
+        {.help = "Dry run"},
         {.name = "dry-run", .type = OPTION_BOOL, .value = &raw.dry_run,
          .help = "Write nothing; print every node's windows once per scrape interval."},
         {.name = "target", .type = OPTION_LIST, .value = &raw.targets, .metavar = "NAME=URL", .hides_query = true,
          .help = "With --dry-run: scrape this page instead of the cluster's nodes; no cluster is needed. Repeatable."},
         {.name = "once", .type = OPTION_BOOL, .value = &raw.once,
-         .help = "Scrape every node twice, one interval apart, write (or print) once, end. Takes no lease: not for beside a running controller. The exit status is 1 when a node could not be scraped or written."},
+         .help = "Scrape every node twice, one interval apart, write (or print) once, and exit. Acquires no lease, so do not use it beside a running controller. The exit status is 1 when a node could not be scraped or written."},
         {.name = "output", .type = OPTION_ENUM, .value = &raw.output, .fallback = "table", .choices = outputs,
-         .help = "Of --dry-run: table, or json, one object per node and line."},
+         .help = "Output format of --dry-run: table, or json (one object per node and line)."},
         PROGRAM_CHECK_ROW(raw.shared),
 
-        {.help = "Leaving"},
+        {.help = "Uninstalling"},
         {.name = "cleanup", .type = OPTION_BOOL, .value = &raw.cleanup,
-         .help = "Take our annotations off every node and end: all that we wrote, under whatever policy, and all that has the name of a metric of the policy, crane's included. With --annotation-prefix: only what has this prefix. Stop the controllers first, they would write again. With --dry-run: print them. The exit status is 1 when a node could not be cleaned; it can be repeated."},
+         .help = "Remove our annotations from every node and exit: all that were written under any policy, and all that are named like a metric of the policy, crane's included. With --annotation-prefix: only those with this prefix. Stop the controllers first, or they will write them again. With --dry-run: print them. The exit status is 1 when a node could not be cleaned; the command can be repeated."},
 
-        {.help = "Being watched"},
+        {.help = "Health, metrics and log"},
         {.name = "bind-address", .type = OPTION_STRING, .value = &raw.bind_address, .metavar = "ADDRESS",
-         .help = "For /healthz /livez /readyz /metrics. Default: every address."},
+         .help = "Address that serves /healthz /livez /readyz /metrics. Default: all addresses."},
         {.name = "health-port", .type = OPTION_INT, .value = &raw.health_port, .fallback = "8090", .metavar = "PORT", .min = 0, .max = 65535,
-         .help = "0: any free one, see the log. Not served with --once, --cleanup or --target."},
+         .help = "Port that serves them; 0: any free port, see the log. Not served with --once, --cleanup or --target."},
         PROGRAM_LOG_ROWS(raw.shared),
 };
 /* clang-format on */
@@ -140,7 +140,7 @@ static int check_together(struct error *err) {
                 return error_set(err, EINVAL, "--leader-elect-resource-name: not a name");
         if (raw.cleanup && (raw.once || raw.targets.count > 0))
                 return error_set(err, EINVAL,
-                                 "--cleanup and --once or --target exclude each other");
+                                 "--cleanup cannot be combined with --once or --target");
         return 0;
 }
 
@@ -150,8 +150,8 @@ static int read_sources(struct source_set_options *ret, struct error *err) {
                 return error_wrap(err, r, "--metrics-source");
         if (raw.targets.count > 0 && !source_set_takes_targets(ret))
                 return error_set(err, EINVAL,
-                                 "--target names pages: not every one of --metrics-source reads "
-                                 "pages");
+                                 "--target needs sources that scrape pages; not every source in "
+                                 "--metrics-source does");
         ret->metrics_server = metrics_server_settings_read(&raw.metrics_server);
         raw.pages.opens_files = raw.prometheus.opens_files = raw.shared.is_check_config;
         r = page_settings_read(&raw.pages, raw.once || raw.targets.count > 0, ret, err);
@@ -179,7 +179,7 @@ int settings_parse(int argc, char **argv, enum options_outcome *ret_outcome, str
                 return 0;
         }
         if (args < argc)
-                return error_set(err, EINVAL, "\"%s\": no argument is expected", argv[args]);
+                return error_set(err, EINVAL, "\"%s\": unexpected argument", argv[args]);
         r = check_together(err);
         if (r < 0)
                 return r;
@@ -221,14 +221,14 @@ int settings_parse(int argc, char **argv, enum options_outcome *ret_outcome, str
 }
 
 void settings_help(FILE *out) {
-        (void)fputs("Usage: plimsoll-controller [OPTION...]\n\n"
-                    "Scrapes the node_exporter of every node and writes its usage windows as\n"
-                    "annotations on the Node, for plimsoll-extender or crane's plugin to schedule "
-                    "by.\n\n"
-                    "Look at one exporter, no cluster needed:\n"
-                    "  plimsoll-controller --dry-run --scrape-interval=1s \\\n"
-                    "      --target web-1=http://127.0.0.1:9100/metrics\n\n",
-                    out);
+        (void)fputs(
+                "Usage: plimsoll-controller [OPTION...]\n\n"
+                "Scrapes the node_exporter of every node and writes its usage windows as\n"
+                "annotations on the Node, for plimsoll-extender or crane's scheduler plugin.\n\n"
+                "Print the windows of one exporter, without a cluster:\n"
+                "  plimsoll-controller --dry-run --scrape-interval=1s \\\n"
+                "      --target web-1=http://127.0.0.1:9100/metrics\n\n",
+                out);
         options_help(rows, ARRAY_LEN(rows), out);
 }
 

@@ -88,11 +88,10 @@ int source_set_order(const char *text, struct source_set_options *ret, struct er
                 size_t len = strcspn(at, ",");
                 int kind = find_kind(at, len);
                 if (kind < 0)
-                        return error_set(err, EINVAL, "\"%.*s\": there is no such source", (int)len,
-                                         at);
+                        return error_set(err, EINVAL, "\"%.*s\": unknown source", (int)len, at);
                 for (size_t i = 0; i < count; i++)
                         if (order[i] == (enum source_kind)kind)
-                                return error_set(err, EINVAL, "\"%s\" is named twice",
+                                return error_set(err, EINVAL, "\"%s\" is given twice",
                                                  kinds[kind].name);
                 order[count++] = (enum source_kind)kind;
                 at += len;
@@ -249,8 +248,7 @@ static void warn_of_unknown_exporters(const struct source_set *set, const struct
                 for (size_t m = 0; m < set->count && !is_known; m++)
                         is_known = source_scope_has(&set->members[m].scope, policy, &metric);
                 if (!is_known)
-                        log_warn(MSG("a metric of the policy cannot be read: no --exporter has the "
-                                     "name that it gives"),
+                        log_warn(MSG("policy metric has no source: no --exporter of that name"),
                                  STR("metric", resource->name),
                                  STR("exporter", resource->exporter));
         }

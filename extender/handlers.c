@@ -74,15 +74,13 @@ static void register_metrics(struct handlers *handlers, struct metrics *metrics)
                 };
         handlers->passed = metrics_counter(metrics, TABLE_POLICY_VERDICTS_NAME,
                                            TABLE_POLICY_VERDICTS_HELP, LABELS("predicate", "none"));
-        handlers->unknown = metrics_counter(metrics, "plimsoll_extender_unknown_nodes_total",
-                                            "Candidates that the node table did not know: they "
-                                            "pass, with a score of 0.",
-                                            NULL);
+        handlers->unknown = metrics_counter(
+                metrics, "plimsoll_extender_unknown_nodes_total",
+                "Candidates that are not in the node table: they pass, with a score of 0.", NULL);
         handlers->duplicates = metrics_counter(metrics, "plimsoll_extender_duplicate_nodes_total",
                                                "Candidates named twice in one request.", NULL);
         handlers->strict = metrics_counter(metrics, "plimsoll_extender_strict_parses_total",
-                                           "Requests of a form that only the slow parser reads.",
-                                           NULL);
+                                           "Requests that needed the slow parser.", NULL);
         handlers->daemonset = metrics_counter(metrics, "plimsoll_extender_daemonset_pods_total",
                                               "Filter calls for pods of a DaemonSet, which pass "
                                               "everywhere.",

@@ -66,7 +66,7 @@ static const struct option_row rows[] = {
          .metavar = "PORT",
          .min = 0,
          .max = 65535,
-         .help = "Port to listen on; 0: any free one."},
+         .help = "Port to listen on; 0: any free port."},
         {.name = "threads",
          .type = OPTION_INT,
          .value = &settings.threads,
@@ -74,18 +74,16 @@ static const struct option_row rows[] = {
          .metavar = "COUNT",
          .min = 1,
          .max = 64,
-         .help = "Worker threads. A scheduler has one call under way at a time; more help when "
-                 "several schedulers ask."},
+         .help = "Worker threads. A scheduler has one call in flight at a time; more threads help "
+                 "with several schedulers."},
         {.name = "tls-cert-file",
          .type = OPTION_STRING,
          .value = &settings.tls.cert_file,
          .metavar = "FILE",
          .help = "Certificate to serve with, and those of its issuers, in PEM; without it, plain "
-                 "HTTP. "
-                 "This file and the next two are read again when one of them changes, also behind "
-                 "a "
-                 "symbolic link as in a Secret volume, and on SIGHUP; what is not usable, or has "
-                 "expired, leaves the old ones in force."},
+                 "HTTP. This file and the next two are read again on SIGHUP and when one of them "
+                 "changes, also behind a symbolic link as in a Secret volume; if the new ones are "
+                 "invalid or expired, the old ones stay in force."},
         {.name = "tls-private-key-file",
          .type = OPTION_STRING,
          .value = &settings.tls.key_file,
@@ -95,21 +93,20 @@ static const struct option_row rows[] = {
          .type = OPTION_STRING,
          .value = &settings.tls.client_ca_file,
          .metavar = "FILE",
-         .help = "Only answer clients with a certificate that one of these CAs signed."},
+         .help = "Answer only clients whose certificate is signed by one of these CAs."},
         {.name = "compact-scores",
          .type = OPTION_BOOL,
          .value = &settings.is_compact,
          .fallback = "true",
-         .help = "Take the smallest score off all of a reply's and leave out the zeros: the same "
-                 "ranking, and less for the scheduler to decode. False: every node is named, with "
-                 "its full score."},
+         .help = "Subtract the smallest score from all scores of a reply and omit the zeros: the "
+                 "ranking is the same, and the scheduler has less to decode. False: every node is "
+                 "listed with its full score."},
         {.name = "bind",
          .type = OPTION_BOOL,
          .value = &settings.is_binding,
          .fallback = "false",
-         .help = "Also answer bind: put the pod on the node by a Binding with its UID, in the "
-                 "place of the scheduler's own binder. Whoever reaches the port can then bind "
-                 "pods: "
+         .help = "Also answer bind: create a Binding with the pod's UID, instead of the "
+                 "scheduler's own binder. Every client that reaches the port can then bind pods: "
                  "listen on the loopback or set --client-ca-file."},
         {.name = "bind-timeout",
          .type = OPTION_DURATION_MS,
@@ -118,9 +115,8 @@ static const struct option_row rows[] = {
          .metavar = "DURATION",
          .min = BIND_TIMEOUT_MIN_MS,
          .max = BIND_TIMEOUT_MAX_MS,
-         .help = "Until when a bind is tried again while the API server is in trouble; below the "
-                 "scheduler's httpTimeout for us (5s unless set), which would not hear the "
-                 "answer."},
+         .help = "How long a bind is retried while the API server fails; must be below the "
+                 "extender's httpTimeout in the scheduler's configuration (5s unless set)."},
         {.help = "Annotations"},
         PROGRAM_ANNOTATION_ROWS(settings.shared),
         ANNOTATION_UNIT_ROW(settings.unit),
@@ -276,7 +272,8 @@ static void prepare_to_bind(struct extender *extender) {
                 .timeout_ms = settings.bind_timeout_ms,
         });
         if (!settings.tls.client_ca_file && !is_loopback(settings.bind_address))
-                log_warn(MSG("whoever reaches this port can bind pods; set --client-ca-file"),
+                log_warn(MSG("every client that reaches this port can bind pods; set "
+                             "--client-ca-file"),
                          STR("address", settings.bind_address));
 }
 
@@ -358,8 +355,8 @@ static void help(void) {
                 "Usage: plimsoll-extender [FLAG...]\n"
                 "       plimsoll-extender explain [FLAG...] [FILE]\n"
                 "\n"
-                "Answers kube-scheduler's filter, prioritize and preempt calls from the load that\n"
-                "stands in the nodes' annotations; `explain --help` tells about the second form.\n"
+                "Answers kube-scheduler's filter, prioritize and preempt calls from the load in\n"
+                "the nodes' annotations; see `explain --help` for the second form.\n"
                 "Every flag can also be given in the environment: --log-level as\n"
                 "PLIMSOLL_LOG_LEVEL.\n");
         options_help(rows, ARRAY_LEN(rows), stdout);
@@ -375,7 +372,7 @@ static int serve(void) {
                 log_error(MSG("cannot start"), ERR(&err));
         extender_done(&extender);
         if (status == 0)
-                log_info(MSG("ended"));
+                log_info(MSG("stopped"));
         return status;
 }
 

@@ -46,7 +46,7 @@ int node_set_address_types(const char *text, struct node_set_options *ret, struc
                                          (int)size_min(len, 64), text);
                 for (size_t i = 0; i < options.address_type_count; i++)
                         if (options.address_types[i] == type)
-                                return error_set(err, EINVAL, "address type %s stands there twice",
+                                return error_set(err, EINVAL, "address type %s is given twice",
                                                  type);
                 options.address_types[options.address_type_count++] = type;
                 if (text[len] == '\0')
@@ -249,8 +249,7 @@ int node_set_add_target(struct node_set *set, const char *text, struct error *er
         if (r < 0)
                 return r;
         if (node_set_get(set, name))
-                return error_set(err, EINVAL, "target %s: there is a node of this name already",
-                                 name);
+                return error_set(err, EINVAL, "target %s: this name is already used", name);
 
         struct node *node = insert(set, name, 0);
         node->url = xstrdup(url);

@@ -44,11 +44,11 @@ static int check_template(const char *template, bool has_port, struct error *err
         bool names_node = false;
 
         if (scheme_len(template) == 0)
-                return error_set(err, EINVAL, "URL template: expected http:// or https:// first");
+                return error_set(err, EINVAL, "URL template: must begin with http:// or https://");
         if (target_url_has_user(template))
                 return error_set(err, EINVAL,
-                                 "URL template: no user or password in an URL, which is logged; "
-                                 "there are options for them");
+                                 "URL template: must not contain a user or password, since URLs "
+                                 "are logged; use the options for them");
         if (!is_printable(template))
                 return error_set(err, EINVAL,
                                  "URL template: spaces, control and non-ASCII characters must be "
@@ -73,8 +73,8 @@ static int check_template(const char *template, bool has_port, struct error *err
         }
         if (!names_node)
                 return error_set(err, EINVAL,
-                                 "URL template: without {node} or {address} all nodes would read "
-                                 "the same page");
+                                 "URL template: needs {node} or {address}, otherwise all nodes "
+                                 "would share one page");
         if (!target_url_is_valid(template))
                 return error_set(err, EINVAL, "URL template: no host, or too long");
         return 0;

@@ -4,21 +4,19 @@
 
 void census_init(struct census *census, struct metrics *metrics, struct health *health) {
         *census = (struct census){
-                .nodes = metrics_gauge(metrics, "plimsoll_nodes", "Nodes that are followed.", NULL),
-                .stale = metrics_gauge(metrics, "plimsoll_nodes_stale",
-                                       "Nodes without a recent sample; nothing is written on them.",
-                                       NULL),
+                .nodes = metrics_gauge(metrics, "plimsoll_nodes", "Nodes that are watched.", NULL),
+                .stale = metrics_gauge(
+                        metrics, "plimsoll_nodes_stale",
+                        "Nodes without a recent sample; their annotations are not updated.", NULL),
                 .windows = metrics_gauge(metrics, "plimsoll_windows",
                                          "Windows that have a value now, over all nodes.", NULL),
                 .oldest = metrics_gauge(
                         metrics, "plimsoll_sample_age_max_seconds",
-                        "Age of the newest sample of the node whose is oldest, without the stale "
-                        "ones.",
-                        NULL),
+                        "Largest age of a node's newest sample, stale nodes excluded.", NULL),
                 .node_watch = health_add(health, "nodes", "not listed yet"),
                 .binding_watch = health_add(health, "bindings", "not listed yet"),
-                .scrapes = health_add(health, "scrapes", "none has ended yet"),
-                .writes = health_add(health, "writes", "not begun yet"),
+                .scrapes = health_add(health, "scrapes", "no scrape has completed yet"),
+                .writes = health_add(health, "writes", "not started yet"),
         };
 }
 
@@ -30,7 +28,7 @@ static void check_reflector(struct health_check *check, const struct reflector *
                 health_pass(check, "not watched");
         else if (!reflector_is_synced(reflector))
                 health_fail(check, "no complete list yet: %s; see --kubeconfig and the RBAC rules",
-                            *trouble ? trouble : "asking");
+                            *trouble ? trouble : "waiting for an answer");
         else
                 health_pass(check, "%zu %s%s%s", count, what, *trouble ? "; " : "", trouble);
 }
@@ -47,20 +45,21 @@ void census_publish(const struct census *census, const struct census_tally *tall
         if (tally->is_idle)
                 health_pass(census->scrapes, "the policy has no metrics");
         else if (tally->nodes == 0 || tally->stale < tally->nodes)
-                health_pass(census->scrapes, "%zu of %zu nodes are measured",
+                health_pass(census->scrapes, "%zu of %zu nodes have recent samples",
                             tally->nodes - tally->stale, tally->nodes);
         else if (tally->failed_node)
-                health_fail(census->scrapes, "none of %zu nodes is measured; node %s: %s; see %s",
+                health_fail(census->scrapes,
+                            "none of %zu nodes has a recent sample; node %s: %s; see %s",
                             tally->nodes, tally->failed_node, tally->failed_reason,
                             tally->failed_hint);
         else
-                health_fail(census->scrapes, "no scrape has ended yet");
+                health_fail(census->scrapes, "no scrape has completed yet");
 
         if (!tally->write_trouble)
-                health_pass(census->writes, "nothing is to be written");
+                health_pass(census->writes, "nothing to write (dry run)");
         else if (*tally->write_trouble)
                 health_fail(census->writes, "%s; see the RBAC rule for patching nodes",
                             tally->write_trouble);
         else
-                health_pass(census->writes, "no lasting failure");
+                health_pass(census->writes, "no repeated failures");
 }

@@ -28,7 +28,7 @@ struct census_tally {
         const char *failed_hint;                 /* flags to look at */
         const struct reflector *node_watch, *binding_watch; /* NULL: not watched */
         size_t bound_nodes;                                 /* with recent bindings */
-        const char *write_trouble; /* "": none; NULL: nothing is to be written */
+        const char *write_trouble;                          /* "": none; NULL: dry run */
 };
 
 /** census_init() - register; @metrics and @health outlive @census */

@@ -8,7 +8,7 @@ enum { LINE_MAX_BYTES = 480 }; /* what a health check keeps of its detail */
 /* Get or create. */
 static struct metric *switches(const struct serving *serving, size_t from, size_t to) {
         return metrics_counter(serving->metrics, "plimsoll_source_switches_total",
-                               "Times that a node's readings began to come from another source.",
+                               "Switches of a node to another source.",
                                LABELS("from", serving->names[from], "to", serving->names[to]));
 }
 
@@ -17,12 +17,12 @@ void serving_init(struct serving *serving, struct metrics *metrics, struct healt
         *serving = (struct serving){
                 .count = count,
                 .metrics = metrics,
-                .check = health_add(health, "sources", "not looked yet"),
+                .check = health_add(health, "sources", "not checked yet"),
         };
         for (size_t i = 0; i < count; i++) {
                 serving->names[i] = names[i];
                 serving->nodes[i] = metrics_gauge(metrics, "plimsoll_nodes_served",
-                                                  "Nodes whose readings come from a source.",
+                                                  "Nodes whose readings come from the source.",
                                                   LABELS("source", names[i]));
                 /* What can happen is there from the start, at 0. */
                 for (size_t other = 0; other < i; other++) {
@@ -38,8 +38,8 @@ static void tell_untold(struct serving *serving, int64_t now_mono_ms) {
         for (size_t from = 0; from < serving->count; from++)
                 for (size_t to = 0; to < serving->count; to++) {
                         if (serving->untold[from][to] > 0)
-                                log_warn(MSG("readings of more nodes came from another source in "
-                                             "the last minute"),
+                                log_warn(MSG("more nodes switched to another source in the last "
+                                             "minute"),
                                          INT("nodes", serving->untold[from][to]),
                                          STR("from", serving->names[from]),
                                          STR("to", serving->names[to]));
@@ -54,13 +54,12 @@ void serving_switched(struct serving *serving, int64_t now_mono_ms, const char *
         if (!log_limit_allows(&serving->limit, SERVING_LINES_PER_MIN))
                 serving->untold[from][to]++;
         else if (to > from)
-                log_warn(MSG("a node's readings come from another source"), STR("node", node),
+                log_warn(MSG("node switched to another source"), STR("node", node),
                          STR("from", serving->names[from]), STR("to", serving->names[to]),
                          STR("reason", reason));
         else
-                log_info(MSG("a node's readings come from a preferred source again"),
-                         STR("node", node), STR("from", serving->names[from]),
-                         STR("to", serving->names[to]));
+                log_info(MSG("node switched back to a preferred source"), STR("node", node),
+                         STR("from", serving->names[from]), STR("to", serving->names[to]));
 }
 
 void serving_count(struct serving_tally *tally, const struct node_track *track,

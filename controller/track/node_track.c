@@ -353,7 +353,7 @@ const char *node_track_why(const struct node_track *track, const struct compiled
         if (!feed)
                 return *policy_sync_exporter(compiled->policy, wanted)
                                ? "there is no --exporter of that name"
-                               : "no source of --metrics-source knows it";
+                               : "no source of --metrics-source provides it";
         if (metric_value_now(track, compiled, metric, now_mono_ms, &value))
                 return "";
         if ((feed->ready & (UINT64_C(1) << metric)) == 0) {

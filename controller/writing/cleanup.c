@@ -53,14 +53,14 @@ static void sum_up(struct cleanup *cleanup) {
         size_t dirty = cleanup->by_name.len;
 
         if (cleanup->options.is_dry_run)
-                log_info(MSG("dry run, nothing was taken off"), INT("nodes", cleanup->nodes),
+                log_info(MSG("dry run, no annotations removed"), INT("nodes", cleanup->nodes),
                          INT("nodes_with_annotations", dirty));
         else if (cleanup->failed > 0)
-                log_error(MSG("not every node could be cleaned; run it again"),
+                log_error(MSG("some nodes could not be cleaned, run --cleanup again"),
                           INT("nodes", cleanup->nodes), INT("cleaned", cleanup->done),
                           INT("failed", cleanup->failed));
         else
-                log_info(MSG("every node is clean"), INT("nodes", cleanup->nodes),
+                log_info(MSG("all nodes are clean"), INT("nodes", cleanup->nodes),
                          INT("cleaned", cleanup->done),
                          INT("had_none", cleanup->nodes - cleanup->done));
         finish(cleanup, cleanup->failed > 0);
@@ -190,7 +190,7 @@ static void on_synced(void *userdata, size_t count) {
 static void on_deadline(void *userdata) {
         struct cleanup *cleanup = userdata;
 
-        log_error(MSG("the nodes cannot be listed"),
+        log_error(MSG("cannot list nodes"),
                   STR("trouble", cleanup->reflector ? reflector_trouble(cleanup->reflector) : ""));
         finish(cleanup, 1);
 }
@@ -231,8 +231,7 @@ static void on_policy(void *userdata, const struct kube_answer *answer) {
                 policy_free(cleanup->policy);
                 cleanup->policy = policy;
         } else if (answer->outcome != KUBE_NOT_FOUND) {
-                log_warn(MSG("the policy object cannot be used; going by the built-in policy"),
-                         ERR(&err));
+                log_warn(MSG("cannot use the policy object, using the built-in policy"), ERR(&err));
         }
         list_nodes(cleanup);
 }
@@ -256,7 +255,8 @@ static void on_lease(void *userdata, const struct kube_answer *answer) {
         if (answer->outcome == KUBE_OK &&
             json_parse(answer->body, answer->body_bytes, &lease, NULL) == 0 &&
             is_live(lease, loop_now_unix_ms(cleanup->loop)))
-                log_warn(MSG("a controller seems to be running: it will write again"),
+                log_warn(MSG("a running controller holds the lease and will write the annotations "
+                             "again"),
                          STR("lease", cleanup->options.lease_name),
                          STR("namespace", cleanup->options.lease_namespace),
                          STR("holder", json_string_at(lease, "spec", "holderIdentity", NULL)));

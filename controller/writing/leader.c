@@ -16,7 +16,7 @@ struct leader *leader_new(struct loop *loop, struct kube_api *api, struct metric
 
         leader->options = *options;
         leader->may_ever_write = may_ever_write;
-        leader->check = health_add(health, "leader", "not known yet");
+        leader->check = health_add(health, "leader", "not started yet");
         if (may_ever_write && options->is_elected) {
                 _cleanup_(freep) char *identity = lease_identity_new();
                 leader->lease = lease_new(loop, api, metrics,
@@ -58,7 +58,7 @@ struct kube_fence leader_fence(const struct leader *leader) {
 void leader_show(struct leader *leader) {
         if (!leader->lease) {
                 health_pass(leader->check, "%s",
-                            leader->may_ever_write ? "leader, without an election"
+                            leader->may_ever_write ? "leader election is off"
                                                    : "nothing is written");
                 return;
         }
@@ -69,13 +69,13 @@ void leader_show(struct leader *leader) {
                             "lease %s/%s: %s; see --leader-elect and the RBAC rules (create, get, "
                             "update leases)",
                             leader->options.name_space, leader->options.name,
-                            *trouble ? trouble : "asking");
+                            *trouble ? trouble : "waiting for an answer");
         else if (lease_is_leading(leader->lease))
                 health_pass(leader->check, "leader: %s%s%s", lease_identity(leader->lease), between,
                             trouble);
         else
-                health_pass(leader->check, "standby, leader is %s%s%s", *holder ? holder : "nobody",
-                            between, trouble);
+                health_pass(leader->check, "standby, leader is %s%s%s",
+                            *holder ? holder : "unknown", between, trouble);
 }
 
 void leader_resign(struct leader *leader, lease_released_fn *on_done, void *userdata) {

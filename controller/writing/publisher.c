@@ -81,7 +81,7 @@ struct publisher *publisher_new(struct loop *loop, struct kube_api *api, struct 
         publisher->filled_mono_ms = loop_now_mono_ms(loop);
         publisher->patch = BUF_INIT(PUBLISHER_MAX_PATCH_BYTES);
         publisher->waiting = metrics_gauge(metrics, "plimsoll_patches_waiting",
-                                           "Nodes that wait for their turn to be patched.", NULL);
+                                           "Nodes whose patch is queued.", NULL);
         return publisher;
 }
 

@@ -248,7 +248,7 @@ static void register_metrics(struct writer *writer, struct metrics *metrics) {
         writer->patch_keys = metrics_counter(metrics, "plimsoll_patch_keys_total",
                                              "Annotations carried by patches.", NULL);
         writer->unchanged = metrics_counter(metrics, "plimsoll_syncs_unchanged_total",
-                                            "Turns of a node on which there was nothing to write.",
+                                            "Turns of nodes at which there was nothing to write.",
                                             NULL);
 }
 

@@ -370,8 +370,9 @@ int request_parse(struct request *request, const char *text, size_t len, struct 
         if (request_skim(request, text, len))
                 return 0;
         if (len > REQUEST_STRICT_MAX_BYTES)
-                return error_set(err, E2BIG, "%zu bytes in an unusual form, at most %d are read",
-                                 len, REQUEST_STRICT_MAX_BYTES);
+                return error_set(err, E2BIG,
+                                 "%zu bytes need the slow parser, which reads at most %d", len,
+                                 REQUEST_STRICT_MAX_BYTES);
         return request_parse_strict(request, text, len, err);
 }
 
@@ -432,7 +433,7 @@ int request_parse_preemption(struct request *request, const char *text, size_t l
 
         request_reset(request);
         if (len > REQUEST_STRICT_MAX_BYTES)
-                return error_set(err, E2BIG, "%zu bytes of victims, at most %d are read", len,
+                return error_set(err, E2BIG, "%zu bytes of victims, expected at most %d", len,
                                  REQUEST_STRICT_MAX_BYTES);
         int r = json_parse(text, len, &root, err);
         if (r < 0)

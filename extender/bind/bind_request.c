@@ -54,7 +54,7 @@ static int read_member(const json_t *args, const char *member, bool (*is_valid)(
         const char *text = json_is_string(value) ? json_string_value(value) : "";
         size_t len = json_is_string(value) ? json_string_length(value) : 0;
         if (len >= size || strlen(text) != len || !is_valid(text))
-                return error_set(err, EINVAL, "%s '%.64s' is no %s", member, text, what);
+                return error_set(err, EINVAL, "%s '%.64s' is not a valid %s", member, text, what);
         memcpy(ret, text, len + 1);
         return 0;
 }
@@ -80,10 +80,9 @@ int bind_request_parse(struct bind_request *ret, const char *text, size_t len, s
         } members[] = {
                 {"PodNamespace", is_namespace, "namespace", request.pod_namespace,
                  sizeof(request.pod_namespace)},
-                {"PodName", is_subdomain, "name of a pod", request.pod_name,
-                 sizeof(request.pod_name)},
+                {"PodName", is_subdomain, "pod name", request.pod_name, sizeof(request.pod_name)},
                 {"PodUID", is_uid, "UID", request.pod_uid, sizeof(request.pod_uid)},
-                {"Node", is_subdomain, "name of a node", request.node, sizeof(request.node)},
+                {"Node", is_subdomain, "node name", request.node, sizeof(request.node)},
         };
         for (size_t i = 0; i < ARRAY_LEN(members); i++) {
                 int r = read_member(args, members[i].member, members[i].is_valid, members[i].what,

@@ -123,13 +123,13 @@ static void note_outage(struct binder *binder, enum bind_result result, const ch
                              "pods/binding and get on pods (deploy/extender-bind)"),
                          STR("error", text));
         else if (is_outage)
-                log_warn(MSG("pods cannot be bound"), STR("error", text));
+                log_warn(MSG("cannot bind pods"), STR("error", text));
         else
-                log_info(MSG("pods are bound again"));
+                log_info(MSG("binds succeed again"));
         if (is_outage)
-                health_pass(binder->check, "the last one failed: %s", text);
+                health_pass(binder->check, "the last bind failed: %s", text);
         else
-                health_pass(binder->check, "in working order");
+                health_pass(binder->check, "no failure");
 }
 
 /* Hands the exchange back to its worker: @bind may be gone after this. */
@@ -163,7 +163,7 @@ static void on_deadline(void *userdata) {
         char text[ERROR_MSG_MAX + 64], timeout[DURATION_TEXT_MAX];
 
         duration_format(bind->binder->options.timeout_ms, timeout);
-        (void)snprintf(text, sizeof(text), "no success within %s%s%s", timeout,
+        (void)snprintf(text, sizeof(text), "not bound within %s%s%s", timeout,
                        bind->trouble.code ? ": " : "", bind->trouble.msg);
         finish(bind, BIND_UNAVAILABLE, text);
 }
@@ -217,11 +217,11 @@ static void on_pod(void *userdata, const struct kube_answer *answer) {
         const char *uid = json_string_at(pod, "metadata", "uid", NULL);
         const char *node = json_string_at(pod, "spec", "nodeName", NULL);
         if (!uid || strcmp(uid, request->pod_uid) != 0) {
-                finish(bind, BIND_CONFLICT, "the pod of that name has another UID by now");
+                finish(bind, BIND_CONFLICT, "the pod was recreated and has another UID");
         } else if (!node || node[0] == '\0') {
                 finish(bind, BIND_CONFLICT, bind->trouble.msg);
         } else if (strcmp(node, request->node) != 0) {
-                (void)snprintf(text, sizeof(text), "the pod is bound to %.*s already",
+                (void)snprintf(text, sizeof(text), "the pod is already bound to %.*s",
                                BIND_NAME_MAX, node);
                 finish(bind, BIND_CONFLICT, text);
         } else {
@@ -341,7 +341,7 @@ static void begin(struct binder *binder, struct bind *bind) {
         binder->active = bind;
         loop_timer_arm(loop, &bind->deadline_timer, bind->give_up_mono_ms, on_deadline, bind);
         if (is_missing(binder, bind->request.node))
-                finish(bind, BIND_REFUSED, "there is no node of that name");
+                finish(bind, BIND_REFUSED, "node not found");
         else
                 attempt(bind);
 }
@@ -375,7 +375,7 @@ static const char *admit(struct binder *binder, struct bind *bind) {
         if (binder->is_draining || binder->is_stopped) {
                 refusal = "the extender is shutting down";
         } else if (binder->under_way >= BINDER_MAX_UNDER_WAY) {
-                refusal = "too many binds are under way";
+                refusal = "too many binds in progress";
         } else {
                 binder->under_way++;
                 http_suspend(bind->exchange);
@@ -425,14 +425,13 @@ struct binder *binder_new(const struct binder_options *options) {
         binder->options = *options;
         (void)pthread_mutex_init(&binder->lock, NULL);
         binder->check = health_add(options->health, "bind", "not listed yet");
-        health_pass(binder->check, "in working order");
+        health_pass(binder->check, "no failure");
         for (size_t i = 0; i < BIND_RESULT_COUNT; i++)
-                binder->results[i] = metrics_counter(
-                        options->metrics, "plimsoll_binds_total",
-                        "Binds asked for, by what became of them (--bind).",
-                        LABELS("result", result_names[i]));
+                binder->results[i] = metrics_counter(options->metrics, "plimsoll_binds_total",
+                                                     "Bind requests by result (--bind).",
+                                                     LABELS("result", result_names[i]));
         binder->under_way_gauge = metrics_gauge(options->metrics, "plimsoll_binds_under_way",
-                                                "Binds that are not answered yet (--bind).", NULL);
+                                                "Binds in flight (--bind).", NULL);
         binder->duration = metrics_histogram(options->metrics, "plimsoll_bind_duration_seconds",
                                              "Time from a bind's request to its answer (--bind).",
                                              NULL, metrics_duration_bounds_s,

@@ -33,13 +33,13 @@ static const struct option_row rows[] = {
          .type = OPTION_STRING,
          .value = &settings.now,
          .metavar = "TIME",
-         .help = "Judge as of this time, such as 2026-07-23T11:25:54Z. Default: the present."},
+         .help = "Evaluate as of this time, such as 2026-07-23T11:25:54Z. Default: now."},
         {.name = "output",
          .type = OPTION_ENUM,
          .value = &settings.output,
          .fallback = "table",
          .choices = outputs,
-         .help = "How to print it; -o for short."},
+         .help = "Output format; -o for short."},
         PROGRAM_ANNOTATION_ROWS(settings.shared),
         ANNOTATION_UNIT_ROW(settings.unit),
 };
@@ -87,8 +87,7 @@ static int put_node(struct node_table *table, const json_t *node, int64_t now_un
         node_table_put(table, name, json_at(node, "metadata", "annotations", NULL), now_unix_ms);
         if (node_table_count(table) != before + 1)
                 return error_set(err, EINVAL,
-                                 "metadata.name '%.64s' stands there twice, or is "
-                                 "none that a node can have",
+                                 "metadata.name '%.64s' is a duplicate or not a valid node name",
                                  name);
         return 0;
 }
@@ -242,8 +241,8 @@ static char **spell_out_short_options(int argc, char **argv, char **ret_owned) {
 static void help(void) {
         (void)puts("Usage: plimsoll-extender explain [FLAG...] [FILE]\n"
                    "\n"
-                   "Says why each node passes or not, and where its score comes from. FILE is a\n"
-                   "NodeList or a Node in JSON; without it, standard input is read:\n"
+                   "Explains each node's verdict and score. FILE is a NodeList or a Node in JSON;\n"
+                   "without it, standard input is read:\n"
                    "\n"
                    "  kubectl get nodes -o json | plimsoll-extender explain\n");
         options_help(rows, ARRAY_LEN(rows), stdout);
@@ -263,7 +262,7 @@ int explain_main(int argc, char **argv) {
                 (void)puts("plimsoll-extender " PLIMSOLL_VERSION);
         } else if (r == 0) {
                 if (argc - first > 1)
-                        r = error_set(&err, EINVAL, "one FILE at most; '%.64s' is too many",
+                        r = error_set(&err, EINVAL, "expected at most one FILE, got also '%.64s'",
                                       spelt[first + 1]);
                 else
                         r = explain(first < argc ? spelt[first] : "-", &err);

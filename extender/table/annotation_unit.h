@@ -11,5 +11,5 @@ extern const char *const annotation_units[];
 #define ANNOTATION_UNIT_ROW(place)                                                                 \
         {.name = "annotation-unit", .type = OPTION_ENUM, .value = &(place), .fallback = "ratio",   \
          .choices = annotation_units,                                                              \
-         .help = "What the annotations' numbers are; percent for crane-scheduler-plus."}
+         .help = "Unit of the annotations' numbers; percent for crane-scheduler-plus."}
 /* clang-format on */

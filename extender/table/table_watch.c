@@ -137,11 +137,11 @@ static void look_at_bindings(struct table_watch *watch) {
         if (!watch->bindings || node_table_policy(watch->options.table)->hot_value_count == 0)
                 return;
         if (settle_live(watch))
-                health_pass(watch->bindings_check, "counted from our own watch of pods");
+                health_pass(watch->bindings_check, "counted from the pod watch");
         else
                 health_pass(watch->bindings_check,
-                            "node_hot_value annotations are used, our own watch of pods is not "
-                            "open (the service account needs list and watch on pods): %s",
+                            "using node_hot_value annotations, the pod watch is not open (the "
+                            "service account needs list and watch on pods): %s",
                             reflector_trouble(binding_watch_reflector(watch->bindings)));
 }
 
@@ -175,11 +175,11 @@ static void look_at_table(struct table_watch *watch) {
                 return;
         watch->is_skewed = stats.skewed > 0;
         if (watch->is_skewed)
-                log_warn(MSG("annotations are stamped in the future: clocks differ, or "
+                log_warn(MSG("annotations have timestamps in the future: clocks differ, or "
                              "--annotation-timezone is not the writer's"),
                          INT("readings", stats.skewed));
         else
-                log_info(MSG("no annotation is stamped in the future any more"));
+                log_info(MSG("annotations no longer have timestamps in the future"));
 }
 
 static void look(void *userdata) {
@@ -204,14 +204,14 @@ static void register_metrics(struct table_watch *watch) {
                         "Metrics of the policy times nodes, by whether there is a usable value.",
                         LABELS("state", node_reading_state_name(state)));
         watch->skewed = metrics_gauge(metrics, "plimsoll_extender_skewed_readings",
-                                      "Readings stamped more than a minute ahead of our clock.",
+                                      "Readings with a timestamp more than a minute in the future.",
                                       NULL);
         watch->publications = metrics_counter(metrics, "plimsoll_extender_table_publications_total",
-                                              "Snapshots of the node table made for the workers.",
+                                              "Snapshots of the node table that were published.",
                                               NULL);
         watch->publish_duration = metrics_histogram(
                 metrics, "plimsoll_extender_table_publication_duration_seconds",
-                "Time that making a snapshot took.", NULL, metrics_duration_bounds_s,
+                "Time taken to publish a snapshot.", NULL, metrics_duration_bounds_s,
                 metrics_duration_bounds_count);
 }
 

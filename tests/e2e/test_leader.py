@@ -85,7 +85,7 @@ class Replica:
 
     def wait_standby(self, nodes):
         self.process.wait_log(r"another replica leads")
-        text = f"{nodes} of {nodes} nodes are measured"
+        text = f"{nodes} of {nodes} nodes have recent samples"
         wait_until(
             lambda: text in fetch(f"{self.process.url}/readyz?verbose").text,
             what=f"{self.name} to have scraped every node",

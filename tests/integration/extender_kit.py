@@ -134,7 +134,7 @@ class Extender(Pages):
 
     def wait_live(self):
         """Ready, and bindings are counted, if the policy asks for them."""
-        self.wait_ready(r"bindings: (counted from our own watch|not needed)")
+        self.wait_ready(r"bindings: (counted from the pod watch|not needed)")
 
     def reload(self):
         os.kill(self.process.pid, signal.SIGHUP)

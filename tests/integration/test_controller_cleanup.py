@@ -125,7 +125,7 @@ def test_as_before(controller, cleanup, start_standin, prefix):
 
     status, out, err = cleanup(standin)
     assert status == 0 and out == "", err
-    assert re.search(r'"every node is clean" nodes=3 cleaned=3 had_none=0', err)
+    assert re.search(r'"all nodes are clean" nodes=3 cleaned=3 had_none=0', err)
     assert {name: standin.annotations(name) for name in names} == before
     assert all("plimsoll-controller" not in managers(standin, name) for name in names)
     assert len(standin.patches()) == patched + 3
@@ -166,12 +166,12 @@ def test_trouble(cleanup, controller, start_standin):
         what="annotations",
     )
     status, _, err = cleanup(standin, "--dry-run")
-    assert status == 0 and "it will write again" in err
+    assert status == 0 and "will write the annotations again" in err
     process.stop()
     standin.fault("status", verb="patch", status=403, name="node-0000")
     status, _, err = cleanup(standin)
     assert status == 1 and re.search(r"what=cleanup node=node-0000 reason=forbidden", err)
-    assert "cleaned=1 failed=1" in err and "it will write again" not in err
+    assert "cleaned=1 failed=1" in err and "will write the annotations again" not in err
     assert "node_hot_value" not in standin.annotations("node-0001")
     # A node that goes in the meantime is clean; a server that stumbles is asked again.
     again = {"metadata": {"annotations": {"node_hot_value": "0,2026-07-23T11:25:54Z"}}}

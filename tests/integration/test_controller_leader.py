@@ -74,7 +74,7 @@ def start_pair(controller, standin):
         )
         beta = controller("beta", *flags)
         beta.process.wait_log(r"another replica leads.*leader=")
-        wait_until(lambda: "4 of 4 nodes are measured" in told(beta), what="beta's windows")
+        wait_until(lambda: "4 of 4 nodes have recent samples" in told(beta), what="beta's windows")
         return alpha, beta
 
     return start
@@ -152,7 +152,7 @@ def test_killed_leader(controller, standin):
     )
     beta = controller("beta")
     beta.process.wait_log(r"another replica leads")
-    wait_until(lambda: "4 of 4 nodes are measured" in told(beta), what="beta's scrapes")
+    wait_until(lambda: "4 of 4 nodes have recent samples" in told(beta), what="beta's scrapes")
     peaks = values(standin, PEAKS)
     assert peaks == written
 
@@ -256,7 +256,7 @@ def test_lease_that_may_not_be_had(controller, standin):
     standin.admin("auth", {"tokens": [{"token": "token-alpha", "user": "alpha", "rules": rules}]})
     replica = controller("alpha")
     replica.process.wait_log(r"the lease cannot be had.*reason=forbidden")
-    wait_until(lambda: "4 of 4 nodes are measured" in told(replica), what="scrapes")
+    wait_until(lambda: "4 of 4 nodes have recent samples" in told(replica), what="scrapes")
     assert re.search(r"^\[-\] ?leader: lease kube-system/.*RBAC", told(replica), re.MULTILINE)
     assert writes(standin) == []
 

@@ -123,12 +123,12 @@ def test_the_next_takes_over_and_gives_back(start_standin, start_exporters, star
     assert ": connect, ...)" in sources_line(controller), sources_line(controller)
     switches = {"from": "node-exporter", "to": "node-metrics"}
     assert controller.metric("plimsoll_source_switches_total", **switches) == 4
-    assert len(log_lines(controller.process, "a node's readings come from another source")) == 4
+    assert len(log_lines(controller.process, "node switched to another source")) == 4
 
     exporters.admin("listen", {"on": True})
     wait_until(lambda: served(controller) == {"node-exporter": 4, "node-metrics": 0}, what="return")
     wait_until(lambda: every_node_near(standin, SHORT, 0.3, 4), 60, "the exporters' values again")
-    back = "a node's readings come from a preferred source again"
+    back = "node switched back to a preferred source"
     assert len(log_lines(controller.process, back)) == 4
     assert controller.metric("plimsoll_source_switches_total") == 8
     print(f"{assert_nothing_twice(standin)} annotations written")
@@ -248,7 +248,7 @@ def test_one_more_exporter_on_every_node(start_standin, start_exporters, start_c
     assert controller.metric("plimsoll_targets_failing", source="dcgm") == 1
     assert controller.metric("plimsoll_targets_failing", source="spare") == 0
     assert controller.metric("plimsoll_scrapes_total", source="spare") == 0
-    controller.process.wait_log("no --exporter has the name.* metric=tpu exporter=coral")
+    controller.process.wait_log("no --exporter of that name.* metric=tpu exporter=coral")
 
 
 def test_once_waits_for_every_source(start_standin, start_exporters, run, binary, tmp_path):
@@ -276,8 +276,8 @@ def test_once_waits_for_every_source(start_standin, start_exporters, run, binary
     "flags, complaint",
     [
         (["--metrics-source=node-exporter,cadvisor"], '--metrics-source: "cadvisor": there is no'),
-        (["--metrics-source="], '--metrics-source: "": there is no such source'),
-        (["--metrics-source=node-metrics,node-metrics"], '"node-metrics" is named twice'),
+        (["--metrics-source="], '--metrics-source: "": unknown source'),
+        (["--metrics-source=node-metrics,node-metrics"], '"node-metrics" is given twice'),
         (["--node-metrics-url-template=http://agent/"], "--node-metrics-url-template: "),
         (["--exporter=dcgm"], '--exporter: "dcgm": expected NAME=URL'),
         (["--exporter=DCGM=http://{address}/"], '--exporter: "DCGM": expected a name'),

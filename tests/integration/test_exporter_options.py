@@ -86,8 +86,8 @@ def test_the_agent_with_a_password(
         ("dcgm.ca-file", "--exporter-option: expected NAME.KEY=VALUE"),
         ("other.ca-file=x", '--exporter-option: "other": no --exporter has this name'),
         ("node-exporter.ca-file=x", '"node-exporter": no --exporter has this name'),
-        ("dcgm.password=s3cret", '--exporter-option: "password": there is no such key'),
-        ("dcgm.=s3cret", '--exporter-option: "": there is no such key'),
+        ("dcgm.password=s3cret", '--exporter-option: "password": unknown key'),
+        ("dcgm.=s3cret", '--exporter-option: "": unknown key'),
         ("dcgm.insecure-skip-verify=s3cret", "expected true or false"),
         (
             "dcgm.key-file=x",

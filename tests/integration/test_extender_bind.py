@@ -166,22 +166,22 @@ def untouched(module_start_standin, module_run, binary, tmp_path_factory):
 @pytest.mark.parametrize(
     "change, why",
     [
-        ({"PodName": ""}, "PodName '' is no name of a pod"),
-        ({"PodName": "../../../../api/v1/secrets/x"}, "is no name of a pod"),
-        ({"PodName": "web-0/eviction?"}, "is no name of a pod"),
-        ({"PodName": "web-0%2f.."}, "is no name of a pod"),
-        ({"PodName": "Web-0"}, "is no name of a pod"),
-        ({"PodName": "web-0\r\nX: y"}, "is no name of a pod"),
-        ({"PodName": "a" * 254}, "is no name of a pod"),
-        ({"PodNamespace": ""}, "PodNamespace '' is no namespace"),
-        ({"PodNamespace": "default/pods/web-0/binding#"}, "is no namespace"),
-        ({"PodNamespace": ".."}, "PodNamespace '..' is no namespace"),
-        ({"PodUID": ""}, "PodUID '' is no UID"),
-        ({"PodUID": 'x"},"target":{"name":"y'}, "is no UID"),
-        ({"PodUID": None}, "PodUID '' is no UID"),
-        ({"Node": ""}, "Node '' is no name of a node"),
-        ({"Node": "node-0000/proxy"}, "is no name of a node"),
-        ({"Node": "node-9999"}, "there is no node of that name"),
+        ({"PodName": ""}, "PodName '' is not a valid pod name"),
+        ({"PodName": "../../../../api/v1/secrets/x"}, "is not a valid pod name"),
+        ({"PodName": "web-0/eviction?"}, "is not a valid pod name"),
+        ({"PodName": "web-0%2f.."}, "is not a valid pod name"),
+        ({"PodName": "Web-0"}, "is not a valid pod name"),
+        ({"PodName": "web-0\r\nX: y"}, "is not a valid pod name"),
+        ({"PodName": "a" * 254}, "is not a valid pod name"),
+        ({"PodNamespace": ""}, "PodNamespace '' is not a valid namespace"),
+        ({"PodNamespace": "default/pods/web-0/binding#"}, "is not a valid namespace"),
+        ({"PodNamespace": ".."}, "PodNamespace '..' is not a valid namespace"),
+        ({"PodUID": ""}, "PodUID '' is not a valid UID"),
+        ({"PodUID": 'x"},"target":{"name":"y'}, "is not a valid UID"),
+        ({"PodUID": None}, "PodUID '' is not a valid UID"),
+        ({"Node": ""}, "Node '' is not a valid node name"),
+        ({"Node": "node-0000/proxy"}, "is not a valid node name"),
+        ({"Node": "node-9999"}, "node not found"),
     ],
 )
 def test_bad_input(untouched, change, why):
@@ -239,7 +239,7 @@ def test_conflicts(cluster):
     assert cluster.error(binding(pod, HERE)) == ""
     # Again, as asked: the first answer may have been lost on its way.
     assert cluster.error(binding(pod, HERE)) == ""
-    assert f"bound to {HERE} already" in cluster.error(binding(pod, THERE))
+    assert f"already bound to {HERE}" in cluster.error(binding(pod, THERE))
     assert "another UID" in cluster.error(binding(pod, HERE, PodUID="00000000-dead"))
     assert cluster.results() == {"bound": 1, "already_bound": 1, "conflict": 3}
     assert cluster.node_of() == HERE
@@ -310,8 +310,8 @@ def test_forbidden_is_said_once(start):
     auth(cluster.standin, BINDING_TOO)
     assert cluster.error(binding(pods[3])) == ""
     assert cluster.error(binding(pods[3])) == ""
-    cluster.extender.process.wait_log("pods are bound again")
-    assert "bind: in working order" in cluster.extender.ready()[1]
+    cluster.extender.process.wait_log("binds succeed again")
+    assert "bind: no failure" in cluster.extender.ready()[1]
     assert cluster.results() == {"forbidden": 3, "bound": 1, "already_bound": 1}
 
 
@@ -378,10 +378,10 @@ def test_gives_up(start, action):
     for pod in pods[:2]:
         assert cluster.error(binding(pod))
     assert cluster.results() == {"unavailable": 2}
-    assert cluster.extender.process.stderr().count("pods cannot be bound") == 1
+    assert cluster.extender.process.stderr().count("cannot bind pods") == 1
     cluster.standin.clear_faults()
     assert cluster.error(binding(pods[2])) == ""
-    cluster.extender.process.wait_log("pods are bound again")
+    cluster.extender.process.wait_log("binds succeed again")
 
 
 def test_retry_after_beyond_the_deadline(start):
@@ -408,7 +408,7 @@ def test_slow_binds_hold_up_nobody(start):
         # A hundred are under way, the others are told so at once.
         wait_until(lambda: sum(a.done() for a in answers) == 30, what="the refusals")
         done = [a for a in answers if a.done()]
-        assert {a.result(60) for a in done} == {"too many binds are under way"}
+        assert {a.result(60) for a in done} == {"too many binds in progress"}
         cluster.wait_under_way(100)
         with cluster.extender.scheduler() as scheduler:
             for _ in range(200):

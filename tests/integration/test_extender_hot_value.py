@@ -61,7 +61,7 @@ def test_a_burst_in_the_first_second(cluster, run, binary, tmp_path):
                 lambda: scheduler.prioritize([node])[node] < before, what="the pod", poll_s=0.002
             )
         # The looks come once a second. There was none yet, unless the machine is slow.
-        has_looked = "bindings: counted from our own watch" in extender.ready()[1]
+        has_looked = "bindings: counted from the pod watch" in extender.ready()[1]
         extender.process.stop()
         cluster.admin("delete", {"resource": "pods", "prefix": "early-"})
         if not has_looked:
@@ -114,7 +114,7 @@ def test_the_annotation_counts_without_a_watch_of_pods(cluster, start, run, bina
     path = write_policy(tmp_path / "policy.yaml", policy(hot={"5m": 1}))
     flags = (f"--policy-config-path={path}", "--compact-scores=false")
     extender = Extender(run, binary, cluster, *flags)
-    extender.wait_ready("node_hot_value annotations are used")
+    extender.wait_ready("using node_hot_value annotations")
     with extender.scheduler() as scheduler:
         wait_scores(scheduler, {A: 8, B: 9, C: 10})  # 85 points round up
         cluster.clear_faults()
@@ -241,7 +241,7 @@ def test_timezone(cluster, start):
     wait_until(
         lambda: other.metric("plimsoll_extender_skewed_readings") == 2, what="skewed readings"
     )
-    other.process.wait_log("stamped in the future")
+    other.process.wait_log("timestamps in the future")
 
 
 # -- against the reference ------------------------------------------------------------------------

@@ -40,5 +40,5 @@ def test_pods_that_may_not_be_listed_are_named(once, start_standin):
     standin.fault("status", resource="pods", status=403, message="pods is forbidden", count=-1)
     done = once(standin, policy(hot={"5m": 5}))
     assert done.returncode == 1
-    line = next(line for line in done.stderr.splitlines() if 'msg="not done in time"' in line)
+    line = next(line for line in done.stderr.splitlines() if 'msg="--once timed out"' in line)
     assert 'nodes_missing=0 node_watch="" binding_watch="list: 403 pods is forbidden"' in line

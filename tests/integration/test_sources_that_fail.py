@@ -39,4 +39,4 @@ def test_one_round_fails_a_node_once(start_standin, start_controller, start_expo
     )
     wait_until(lambda: reading(standin, "node-0000", PEAK), what="a maximum with history")
     assert pretended.count() == 2, "one round: a query per metric"
-    assert log_lines(controller.process, "a node's readings come from another source") == []
+    assert log_lines(controller.process, "node switched to another source") == []

@@ -8,7 +8,7 @@ from harness import wait_until
 GPU, GPU_MAX, CPU = "gpu_usage_avg_5m", "gpu_usage_max_avg_1h", "cpu_usage_avg_5m"
 FAST = ("--speed", "20")
 NODE = "node-0000"
-UNREADABLE = "a metric of the policy cannot be read: no --exporter has the name that it gives"
+UNREADABLE = "policy metric has no source: no --exporter of that name"
 
 
 def gpu_policy(*metrics, exporter="dcgm"):
@@ -28,15 +28,15 @@ def gpus(start_exporters):
 
 
 def test_only_metrics_of_another_exporter(start_standin, start_controller, gpus):
-    """Nobody asks node_exporters for nothing: the nodes are measured, the controller is ready."""
+    """Nobody asks node_exporters for nothing: the nodes have recent samples, the controller is ready."""
     standin = start_standin("--nodes", 2)
     controller = start_controller(standin, 1, gpus, content=gpu_policy(GPU))
     wait_until(lambda: reading(standin, NODE, GPU), what="the GPU's usage")
     controller.wait_ready()
-    assert "2 of 2 nodes are measured" in controller.ready()[1]
+    assert "2 of 2 nodes have recent samples" in controller.ready()[1]
     assert controller.metric("plimsoll_nodes_stale") == 0
     assert controller.metric("plimsoll_scrapes_total", source="node-exporter") == 0
-    assert log_lines(controller.process, "a node's readings come from another source") == []
+    assert log_lines(controller.process, "node switched to another source") == []
 
 
 def test_once_with_another_exporter(start_standin, run, binary, gpus, tmp_path):
