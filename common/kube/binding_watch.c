@@ -152,7 +152,7 @@ struct binding_watch *binding_watch_new(struct loop *loop, struct kube_api *api,
         watch->userdata = userdata;
         if (metrics)
                 watch->bindings = metrics_counter(metrics, "plimsoll_bindings_total",
-                                                  "Pods seen to be bound to a node.", NULL);
+                                                  "Pod bindings observed.", NULL);
         watch->reflector = reflector_new(
                 loop, api, metrics,
                 &(struct reflector_spec){

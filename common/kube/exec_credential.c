@@ -93,13 +93,13 @@ int exec_credential_parse(const char *text, size_t len, const char *api_version,
         /* Without jansson's message, which quotes what may be a token. */
         int r = json_parse(text, len, &root, NULL);
         if (r < 0)
-                return error_set(err, EINVAL, "printed no JSON");
+                return error_set(err, EINVAL, "output is not JSON");
         const char *kind = json_string_at(root, "kind", NULL);
         const char *version = json_string_at(root, "apiVersion", NULL);
         if (!kind || strcmp(kind, "ExecCredential") != 0)
                 return error_set(err, EINVAL, "not an ExecCredential");
         if (!version || strcmp(version, api_version) != 0)
-                return error_set(err, EINVAL, "apiVersion is %s, the kubeconfig asks for %s",
+                return error_set(err, EINVAL, "apiVersion is %s, the kubeconfig requires %s",
                                  version ? version : "missing", api_version);
 
         const json_t *status = json_at(root, "status", NULL);
@@ -113,7 +113,7 @@ int exec_credential_parse(const char *text, size_t len, const char *api_version,
                 return r;
         if (!credential.cert_pem != !credential.key_pem)
                 return error_set(err, EINVAL,
-                                 "status: a client certificate and its key go together");
+                                 "status: client certificate and key must be set together");
         if (!credential.token && !credential.cert_pem)
                 return error_set(err, EINVAL, "status: neither token nor client certificate");
 

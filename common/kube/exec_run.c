@@ -166,9 +166,9 @@ static void finish(struct exec_run *run, int status) {
         stream_read(run, &run->output);
         stream_read(run, &run->errors);
         if (err->code == 0 && run->output.text.overflow)
-                (void)error_set(err, EFBIG, "printed more than %d bytes", OUTPUT_MAX_BYTES);
+                (void)error_set(err, EFBIG, "output exceeds %d bytes", OUTPUT_MAX_BYTES);
         else if (err->code == 0 && WIFSIGNALED(status))
-                (void)error_set(err, EPROTO, "was ended by signal %d", WTERMSIG(status));
+                (void)error_set(err, EPROTO, "killed by signal %d", WTERMSIG(status));
         else if (err->code == 0 && WEXITSTATUS(status) != 0)
                 (void)error_set(err, EPROTO, "exit status %d", WEXITSTATUS(status));
         if (err->code == 0 &&
@@ -205,7 +205,7 @@ static void on_look(void *userdata) {
                 return;
         }
         if (run->err.code == 0 && now_mono_ms >= run->deadline_mono_ms) {
-                (void)error_set(&run->err, ETIMEDOUT, "has not ended within %lld s, killed",
+                (void)error_set(&run->err, ETIMEDOUT, "timed out after %lld s, killed",
                                 (long long)(run->timeout_ms / MS_PER_S));
                 end(run);
         }

@@ -88,14 +88,15 @@ static int check_server(char *server, struct error *err) {
                 server[--len] = '\0';
         /* Before any message that shows it: these may be secrets. */
         if (strpbrk(server, "?#@\\"))
-                return error_set(err, EINVAL, "server: may hold no user, query or fragment");
+                return error_set(err, EINVAL, "server: must not contain a user, query or fragment");
         const char *host = after_scheme(server);
         if (!host)
                 return error_set(err, EINVAL, "server '%s': must begin with https:// or http://",
                                  server);
         for (const char *c = server; *c; c++)
                 if ((unsigned char)*c <= 0x20 || (unsigned char)*c >= 0x7f)
-                        return error_set(err, EINVAL, "server: holds a space or control character");
+                        return error_set(err, EINVAL,
+                                         "server: contains a space or control character");
         if (host[0] == '\0' || host[0] == '/' || host[0] == ':')
                 return error_set(err, EINVAL, "server '%s': no host", server);
         return 0;
@@ -148,7 +149,7 @@ static int load_in_cluster(const char *directory, struct kubeconfig *ret, struct
         ret->token_file = TAKE_PTR(token_file);
         /* A namespace has the shape of a token: one word. Without the file it is "default". */
         if (secret_read_file(SECRET_TOKEN, namespace_file, &ret->name_space, &problem) < 0)
-                log_debug(MSG("no namespace of the service account"), ERR(&problem));
+                log_debug(MSG("cannot read the service account's namespace"), ERR(&problem));
         return 0;
 }
 
@@ -225,7 +226,7 @@ int kube_access_load(const struct kube_access_options *options, struct kube_acce
         config->may_send_secrets = may_see_secrets(source->server);
         if (!config->may_send_secrets &&
             (config->token.path || source->token || source->basic_auth || source->exec))
-                log_warn(MSG("no credentials are sent over plain http"),
+                log_warn(MSG("not sending credentials over plain HTTP"),
                          STR("server", source->server));
         *ret = TAKE_PTR(config);
         return 0;
@@ -268,7 +269,7 @@ static void on_exec_done(void *userdata, struct exec_outcome *outcome) {
                 if (config->is_exec_failing)
                         log_info(MSG("credential plugin works again"));
                 if (outcome->said[0])
-                        log_info(MSG("credential plugin has written to stderr"),
+                        log_info(MSG("credential plugin wrote to stderr"),
                                  STR("stderr", outcome->said));
                 take_exec(config, outcome->credential);
         } else {
@@ -301,7 +302,7 @@ static int exec_credentials(struct kube_access *config, int64_t now_mono_ms, int
                 config->exec_run = exec_run_new(config->loop, config->source.exec, EXEC_TIMEOUT_MS,
                                                 on_exec_done, config);
         if (is_needed && config->exec_run)
-                return error_set(err, EINPROGRESS, "credential plugin %s has not ended yet",
+                return error_set(err, EINPROGRESS, "credential plugin %s is still running",
                                  config->source.exec->command);
         if (!config->has_exec)
                 return error_set(err, config->exec_err.code, "%s", config->exec_err.msg);

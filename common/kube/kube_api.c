@@ -166,10 +166,9 @@ static void count(struct kube_call *call, const char *code, int64_t duration_ms)
 
         if (!metrics)
                 return;
-        metrics_inc(metrics_counter(
-                metrics, "plimsoll_api_requests_total",
-                "Requests to the API server by HTTP status, or by what went wrong on the way.",
-                LABELS("verb", verb, "resource", resource, "code", code)));
+        metrics_inc(metrics_counter(metrics, "plimsoll_api_requests_total",
+                                    "Requests to the API server by HTTP status or failure reason.",
+                                    LABELS("verb", verb, "resource", resource, "code", code)));
         if (duration_ms >= 0 && !call->request.on_data)
                 metrics_observe(metrics_histogram(metrics, "plimsoll_api_request_duration_seconds",
                                                   "Duration of requests to the API server.",
@@ -370,7 +369,8 @@ static void attempt(void *userdata) {
         call->is_waiting = false;
         loop_timer_disarm(api->loop, &call->timer);
         if (loop_now_mono_ms(api->loop) >= end_mono_ms(call)) {
-                (void)error_set(&call->refusal_err, ETIMEDOUT, "given up before it was sent");
+                (void)error_set(&call->refusal_err, ETIMEDOUT,
+                                "deadline exceeded before the request was sent");
                 refuse(call, KUBE_UNAVAILABLE, 0);
                 return;
         }

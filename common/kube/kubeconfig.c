@@ -64,7 +64,8 @@ static int add_source(struct sources *sources, const char *path, struct tree *tr
         mem_grow(&sources->items, sources->len, &sources->cap);
         sources->items[sources->len++] = (struct source){xstrdup(path), directory, tree};
         if (tree_root(tree)->kind != TREE_MAP)
-                return error_set(err, EINVAL, "%s: not a kubeconfig: its top is no mapping", path);
+                return error_set(err, EINVAL,
+                                 "%s: not a kubeconfig: the top level is not a mapping", path);
         return 0;
 }
 
@@ -117,8 +118,7 @@ static int find_entry(const struct sources *sources, const char *list_key, const
                         return fail_at(ret, NULL, err, "not a mapping");
                 }
         }
-        return error_set(err, ENOENT, "%s: no %s is named '%s'", sources->items[0].path, kind,
-                         name);
+        return error_set(err, ENOENT, "%s: no %s named '%s'", sources->items[0].path, kind, name);
 }
 
 static char *resolve_path(const struct place *place, const char *path) {
@@ -178,13 +178,14 @@ static int read_words(const struct place *place, const char *key, bool is_pairs,
                 const struct tree_node *item = &list->items[i];
                 if (!is_pairs) {
                         if (item->kind != TREE_SCALAR)
-                                return fail_at(place, key, err, "holds something else than text");
+                                return fail_at(place, key, err,
+                                               "contains something other than strings");
                         words[i] = xstrdup(item->text);
                         continue;
                 }
                 const char *name = text_at(item, "name"), *value = text_at(item, "value");
                 if (!name || strchr(name, '='))
-                        return fail_at(place, key, err, "an entry needs a name");
+                        return fail_at(place, key, err, "an entry has no valid name");
                 words[i] = xasprintf("%s=%s", name, value ? value : "");
         }
         return 0;
@@ -242,7 +243,7 @@ static int read_exec(const struct place *user, const struct place *cluster,
                                "must be client.authentication.k8s.io/v1 or /v1beta1");
         if (mode && strcmp(mode, "Always") == 0)
                 return fail_at(&place, "interactiveMode", err,
-                               "the plugin wants a terminal, and a daemon has none");
+                               "not supported: a daemon has no terminal");
         plugin->api_version = xstrdup(version);
         plugin->command = strchr(command, '/') ? resolve_path(user, command) : xstrdup(command);
         plugin->install_hint = hint ? xstrdup(hint) : NULL;
@@ -265,13 +266,13 @@ static int read_basic_auth(const struct place *place, struct kubeconfig *config,
         if (!name && !password)
                 return 0;
         if (config->token || config->token_file)
-                return fail_at(place, "username", err, "and a token at once: one of them, please");
+                return fail_at(place, "username", err, "cannot be combined with a token");
         if (name && strchr(name, ':'))
-                return fail_at(place, "username", err, "may hold no colon");
+                return fail_at(place, "username", err, "must not contain a colon");
         config->basic_auth = xasprintf("%s:%s", name ? name : "", password ? password : "");
         for (const char *c = config->basic_auth; *c; c++)
                 if ((unsigned char)*c < 0x20 || *c == 0x7f)
-                        return fail_at(place, "password", err, "holds a control character");
+                        return fail_at(place, "password", err, "contains a control character");
         return 0;
 }
 
@@ -300,7 +301,7 @@ static int read_user(const struct place *place, const struct place *cluster,
                 return r;
         if (!(config->cert_file || config->cert_pem) != !(config->key_file || config->key_pem))
                 return fail_at(place, "client-certificate", err,
-                               "a client certificate and its key go together");
+                               "client certificate and key must be set together");
 
         const char *token = text_at(place->node, "token");
         const char *token_file = text_at(place->node, "tokenFile");

@@ -146,7 +146,7 @@ static void tell_leading(struct lease *lease) {
         metrics_set(lease->leader_gauge, is_leading);
         metrics_inc(lease->transitions);
         if (is_leading) {
-                log_info(MSG("this replica leads"), STR("lease", lease->name),
+                log_info(MSG("started leading"), STR("lease", lease->name),
                          STR("namespace", lease->name_space),
                          STR("identity", lease->candidate.identity));
                 if (lease->events.on_started_leading)
@@ -154,9 +154,9 @@ static void tell_leading(struct lease *lease) {
                 return;
         }
         if (lease->is_releasing)
-                log_info(MSG("this replica gives the lease away"), STR("lease", lease->name));
+                log_info(MSG("releasing lease"), STR("lease", lease->name));
         else
-                log_warn(MSG("this replica leads no more"), STR("lease", lease->name),
+                log_warn(MSG("stopped leading"), STR("lease", lease->name),
                          STR("holder", lease->candidate.seen.holder), STR("error", lease->trouble));
         if (lease->events.on_stopped_leading)
                 lease->events.on_stopped_leading(lease->events.userdata);
@@ -170,9 +170,9 @@ static void tell(struct lease *lease) {
                 return;
         (void)snprintf(lease->leader, sizeof(lease->leader), "%s", holder);
         if (!holder[0])
-                log_info(MSG("nobody leads"), STR("lease", lease->name));
+                log_info(MSG("lease has no holder"), STR("lease", lease->name));
         else if (!lease_candidate_is_holder(&lease->candidate))
-                log_info(MSG("another replica leads"), STR("lease", lease->name),
+                log_info(MSG("new leader elected"), STR("lease", lease->name),
                          STR("leader", holder));
         if (lease->events.on_new_leader)
                 lease->events.on_new_leader(lease->events.userdata, holder);
@@ -188,7 +188,7 @@ static void set_trouble(struct lease *lease, const struct kube_answer *answer) {
         (void)snprintf(lease->trouble, sizeof(lease->trouble), "%s",
                        answer->err.msg[0] ? answer->err.msg : kube_outcome_name(answer->outcome));
         if (was_well)
-                log_warn(MSG("the lease cannot be had"), STR("lease", lease->name),
+                log_warn(MSG("cannot acquire or renew lease"), STR("lease", lease->name),
                          STR("namespace", lease->name_space),
                          STR("reason", kube_outcome_name(answer->outcome)),
                          STR("error", lease->trouble));
@@ -197,7 +197,7 @@ static void set_trouble(struct lease *lease, const struct kube_answer *answer) {
 static void set_well(struct lease *lease) {
         lease->is_settled = true;
         if (lease->trouble[0])
-                log_info(MSG("the lease can be had again"), STR("lease", lease->name));
+                log_info(MSG("lease requests succeed again"), STR("lease", lease->name));
         lease->trouble[0] = '\0';
 }
 
@@ -378,8 +378,7 @@ static void on_release_answer(void *userdata, const struct kube_answer *answer) 
                 return;
         }
         if (answer->outcome != KUBE_OK)
-                log_warn(MSG("the lease was not given away, it will run out"),
-                         STR("lease", lease->name),
+                log_warn(MSG("cannot release lease, it will expire"), STR("lease", lease->name),
                          STR("reason", kube_outcome_name(answer->outcome)),
                          STR("error", answer->err.msg));
         finish_release(lease);
@@ -431,7 +430,7 @@ struct lease *lease_new(struct loop *loop, struct kube_api *api, struct metrics 
         lease->path = xasprintf("%s/%s", lease->collection_path, name);
         lease->leader_gauge = lease_leader_gauge(metrics);
         lease->transitions = metrics_counter(metrics, "plimsoll_lease_transitions_total",
-                                             "Times that this replica began to lead or ceased to.",
+                                             "Times this replica started or stopped leading.",
                                              NULL);
         loop_timer_arm(loop, &lease->round, loop_now_mono_ms(loop), on_round, lease);
         return lease;

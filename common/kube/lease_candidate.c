@@ -11,10 +11,10 @@ static const int64_t max_int32 = INT32_MAX;
 
 int lease_timing_check(const struct lease_timing *timing, struct error *err) {
         if (timing->duration_ms < MS_PER_S || timing->duration_ms / MS_PER_S >= max_int32)
-                return error_set(err, EINVAL, "the lease's duration must be at least a second");
+                return error_set(err, EINVAL, "the lease duration must be at least a second");
         if (timing->duration_ms <= timing->renew_deadline_ms)
                 return error_set(err, EINVAL,
-                                 "the lease's duration must be longer than the renew deadline");
+                                 "the lease duration must be longer than the renew deadline");
         if (timing->retry_ms <= 0 || timing->renew_deadline_ms * 5 <= timing->retry_ms * 6)
                 return error_set(err, EINVAL,
                                  "the renew deadline must be longer than 1.2 retry periods");

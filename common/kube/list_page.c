@@ -86,16 +86,16 @@ static int find_items(struct span text, struct span *ret, struct error *err) {
                 skip_spaces(&text);
                 const char *key = text.at;
                 if (!skip_string(&text))
-                        return error_set(err, EBADMSG, "list cut off or malformed");
+                        return error_set(err, EBADMSG, "list truncated or malformed");
                 bool is_items = is_items_key(key, text.at);
                 if (!take(&text, ':'))
                         return error_set(err, EBADMSG, "list malformed");
                 skip_spaces(&text);
                 const char *value = text.at;
                 if (!skip_value(&text))
-                        return error_set(err, EBADMSG, "list cut off");
+                        return error_set(err, EBADMSG, "list truncated");
                 if (is_items && items.at)
-                        return error_set(err, EBADMSG, "list with items twice");
+                        return error_set(err, EBADMSG, "list has two items fields");
                 if (is_items && *value == '[')
                         items = (struct span){value, text.at};
                 (void)take(&text, ','); /* jansson minds where commas may stand */
@@ -113,14 +113,14 @@ static int each_item(struct span items, list_item_fn *fn, void *userdata, size_t
                 json_auto_t *object = NULL;
 
                 if (count > 0 && !take(&items, ','))
-                        return error_set(err, EBADMSG, "list malformed behind item %zu", count);
+                        return error_set(err, EBADMSG, "list malformed after item %zu", count);
                 skip_spaces(&items);
                 const char *begin = items.at;
                 if (!skip_value(&items))
-                        return error_set(err, EBADMSG, "list cut off in item %zu", count + 1);
+                        return error_set(err, EBADMSG, "list truncated in item %zu", count + 1);
                 /* Without jansson's message, which quotes: pods hold secrets. */
                 if (json_parse(begin, (size_t)(items.at - begin), &object, NULL) < 0)
-                        return error_set(err, EBADMSG, "item %zu: no JSON", count + 1);
+                        return error_set(err, EBADMSG, "item %zu: invalid JSON", count + 1);
                 if (!json_is_object(object))
                         return error_set(err, EBADMSG, "item %zu: not an object", count + 1);
                 fn(userdata, object);
@@ -145,12 +145,12 @@ static int parse_frame(const char *text, size_t len, struct span items, json_t *
                 head += 2 + tail;
         }
         if (json_parse(frame, head, &root, NULL) < 0)
-                return error_set(err, EBADMSG, "list that is no JSON");
+                return error_set(err, EBADMSG, "list is not valid JSON");
         const char *kind = json_string_at(root, "kind", NULL);
         size_t kind_len = kind ? strlen(kind) : 0;
         if (kind_len < 4 || strcmp(kind + kind_len - 4, "List") != 0)
-                return error_set(err, EBADMSG, "not a list but %.60s",
-                                 kind ? kind : "something else");
+                return error_set(err, EBADMSG, "not a list: kind is %.60s",
+                                 kind ? kind : "missing");
         /* Nothing may be taken for an empty list: all that we hold would count as deleted. */
         const json_t *rest = json_at(root, "items", NULL);
         if (!(json_is_array(rest) && json_array_size(rest) == 0) && !json_is_null(rest))
@@ -166,7 +166,7 @@ static int read_metadata(const json_t *root, struct list_page *page, struct erro
         if (!version || !*version || strlen(version) > RESOURCE_VERSION_MAX_BYTES)
                 return error_set(err, EBADMSG, "%.60s without a usable resourceVersion", kind);
         if (next && strlen(next) > CONTINUE_TOKEN_MAX_BYTES)
-                return error_set(err, EBADMSG, "%.60s with an endless continue token", kind);
+                return error_set(err, EBADMSG, "%.60s with an oversized continue token", kind);
         page->resource_version = xstrdup(version);
         page->continue_token = next && *next ? xstrdup(next) : NULL;
         return 0;

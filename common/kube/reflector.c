@@ -106,23 +106,23 @@ static void count(struct reflector *r, const char *name, const char *help, const
 }
 
 static void count_list(struct reflector *r, const char *result) {
-        count(r, "plimsoll_list_total", "List calls (pages) by their result.", "result", result);
+        count(r, "plimsoll_list_total", "List requests (one per page) by result.", "result",
+              result);
 }
 
 static void count_restart(struct reflector *r, const char *reason) {
-        count(r, "plimsoll_watch_restarts_total", "Watches that have ended, by reason.", "reason",
-              reason);
+        count(r, "plimsoll_watch_restarts_total", "Ended watches by reason.", "reason", reason);
 }
 
 static void count_event(struct reflector *r, const char *type) {
-        count(r, "plimsoll_watch_events_total", "Watch events by type; ignored: not usable.",
+        count(r, "plimsoll_watch_events_total", "Watch events by type; ignored: unusable objects.",
               "type", type);
 }
 
 static void set_gauge(struct reflector *r) {
         if (r->metrics)
                 metrics_set(metrics_gauge(r->metrics, "plimsoll_objects",
-                                          "Objects that exist, as far as the watch has told.",
+                                          "Objects known from list and watch.",
                                           LABELS("resource", r->spec.name)),
                             (double)r->held.entries.len);
 }
@@ -135,14 +135,14 @@ static void set_trouble(struct reflector *r, const char *step, const char *reaso
                        (int)sizeof(r->trouble) - 16, err->msg);
         if (r->trouble_reason && strcmp(r->trouble_reason, reason) == 0)
                 return;
-        log_warn(MSG("list and watch in trouble, trying on"), STR("resource", r->spec.name),
+        log_warn(MSG("list/watch failed, retrying"), STR("resource", r->spec.name),
                  STR("step", step), STR("reason", reason), ERR(err));
         r->trouble_reason = reason;
 }
 
 static void clear_trouble(struct reflector *r) {
         if (r->trouble_reason)
-                log_info(MSG("list and watch recovered"), STR("resource", r->spec.name));
+                log_info(MSG("list/watch recovered"), STR("resource", r->spec.name));
         r->trouble_reason = NULL;
         r->trouble[0] = '\0';
 }
@@ -187,7 +187,7 @@ static void deliver_present(struct reflector *r, const json_t *object, bool is_w
         case OBJECT_OVER_LIMIT:
                 count_event(r, "ignored");
                 if (!r->is_over_limit)
-                        log_error(MSG("more objects than the ceiling allows, ignoring the rest"),
+                        log_error(MSG("object limit reached, ignoring further objects"),
                                   STR("resource", r->spec.name), INT("max", r->held.max_objects));
                 r->is_over_limit = true;
                 return;
@@ -239,7 +239,7 @@ static bool is_too_long(const struct buf *path, struct kube_answer *ret) {
         if (!path->overflow)
                 return false;
         *ret = (struct kube_answer){.outcome = KUBE_INVALID, .retry_after_ms = -1};
-        (void)error_set(&ret->err, E2BIG, "the request's path is over %d bytes", PATH_MAX_BYTES);
+        (void)error_set(&ret->err, E2BIG, "request path exceeds %d bytes", PATH_MAX_BYTES);
         return true;
 }
 
@@ -321,7 +321,7 @@ static void finish_list(struct reflector *r, const char *resource_version) {
         set_gauge(r);
         clear_trouble(r);
         if (!r->is_synced)
-                log_info(MSG("first list complete"), STR("resource", r->spec.name),
+                log_info(MSG("initial list complete"), STR("resource", r->spec.name),
                          INT("objects", r->held.entries.len));
         r->is_synced = true;
         if (r->spec.on_synced)
@@ -579,7 +579,7 @@ struct reflector *reflector_new(struct loop *loop, struct kube_api *api, struct 
                 .forget_after_ms = BACKOFF_FORGET_MS,
         };
         r->must_list = true;
-        (void)snprintf(r->trouble, sizeof(r->trouble), "list: not finished yet");
+        (void)snprintf(r->trouble, sizeof(r->trouble), "list: not complete yet");
         begin(r);
         return r;
 }

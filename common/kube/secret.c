@@ -27,8 +27,9 @@ static int check_token(char *text, size_t len, struct error *err) {
         /* A line break in a token would let its file's writer add headers to our requests. */
         for (size_t i = begin; i < len; i++)
                 if ((unsigned char)text[i] <= 0x20 || (unsigned char)text[i] >= 0x7f)
-                        return error_set(err, EINVAL,
-                                         "the token holds a character that no token may hold");
+                        return error_set(
+                                err, EINVAL,
+                                "the token contains a space, control or non-ASCII character");
         memmove(text, text + begin, len - begin);
         text[len - begin] = '\0';
         return 0;
@@ -38,7 +39,7 @@ int secret_check(enum secret_kind kind, char *text, size_t len, struct error *er
         if (len > max_bytes_of(kind))
                 return error_set(err, EINVAL, "longer than %zu bytes", max_bytes_of(kind));
         if (memchr(text, '\0', len))
-                return error_set(err, EINVAL, "holds a NUL byte");
+                return error_set(err, EINVAL, "contains a NUL byte");
         if (kind == SECRET_TOKEN)
                 return check_token(text, len, err);
         if (!strstr(text, "-----BEGIN "))
@@ -84,7 +85,7 @@ int secret_from_base64(const char *text, size_t len, char **ret, struct error *e
                 }
                 int value = base64_value(text[i]);
                 if (value < 0 || padding > 0)
-                        return error_set(err, EINVAL, "not base64 at character %zu", i + 1);
+                        return error_set(err, EINVAL, "invalid base64 at character %zu", i + 1);
                 bits = (bits << 6 | (unsigned)value) & 0xffffff;
                 if (++digits % 4 == 0) {
                         out[out_len++] = (char)(bits >> 16 & 0xff);
@@ -94,7 +95,7 @@ int secret_from_base64(const char *text, size_t len, char **ret, struct error *e
         }
         size_t rest = digits % 4;
         if (rest == 1 || padding != (rest ? 4 - rest : 0))
-                return error_set(err, EINVAL, "base64 that is cut off");
+                return error_set(err, EINVAL, "truncated base64");
         if (rest == 2)
                 out[out_len++] = (char)(bits >> 4 & 0xff);
         if (rest == 3) {
@@ -184,10 +185,10 @@ int secret_file_get(struct secret_file *file, int64_t now_mono_ms, const char **
         if (r < 0 && !file->text)
                 return error_set(err, r, "%s", problem.msg);
         if (r < 0 && !file->is_failing)
-                log_warn(MSG("credential file cannot be read, keeping what it held"),
+                log_warn(MSG("cannot read credential file, keeping its previous content"),
                          ERR(&problem));
         if (r == 0 && file->is_failing)
-                log_info(MSG("credential file can be read again"), STR("path", file->path));
+                log_info(MSG("credential file is readable again"), STR("path", file->path));
         file->is_failing = r < 0;
         if (r == 0) {
                 secret_free(file->text);

@@ -50,7 +50,7 @@ static int decode(const json_t *root, struct watch_event *ret, struct error *err
                 *ret = (struct watch_event){(enum watch_event_type)i, object, version};
                 return 0;
         }
-        return error_set(err, EBADMSG, "watch event of type '%.40s'", type);
+        return error_set(err, EBADMSG, "watch event of unknown type '%.40s'", type);
 }
 
 static bool is_blank(const char *line, size_t len) {
@@ -66,17 +66,17 @@ static int take_line(struct watch_stream *stream, const char *line, size_t len) 
         struct error *failure = &stream->failure;
 
         if (len > stream->line.max_bytes)
-                return error_set(failure, EFBIG, "watch event of more than %zu bytes",
+                return error_set(failure, EFBIG, "watch event exceeds %zu bytes",
                                  stream->line.max_bytes);
         if (is_blank(line, len))
                 return 0;
         if (json_parse(line, len, &root, NULL) < 0)
-                return error_set(failure, EBADMSG, "watch event that is no JSON");
+                return error_set(failure, EBADMSG, "watch event is not valid JSON");
         int r = decode(root, &event, failure);
         if (r < 0)
                 return r;
         if (!stream->fn(stream->userdata, &event))
-                return error_set(failure, ECANCELED, "watch ended by its reader");
+                return error_set(failure, ECANCELED, "watch stopped by the event handler");
         return 0;
 }
 
@@ -90,7 +90,7 @@ static int feed(struct watch_stream *stream, const char *data, size_t len) {
                 if (!end || stream->line.len > 0) {
                         if (!buf_append(&stream->line, data, piece_len))
                                 return error_set(&stream->failure, EFBIG,
-                                                 "watch event of more than %zu bytes",
+                                                 "watch event exceeds %zu bytes",
                                                  stream->line.max_bytes);
                         if (end) {
                                 r = take_line(stream, stream->line.data, stream->line.len);

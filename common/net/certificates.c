@@ -35,14 +35,14 @@ static void show(struct certificates *certificates) {
         metrics_set(certificates->expiry, (double)ends_unix_ms / (double)MS_PER_S);
         bool is_valid = begins_unix_ms <= now_unix_ms && now_unix_ms <= ends_unix_ms;
         if (!is_valid && !certificates->was_invalid)
-                log_error(MSG("the certificate is not valid now; clients will refuse it"),
+                log_error(MSG("certificate is not valid now, clients will reject it"),
                           STR("file", path), STR("expires", ends));
         certificates->was_invalid = !is_valid;
 
         const char *state = is_valid ? "expires" : "NOT VALID NOW, expires";
         if (certificates->problem)
-                health_pass(certificates->check, "%s %s; what came after it is not usable: %s",
-                            state, ends, certificates->problem);
+                health_pass(certificates->check, "%s %s; reload failed: %s", state, ends,
+                            certificates->problem);
         else
                 health_pass(certificates->check, "%s %s, %s", state, ends, path);
 }
@@ -55,7 +55,7 @@ static void load(struct certificates *certificates) {
         if (http_server_set_tls(certificates->options.server, files, &err) < 0) {
                 metrics_inc(certificates->errors);
                 if (!certificates->problem || strcmp(certificates->problem, err.msg) != 0)
-                        log_error(MSG("certificates are not usable; those before stay in force"),
+                        log_error(MSG("cannot reload certificates, keeping the current ones"),
                                   ERR(&err));
                 free(certificates->problem);
                 certificates->problem = xstrdup(err.msg);
@@ -63,7 +63,7 @@ static void load(struct certificates *certificates) {
                 free(TAKE_PTR(certificates->problem));
                 metrics_inc(certificates->reloads);
                 log_info(
-                        MSG("certificates are in force"), STR("certificate", files->cert_file),
+                        MSG("certificates reloaded"), STR("certificate", files->cert_file),
                         STR("client_ca", files->client_ca_file ? files->client_ca_file : "(none)"));
         }
         show(certificates);
@@ -104,16 +104,15 @@ struct certificates *certificates_new(const struct certificates_options *options
         static_assert(ARRAY_LEN(paths) == ARRAY_LEN(certificates->watches), "a watch for each");
         certificates->options = *options;
         certificates->check = health_add(options->health, "certificate", "not loaded yet");
-        certificates->reloads = metrics_counter(
-                options->metrics, "plimsoll_tls_reloads_total",
-                "Times that certificate, key and client CA were read again and put in force.",
-                NULL);
-        certificates->errors = metrics_counter(
-                options->metrics, "plimsoll_tls_reload_errors_total",
-                "Times that they were not usable, and the old ones stayed in force.", NULL);
+        certificates->reloads = metrics_counter(options->metrics, "plimsoll_tls_reloads_total",
+                                                "Reloads of certificate, key and client CA.", NULL);
+        certificates->errors = metrics_counter(options->metrics, "plimsoll_tls_reload_errors_total",
+                                               "Failed reloads of certificate, key and client CA; "
+                                               "the previous ones stayed in use.",
+                                               NULL);
         certificates->expiry = metrics_gauge(options->metrics,
                                              "plimsoll_tls_certificate_expiry_timestamp_seconds",
-                                             "When the certificate in force expires.", NULL);
+                                             "Expiry time of the certificate in use.", NULL);
         for (size_t i = 0; i < ARRAY_LEN(paths); i++)
                 if (paths[i])
                         certificates->watches[i] = file_watch_new(options->loop, paths[i], on_file,

@@ -74,7 +74,7 @@ static void make_room(struct connection_watch *watch, int64_t now_mono_ms) {
         watch->crowded_out++;
         if (!watch->is_crowded) {
                 watched_address(spared, address);
-                log_warn(MSG("connections are at their ceiling; the longest idle make room"),
+                log_warn(MSG("connection limit reached, closing the longest idle connections"),
                          INT("connections", watch->options.max_connections), STR("first", address));
         }
         watch->is_crowded = true;
@@ -87,7 +87,8 @@ static void look(struct connection_watch *watch, int64_t now_mono_ms) {
                         cut(watch, w,
                             atomic_load(&w->yields_mono_ns) < after_the_idle_ns ? SILENT : SLOW);
         if (watch->is_crowded && now_mono_ms - watch->crowded_mono_ms >= CALM_MS) {
-                log_info(MSG("connections have room again"), INT("ended", watch->crowded_out));
+                log_info(MSG("connections are below the limit again"),
+                         INT("ended", watch->crowded_out));
                 watch->is_crowded = false;
                 watch->crowded_out = 0;
         }
@@ -115,13 +116,13 @@ static void register_metrics(struct connection_watch *watch, struct metrics *met
                 [SILENT] = "silent", [SLOW] = "slow", [CROWDED] = "crowded"};
 
         watch->open = metrics_gauge(metrics, "plimsoll_http_connections",
-                                    "Connections of clients that are open.", NULL);
+                                    "Open client connections.", NULL);
         for (size_t i = 0; i < REASON_COUNT; i++)
                 watch->cut[i] = metrics_counter(
                         metrics, "plimsoll_http_connections_cut_total",
-                        "Connections of clients that were cut: silent (no request in time), slow "
-                        "(to send it or to take the reply), crowded (for a new one at the "
-                        "ceiling).",
+                        "Client connections closed by the server: silent (no request in time), "
+                        "slow (request or reply took too long), crowded (to make room at the "
+                        "connection limit).",
                         LABELS("reason", reasons[i]));
 }
 
@@ -137,7 +138,8 @@ int connection_watch_new(const struct connection_watch_options *options,
         int r = pthread_create(&watch->thread, NULL, run, watch);
         if (r != 0) {
                 connection_watch_free(watch);
-                return error_set(err, r, "no thread for the HTTP server: %s", strerror(r));
+                return error_set(err, r, "cannot start a thread for the HTTP server: %s",
+                                 strerror(r));
         }
         *ret = watch;
         return 0;

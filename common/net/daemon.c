@@ -217,7 +217,7 @@ static bool tell_ready(const struct health *health, struct buf *out) {
                                  check->detail[0] ? ": " : "", check->detail);
         }
         if (health->is_shut_down)
-                (void)buf_puts(out, "[-] shutdown: the program is ending\n");
+                (void)buf_puts(out, "[-] shutdown: in progress\n");
         pthread_mutex_unlock(health->lock);
         return is_ready;
 }
@@ -228,8 +228,8 @@ static bool tell_alive(const struct health *health, struct buf *out) {
 
         int64_t since_ms = clock_mono_ms() - atomic_load(&health->beat_mono_ms);
         bool is_alive = since_ms <= health->max_stuck_ms;
-        (void)buf_printf(out, "[%c] loop: turned %" PRId64 " ms ago\n", is_alive ? '+' : '-',
-                         since_ms);
+        (void)buf_printf(out, "[%c] loop: last iteration %" PRId64 " ms ago\n",
+                         is_alive ? '+' : '-', since_ms);
         return is_alive;
 }
 

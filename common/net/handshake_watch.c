@@ -33,9 +33,9 @@ struct handshake_watch *handshake_watch_new(struct metrics *metrics) {
         for (size_t i = 0; metrics && i < REASON_COUNT; i++)
                 watch->failed[i] = metrics_counter(
                         metrics, "plimsoll_tls_handshakes_failed_total",
-                        "TLS handshakes of clients that failed: no_client_certificate, "
-                        "client_certificate (not one to be trusted), other (plain HTTP, no common "
-                        "version, the client refused our certificate, ...).",
+                        "Failed TLS handshakes: no_client_certificate, client_certificate (not "
+                        "trusted), other (plain HTTP, no common version, the client rejected our "
+                        "certificate, ...).",
                         LABELS("reason", reason_names[i]));
         return watch;
 }
@@ -58,11 +58,11 @@ void handshake_watch_failed(struct handshake_watch *watch, const struct tls_hand
         if (watch->failed[reason])
                 metrics_inc(watch->failed[reason]);
         if (reason == NO_CERTIFICATE)
-                why = "the client has no certificate";
+                why = "the client sent no certificate";
         else if (reason == OTHER)
-                why = handshake->has_begun ? "the client ended it, or has no version, cipher or "
-                                             "protocol in common with us"
-                                           : "what came is not TLS";
+                why = handshake->has_begun ? "the client aborted it, or shares no version, cipher "
+                                             "or protocol with us"
+                                           : "not a TLS handshake";
 
         pthread_mutex_lock(&watch->lock);
         uint64_t unlogged = watch->unlogged;

@@ -370,7 +370,7 @@ CURLcode http_call_configure(struct http_call *call, const char *user_agent) {
 
         if (call->is_malformed) {
                 (void)snprintf(call->curl_message, sizeof(call->curl_message),
-                               "a request header has a line break in it");
+                               "a request header contains a line break");
                 return CURLE_BAD_FUNCTION_ARGUMENT;
         }
         /* No other scheme, and none of curl's guesses at an URL without one. */
@@ -483,17 +483,19 @@ static void describe_failure(const struct http_call *call, CURLcode code, enum h
         int errno_code = errno_of(failure);
 
         if (call->is_too_large && call->header_bytes > HEADERS_MAX_BYTES)
-                (void)error_set(err, errno_code, "%.*s: headers over %d bytes", authority_len,
-                                authority, HEADERS_MAX_BYTES);
+                (void)error_set(err, errno_code, "%.*s: response headers exceed %d bytes",
+                                authority_len, authority, HEADERS_MAX_BYTES);
         else if (failure == HTTP_TOO_LARGE)
-                (void)error_set(
-                        err, errno_code, "%.*s: body over %zu bytes", authority_len, authority,
-                        call->received.overflow ? call->received.max_bytes : call->max_body_bytes);
+                (void)error_set(err, errno_code, "%.*s: response body exceeds %zu bytes",
+                                authority_len, authority,
+                                call->received.overflow ? call->received.max_bytes
+                                                        : call->max_body_bytes);
         else if (code == CURLE_OK)
-                (void)error_set(err, errno_code, "%.*s: cut off within the headers", authority_len,
-                                authority);
+                (void)error_set(err, errno_code,
+                                "%.*s: connection closed within the response headers",
+                                authority_len, authority);
         else if (call->is_refused)
-                (void)error_set(err, errno_code, "%.*s: stopped reading the body", authority_len,
+                (void)error_set(err, errno_code, "%.*s: response body rejected", authority_len,
                                 authority);
         else
                 (void)error_set(err, errno_code, "%.*s: %s", authority_len, authority,

@@ -338,11 +338,11 @@ static void on_call_timer(void *userdata) {
         bool is_total = now_mono_ms >= call->started_mono_ms + call->timeout_ms;
         if (!is_total && is_overdue_at(call, now_mono_ms))
                 (void)snprintf(call->curl_message, sizeof(call->curl_message),
-                               "no answer for %lld ms", (long long)call->answer_timeout_ms);
+                               "no response within %lld ms", (long long)call->answer_timeout_ms);
         else
                 (void)snprintf(call->curl_message, sizeof(call->curl_message),
                                is_total ? "not finished after %lld ms, %zu bytes received"
-                                        : "no byte for %lld ms, %zu bytes received",
+                                        : "no data for %lld ms, %zu bytes received",
                                (long long)(is_total ? call->timeout_ms : call->idle_timeout_ms),
                                call->received_bytes);
         enter(client);

@@ -58,7 +58,7 @@ struct loop {
 
 /* Out of descriptors, watches or kernel memory: nothing works without them. */
 static _noreturn_ void give_up(const char *call) {
-        log_error(MSG("event loop cannot work"), STR("call", call), STR("error", strerror(errno)));
+        log_error(MSG("event loop failed"), STR("call", call), STR("error", strerror(errno)));
         abort();
 }
 

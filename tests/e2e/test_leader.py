@@ -84,7 +84,7 @@ class Replica:
         return wait_until(lambda: self.writes(since_unix), what=f"{self.name} to write")[0]
 
     def wait_standby(self, nodes):
-        self.process.wait_log(r"another replica leads")
+        self.process.wait_log(r"new leader elected")
         text = f"{nodes} of {nodes} nodes have recent samples"
         wait_until(
             lambda: text in fetch(f"{self.process.url}/readyz?verbose").text,
@@ -180,10 +180,10 @@ def test_live_peak_survives(fleet, exporters, replica, figure):
     for index, load in enumerate(loads):
         exporters.set([address_of(FIRST_ADDRESS, index)], load={"cpu": load})
     alpha = replica("alpha")
-    alpha.process.wait_log(r"this replica leads")
+    alpha.process.wait_log(r"started leading")
     witness = replica("witness")
     # Not before both are there: else one begins with what the other published in its first seconds.
-    witness.process.wait_log(r"another replica leads")
+    witness.process.wait_log(r"new leader elected")
     names = fleet.add(len(loads))
     wait_annotated(fleet, names)
     # A mean is remembered when half of its five minutes have data.
@@ -239,7 +239,7 @@ def test_frozen_leader(fleet, exporters, replica, figure):
         alpha.process.popen.send_signal(signal.SIGCONT)
     assert took_s > LEASE_S, "not before the lease had ended"
     woken_unix = time.time()
-    alpha.process.wait_log(r"another replica leads")
+    alpha.process.wait_log(r"new leader elected")
     # Several rounds of both, with alpha awake.
     wait_until(lambda: len(beta.writes(woken_unix)) >= 4 * len(names), what="rounds of beta")
     assert turns(alpha, beta) == ["alpha", "beta"]

@@ -114,10 +114,10 @@ def test_lists_that_fail(start_standin, start_exporters, start_controller):
     wait_until(lambda: len(all_readings(standin, KEY)) == 230, what="every node's windows")
     assert [row["hits"] for row in standin.faults().values()] == [1, 1, 1, 1]
     lists = requests_since(standin, 0, verb="list", resource="nodes")
-    told = log_lines(controller.process, "list and watch in trouble, trying on")
+    told = log_lines(controller.process, "list/watch failed, retrying")
     print(f"{len(lists)} list requests, {len(told)} lines of log about the trouble")
     assert len(lists) < 40 and 1 <= len(told) <= 4
-    assert len(log_lines(controller.process, "list and watch recovered")) == 1
+    assert len(log_lines(controller.process, "list/watch recovered")) == 1
 
 
 def test_watches_that_end(start_standin, start_exporters, start_controller):
@@ -313,7 +313,7 @@ def test_doors_that_open_late(start_standin, start_exporters, start_controller, 
     unpatched[2].wait_ready()
     for what, controller in (("forbidden", forbidden[2]), ("wrong", wrong[2]), ("absent", late)):
         controller.wait_ready()
-        told = log_lines(controller.process, "list and watch in trouble, trying on")
+        told = log_lines(controller.process, "list/watch failed, retrying")
         # One line for each resource: nodes and pods.
         assert 1 <= len(told) <= 4, (what, told)
     began = log_lines(unpatched[2].process, "node is failing")

@@ -73,7 +73,7 @@ def start_pair(controller, standin):
             lambda: {p["name"] for p in writes(standin)} == set(NODES), what="alpha's patches"
         )
         beta = controller("beta", *flags)
-        beta.process.wait_log(r"another replica leads.*leader=")
+        beta.process.wait_log(r"new leader elected.*leader=")
         wait_until(lambda: "4 of 4 nodes have recent samples" in told(beta), what="beta's windows")
         return alpha, beta
 
@@ -106,7 +106,7 @@ def holder(standin):
 
 
 def identity(replica):
-    return replica.process.wait_log(r"this replica leads\".* identity=(\S+)").group(1)
+    return replica.process.wait_log(r"started leading\".* identity=(\S+)").group(1)
 
 
 def told(replica):
@@ -151,7 +151,7 @@ def test_killed_leader(controller, standin):
         what="alpha's patches",
     )
     beta = controller("beta")
-    beta.process.wait_log(r"another replica leads")
+    beta.process.wait_log(r"new leader elected")
     wait_until(lambda: "4 of 4 nodes have recent samples" in told(beta), what="beta's scrapes")
     peaks = values(standin, PEAKS)
     assert peaks == written
@@ -225,12 +225,12 @@ def test_leader_in_trouble(pair, standin, trouble):
     alpha, beta = pair
     standin.fault(user="alpha", count=-1, **TROUBLES[trouble])
     since = time.time()
-    alpha.process.wait_log(r"this replica leads no more")
+    alpha.process.wait_log(r"stopped leading")
     next_write(standin, "beta", since)
     assert leads(alpha) == 0 and leads(beta) == 1
     standin.clear_faults()
     # Back again it stands by.
-    alpha.process.wait_log(r"another replica leads")
+    alpha.process.wait_log(r"new leader elected")
     wait_until(lambda: f"standby, leader is {identity(beta)}" in told(alpha), what="a standby")
     next_write(standin, "beta", time.time())
     assert writers(standin) == ["alpha", "beta"]
@@ -244,7 +244,7 @@ def test_frozen_leader_wakes_up(pair, standin):
         next_write(standin, "beta", time.time())
     finally:
         alpha.process.popen.send_signal(signal.SIGCONT)
-    alpha.process.wait_log(r"another replica leads")
+    alpha.process.wait_log(r"new leader elected")
     next_write(standin, "beta", time.time())
     assert writers(standin) == ["alpha", "beta"]
 
@@ -255,7 +255,7 @@ def test_lease_that_may_not_be_had(controller, standin):
     ]
     standin.admin("auth", {"tokens": [{"token": "token-alpha", "user": "alpha", "rules": rules}]})
     replica = controller("alpha")
-    replica.process.wait_log(r"the lease cannot be had.*reason=forbidden")
+    replica.process.wait_log(r"cannot acquire or renew lease.*reason=forbidden")
     wait_until(lambda: "4 of 4 nodes have recent samples" in told(replica), what="scrapes")
     assert re.search(r"^\[-\] ?leader: lease kube-system/.*RBAC", told(replica), re.MULTILINE)
     assert writes(standin) == []

@@ -81,7 +81,7 @@ def test_plugin_begins_to_hang(cluster, plugin, exporters, start_controller, tmp
     flags = ("--leader-elect=true", "--leader-elect-lease-duration=6s")
     flags += ("--leader-elect-renew-deadline=4s", "--leader-elect-retry-period=500ms")
     controller = start_controller(str(tmp_path / "kubeconfig"), exporters, *flags)
-    controller.process.wait_log("this replica leads")
+    controller.process.wait_log("started leading")
     plugin.hang()
     runs = len(plugin.runs())
     wait_until(lambda: len(plugin.runs()) > runs, what="the plugin to be asked before the end")
@@ -90,7 +90,7 @@ def test_plugin_begins_to_hang(cluster, plugin, exporters, start_controller, tmp
     scrapes = len(exporters.scrapes("127.1.0.1"))
     wait_until(lambda: len(exporters.scrapes("127.1.0.1")) > scrapes + 2, what="more scrapes")
     assert is_running(pid)
-    controller.process.wait_log("credential plugin .* has not ended within 10 s, killed")
+    controller.process.wait_log("credential plugin .* timed out after 10 s, killed")
     assert not is_running(pid)
     assert SECRET not in controller.process.text()
     assert 'stderr="refreshing ***\\n"' in controller.process.text()
@@ -114,5 +114,5 @@ def test_end_while_it_hangs(
     pid = wait_until(plugin.runs, what="the plugin to be run")[0]
     wait_until(lambda: is_running(pid), what="it to hang")
     assert process.stop() == 0
-    assert "has not ended within" not in process.text()
+    assert "timed out after" not in process.text()
     wait_until(lambda: not is_running(pid), what="the plugin to be gone")

@@ -251,7 +251,7 @@ def test_rotation_under_load(start_extender, ours, tmp_path):
                 lambda: extender.metric("plimsoll_tls_reload_errors_total") >= count,
                 what="the bad pair to be seen",
             )
-        extender.wait_ready(r"certificate: expires \S+; what came after it is not usable: .*match")
+        extender.wait_ready(r"certificate: expires \S+; reload failed: .*match")
         assert extender.serial() == serial_of(second)
         volume.write(third, ours.cert)
         extender.reload()
@@ -263,7 +263,7 @@ def test_rotation_under_load(start_extender, ours, tmp_path):
         )
     assert extender.metric("plimsoll_tls_certificate_expiry_timestamp_seconds") == expiry_of(third)
     extender.wait_ready(r"certificate: expires \S+, /")
-    assert len(extender.log_lines("certificates are not usable; those before stay in force")) == 1
+    assert len(extender.log_lines("cannot reload certificates, keeping the current ones")) == 1
 
 
 def test_files_written_one_by_one(start_extender, ours, tmp_path):
@@ -311,7 +311,7 @@ def test_expired_certificate(start_extender, ours, tmp_path):
     careless.verify_mode = ssl.CERT_NONE
     extender = start_extender(volume, careless)
     extender.wait_ready("certificate: NOT VALID NOW, expires ")
-    assert len(extender.log_lines("the certificate is not valid now; clients will refuse it")) == 1
+    assert len(extender.log_lines("certificate is not valid now, clients will reject it")) == 1
     with pytest.raises(ssl.SSLCertVerificationError):
         ask(extender, trusting(ours))
     volume.write(good)

@@ -54,9 +54,9 @@ def writers(cluster):
 def test_who_lost_the_lease_writes_no_status(controller, guarded):
     """Its request waits for the server's Retry-After while another takes the lease."""
     alpha = controller("alpha")
-    alpha.wait_log(r"this replica leads")
+    alpha.wait_log(r"started leading")
     beta = controller("beta")
-    beta.wait_log(r"another replica leads")
+    beta.wait_log(r"new leader elected")
     throttle = guarded.fault(
         "status",
         status=429,
@@ -68,7 +68,7 @@ def test_who_lost_the_lease_writes_no_status(controller, guarded):
     assert guarded.call("POST", PATH, policy(0.5), Authorization="Bearer token-beta").status == 201
     wait_until(lambda: guarded.faults()[throttle]["hits"] == 1, what="alpha to be throttled")
     guarded.patch(LEASE, {"spec": {"holderIdentity": "x"}}, Authorization="Bearer token-beta")
-    alpha.wait_log(r"this replica leads no more")
+    alpha.wait_log(r"stopped leading")
     guarded.fault("status", status=500, user="alpha", resource="leases", count=-1)
     # Beta leads when the stolen lease has run out, which is later than alpha was told to come again.
     wait_until(lambda: writers(guarded), what="the status")

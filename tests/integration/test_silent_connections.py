@@ -15,7 +15,7 @@ CEILING = 512
 SILENT = CEILING + 100
 # Of a ClientHello of 517 bytes; the rest does not come.
 HALF_HELLO = bytes.fromhex("1603010200010001fc0303")
-AT_CEILING = "connections are at their ceiling; the longest idle make room"
+AT_CEILING = "connection limit reached, closing the longest idle connections"
 CUT = r'^plimsoll_http_connections_cut_total\{reason="crowded"\} (\d+)$'
 
 

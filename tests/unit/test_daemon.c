@@ -66,7 +66,7 @@ static void test_readiness(void **state) {
         expect(ask(health, NULL, "GET", "/readyz"), 503,
                "[+] policy: again\n"
                "[+] node-watch: 5000 nodes\n"
-               "[-] shutdown: the program is ending\n"
+               "[-] shutdown: in progress\n"
                "readyz check failed\n");
         /* Ending is not a reason to be killed. */
         expect(ask(health, NULL, "GET", "/livez"), 200, "ok");
@@ -128,7 +128,7 @@ static void test_heartbeat(void **state) {
                 usleep(1000); /* the loop does not turn */
         struct http_exchange stuck = ask(health, NULL, "GET", "/livez");
         assert_int_equal(stuck.status, 503);
-        assert_memory_equal(stuck.reply[0].iov_base, "[-] loop: turned ", 17);
+        assert_memory_equal(stuck.reply[0].iov_base, "[-] loop: last iteration ", 17);
         assert_non_null(strstr(stuck.reply[0].iov_base, "\nlivez check failed\n"));
         stuck.release(stuck.release_userdata);
 

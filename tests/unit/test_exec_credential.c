@@ -110,11 +110,11 @@ static void test_exec_failures(void **state) {
         } rows[] = {
                 {"exit 3", 10000, -EPROTO, "exit status 3"},
                 {"kill -9 $$", 10000, -EPROTO, "signal 9"},
-                {"echo no", 10000, -EINVAL, "no JSON"},
+                {"echo no", 10000, -EINVAL, "not JSON"},
                 {"exec sleep 100", 50, -ETIMEDOUT, "killed"},
                 {"sleep 100 & wait", 50, -ETIMEDOUT, "killed"}, /* its children too */
                 {"exec sleep 100 >&-", 50, -ETIMEDOUT, "killed"},
-                {"exec yes", 10000, -EFBIG, "printed more"},
+                {"exec yes", 10000, -EFBIG, "output exceeds"},
         };
 
         (void)state;

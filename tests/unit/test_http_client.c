@@ -217,8 +217,8 @@ static void test_time_limits(void **state) {
                 {"/drip", SHORT_MS, 0, "not finished after"},
                 {"/drip", SHORT_MS, SHORT_MS - 50, "not finished after"}, /* never idle */
                 {"/drip-headers", SHORT_MS, 0, "not finished after"},
-                {"/hang", TIMEOUT_MS, SHORT_MS, "no byte for"},
-                {"/stall", TIMEOUT_MS, SHORT_MS, "no byte for"},
+                {"/hang", TIMEOUT_MS, SHORT_MS, "no data for"},
+                {"/stall", TIMEOUT_MS, SHORT_MS, "no data for"},
         };
         struct attempt *attempts[ARRAY_LEN(rows)];
         int64_t start_ms = clock_mono_ms();

@@ -274,7 +274,7 @@ static struct kube_credentials renewed_at(struct kube_access *config, struct loo
         struct error err = ERROR_NULL;
 
         assert_int_equal(ask_at(config, at_ms, &credentials, &err), -EINPROGRESS);
-        assert_non_null(strstr(err.msg, "has not ended yet"));
+        assert_non_null(strstr(err.msg, "is still running"));
         loop_run(loop);
         return credentials_at(config, at_ms);
 }

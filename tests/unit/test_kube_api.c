@@ -353,7 +353,7 @@ static void test_plugin_hangs(void **state) {
                 loop_run(f.loop);
                 assert_int_equal(f.done, i + 1);
                 assert_int_equal(f.answer.outcome, KUBE_UNAUTHORIZED);
-                assert_string_equal(f.answer.err.msg, "credential plugin sleep has not ended yet");
+                assert_string_equal(f.answer.err.msg, "credential plugin sleep is still running");
         }
         kube_cancel(waiting);
         assert_int_equal(atomic_load(&f.server.served), 0);

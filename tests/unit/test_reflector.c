@@ -204,7 +204,7 @@ static void test_cut_line(void **state) {
 /* What the server cannot be asked past is skipped by listing, and nothing is lost or made up. */
 /* A server that takes the connection and says nothing shows nothing, however long it is so. */
 static void test_silent_watch(void **state) {
-        struct fixture f = {.wanted_trouble = "no answer for 300 ms", .wanted_log = "=0;"};
+        struct fixture f = {.wanted_trouble = "no response within 300 ms", .wanted_log = "=0;"};
 
         (void)state;
         list(&f, LIST("10", "", ""));
@@ -364,7 +364,7 @@ static void test_forbidden_for_a_moment(void **state) {
 
 /* A selector that does not fit into a path is not left out: nothing is asked then. */
 static void test_selector_too_long(void **state) {
-        struct fixture f = {.wanted_trouble = "list: the request's path is over 65536 bytes",
+        struct fixture f = {.wanted_trouble = "list: request path exceeds 65536 bytes",
                             .wanted_log = ""};
         char selector[70000];
 
@@ -426,7 +426,7 @@ static void test_initial_selector(void **state) {
 
 /* Freed while the list is on its way. */
 static void test_free_under_way(void **state) {
-        struct fixture f = {.wanted_log = "", .wanted_trouble = "list: not finished yet"};
+        struct fixture f = {.wanted_log = "", .wanted_trouble = "list: not complete yet"};
 
         (void)state;
         scripted_add(&f.server, (struct scripted_reply){.response = xstrdup("HTTP/1.1 200 OK\r\n"),
