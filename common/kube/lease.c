@@ -8,8 +8,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/random.h"
 #include "codec/json.h"
-#include "kube/backoff.h"
 
 enum {
         REQUEST_TIMEOUT_MAX_MS = 5000,
@@ -45,9 +45,8 @@ char *lease_identity_new(void) {
         char host[HOST_NAME_MAX_BYTES + 1] = "";
 
         if (gethostname(host, HOST_NAME_MAX_BYTES) < 0 || !host[0])
-                return xasprintf("plimsoll_%016llx",
-                                 (unsigned long long)backoff_random_below(INT64_MAX));
-        return xasprintf("%s_%016llx", host, (unsigned long long)backoff_random_below(INT64_MAX));
+                return xasprintf("plimsoll_%016llx", (unsigned long long)random_below(INT64_MAX));
+        return xasprintf("%s_%016llx", host, (unsigned long long)random_below(INT64_MAX));
 }
 
 /* The object and its fields */
@@ -218,11 +217,11 @@ static int64_t next_round_mono_ms(const struct lease *lease) {
         if (lease_is_leading(lease))
                 return lease->round_mono_ms + retry_ms;
         if (lease->trouble[0])
-                return now_mono_ms + retry_ms + backoff_random_below(retry_ms * 6 / 5 + 1);
-        int64_t next_mono_ms = now_mono_ms + retry_ms / 2 + backoff_random_below(retry_ms / 4 + 1);
+                return now_mono_ms + retry_ms + random_below(retry_ms * 6 / 5 + 1);
+        int64_t next_mono_ms = now_mono_ms + retry_ms / 2 + random_below(retry_ms / 4 + 1);
         int64_t out_mono_ms = lease_candidate_runs_out_mono_ms(&lease->candidate);
         if (out_mono_ms > now_mono_ms && out_mono_ms < next_mono_ms)
-                return out_mono_ms + backoff_random_below(retry_ms / 20 + 1);
+                return out_mono_ms + random_below(retry_ms / 20 + 1);
         return next_mono_ms;
 }
 

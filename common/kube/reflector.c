@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/random.h"
 #include "codec/json.h"
 #include "kube/backoff.h"
 #include "kube/list_page.h"
@@ -157,7 +158,7 @@ static void pause_after(struct reflector *r, const struct kube_answer *answer) {
         bool is_unreachable = answer->outcome == KUBE_UNAVAILABLE;
 
         if (answer->outcome == KUBE_NOT_FOUND) {
-                pause_ms(r, ABSENT_RETRY_MS / 2 + backoff_random_below(ABSENT_RETRY_MS / 2));
+                pause_ms(r, ABSENT_RETRY_MS / 2 + random_below(ABSENT_RETRY_MS / 2));
                 return;
         }
         /*
@@ -494,7 +495,7 @@ static void on_watch_done(void *userdata, const struct kube_answer *answer) {
 
 static void start_watch(struct reflector *r) {
         _cleanup_(buf_done) struct buf path = BUF_INIT(PATH_MAX_BYTES);
-        int64_t timeout_s = WATCH_MIN_S + backoff_random_below(WATCH_MAX_S - WATCH_MIN_S + 1);
+        int64_t timeout_s = WATCH_MIN_S + random_below(WATCH_MAX_S - WATCH_MIN_S + 1);
         struct kube_answer refusal;
         char timeout[24];
 

@@ -1,0 +1,7 @@
+/* Random numbers for jitter and identities; not for secrets. */
+#pragma once
+
+#include <stdint.h>
+
+/** random_below() - uniform in [0, @bound); @bound > 0 */
+int64_t random_below(int64_t bound);
