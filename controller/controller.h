@@ -18,7 +18,7 @@
 #include "controller/track/node_track.h"
 #include "controller/writing/leader.h"
 #include "metrics/metrics.h"
-#include "net/daemon.h"
+#include "net/health.h"
 
 /* Strings are borrowed for the life of the controller. */
 struct controller_options {

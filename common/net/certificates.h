@@ -14,7 +14,7 @@
 
 #include "base/attributes.h"
 #include "metrics/metrics.h"
-#include "net/daemon.h"
+#include "net/health.h"
 #include "net/http_server.h"
 #include "net/loop.h"
 

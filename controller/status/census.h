@@ -10,7 +10,7 @@
 
 #include "kube/reflector.h"
 #include "metrics/metrics.h"
-#include "net/daemon.h"
+#include "net/health.h"
 
 struct census {
         struct metric *nodes, *stale, *windows, *oldest;

@@ -11,7 +11,7 @@
 #include "base/log_limit.h"
 #include "controller/track/node_track.h"
 #include "metrics/metrics.h"
-#include "net/daemon.h"
+#include "net/health.h"
 
 enum { SERVING_LINES_PER_MIN = 10 };
 

@@ -11,7 +11,7 @@
 #include "base/attributes.h"
 #include "kube/lease.h"
 #include "metrics/metrics.h"
-#include "net/daemon.h"
+#include "net/health.h"
 
 struct leader_options {
         bool is_elected;

@@ -25,7 +25,7 @@
 #include "extender/table/table_watch.h"
 #include "kube/kube_api.h"
 #include "metrics/metrics.h"
-#include "net/daemon.h"
+#include "net/health.h"
 #include "net/http_server.h"
 #include "net/loop.h"
 

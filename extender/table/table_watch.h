@@ -13,7 +13,7 @@
 #include "extender/table/node_table.h"
 #include "kube/kube_api.h"
 #include "metrics/metrics.h"
-#include "net/daemon.h"
+#include "net/health.h"
 #include "net/loop.h"
 
 struct table_watch_options {

@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "kube/kube_api.h"
 #include "metrics/metrics.h"
-#include "net/daemon.h"
+#include "net/health.h"
 #include "net/loop.h"
 #include "policy/policy.h"
 
