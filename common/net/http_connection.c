@@ -1,0 +1,331 @@
+#include "net/http_connection.h"
+
+#include <assert.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/mem.h"
+#include "base/number.h"
+
+/* A probe that only connects, or sends less than a record's header, has begun no handshake. */
+enum { TLS_RECORD_HEADER_BYTES = 5 };
+
+enum phase {
+        PHASE_IDLE,     /* between requests, or the request line is arriving */
+        PHASE_HEADERS,  /* from the request line on */
+        PHASE_BODY,     /* the handler was called once */
+        PHASE_RESTING,  /* suspended by the handler */
+        PHASE_REPLYING, /* the reply is queued */
+};
+
+/* One connection and the request that it carries. */
+struct connection {
+        struct http_server *server;
+        struct watched watched;
+        struct server_tls *tls; /* what its handshake uses; NULL: plain HTTP */
+        struct tls_handshake handshake;
+        uint64_t trust_generation;
+        enum phase phase;
+        bool is_last; /* close after the reply */
+        int refusal;  /* status to answer with once the unwanted body is over; 0: none */
+        size_t announced_bytes;
+        struct body *body;
+        size_t body_bytes;
+        struct http_exchange exchange;
+};
+
+/* Requests */
+
+static void release(struct connection *connection) {
+        struct http_exchange *exchange = &connection->exchange;
+
+        if (exchange->release)
+                exchange->release(exchange->release_userdata);
+        exchange->release = NULL;
+        if (connection->body)
+                body_give_back(&connection->server->bodies, TAKE_PTR(connection->body));
+}
+
+static const char *header_value(struct MHD_Connection *mhd, const char *name) {
+        const char *value = MHD_lookup_connection_value(mhd, MHD_HEADER_KIND, name);
+        return value ? value : "";
+}
+
+static bool must_close(const struct connection *connection) {
+        const struct http_server *server = connection->server;
+
+        return connection->is_last || atomic_load(&server->is_draining) ||
+               atomic_load(&server->trust_generation) != connection->trust_generation;
+}
+
+static enum MHD_Result reply(struct connection *connection, struct MHD_Connection *mhd) {
+        struct http_exchange *exchange = &connection->exchange;
+        struct MHD_Response *response = NULL;
+        static char empty[] = "";
+
+        static_assert(sizeof(struct MHD_IoVec) == sizeof(struct iovec) &&
+                              offsetof(struct MHD_IoVec, iov_len) ==
+                                      offsetof(struct iovec, iov_len),
+                      "the pieces are handed through as they are");
+        /* One piece leaves in one system call together with the headers. */
+        if (exchange->reply_count == 0)
+                response = MHD_create_response_from_buffer(0, empty, MHD_RESPMEM_PERSISTENT);
+        else if (exchange->reply_count == 1)
+                response = MHD_create_response_from_buffer(exchange->reply[0].iov_len,
+                                                           exchange->reply[0].iov_base,
+                                                           MHD_RESPMEM_PERSISTENT);
+        else if (exchange->reply_count <= UINT32_MAX)
+                response = MHD_create_response_from_iovec((const struct MHD_IoVec *)exchange->reply,
+                                                          (unsigned)exchange->reply_count, NULL,
+                                                          NULL);
+        if (!response)
+                return MHD_NO;
+        if (exchange->reply_content_type)
+                (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE,
+                                              exchange->reply_content_type);
+        if (must_close(connection))
+                (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+        connection->phase = PHASE_REPLYING;
+        connection_watch_replying(connection->server->watch, &connection->watched);
+        enum MHD_Result result = MHD_queue_response(mhd, (unsigned)exchange->status, response);
+        MHD_destroy_response(response);
+        return result;
+}
+
+static enum MHD_Result refuse(struct connection *connection, struct MHD_Connection *mhd,
+                              int status) {
+        connection->exchange = (struct http_exchange){.status = status};
+        return reply(connection, mhd);
+}
+
+/* The headers are there. Returning without a reply asks for the body. */
+static enum MHD_Result begin(struct connection *connection, struct MHD_Connection *mhd) {
+        struct http_server *server = connection->server;
+        const char *length = header_value(mhd, MHD_HTTP_HEADER_CONTENT_LENGTH);
+        uint64_t announced = 0;
+
+        connection->phase = PHASE_BODY;
+        pthread_mutex_lock(&server->lock);
+        server->requests_under_way++;
+        pthread_mutex_unlock(&server->lock);
+
+        /* The handshake has seen to it; this is for the day when it does not. */
+        if (server->needs_client_cert && !connection->handshake.is_verified)
+                return refuse(connection, mhd, MHD_HTTP_FORBIDDEN);
+        /* Two lengths: somebody between us and the client may have believed the other one. RFC
+         * 9112, 6.1 */
+        if (*length && *header_value(mhd, MHD_HTTP_HEADER_TRANSFER_ENCODING)) {
+                connection->is_last = true;
+                return refuse(connection, mhd, MHD_HTTP_BAD_REQUEST);
+        }
+        if (*length && (!number_parse_u64(length, strlen(length), &announced) ||
+                        announced > server->max_body_bytes))
+                return refuse(connection, mhd, MHD_HTTP_CONTENT_TOO_LARGE);
+        connection->announced_bytes = (size_t)announced;
+        return MHD_YES;
+}
+
+/* What cannot be taken is read and dropped until the request is over: only then libmicrohttpd lets
+ * us answer. connection_watch.h limits how long that is. */
+static void take(struct connection *connection, const char *data, size_t len) {
+        struct http_server *server = connection->server;
+
+        if (connection->refusal)
+                return;
+        if (len > server->max_body_bytes - connection->body_bytes) {
+                connection->refusal = MHD_HTTP_CONTENT_TOO_LARGE;
+        } else {
+                size_t need = connection->body_bytes + len;
+                size_t most = connection->announced_bytes ? connection->announced_bytes
+                                                          : server->max_body_bytes;
+                if (!connection->body)
+                        connection->body = body_take(&server->bodies);
+                if (body_reserve(&server->bodies, connection->body, need, most)) {
+                        memcpy(connection->body->data + connection->body_bytes, data, len);
+                        connection->body_bytes = need;
+                        return;
+                }
+                connection->refusal = MHD_HTTP_SERVICE_UNAVAILABLE;
+        }
+        if (connection->body)
+                body_give_back(&server->bodies, TAKE_PTR(connection->body));
+}
+
+static enum MHD_Result answer(struct connection *connection, struct MHD_Connection *mhd,
+                              const char *url, const char *method) {
+        static const char no_body[BODY_PADDING];
+        struct http_exchange *exchange = &connection->exchange;
+
+        if (connection->refusal)
+                return refuse(connection, mhd, connection->refusal);
+        *exchange = (struct http_exchange){
+                .method = strcmp(method, MHD_HTTP_METHOD_HEAD) == 0 ? MHD_HTTP_METHOD_GET : method,
+                .path = url,
+                .body = no_body,
+                .content_type = header_value(mhd, MHD_HTTP_HEADER_CONTENT_TYPE),
+                .connection = mhd,
+                .status = MHD_HTTP_INTERNAL_SERVER_ERROR,
+        };
+        if (connection->body) {
+                memset(connection->body->data + connection->body_bytes, 0, BODY_PADDING);
+                exchange->body = connection->body->data;
+                exchange->body_bytes = connection->body_bytes;
+        }
+        connection_watch_handling(&connection->watched);
+        connection->server->handler(connection->server->userdata, exchange);
+        return connection->phase == PHASE_RESTING ? MHD_YES : reply(connection, mhd);
+}
+
+enum MHD_Result http_connection_request(void *userdata, struct MHD_Connection *mhd, const char *url,
+                                        const char *method, const char *version,
+                                        const char *upload_data, size_t *upload_data_size,
+                                        void **request) {
+        struct connection *connection = *request;
+
+        (void)userdata;
+        (void)version;
+        if (!connection)
+                return MHD_NO;
+        switch (connection->phase) {
+        case PHASE_HEADERS:
+                return begin(connection, mhd);
+        case PHASE_BODY:
+                if (*upload_data_size == 0)
+                        return answer(connection, mhd, url, method);
+                take(connection, upload_data, *upload_data_size);
+                *upload_data_size = 0;
+                return MHD_YES;
+        case PHASE_RESTING: /* libmicrohttpd asks again when it was resumed */
+                return reply(connection, mhd);
+        case PHASE_IDLE:
+        case PHASE_REPLYING:
+                break;
+        }
+        return MHD_NO;
+}
+
+static struct connection *connection_of(struct MHD_Connection *mhd) {
+        const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+                mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+        return info ? info->socket_context : NULL;
+}
+
+void http_suspend(struct http_exchange *exchange) {
+        struct connection *connection = (struct connection *)(void *)((char *)exchange -
+                                                                      offsetof(struct connection,
+                                                                               exchange));
+
+        connection->phase = PHASE_RESTING;
+        MHD_suspend_connection(exchange->connection);
+}
+
+void http_resume(struct http_exchange *exchange) {
+        MHD_resume_connection(exchange->connection);
+}
+
+/* Called when the request line has been read: the earliest that we hear of a request. */
+void *http_connection_request_line(void *userdata, const char *uri, struct MHD_Connection *mhd) {
+        struct connection *connection = connection_of(mhd);
+
+        (void)userdata;
+        (void)uri;
+        if (!connection)
+                return NULL;
+        connection->phase = PHASE_HEADERS;
+        connection->refusal = 0;
+        connection->announced_bytes = 0;
+        connection->body_bytes = 0;
+        connection->exchange = (struct http_exchange){0};
+        connection_watch_arriving(connection->server->watch, &connection->watched);
+        return connection;
+}
+
+void http_connection_completed(void *userdata, struct MHD_Connection *mhd, void **request,
+                               enum MHD_RequestTerminationCode code) {
+        struct http_server *server = userdata;
+        struct connection *connection = *request;
+
+        (void)mhd;
+        (void)code;
+        if (!connection)
+                return;
+        bool was_under_way = connection->phase >= PHASE_BODY;
+        release(connection);
+        connection->phase = PHASE_IDLE;
+        connection_watch_idle(server->watch, &connection->watched);
+        *request = NULL;
+        if (!was_under_way)
+                return;
+        pthread_mutex_lock(&server->lock);
+        if (--server->requests_under_way == 0)
+                pthread_cond_broadcast(&server->changed);
+        pthread_mutex_unlock(&server->lock);
+}
+
+/* Connections */
+
+static void *on_opened(struct http_server *server, struct MHD_Connection *mhd) {
+        const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+                mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
+        struct connection *connection = xcalloc(1, sizeof(*connection));
+
+        connection->server = server;
+        connection_watch_open(server->watch, &connection->watched, info ? info->connect_fd : -1);
+        pthread_mutex_lock(&server->lock);
+        connection->tls = server->tls ? server_tls_ref(server->tls) : NULL;
+        connection->trust_generation = atomic_load(&server->trust_generation);
+        pthread_mutex_unlock(&server->lock);
+
+        info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+        if (connection->tls && info && info->tls_session)
+                server_tls_attach(connection->tls, info->tls_session, &connection->handshake);
+        return connection;
+}
+
+/* Whether the peer sent what may have been the beginning of a handshake: a probe that only connects
+ * is none. */
+static bool has_spoken(int fd) {
+        struct tcp_info info = {0};
+        socklen_t len = sizeof(info);
+
+        return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) == 0 &&
+               info.tcpi_bytes_received > TLS_RECORD_HEADER_BYTES;
+}
+
+/* libmicrohttpd closes the socket after this: while a connection is watched, so is its fd open. */
+static void on_closed(struct http_server *server, struct connection *connection) {
+        bool has_failed = connection->tls && !connection->handshake.is_complete &&
+                          has_spoken(connection->watched.fd);
+
+        connection_watch_close(server->watch, &connection->watched);
+        if (has_failed && !connection->watched.is_cut) {
+                char peer[WATCHED_ADDRESS_MAX];
+                watched_address(&connection->watched, peer);
+                handshake_watch_failed(server->handshakes, &connection->handshake, peer);
+        }
+        release(connection);
+        server_tls_unref(connection->tls);
+        free(connection);
+}
+
+void http_connection_notify(void *userdata, struct MHD_Connection *mhd, void **context,
+                            enum MHD_ConnectionNotificationCode code) {
+        if (code == MHD_CONNECTION_NOTIFY_STARTED)
+                *context = on_opened(userdata, mhd);
+        else if (*context)
+                on_closed(userdata, TAKE_PTR(*context));
+}
+
+const char *http_query(const struct http_exchange *exchange, const char *name) {
+        const char *value = NULL;
+        size_t value_len = 0;
+
+        if (!exchange->connection ||
+            MHD_lookup_connection_value_n(exchange->connection, MHD_GET_ARGUMENT_KIND, name,
+                                          strlen(name), &value, &value_len) != MHD_YES)
+                return NULL;
+        return value ? value : "";
+}

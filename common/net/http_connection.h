@@ -1,0 +1,53 @@
+/*
+ * A connection and the request that it carries, private to the HTTP server: libmicrohttpd's
+ * callbacks, and what they share with http_server.c, which starts and stops the server.
+ */
+#pragma once
+
+#include <microhttpd.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "net/body_pool.h"
+#include "net/connection_watch.h"
+#include "net/handshake_watch.h"
+#include "net/http_server.h"
+#include "net/server_tls.h"
+
+struct http_server {
+        struct MHD_Daemon *daemon;
+        http_handler_fn *handler;
+        void *userdata;
+        size_t max_body_bytes;
+        struct body_pool bodies;
+        struct connection_watch *watch;
+        struct handshake_watch *handshakes;
+        uint16_t port;
+        bool needs_client_cert;
+        _Atomic uint64_t trust_generation; /* counts the client CAs that were in force */
+        atomic_bool is_draining;
+
+        pthread_mutex_t lock;
+        pthread_cond_t changed; /* requests_under_way fell to 0 */
+        struct server_tls *tls; /* for new connections; NULL: plain HTTP */
+        size_t requests_under_way;
+};
+
+/* Callbacks of MHD_start_daemon(); @userdata is the server. They run on its workers. */
+
+/** http_connection_notify() - a connection was opened or closed */
+void http_connection_notify(void *userdata, struct MHD_Connection *mhd, void **context,
+                            enum MHD_ConnectionNotificationCode code);
+/** http_connection_request_line() - the request line was read: a request begins */
+void *http_connection_request_line(void *userdata, const char *uri, struct MHD_Connection *mhd);
+/** http_connection_request() - headers, a piece of the body, or the end of the request */
+enum MHD_Result http_connection_request(void *userdata, struct MHD_Connection *mhd, const char *url,
+                                        const char *method, const char *version,
+                                        const char *upload_data, size_t *upload_data_size,
+                                        void **request);
+/** http_connection_completed() - the reply was sent, or the connection broke */
+void http_connection_completed(void *userdata, struct MHD_Connection *mhd, void **request,
+                               enum MHD_RequestTerminationCode code);
