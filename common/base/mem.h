@@ -16,6 +16,10 @@ void *xrealloc(void *ptr, size_t size) __attribute__((returns_nonnull));
 /** xreallocarray() - xrealloc() for @count elements of @size bytes, overflow checked */
 void *xreallocarray(void *ptr, size_t count, size_t size) __attribute__((returns_nonnull));
 char *xstrdup(const char *text) __attribute__((malloc, returns_nonnull));
+/** xstrdup_or_null() - NULL for NULL */
+static inline char *xstrdup_or_null(const char *text) {
+        return text ? xstrdup(text) : NULL;
+}
 /** xmemdup0() - a copy of @len bytes with a NUL behind them; @data may hold NULs itself */
 char *xmemdup0(const char *data, size_t len) __attribute__((malloc, returns_nonnull));
 /** xasprintf() - formatted text, owned by the caller */

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
+#include <sys/queue.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
@@ -29,15 +30,16 @@ struct kube_api {
         struct http_client *client;
         struct kube_access *config;
         struct metrics *metrics;
-        struct kube_call *calls;
+        LIST_HEAD(, kube_call) calls;
 };
 
 struct kube_call {
         struct kube_api *api;
-        struct kube_call *prev, *next;
-        struct kube_request request; /* its strings are ours */
-        struct http_call *http;      /* NULL between attempts */
-        struct loop_timer timer;     /* the pause before an attempt */
+        LIST_ENTRY(kube_call) entry;
+        struct kube_request request; /* without path and body */
+        char *url, *body;
+        struct http_call *http;  /* NULL between attempts */
+        struct loop_timer timer; /* the pause before an attempt */
         struct backoff backoff;
         enum kube_outcome refusal; /* why no attempt was begun */
         struct error refusal_err;
@@ -69,7 +71,9 @@ static void attempt(void *userdata);
 static void on_credentials(void *userdata) {
         struct kube_api *api = userdata;
 
-        for (struct kube_call *call = api->calls; call; call = call->next)
+        struct kube_call *call;
+
+        LIST_FOREACH (call, &api->calls, entry)
                 if (call->is_waiting)
                         attempt(call);
 }
@@ -78,7 +82,8 @@ struct kube_api *kube_api_new(struct loop *loop, struct http_client *client,
                               struct kube_access *config, struct metrics *metrics) {
         struct kube_api *api = xcalloc(1, sizeof(*api));
 
-        *api = (struct kube_api){loop, client, config, metrics, NULL};
+        *api = (struct kube_api){
+                .loop = loop, .client = client, .config = config, .metrics = metrics};
         kube_access_attach(config, loop, on_credentials, api);
         return api;
 }
@@ -86,8 +91,8 @@ struct kube_api *kube_api_new(struct loop *loop, struct http_client *client,
 void kube_api_free(struct kube_api *api) {
         if (!api)
                 return;
-        while (api->calls)
-                kube_cancel(api->calls);
+        while (!LIST_EMPTY(&api->calls))
+                kube_cancel(LIST_FIRST(&api->calls));
         kube_access_detach(api->config);
         free(api);
 }
@@ -99,14 +104,6 @@ char *kube_escape(const char *text) {
         return buf_take(&escaped);
 }
 
-static char *copy_text(const char *text) {
-        return text ? xstrdup(text) : NULL;
-}
-
-static void free_text(const char *owned) {
-        free((void *)(uintptr_t)owned);
-}
-
 static struct kube_call *call_new(struct kube_api *api, const struct kube_request *request) {
         struct kube_call *call = xcalloc(1, sizeof(*call));
         bool may_repeat = strcmp(request->method, "GET") == 0 ||
@@ -115,35 +112,20 @@ static struct kube_call *call_new(struct kube_api *api, const struct kube_reques
 
         call->api = api;
         call->request = *request;
-        call->request.method = xstrdup(request->method);
-        call->request.path = xstrdup(request->path);
-        call->request.accept = copy_text(request->accept);
-        call->request.content_type = copy_text(request->content_type);
-        call->request.body = request->body ? xmemdup0(request->body, request->body_bytes) : NULL;
+        call->request.path = call->request.body = NULL;
+        call->url = xasprintf("%s%s", kube_access_server(api->config), request->path);
+        call->body = request->body ? xmemdup0(request->body, request->body_bytes) : NULL;
         call->retries_left = may_repeat ? request->max_retries : 0;
         call->backoff = (struct backoff){.first_ms = RETRY_FIRST_MS, .max_ms = RETRY_MAX_MS};
-        call->next = api->calls;
-        if (api->calls)
-                api->calls->prev = call;
-        api->calls = call;
+        LIST_INSERT_HEAD(&api->calls, call, entry);
         return call;
 }
 
 static void call_free(struct kube_call *call) {
-        struct kube_api *api = call->api;
-
-        loop_timer_disarm(api->loop, &call->timer);
-        if (call->prev)
-                call->prev->next = call->next;
-        else
-                api->calls = call->next;
-        if (call->next)
-                call->next->prev = call->prev;
-        free_text(call->request.method);
-        free_text(call->request.path);
-        free_text(call->request.accept);
-        free_text(call->request.content_type);
-        free_text(call->request.body);
+        loop_timer_disarm(call->api->loop, &call->timer);
+        LIST_REMOVE(call, entry);
+        free(call->url);
+        free(call->body);
         free(call);
 }
 
@@ -385,8 +367,6 @@ static void attempt(void *userdata) {
 
         const char *content_type = request->content_type ? request->content_type
                                                          : "application/json";
-        _cleanup_(freep) char *url = xasprintf("%s%s", kube_access_server(api->config),
-                                               request->path);
         _cleanup_(freep) char *accept_line = xasprintf(
                 "Accept: %s", request->accept ? request->accept : "application/json");
         _cleanup_(freep) char *type_line = xasprintf("Content-Type: %s", content_type);
@@ -396,7 +376,7 @@ static void attempt(void *userdata) {
                                                      : NULL;
         const char *headers[4] = {accept_line};
         size_t header_count = 1;
-        if (request->body)
+        if (call->body)
                 headers[header_count++] = type_line;
         if (bearer_line)
                 headers[header_count++] = bearer_line;
@@ -405,9 +385,9 @@ static void attempt(void *userdata) {
                 api->client,
                 &(struct http_request){
                         .method = request->method,
-                        .url = url,
+                        .url = call->url,
                         .headers = headers,
-                        .body = request->body,
+                        .body = call->body,
                         .body_bytes = request->body_bytes,
                         .timeout_ms = attempt_timeout_ms(call),
                         .idle_timeout_ms = request->idle_timeout_ms,

@@ -63,13 +63,14 @@ struct kube_fence {
         const void *userdata;
 };
 
+/* Path and body are copied by kube_start(); the other texts must outlive the call. */
 struct kube_request {
-        const char *method;   /* "GET", "POST", "PUT", "PATCH", "DELETE" */
-        const char *path;     /* "/api/v1/nodes/node-a?fieldManager=plimsoll"; already encoded */
-        const char *resource; /* label of metrics: "nodes"; static text */
-        const char *accept;   /* NULL: application/json */
+        const char *method;       /* "GET", "POST", "PUT", "PATCH", "DELETE" */
+        const char *path;         /* with the query, percent-encoded: see kube_escape() */
+        const char *resource;     /* label of metrics: "nodes"; NULL: "" */
+        const char *accept;       /* NULL: application/json */
         const char *content_type; /* of the body; NULL: application/json */
-        const char *body;
+        const char *body;         /* NULL: none */
         size_t body_bytes;
         int64_t timeout_ms;    /* of one attempt; 0: 10 s */
         size_t max_body_bytes; /* 0: 8 MiB */

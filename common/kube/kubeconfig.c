@@ -147,8 +147,8 @@ static int read_cluster(const struct place *place, struct kubeconfig *config, st
 
         if (text_at(place->node, "proxy-url"))
                 return fail_at(place, "proxy-url", err, "proxies are not supported");
-        config->server = server ? xstrdup(server) : NULL;
-        config->tls_server_name = name ? xstrdup(name) : NULL;
+        config->server = xstrdup_or_null(server);
+        config->tls_server_name = xstrdup_or_null(name);
         config->is_insecure = bool_at(place->node, "insecure-skip-tls-verify");
         int r = read_pem(place, "certificate-authority", "certificate-authority-data",
                          &config->ca_file, &config->ca_pem, err);
@@ -246,7 +246,7 @@ static int read_exec(const struct place *user, const struct place *cluster,
                                "not supported: a daemon has no terminal");
         plugin->api_version = xstrdup(version);
         plugin->command = strchr(command, '/') ? resolve_path(user, command) : xstrdup(command);
-        plugin->install_hint = hint ? xstrdup(hint) : NULL;
+        plugin->install_hint = xstrdup_or_null(hint);
         int r = read_words(&place, "args", false, &plugin->arguments, err);
         if (r == 0)
                 r = read_words(&place, "env", true, &plugin->environment, err);
@@ -334,7 +334,7 @@ static int choose(const struct sources *sources, const char *context, struct kub
         const char *name_space = text_at(chosen.node, "namespace");
         const char *cluster_name = text_at(chosen.node, "cluster");
         const char *user_name = text_at(chosen.node, "user");
-        config->name_space = name_space ? xstrdup(name_space) : NULL;
+        config->name_space = xstrdup_or_null(name_space);
         if (!cluster_name)
                 return fail_at(&chosen, "cluster", err, "missing");
         r = find_entry(sources, "clusters", "cluster", cluster_name, &cluster, err);

@@ -59,7 +59,7 @@ struct reflector {
         struct loop *loop;
         struct kube_api *api;
         struct metrics *metrics;
-        struct reflector_spec spec; /* its strings are ours */
+        struct reflector_spec spec;
 
         struct kube_call *call;  /* of the page or the watch under way */
         struct loop_timer timer; /* the pause between calls; a watch's proof of life */
@@ -214,7 +214,7 @@ static void deliver_deleted(struct reflector *r, const json_t *object) {
 }
 
 static void replace(char **place, const char *text) {
-        char *copy = text ? xstrdup(text) : NULL;
+        char *copy = xstrdup_or_null(text);
 
         free(*place);
         *place = copy;
@@ -544,14 +544,6 @@ static void begin(void *userdata) {
                 start_watch(r);
 }
 
-static char *copy_text(const char *text) {
-        return text ? xstrdup(text) : NULL;
-}
-
-static void free_text(const char *owned) {
-        free((void *)(uintptr_t)owned);
-}
-
 struct reflector *reflector_new(struct loop *loop, struct kube_api *api, struct metrics *metrics,
                                 const struct reflector_spec *spec) {
         struct reflector *r = xcalloc(1, sizeof(*r));
@@ -561,11 +553,6 @@ struct reflector *reflector_new(struct loop *loop, struct kube_api *api, struct 
         r->api = api;
         r->metrics = metrics;
         r->spec = *spec;
-        r->spec.name = xstrdup(spec->name);
-        r->spec.path = xstrdup(spec->path);
-        r->spec.field_selector = copy_text(spec->field_selector);
-        r->spec.label_selector = copy_text(spec->label_selector);
-        r->spec.initial_field_selector = copy_text(spec->initial_field_selector);
         if (r->spec.page_limit == 0)
                 r->spec.page_limit = spec->metadata_only ? DEFAULT_PAGE_LIMIT_METADATA
                                                          : DEFAULT_PAGE_LIMIT;
@@ -594,10 +581,5 @@ void reflector_free(struct reflector *r) {
         object_index_done(&r->held);
         free(r->resource_version);
         free(r->continue_token);
-        free_text(r->spec.name);
-        free_text(r->spec.path);
-        free_text(r->spec.field_selector);
-        free_text(r->spec.label_selector);
-        free_text(r->spec.initial_field_selector);
         free(r);
 }

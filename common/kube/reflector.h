@@ -32,8 +32,9 @@ typedef void reflector_event_fn(void *userdata, enum reflector_event event, cons
 /** on_synced: after every complete list (the first one and relists); @count objects are held */
 typedef void reflector_synced_fn(void *userdata, size_t count);
 
+/* All texts are borrowed and outlive the reflector. */
 struct reflector_spec {
-        const char *name;           /* for logs, metrics: "nodes"; static text */
+        const char *name;           /* for logs and metrics: "nodes" */
         const char *path;           /* "/api/v1/nodes" */
         const char *field_selector; /* unencoded; may be NULL */
         const char *label_selector; /* unencoded; may be NULL */
@@ -52,7 +53,7 @@ struct reflector_spec {
         void *userdata;
 };
 
-/** reflector_new() - starts at once; strings of @spec are copied */
+/** reflector_new() - starts at once */
 struct reflector *reflector_new(struct loop *loop, struct kube_api *api, struct metrics *metrics,
                                 const struct reflector_spec *spec);
 void reflector_free(struct reflector *reflector);

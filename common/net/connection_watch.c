@@ -28,7 +28,7 @@ struct connection_watch {
         pthread_t thread;
         pthread_mutex_t lock; /* of all below */
         pthread_cond_t changed;
-        struct watched *first;
+        LIST_HEAD(, watched) open_list;
         size_t count; /* without those that have been cut */
         bool must_end;
         bool is_crowded;
@@ -57,11 +57,11 @@ static void cut(struct connection_watch *watch, struct watched *watched, enum re
 
 /* Ends the one that can be spared most, if any can. Under the lock. */
 static void make_room(struct connection_watch *watch, int64_t now_mono_ms) {
-        struct watched *spared = NULL;
+        struct watched *w = NULL, *spared = NULL;
         int64_t least_mono_ns = INT64_MAX;
-        char address[WATCHED_ADDRESS_MAX];
+        char address[CONNECTION_WATCH_ADDRESS_MAX];
 
-        for (struct watched *w = watch->first; w; w = w->next) {
+        LIST_FOREACH (w, &watch->open_list, entry) {
                 int64_t yields_mono_ns = atomic_load(&w->yields_mono_ns);
                 if (!w->is_cut && yields_mono_ns < least_mono_ns) {
                         least_mono_ns = yields_mono_ns;
@@ -73,7 +73,7 @@ static void make_room(struct connection_watch *watch, int64_t now_mono_ms) {
         watch->crowded_mono_ms = now_mono_ms;
         watch->crowded_out++;
         if (!watch->is_crowded) {
-                watched_address(spared, address);
+                connection_watch_address(spared, address);
                 log_warn(MSG("connection limit reached, closing the longest idle connections"),
                          INT("connections", watch->options.max_connections), STR("first", address));
         }
@@ -82,7 +82,9 @@ static void make_room(struct connection_watch *watch, int64_t now_mono_ms) {
 }
 
 static void look(struct connection_watch *watch, int64_t now_mono_ms) {
-        for (struct watched *w = watch->first; w; w = w->next)
+        struct watched *w = NULL;
+
+        LIST_FOREACH (w, &watch->open_list, entry)
                 if (!w->is_cut && atomic_load(&w->due_mono_ms) <= now_mono_ms)
                         cut(watch, w,
                             atomic_load(&w->yields_mono_ns) < after_the_idle_ns ? SILENT : SLOW);
@@ -172,22 +174,14 @@ void connection_watch_open(struct connection_watch *watch, struct watched *watch
         pthread_mutex_lock(&watch->lock);
         if (watch->count >= watch->options.max_connections)
                 make_room(watch, now_mono_ms);
-        watched->next = watch->first;
-        if (watched->next)
-                watched->next->prev = watched;
-        watch->first = watched;
+        LIST_INSERT_HEAD(&watch->open_list, watched, entry);
         set_count(watch, watch->count + 1);
         pthread_mutex_unlock(&watch->lock);
 }
 
 void connection_watch_close(struct connection_watch *watch, struct watched *watched) {
         pthread_mutex_lock(&watch->lock);
-        if (watched->prev)
-                watched->prev->next = watched->next;
-        else
-                watch->first = watched->next;
-        if (watched->next)
-                watched->next->prev = watched->prev;
+        LIST_REMOVE(watched, entry);
         if (!watched->is_cut)
                 set_count(watch, watch->count - 1);
         pthread_mutex_unlock(&watch->lock);
@@ -216,13 +210,14 @@ void connection_watch_idle(struct connection_watch *watch, struct watched *watch
         atomic_store(&watched->yields_mono_ns, clock_mono_ns());
 }
 
-void watched_address(const struct watched *watched, char text[static WATCHED_ADDRESS_MAX]) {
+void connection_watch_address(const struct watched *watched,
+                              char text[static CONNECTION_WATCH_ADDRESS_MAX]) {
         char host[INET6_ADDRSTRLEN] = "";
         bool is_v6 = watched->peer.any.sa_family == AF_INET6;
         const void *address = is_v6 ? (const void *)&watched->peer.v6.sin6_addr
                                     : (const void *)&watched->peer.v4.sin_addr;
 
         (void)inet_ntop(watched->peer.any.sa_family, address, host, sizeof(host));
-        (void)snprintf(text, WATCHED_ADDRESS_MAX, is_v6 ? "[%s]:%u" : "%s:%u", host,
+        (void)snprintf(text, CONNECTION_WATCH_ADDRESS_MAX, is_v6 ? "[%s]:%u" : "%s:%u", host,
                        ntohs(is_v6 ? watched->peer.v6.sin6_port : watched->peer.v4.sin_port));
 }

@@ -1,11 +1,12 @@
 /*
- * The open connections of a server, private to it: a thread that ends those whose peers take too
- * long, since libmicrohttpd's own timeout starts anew with every byte; and a ceiling. At the
- * ceiling the connection that has been idle longest is ended for a new one, for otherwise whoever
- * opens connections and says nothing locks everybody else out. When none is idle, it is the one
- * whose request has been arriving longest. One whose request has arrived is never ended so.
+ * The open connections of the HTTP server, private to it: deadlines and a limit on their number.
  *
- * Any thread. It shuts sockets down and does not close them: their owner notices and does.
+ * A thread closes connections whose peers take too long; libmicrohttpd's own timeout restarts with
+ * every byte. At the limit, a new connection closes the one that has been idle longest, so that
+ * silent clients cannot lock out others; if none is idle, the one whose request has been arriving
+ * longest. A connection whose request has arrived completely is never closed for another.
+ *
+ * Callable from any thread. Sockets are shut down here, and closed by their owner.
  */
 #pragma once
 
@@ -13,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #include "base/attributes.h"
 #include "base/error.h"
@@ -28,46 +30,47 @@ struct connection_watch_options {
         struct metrics *metrics; /* NULL: none */
 };
 
-enum { WATCHED_ADDRESS_MAX = 64 };
+enum { CONNECTION_WATCH_ADDRESS_MAX = 64 };
 
-/* A connection; embedded in what its owner knows of it. Private but for reading `is_cut`. */
+/* Embedded in the owner's connection. Private, except that `is_cut` may be read. */
 struct watched {
-        struct watched *prev, *next;
+        LIST_ENTRY(watched) entry;
         union {
                 struct sockaddr any;
                 struct sockaddr_in v4;
                 struct sockaddr_in6 v6;
         } peer;
         int fd;
-        bool is_cut;                    /* by us; settled when connection_watch_close() returns */
-        _Atomic int64_t due_mono_ms;    /* past it the connection is cut */
-        _Atomic int64_t yields_mono_ns; /* the least of all makes room; INT64_MAX: it does not */
+        bool is_cut; /* shut down here; final once connection_watch_close() has returned */
+        _Atomic int64_t due_mono_ms;    /* deadline of the present phase */
+        _Atomic int64_t yields_mono_ns; /* the smallest is closed for a new one; INT64_MAX: never */
 };
 
 /**
- * connection_watch_new() - begin to watch
- * Return: 0; negative errno when no thread can be had
+ * connection_watch_new() - start the thread
+ * Return: 0; negative errno when the thread cannot be started
  */
 _must_check_ int connection_watch_new(const struct connection_watch_options *options,
                                       struct connection_watch **ret, struct error *err);
-/** connection_watch_stop() - cut nobody any more */
+/** connection_watch_stop() - close no more connections */
 void connection_watch_stop(struct connection_watch *watch);
-/** connection_watch_free() - after connection_watch_stop(); all connections have been closed */
+/** connection_watch_free() - after connection_watch_stop(), with all connections closed */
 void connection_watch_free(struct connection_watch *watch);
 
-/** connection_watch_open() - @fd is open, and will be until connection_watch_close() */
+/** connection_watch_open() - add a connection; @fd stays open until connection_watch_close() */
 void connection_watch_open(struct connection_watch *watch, struct watched *watched, int fd);
 void connection_watch_close(struct connection_watch *watch, struct watched *watched);
 
-/* What it does from now on. */
-/** connection_watch_arriving() - its request's first line has come, the rest shall */
+/* Phases of a connection; each sets the deadline. */
+/** connection_watch_arriving() - the request line has arrived */
 void connection_watch_arriving(struct connection_watch *watch, struct watched *watched);
-/** connection_watch_handling() - the request is there; the time is ours */
+/** connection_watch_handling() - the request is complete; no deadline */
 void connection_watch_handling(struct watched *watched);
-/** connection_watch_replying() - the reply is on its way */
+/** connection_watch_replying() - the reply is being sent */
 void connection_watch_replying(struct connection_watch *watch, struct watched *watched);
-/** connection_watch_idle() - the reply has left */
+/** connection_watch_idle() - the reply was sent */
 void connection_watch_idle(struct connection_watch *watch, struct watched *watched);
 
-/** watched_address() - "10.1.2.3:40000" or "[fd00::1]:40000", for logs */
-void watched_address(const struct watched *watched, char text[static WATCHED_ADDRESS_MAX]);
+/** connection_watch_address() - "10.1.2.3:40000" or "[fd00::1]:40000", for logs */
+void connection_watch_address(const struct watched *watched,
+                              char text[static CONNECTION_WATCH_ADDRESS_MAX]);

@@ -1,6 +1,6 @@
 /*
- * TLS handshakes that failed, private to http_server.c: counted by reason, and logged once a minute
- * at most, since strangers decide how many there are.
+ * Failed TLS handshakes, private to the HTTP server: counted by reason, and logged at most once a
+ * minute, since any client can cause them.
  */
 #pragma once
 
@@ -10,10 +10,10 @@
 
 struct handshake_watch;
 
-/** handshake_watch_new() - @metrics outlives it; NULL: none */
+/** handshake_watch_new() - @metrics is borrowed; NULL: no metrics */
 struct handshake_watch *handshake_watch_new(struct metrics *metrics);
 void handshake_watch_free(struct handshake_watch *watch);
 
-/** handshake_watch_failed() - @peer said something, and it came to nothing; any thread */
+/** handshake_watch_failed() - count and log a failed handshake of @peer; any thread */
 void handshake_watch_failed(struct handshake_watch *watch, const struct tls_handshake *handshake,
                             const char *peer);

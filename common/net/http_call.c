@@ -27,14 +27,10 @@ enum {
         RETRY_AFTER_MAX_S = 24 * 3600,
 };
 
-/* curl says nothing but "out of memory" with these. */
+/* For options that fail only when memory is exhausted. */
 static void must(CURLcode code) {
         if (code != CURLE_OK)
                 mem_exhausted();
-}
-
-static char *copy_text(const char *text) {
-        return text ? xstrdup(text) : NULL;
 }
 
 /* TLS */
@@ -43,73 +39,65 @@ static bool is_same_text(const char *a, const char *b) {
         return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-static bool is_same_tls(const struct http_tls *a, const struct http_tls *b) {
-        return is_same_text(a->ca_pem, b->ca_pem) && is_same_text(a->cert_pem, b->cert_pem) &&
-               is_same_text(a->key_pem, b->key_pem) &&
-               is_same_text(a->server_name, b->server_name) && a->is_insecure == b->is_insecure;
-}
-
 struct http_tls_copy *http_tls_copy_get(struct http_tls_copy *last, const struct http_tls *tls) {
-        if (last && is_same_tls(&last->tls, tls)) {
+        if (last && is_same_text(last->ca_pem, tls->ca_pem) &&
+            is_same_text(last->cert_pem, tls->cert_pem) &&
+            is_same_text(last->key_pem, tls->key_pem) &&
+            is_same_text(last->server_name, tls->server_name) &&
+            last->is_insecure == tls->is_insecure) {
                 last->refs++;
                 return last;
         }
 
         struct http_tls_copy *copy = xcalloc(1, sizeof(*copy));
-        copy->refs = 1;
-        copy->tls = (struct http_tls){
-                .ca_pem = copy_text(tls->ca_pem),
-                .cert_pem = copy_text(tls->cert_pem),
-                .key_pem = copy_text(tls->key_pem),
-                .server_name = copy_text(tls->server_name),
+        *copy = (struct http_tls_copy){
+                .refs = 1,
+                .ca_pem = xstrdup_or_null(tls->ca_pem),
+                .cert_pem = xstrdup_or_null(tls->cert_pem),
+                .key_pem = xstrdup_or_null(tls->key_pem),
+                .server_name = xstrdup_or_null(tls->server_name),
                 .is_insecure = tls->is_insecure,
         };
         return copy;
 }
 
-static void free_text(const char *owned) {
-        free((void *)(uintptr_t)owned);
-}
-
 void http_tls_copy_unref(struct http_tls_copy *copy) {
         if (!copy || --copy->refs > 0)
                 return;
-        free_text(copy->tls.ca_pem);
-        free_text(copy->tls.cert_pem);
         /* The key stays in memory elsewhere (its owner, OpenSSL); this copy need not. */
-        if (copy->tls.key_pem)
-                explicit_bzero((void *)(uintptr_t)copy->tls.key_pem, strlen(copy->tls.key_pem));
-        free_text(copy->tls.key_pem);
-        free_text(copy->tls.server_name);
+        if (copy->key_pem)
+                explicit_bzero(copy->key_pem, strlen(copy->key_pem));
+        free(copy->ca_pem);
+        free(copy->cert_pem);
+        free(copy->key_pem);
+        free(copy->server_name);
         free(copy);
 }
 
-static void set_blob(CURL *easy, CURLoption option, const char *pem) {
-        /* curl_blob has no const; with NOCOPY curl only reads it. The copy outlives the transfer.
-         */
-        struct curl_blob blob = {
-                .data = (void *)(uintptr_t)pem, .len = strlen(pem), .flags = CURL_BLOB_NOCOPY};
+/* curl only reads @pem, which outlives the transfer. */
+static void set_blob(CURL *easy, CURLoption option, char *pem) {
+        struct curl_blob blob = {.data = pem, .flags = CURL_BLOB_NOCOPY};
 
+        if (!pem)
+                return;
+        blob.len = strlen(pem);
         must(curl_easy_setopt(easy, option, &blob));
 }
 
-static void configure_tls(CURL *easy, const struct http_tls *tls) {
+static void configure_tls(CURL *easy, const struct http_tls_copy *tls) {
         must(curl_easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2));
         must(curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, tls && tls->is_insecure ? 0L : 1L));
         must(curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, tls && tls->is_insecure ? 0L : 2L));
-        /* A resumed session is not verified again: a CA that was taken away would live on. */
+        /* A resumed session is not verified again: a CA that was removed would stay trusted. */
         must(curl_easy_setopt(easy, CURLOPT_SSL_SESSIONID_CACHE, 0L));
-        /* Debian's curl sets a CApath, which switches its cache of the parsed bundle off: 21 ms of
-         * CPU for every connection. The bundle file holds the same certificates. */
+        /* Debian's curl sets a CApath, which disables its cache of the parsed bundle: 21 ms of CPU
+         * for every connection. The bundle file holds the same certificates. */
         must(curl_easy_setopt(easy, CURLOPT_CAPATH, NULL));
         if (!tls)
                 return;
-        if (tls->ca_pem)
-                set_blob(easy, CURLOPT_CAINFO_BLOB, tls->ca_pem);
-        if (tls->cert_pem)
-                set_blob(easy, CURLOPT_SSLCERT_BLOB, tls->cert_pem);
-        if (tls->key_pem)
-                set_blob(easy, CURLOPT_SSLKEY_BLOB, tls->key_pem);
+        set_blob(easy, CURLOPT_CAINFO_BLOB, tls->ca_pem);
+        set_blob(easy, CURLOPT_SSLCERT_BLOB, tls->cert_pem);
+        set_blob(easy, CURLOPT_SSLKEY_BLOB, tls->key_pem);
 }
 
 /* The call */
@@ -132,7 +120,7 @@ struct http_call *http_call_new(const struct http_request *request,
         assert(request->timeout_ms > 0 && request->max_body_bytes > 0);
 
         struct http_call *call = xcalloc(1, sizeof(*call));
-        call->method = xstrdup(request->method);
+        call->method = request->method;
         call->url = xstrdup(request->url);
         bool has_content_type = false;
         for (const char *const *line = request->headers; line && *line; line++) {
@@ -149,7 +137,7 @@ struct http_call *http_call_new(const struct http_request *request,
                         add_line(&call->headers, "Content-Type:");
                 add_line(&call->headers, "Expect:");
         }
-        call->basic_auth = copy_text(request->basic_auth);
+        call->basic_auth = xstrdup_or_null(request->basic_auth);
         if (request->tls)
                 call->tls = http_tls_copy_get(last_tls, request->tls);
         call->connect_timeout_ms = request->connect_timeout_ms > 0 ? request->connect_timeout_ms
@@ -180,7 +168,6 @@ void http_call_free(struct http_call *call) {
         curl_slist_free_all(call->headers);
         curl_slist_free_all(call->connect_to);
         http_tls_copy_unref(call->tls);
-        free(call->method);
         free(call->url);
         free(call->body);
         free(call->basic_auth);
@@ -406,12 +393,12 @@ CURLcode http_call_configure(struct http_call *call, const char *user_agent) {
                 must(curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "gzip"));
         if (call->basic_auth)
                 must(curl_easy_setopt(easy, CURLOPT_USERPWD, call->basic_auth));
-        configure_tls(easy, call->tls ? &call->tls->tls : NULL);
+        configure_tls(easy, call->tls);
         configure_method(call);
 
         CURLcode code = CURLE_OK;
-        if (call->tls && call->tls->tls.server_name)
-                code = configure_server_name(call, call->tls->tls.server_name);
+        if (call->tls && call->tls->server_name)
+                code = configure_server_name(call, call->tls->server_name);
         else
                 code = curl_easy_setopt(easy, CURLOPT_URL, call->url);
         if (call->headers)

@@ -9,19 +9,21 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #include "base/attributes.h"
 #include "base/buf.h"
 #include "net/http_client.h"
 #include "net/loop.h"
 
-/* A copy of struct http_tls, shared by consecutive calls that say the same. */
+/* An owned copy of struct http_tls, shared by consecutive calls with equal settings. */
 struct http_tls_copy {
         unsigned refs;
-        struct http_tls tls; /* strings owned */
+        char *ca_pem, *cert_pem, *key_pem, *server_name;
+        bool is_insecure;
 };
 
-/** http_tls_copy_get() - a reference to @last when that says the same as @tls, or a new copy */
+/** http_tls_copy_get() - a reference to @last when it equals @tls, or a new copy */
 struct http_tls_copy *http_tls_copy_get(struct http_tls_copy *last, const struct http_tls *tls);
 void http_tls_copy_unref(struct http_tls_copy *copy);
 
@@ -48,11 +50,11 @@ struct http_call {
         struct http_client *client;
         struct http_pool *pool;
         struct http_shard *shard;
-        struct http_call *prev, *next; /* in pool->queue or pool->active */
+        TAILQ_ENTRY(http_call) entry; /* in pool->queue or pool->active */
         enum http_call_state state;
 
         /* The request. */
-        char *method;
+        const char *method; /* static text */
         char *url;
         struct curl_slist *headers;
         struct curl_slist *connect_to;

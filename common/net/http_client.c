@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/queue.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -22,19 +23,17 @@ enum {
 struct http_shard {
         struct http_client *client;
         CURLM *multi;
-        struct loop_timer timer; /* what curl wants to be woken up for */
+        struct loop_timer timer; /* set by curl, see on_curl_timer() */
 };
 
-struct call_list {
-        struct http_call *first, *last;
-        size_t len;
-};
+TAILQ_HEAD(call_list, http_call);
 
 struct http_pool {
         struct http_pool *next;
         unsigned number;
         struct call_list queue;  /* first come, first served */
         struct call_list active; /* at most max_in_flight */
+        size_t queue_len, active_len;
         struct http_shard *shards;
         size_t shard_count;
 };
@@ -54,30 +53,6 @@ struct http_client {
         bool has_doomed;     /* calls were cancelled while inside curl */
         bool is_freed;
 };
-
-static void list_append(struct call_list *list, struct http_call *call) {
-        call->prev = list->last;
-        call->next = NULL;
-        if (list->last)
-                list->last->next = call;
-        else
-                list->first = call;
-        list->last = call;
-        list->len++;
-}
-
-static void list_remove(struct call_list *list, struct http_call *call) {
-        if (call->prev)
-                call->prev->next = call->next;
-        else
-                list->first = call->next;
-        if (call->next)
-                call->next->prev = call->prev;
-        else
-                list->last = call->prev;
-        call->prev = call->next = NULL;
-        list->len--;
-}
 
 /* Easy handles go round: making one costs as much as a scrape. */
 
@@ -118,8 +93,9 @@ static void detach(struct http_call *call) {
         loop_timer_disarm(client->loop, &call->timer);
         (void)curl_multi_remove_handle(call->shard->multi, call->easy);
         give_back_easy(client, TAKE_PTR(call->easy));
-        list_remove(&call->pool->active, call);
-        if (call->pool->queue.len > 0)
+        TAILQ_REMOVE(&call->pool->active, call, entry);
+        call->pool->active_len--;
+        if (!TAILQ_EMPTY(&call->pool->queue))
                 pump_soon(client);
 }
 
@@ -169,9 +145,9 @@ static void finish(struct http_call *call, CURLcode code) {
 
 static void remove_doomed(struct http_client *client) {
         for (struct http_pool *pool = client->pools; pool; pool = pool->next) {
-                struct http_call *next = NULL;
-                for (struct http_call *call = pool->active.first; call; call = next) {
-                        next = call->next;
+                struct http_call *call = NULL, *next = NULL;
+                for (call = TAILQ_FIRST(&pool->active); call; call = next) {
+                        next = TAILQ_NEXT(call, entry);
                         if (call->state == HTTP_CALL_DOOMED) {
                                 detach(call);
                                 http_call_free(call);
@@ -187,7 +163,8 @@ void http_cancel(struct http_call *call) {
         struct http_client *client = call->client;
         switch (call->state) {
         case HTTP_CALL_QUEUED:
-                list_remove(&call->pool->queue, call);
+                TAILQ_REMOVE(&call->pool->queue, call, entry);
+                call->pool->queue_len--;
                 http_call_free(call);
                 break;
         case HTTP_CALL_ACTIVE:
@@ -213,20 +190,20 @@ void http_client_free(struct http_client *client) {
         enter(client);
         loop_timer_disarm(client->loop, &client->pump_timer);
         for (struct http_pool *pool = client->pools; pool; pool = pool->next) {
-                struct http_call *next = NULL;
-                while (pool->queue.first)
-                        http_cancel(pool->queue.first);
-                for (struct http_call *call = pool->active.first; call; call = next) {
-                        next = call->next;
+                struct http_call *call = NULL, *next = NULL;
+                while (!TAILQ_EMPTY(&pool->queue))
+                        http_cancel(TAILQ_FIRST(&pool->queue));
+                for (call = TAILQ_FIRST(&pool->active); call; call = next) {
+                        next = TAILQ_NEXT(call, entry);
                         http_cancel(call);
                 }
         }
         leave(client);
 }
 
-/* Between curl and the loop */
+/* curl and the loop */
 
-/* curl has returned: carry out what could not be done inside of it, and tell who is done. */
+/* After curl has returned: free cancelled calls, and finish those that curl has completed. */
 static void after_curl(struct http_shard *shard) {
         struct http_client *client = shard->client;
         int left = 0;
@@ -276,7 +253,7 @@ static void on_timer(void *userdata) {
         run_curl(userdata, CURL_SOCKET_TIMEOUT, 0);
 }
 
-static int on_socket_wish(CURL *easy, curl_socket_t fd, int what, void *userdata, void *per_fd) {
+static int on_curl_socket(CURL *easy, curl_socket_t fd, int what, void *userdata, void *per_fd) {
         struct http_shard *shard = userdata;
         struct loop *loop = shard->client->loop;
 
@@ -292,7 +269,7 @@ static int on_socket_wish(CURL *easy, curl_socket_t fd, int what, void *userdata
         return 0;
 }
 
-static int on_timer_wish(CURLM *multi, long timeout_ms, void *userdata) {
+static int on_curl_timer(CURLM *multi, long timeout_ms, void *userdata) {
         struct http_shard *shard = userdata;
         struct loop *loop = shard->client->loop;
 
@@ -356,7 +333,8 @@ static void start(struct http_call *call) {
         const char *authority = NULL;
         size_t authority_len = http_call_authority(call->url, &authority);
 
-        list_remove(&pool->queue, call);
+        TAILQ_REMOVE(&pool->queue, call, entry);
+        pool->queue_len--;
         call->loop = client->loop;
         call->bodies = &client->bodies;
         call->shard = &pool->shards[strmap_hash(authority, authority_len) % pool->shard_count];
@@ -366,7 +344,8 @@ static void start(struct http_call *call) {
         CURLcode code = http_call_configure(call, client->user_agent);
         if (code == CURLE_OUT_OF_MEMORY)
                 mem_exhausted();
-        list_append(&pool->active, call);
+        TAILQ_INSERT_TAIL(&pool->active, call, entry);
+        pool->active_len++;
         call->state = HTTP_CALL_ACTIVE;
         if (code == CURLE_OK) {
                 if (curl_multi_add_handle(call->shard->multi, call->easy) != CURLM_OK)
@@ -384,9 +363,10 @@ static void pump(void *userdata) {
 
         enter(client);
         for (struct http_pool *pool = client->pools; pool && !client->is_freed; pool = pool->next) {
-                size_t count = pool->queue.len;
-                while (count-- > 0 && pool->queue.first && pool->active.len < client->max_in_flight)
-                        start(pool->queue.first);
+                size_t count = pool->queue_len;
+                while (count-- > 0 && !TAILQ_EMPTY(&pool->queue) &&
+                       pool->active_len < client->max_in_flight)
+                        start(TAILQ_FIRST(&pool->queue));
         }
         leave(client);
 }
@@ -400,6 +380,8 @@ static struct http_pool *get_pool(struct http_client *client, unsigned number) {
                 return pool;
 
         pool = xcalloc(1, sizeof(*pool));
+        TAILQ_INIT(&pool->queue);
+        TAILQ_INIT(&pool->active);
         pool->number = number;
         pool->shard_count = number == 0 ? client->shards_wanted : 1;
         pool->shards = xcalloc(pool->shard_count, sizeof(*pool->shards));
@@ -409,9 +391,9 @@ static struct http_pool *get_pool(struct http_client *client, unsigned number) {
                 shard->client = client;
                 shard->multi = curl_multi_init();
                 if (!shard->multi ||
-                    curl_multi_setopt(shard->multi, CURLMOPT_SOCKETFUNCTION, on_socket_wish) ||
+                    curl_multi_setopt(shard->multi, CURLMOPT_SOCKETFUNCTION, on_curl_socket) ||
                     curl_multi_setopt(shard->multi, CURLMOPT_SOCKETDATA, shard) ||
-                    curl_multi_setopt(shard->multi, CURLMOPT_TIMERFUNCTION, on_timer_wish) ||
+                    curl_multi_setopt(shard->multi, CURLMOPT_TIMERFUNCTION, on_curl_timer) ||
                     curl_multi_setopt(shard->multi, CURLMOPT_TIMERDATA, shard) ||
                     curl_multi_setopt(shard->multi, CURLMOPT_MAXCONNECTS, (long)connections))
                         mem_exhausted();
@@ -436,9 +418,10 @@ struct http_call *http_start(struct http_client *client, const struct http_reque
         }
         call->pool = get_pool(client, request->pool);
         call->state = HTTP_CALL_QUEUED;
-        list_append(&call->pool->queue, call);
-        /* Also when nothing is free: then the end of a call pumps again. */
-        if (call->pool->active.len < client->max_in_flight)
+        TAILQ_INSERT_TAIL(&call->pool->queue, call, entry);
+        call->pool->queue_len++;
+        /* With no free place, the end of a call pumps again. */
+        if (call->pool->active_len < client->max_in_flight)
                 pump_soon(client);
         return call;
 }
@@ -455,7 +438,7 @@ struct http_client *http_client_new(struct loop *loop, const struct http_client_
 
         pthread_once(&once, init_curl);
         client->loop = loop;
-        client->user_agent = options->user_agent ? xstrdup(options->user_agent) : NULL;
+        client->user_agent = xstrdup_or_null(options->user_agent);
         client->expected_hosts = size_max(options->expected_hosts, 1);
         client->max_in_flight = options->max_in_flight > 0 ? options->max_in_flight
                                                            : DEFAULT_MAX_IN_FLIGHT;

@@ -84,7 +84,7 @@ typedef void http_done_fn(void *userdata, const struct http_response *response);
 typedef bool http_data_fn(void *userdata, const char *data, size_t len);
 
 struct http_request {
-        const char *method;         /* "GET", "PATCH", ... */
+        const char *method;         /* "GET", "PATCH", ...; static text */
         const char *url;            /* http or https */
         const char *const *headers; /* "Name: value", NULL-terminated; may be NULL */
         const char *body;           /* copied; may be NULL */

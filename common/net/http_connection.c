@@ -302,8 +302,8 @@ static void on_closed(struct http_server *server, struct connection *connection)
 
         connection_watch_close(server->watch, &connection->watched);
         if (has_failed && !connection->watched.is_cut) {
-                char peer[WATCHED_ADDRESS_MAX];
-                watched_address(&connection->watched, peer);
+                char peer[CONNECTION_WATCH_ADDRESS_MAX];
+                connection_watch_address(&connection->watched, peer);
                 handshake_watch_failed(server->handshakes, &connection->handshake, peer);
         }
         release(connection);
