@@ -1,10 +1,10 @@
 #include "kube/kubeconfig.h"
 
 #include <errno.h>
+#include <jansson.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/mem.h"
 #include "codec/tree.h"
 #include "kube/secret.h"
@@ -193,7 +193,6 @@ static int read_words(const struct place *place, const char *key, bool is_pairs,
 
 /* ExecCredential's spec.cluster. */
 static char *cluster_json(const struct place *cluster, const struct kubeconfig *config) {
-        struct buf json = BUF_INIT(4 << 20);
         const char *ca_file_text = NULL;
         _cleanup_(secret_freep) char *from_file = NULL;
 
@@ -203,21 +202,15 @@ static char *cluster_json(const struct place *cluster, const struct kubeconfig *
         const char *ca = config->ca_pem ? config->ca_pem : ca_file_text;
         const char *server = text_at(cluster->node, "server");
 
-        (void)buf_puts(&json, "{\"server\":");
-        (void)buf_json_string(&json, server ? server : "", server ? strlen(server) : 0);
-        if (config->tls_server_name) {
-                (void)buf_puts(&json, ",\"tls-server-name\":");
-                (void)buf_json_string(&json, config->tls_server_name,
-                                      strlen(config->tls_server_name));
-        }
-        if (config->is_insecure)
-                (void)buf_puts(&json, ",\"insecure-skip-tls-verify\":true");
-        if (ca) {
-                _cleanup_(freep) char *encoded = secret_to_base64(ca, strlen(ca));
-                (void)buf_printf(&json, ",\"certificate-authority-data\":\"%s\"", encoded);
-        }
-        (void)buf_putc(&json, '}');
-        return buf_take(&json);
+        _cleanup_(freep) char *encoded = ca ? secret_to_base64(ca, strlen(ca)) : NULL;
+        json_auto_t *json = json_pack(
+                "{s:s, s:s*, s:o*, s:s*}", "server", server ? server : "", "tls-server-name",
+                config->tls_server_name, "insecure-skip-tls-verify",
+                config->is_insecure ? json_true() : NULL, "certificate-authority-data", encoded);
+        char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
+        if (!text)
+                mem_exhausted();
+        return text;
 }
 
 static int read_exec(const struct place *user, const struct place *cluster,

@@ -1,6 +1,7 @@
 #include "kube/secret.h"
 
 #include <errno.h>
+#include <gnutls/gnutls.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -60,71 +61,41 @@ int secret_read_file(enum secret_kind kind, const char *path, char **ret, struct
         return 0;
 }
 
-static const char base64_digits[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-static int base64_value(char c) {
-        const char *digit = c ? strchr(base64_digits, c) : NULL;
-
-        return digit ? (int)(digit - base64_digits) : -1;
-}
-
 int secret_from_base64(const char *text, size_t len, char **ret, struct error *err) {
+        static const char characters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                         "0123456789+/= \t\r\n";
+
         if (len / 4 * 3 > SECRET_PEM_MAX_BYTES)
                 return error_set(err, EINVAL, "longer than %d bytes", SECRET_PEM_MAX_BYTES);
 
-        _cleanup_(secret_freep) char *out = xcalloc(len / 4 * 3 + 4, 1);
-        size_t out_len = 0, digits = 0, padding = 0;
-        unsigned bits = 0;
-        for (size_t i = 0; i < len; i++) {
-                if (is_space(text[i]))
-                        continue;
-                if (text[i] == '=') {
-                        padding++;
-                        continue;
-                }
-                int value = base64_value(text[i]);
-                if (value < 0 || padding > 0)
-                        return error_set(err, EINVAL, "invalid base64 at character %zu", i + 1);
-                bits = (bits << 6 | (unsigned)value) & 0xffffff;
-                if (++digits % 4 == 0) {
-                        out[out_len++] = (char)(bits >> 16 & 0xff);
-                        out[out_len++] = (char)(bits >> 8 & 0xff);
-                        out[out_len++] = (char)(bits & 0xff);
-                }
-        }
-        size_t rest = digits % 4;
-        if (rest == 1 || padding != (rest ? 4 - rest : 0))
-                return error_set(err, EINVAL, "truncated base64");
-        if (rest == 2)
-                out[out_len++] = (char)(bits >> 4 & 0xff);
-        if (rest == 3) {
-                out[out_len++] = (char)(bits >> 10 & 0xff);
-                out[out_len++] = (char)(bits >> 2 & 0xff);
-        }
-        out[out_len] = '\0';
-        int r = secret_check(SECRET_PEM, out, out_len, err);
+        _cleanup_(secret_freep) char *copy = xmemdup0(text, len), *pem = NULL;
+        gnutls_datum_t encoded = {.data = (unsigned char *)copy, .size = (unsigned)len};
+        gnutls_datum_t decoded = {0};
+        /* GnuTLS stops at a '-', which may begin the end of a PEM. */
+        size_t valid_len = strspn(copy, characters);
+        if (valid_len < len)
+                return error_set(err, EINVAL, "invalid base64 at character %zu", valid_len + 1);
+        if (gnutls_base64_decode2(&encoded, &decoded) < 0)
+                return error_set(err, EINVAL, "invalid base64");
+        pem = xmemdup0((const char *)decoded.data, decoded.size);
+        explicit_bzero(decoded.data, decoded.size);
+        gnutls_free(decoded.data);
+        int r = secret_check(SECRET_PEM, pem, decoded.size, err);
         if (r < 0)
                 return r;
-        *ret = TAKE_PTR(out);
+        *ret = TAKE_PTR(pem);
         return 0;
 }
 
 char *secret_to_base64(const char *text, size_t len) {
-        char *out = xmalloc((len + 2) / 3 * 4 + 1), *at = out;
+        _cleanup_(secret_freep) char *copy = xmemdup0(text, len);
+        gnutls_datum_t plain = {.data = (unsigned char *)copy, .size = (unsigned)len};
+        gnutls_datum_t encoded = {0};
 
-        for (size_t i = 0; i < len; i += 3) {
-                unsigned bits = (unsigned)(unsigned char)text[i] << 16;
-                if (i + 1 < len)
-                        bits |= (unsigned)(unsigned char)text[i + 1] << 8;
-                if (i + 2 < len)
-                        bits |= (unsigned char)text[i + 2];
-                *at++ = base64_digits[bits >> 18 & 63];
-                *at++ = base64_digits[bits >> 12 & 63];
-                *at++ = i + 1 < len ? base64_digits[bits >> 6 & 63] : '=';
-                *at++ = i + 2 < len ? base64_digits[bits & 63] : '=';
-        }
-        *at = '\0';
+        if (gnutls_base64_encode2(&plain, &encoded) < 0)
+                mem_exhausted();
+        char *out = xmemdup0((const char *)encoded.data, encoded.size);
+        gnutls_free(encoded.data);
         return out;
 }
 
