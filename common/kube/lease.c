@@ -15,7 +15,6 @@ enum {
         REQUEST_TIMEOUT_MAX_MS = 5000,
         ANSWER_MAX_BYTES = 1 << 20,
         HOST_NAME_MAX_BYTES = 256,
-
 };
 
 struct lease {
@@ -31,7 +30,7 @@ struct lease {
         int64_t sent_mono_ms, round_mono_ms;
         struct loop_timer round, term;
 
-        bool is_leading;               /* as its owner was told */
+        bool is_leading;               /* as last reported in events */
         char leader[LEASE_HOLDER_MAX]; /* likewise */
         bool is_settled, is_releasing;
         char trouble[ERROR_MSG_MAX];
@@ -45,7 +44,7 @@ char *lease_identity_new(void) {
         char host[HOST_NAME_MAX_BYTES + 1] = "";
 
         if (gethostname(host, HOST_NAME_MAX_BYTES) < 0 || !host[0])
-                return xasprintf("plimsoll_%016llx", (unsigned long long)random_below(INT64_MAX));
+                (void)snprintf(host, sizeof(host), "plimsoll");
         return xasprintf("%s_%016llx", host, (unsigned long long)random_below(INT64_MAX));
 }
 
@@ -84,7 +83,7 @@ static void set(json_t *object, const char *key, json_t *value) {
                 mem_exhausted();
 }
 
-/* What is to be sent: the object as it was read with our five fields, whatever else it holds. */
+/* The object as it was read, other fields included, with the five fields of @record. */
 static char *render(const struct lease *lease, const struct lease_record *record) {
         json_auto_t *object = need(lease->object ? json_copy(lease->object) : json_object());
         json_t *old_spec = json_object_get(object, "spec");
@@ -114,7 +113,7 @@ static void forget_object(struct lease *lease) {
         json_decref(TAKE_PTR(lease->object));
 }
 
-/* A Lease's name is needed to send it back, its resource version to do so safely. */
+/* An update needs metadata.name, and the resourceVersion to detect conflicts. */
 static bool keep_object(struct lease *lease, const struct kube_answer *answer) {
         json_auto_t *object = NULL;
 
@@ -127,11 +126,11 @@ static bool keep_object(struct lease *lease, const struct kube_answer *answer) {
         return true;
 }
 
-/* What its owner is told */
+/* Events */
 
 static void on_term_end(void *userdata);
 
-static void tell_leading(struct lease *lease) {
+static void update_leading(struct lease *lease) {
         bool is_leading = lease_is_leading(lease);
 
         if (is_leading)
@@ -161,10 +160,10 @@ static void tell_leading(struct lease *lease) {
                 lease->events.on_stopped_leading(lease->events.userdata);
 }
 
-static void tell(struct lease *lease) {
+static void update(struct lease *lease) {
         const char *holder = lease->candidate.seen.holder;
 
-        tell_leading(lease);
+        update_leading(lease);
         if (!lease->candidate.has_seen || strcmp(holder, lease->leader) == 0)
                 return;
         (void)snprintf(lease->leader, sizeof(lease->leader), "%s", holder);
@@ -178,7 +177,7 @@ static void tell(struct lease *lease) {
 }
 
 static void on_term_end(void *userdata) {
-        tell(userdata);
+        update(userdata);
 }
 
 static void set_trouble(struct lease *lease, const struct kube_answer *answer) {
@@ -193,7 +192,7 @@ static void set_trouble(struct lease *lease, const struct kube_answer *answer) {
                          STR("error", lease->trouble));
 }
 
-static void set_well(struct lease *lease) {
+static void clear_trouble(struct lease *lease) {
         lease->is_settled = true;
         if (lease->trouble[0])
                 log_info(MSG("lease requests succeed again"), STR("lease", lease->name));
@@ -206,9 +205,9 @@ static void on_answer(void *userdata, const struct kube_answer *answer);
 static void on_round(void *userdata);
 
 /*
- * The leader keeps its beat. A standby looks more often than that, since a change counts from when
- * it was seen, and once more at the instant at which the record has run out. When the server is in
- * trouble all look less often and apart from each other.
+ * The leader renews every retry_ms. A standby reads more often, since the age of a record counts
+ * from when its change was seen, and again when the record expires. After an error all wait longer,
+ * with jitter.
  */
 static int64_t next_round_mono_ms(const struct lease *lease) {
         int64_t retry_ms = lease->candidate.timing.retry_ms;
@@ -229,13 +228,11 @@ static void end_round(struct lease *lease) {
         loop_timer_arm(lease->loop, &lease->round, next_round_mono_ms(lease), on_round, lease);
 }
 
-static void send(struct lease *lease, enum lease_action action, const char *body) {
+static void send(struct lease *lease, enum lease_action action, const char *body,
+                 int64_t timeout_ms, kube_done_fn *on_done) {
         static const char *const methods[] = {
                 [LEASE_READ] = "GET", [LEASE_CREATE] = "POST", [LEASE_UPDATE] = "PUT"};
-        int64_t timeout_ms = lease->candidate.timing.renew_deadline_ms / 2;
 
-        if (timeout_ms > REQUEST_TIMEOUT_MAX_MS)
-                timeout_ms = REQUEST_TIMEOUT_MAX_MS;
         lease->action = action;
         lease->sent_mono_ms = loop_now_mono_ms(lease->loop);
         lease->call = kube_start(
@@ -249,12 +246,13 @@ static void send(struct lease *lease, enum lease_action action, const char *body
                         .timeout_ms = timeout_ms,
                         .max_body_bytes = ANSWER_MAX_BYTES,
                         .is_urgent = true,
-                        .on_done = on_answer,
+                        .on_done = on_done,
                         .userdata = lease,
                 });
 }
 
 static void act(struct lease *lease, enum lease_action action) {
+        int64_t timeout_ms = lease->candidate.timing.renew_deadline_ms / 2;
         struct lease_record record;
         _cleanup_(freep) char *body = NULL;
 
@@ -268,7 +266,8 @@ static void act(struct lease *lease, enum lease_action action) {
                 lease_candidate_propose(&lease->candidate, loop_now_unix_ms(lease->loop), &record);
                 body = render(lease, &record);
         }
-        send(lease, action, body);
+        send(lease, action, body,
+             timeout_ms < REQUEST_TIMEOUT_MAX_MS ? timeout_ms : REQUEST_TIMEOUT_MAX_MS, on_answer);
 }
 
 static void on_round(void *userdata) {
@@ -288,7 +287,7 @@ static void on_good_answer(struct lease *lease, const struct kube_answer *answer
                 set_trouble(lease, &(struct kube_answer){.outcome = KUBE_BAD_ANSWER});
                 return;
         }
-        set_well(lease);
+        clear_trouble(lease);
         read_record(lease->object, &record);
         if (lease->action == LEASE_READ)
                 *ret_next = lease_candidate_read(&lease->candidate, &record, now_mono_ms);
@@ -313,41 +312,20 @@ static void on_answer(void *userdata, const struct kube_answer *answer) {
                 lease_candidate_failed(&lease->candidate);
                 set_trouble(lease, answer);
         }
-        tell(lease);
+        update(lease);
         act(lease, next);
 }
 
-/* Release: PUT, and once again after a GET when somebody has written in between. */
+/* Release: PUT; after a conflict once more, after a GET. */
 
 static void on_release_answer(void *userdata, const struct kube_answer *answer);
-
-static void send_release(struct lease *lease, const char *method, const char *body) {
-        lease->call = kube_start(lease->api, &(struct kube_request){
-                                                     .method = method,
-                                                     .path = lease->path,
-                                                     .resource = "leases",
-                                                     .body = body,
-                                                     .body_bytes = body ? strlen(body) : 0,
-                                                     .timeout_ms = MS_PER_S,
-                                                     .max_body_bytes = ANSWER_MAX_BYTES,
-                                                     .is_urgent = true,
-                                                     .on_done = on_release_answer,
-                                                     .userdata = lease,
-                                             });
-}
 
 static void put_release(struct lease *lease) {
         struct lease_record record;
 
         lease_candidate_propose_release(&lease->candidate, loop_now_unix_ms(lease->loop), &record);
         _cleanup_(freep) char *body = render(lease, &record);
-        lease->action = LEASE_UPDATE;
-        send_release(lease, "PUT", body);
-}
-
-static void get_release(struct lease *lease) {
-        lease->action = LEASE_READ;
-        send_release(lease, "GET", NULL);
+        send(lease, LEASE_UPDATE, body, MS_PER_S, on_release_answer);
 }
 
 static void finish_release(void *userdata) {
@@ -373,7 +351,7 @@ static void on_release_answer(void *userdata, const struct kube_answer *answer) 
         }
         if (lease->action == LEASE_UPDATE && answer->outcome == KUBE_CONFLICT &&
             lease_candidate_refused(&lease->candidate) == LEASE_READ) {
-                get_release(lease);
+                send(lease, LEASE_READ, NULL, MS_PER_S, on_release_answer);
                 return;
         }
         if (answer->outcome != KUBE_OK)
@@ -390,21 +368,21 @@ void lease_release(struct lease *lease, lease_released_fn *on_done, void *userda
         lease->on_released = on_done;
         lease->released_userdata = userdata;
         loop_timer_disarm(lease->loop, &lease->round);
-        /* A write that was under way may have been applied or not. */
+        /* A write under way may or may not have been applied. */
         if (lease->call && lease->action != LEASE_READ)
                 lease_candidate_failed(&lease->candidate);
         kube_cancel(TAKE_PTR(lease->call));
         enum lease_action first = lease_candidate_begin(&lease->candidate,
                                                         loop_now_mono_ms(lease->loop));
         lease_candidate_resign(&lease->candidate);
-        tell(lease);
+        update(lease);
         if (!lease_candidate_is_holder(&lease->candidate))
                 loop_timer_arm(lease->loop, &lease->round, loop_now_mono_ms(lease->loop),
                                finish_release, lease);
         else if (first == LEASE_UPDATE)
                 put_release(lease);
         else
-                get_release(lease);
+                send(lease, LEASE_READ, NULL, MS_PER_S, on_release_answer);
 }
 
 struct metric *lease_leader_gauge(struct metrics *metrics) {
