@@ -1,6 +1,7 @@
 #include "kube/binding_watch.h"
 
 #include <string.h>
+#include <sys/queue.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -18,7 +19,7 @@ enum {
 
 /* A pod that has been counted; in the order of counting. */
 struct seen {
-        struct seen *next;
+        STAILQ_ENTRY(seen) entry;
         int64_t at_unix_ms;
         char uid[];
 };
@@ -31,15 +32,13 @@ struct binding_watch {
         binding_fn *fn;
         void *userdata;
         struct strmap by_uid;
-        struct seen *oldest, *newest;
+        STAILQ_HEAD(, seen) seen; /* the oldest first */
 };
 
 static void forget_oldest(struct binding_watch *watch) {
-        struct seen *seen = watch->oldest;
+        struct seen *seen = STAILQ_FIRST(&watch->seen);
 
-        watch->oldest = seen->next;
-        if (!watch->oldest)
-                watch->newest = NULL;
+        STAILQ_REMOVE_HEAD(&watch->seen, entry);
         (void)strmap_remove(&watch->by_uid, seen->uid, strlen(seen->uid));
         free(seen);
 }
@@ -51,8 +50,9 @@ static void forget_oldest(struct binding_watch *watch) {
 static void forget_old(struct binding_watch *watch, int64_t now_unix_ms) {
         int64_t limit_unix_ms = now_unix_ms - watch->recent_ms - CLOCK_SKEW_MS;
 
-        while (watch->oldest &&
-               (watch->oldest->at_unix_ms < limit_unix_ms || watch->by_uid.len > SEEN_MAX))
+        while (!STAILQ_EMPTY(&watch->seen) &&
+               (STAILQ_FIRST(&watch->seen)->at_unix_ms < limit_unix_ms ||
+                watch->by_uid.len > SEEN_MAX))
                 forget_oldest(watch);
 }
 
@@ -60,14 +60,9 @@ static void remember(struct binding_watch *watch, const char *uid, int64_t now_u
         size_t uid_bytes = strlen(uid) + 1;
         struct seen *seen = xmalloc(sizeof(*seen) + uid_bytes);
 
-        seen->next = NULL;
         seen->at_unix_ms = now_unix_ms;
         memcpy(seen->uid, uid, uid_bytes);
-        if (watch->newest)
-                watch->newest->next = seen;
-        else
-                watch->oldest = seen;
-        watch->newest = seen;
+        STAILQ_INSERT_TAIL(&watch->seen, seen, entry);
         (void)strmap_put(&watch->by_uid, uid, uid_bytes - 1, seen);
 }
 
@@ -146,6 +141,7 @@ struct binding_watch *binding_watch_new(struct loop *loop, struct kube_api *api,
                                         void *userdata) {
         struct binding_watch *watch = xcalloc(1, sizeof(*watch));
 
+        STAILQ_INIT(&watch->seen);
         watch->loop = loop;
         watch->recent_ms = recent_ms;
         watch->fn = fn;
@@ -173,7 +169,7 @@ void binding_watch_free(struct binding_watch *watch) {
         if (!watch)
                 return;
         reflector_free(watch->reflector);
-        while (watch->oldest)
+        while (!STAILQ_EMPTY(&watch->seen))
                 forget_oldest(watch);
         strmap_done(&watch->by_uid);
         free(watch);

@@ -15,7 +15,7 @@ enum { EXEC_MAX_WORDS = 256 };
 /* users[].user.exec of a kubeconfig; everything owned. */
 struct exec_plugin {
         char *api_version;
-        char *command;      /* a path when it holds a slash, else looked up in PATH */
+        char *command;      /* with a slash a path, else looked up in PATH */
         char **arguments;   /* NULL-terminated, without the command; may be NULL */
         char **environment; /* "NAME=value", NULL-terminated, over our own; may be NULL */
         char *install_hint; /* shown when the command is missing */

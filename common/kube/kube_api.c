@@ -49,21 +49,24 @@ struct kube_call {
         bool has_streamed;
 };
 
-const char *kube_outcome_name(enum kube_outcome outcome) {
-        static const char *const names[] = {
-                [KUBE_OK] = "ok",
-                [KUBE_UNAUTHORIZED] = "unauthorized",
-                [KUBE_FORBIDDEN] = "forbidden",
-                [KUBE_NOT_FOUND] = "not_found",
-                [KUBE_CONFLICT] = "conflict",
-                [KUBE_GONE] = "gone",
-                [KUBE_INVALID] = "invalid",
-                [KUBE_THROTTLED] = "throttled",
-                [KUBE_UNAVAILABLE] = "unavailable",
-                [KUBE_BAD_ANSWER] = "bad_answer",
-        };
+static const struct {
+        const char *name;
+        int errno_code;
+} outcomes[] = {
+        [KUBE_OK] = {"ok", 0},
+        [KUBE_UNAUTHORIZED] = {"unauthorized", EACCES},
+        [KUBE_FORBIDDEN] = {"forbidden", EPERM},
+        [KUBE_NOT_FOUND] = {"not_found", ENOENT},
+        [KUBE_CONFLICT] = {"conflict", EBUSY},
+        [KUBE_GONE] = {"gone", ESTALE},
+        [KUBE_INVALID] = {"invalid", EINVAL},
+        [KUBE_THROTTLED] = {"throttled", EAGAIN},
+        [KUBE_UNAVAILABLE] = {"unavailable", EIO},
+        [KUBE_BAD_ANSWER] = {"bad_answer", EBADMSG},
+};
 
-        return names[outcome];
+const char *kube_outcome_name(enum kube_outcome outcome) {
+        return outcomes[outcome].name;
 }
 
 static void attempt(void *userdata);
@@ -199,23 +202,6 @@ static enum kube_outcome outcome_of(const struct http_response *response) {
         return response->status >= 200 && response->status < 300 ? KUBE_OK : KUBE_BAD_ANSWER;
 }
 
-static int errno_of(enum kube_outcome outcome) {
-        static const int codes[] = {
-                [KUBE_OK] = 0,
-                [KUBE_UNAUTHORIZED] = EACCES,
-                [KUBE_FORBIDDEN] = EPERM,
-                [KUBE_NOT_FOUND] = ENOENT,
-                [KUBE_CONFLICT] = EBUSY,
-                [KUBE_GONE] = ESTALE,
-                [KUBE_INVALID] = EINVAL,
-                [KUBE_THROTTLED] = EAGAIN,
-                [KUBE_UNAVAILABLE] = EIO,
-                [KUBE_BAD_ANSWER] = EBADMSG,
-        };
-
-        return codes[outcome];
-}
-
 /* "403 nodes is forbidden: ...", from a Status or, as throttling and proxies answer, plain text. */
 static void describe(const struct http_response *response, enum kube_outcome outcome,
                      struct error *err) {
@@ -232,7 +218,7 @@ static void describe(const struct http_response *response, enum kube_outcome out
         if (!message)
                 message = response->body;
         int len = (int)size_min(strcspn(message, "\r\n"), MESSAGE_MAX_BYTES);
-        (void)error_set(err, errno_of(outcome), "%d %.*s", response->status,
+        (void)error_set(err, outcomes[outcome].errno_code, "%d %.*s", response->status,
                         len > 0 ? len : (int)sizeof("(no message)") - 1,
                         len > 0 ? message : "(no message)");
 }

@@ -178,19 +178,28 @@ void list_page_done(struct list_page *page) {
         *page = (struct list_page){0};
 }
 
-int list_page_parse(const char *text, size_t len, list_item_fn *fn, void *userdata,
-                    struct list_page *ret, struct error *err) {
-        _cleanup_(list_page_done) struct list_page page = {0};
+/* @page: NULL: the list needs no metadata. */
+static int parse_list(const char *text, size_t len, list_item_fn *fn, void *userdata,
+                      struct list_page *page, size_t *ret_count, struct error *err) {
         json_auto_t *root = NULL;
         struct span items;
 
         int r = find_items((struct span){text, text + len}, &items, err);
         if (r == 0)
                 r = parse_frame(text, len, items, &root, err);
-        if (r == 0)
-                r = read_metadata(root, &page, err);
+        if (r == 0 && page)
+                r = read_metadata(root, page, err);
+        *ret_count = 0;
         if (r == 0 && items.at)
-                r = each_item(items, fn, userdata, &page.count, err);
+                r = each_item(items, fn, userdata, ret_count, err);
+        return r;
+}
+
+int list_page_parse(const char *text, size_t len, list_item_fn *fn, void *userdata,
+                    struct list_page *ret, struct error *err) {
+        _cleanup_(list_page_done) struct list_page page = {0};
+
+        int r = parse_list(text, len, fn, userdata, &page, &page.count, err);
         if (r < 0)
                 return r;
         *ret = page;
@@ -200,17 +209,10 @@ int list_page_parse(const char *text, size_t len, list_item_fn *fn, void *userda
 
 int list_items_parse(const char *text, size_t len, list_item_fn *fn, void *userdata,
                      size_t *ret_count, struct error *err) {
-        json_auto_t *root = NULL;
-        struct span items;
         size_t count = 0;
 
-        int r = find_items((struct span){text, text + len}, &items, err);
+        int r = parse_list(text, len, fn, userdata, NULL, &count, err);
         if (r == 0)
-                r = parse_frame(text, len, items, &root, err);
-        if (r == 0 && items.at)
-                r = each_item(items, fn, userdata, &count, err);
-        if (r < 0)
-                return r;
-        *ret_count = count;
-        return 0;
+                *ret_count = count;
+        return r;
 }

@@ -18,7 +18,7 @@ struct file_watch {
         file_watch_fn *fn;
         void *userdata;
         struct loop_timer timer;
-        struct identity seen; /* all zero: it was not there */
+        struct identity seen; /* all zero: the file did not exist */
 };
 
 static struct identity identify(const char *path) {
@@ -41,8 +41,8 @@ static bool is_same(const struct identity *a, const struct identity *b) {
 static void on_timer(void *userdata) {
         struct file_watch *watch = userdata;
         struct identity now = identify(watch->path);
-        bool is_there = now.inode != 0 || now.device != 0;
-        bool has_changed = is_there && !is_same(&now, &watch->seen);
+        bool exists = now.inode != 0 || now.device != 0;
+        bool has_changed = exists && !is_same(&now, &watch->seen);
 
         loop_timer_arm(watch->loop, &watch->timer,
                        loop_now_mono_ms(watch->loop) + FILE_WATCH_PERIOD_MS, on_timer, watch);

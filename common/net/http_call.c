@@ -449,45 +449,43 @@ static enum http_failure failure_of(const struct http_call *call, CURLcode code)
         return HTTP_PROTOCOL;
 }
 
-static int errno_of(enum http_failure failure) {
-        static const int codes[HTTP_FAILURE_COUNT] = {
-                [HTTP_DNS] = EHOSTUNREACH,  [HTTP_CONNECT] = ECONNREFUSED, [HTTP_TLS] = EPROTO,
-                [HTTP_TIMEOUT] = ETIMEDOUT, [HTTP_RESET] = ECONNRESET,     [HTTP_TOO_LARGE] = EFBIG,
-                [HTTP_PROTOCOL] = EBADMSG,
-        };
-
-        return codes[failure];
-}
+static const struct {
+        const char *name;
+        int errno_code;
+} failures[HTTP_FAILURE_COUNT] = {
+        [HTTP_OK] = {"ok", 0},
+        [HTTP_DNS] = {"dns", EHOSTUNREACH},
+        [HTTP_CONNECT] = {"connect", ECONNREFUSED},
+        [HTTP_TLS] = {"tls", EPROTO},
+        [HTTP_TIMEOUT] = {"timeout", ETIMEDOUT},
+        [HTTP_RESET] = {"reset", ECONNRESET},
+        [HTTP_TOO_LARGE] = {"too_large", EFBIG},
+        [HTTP_PROTOCOL] = {"protocol", EBADMSG},
+};
 
 static void describe_failure(const struct http_call *call, CURLcode code, enum http_failure failure,
                              struct error *err) {
         const char *authority = NULL;
         int authority_len = (int)size_min(http_call_authority(call->url, &authority), 255);
-        if (authority_len == 0) {
-                authority = "no host";
-                authority_len = 7;
-        }
-        int errno_code = errno_of(failure);
+        char limit[64];
+        const char *problem = limit;
 
         if (call->is_too_large && call->header_bytes > HEADERS_MAX_BYTES)
-                (void)error_set(err, errno_code, "%.*s: response headers exceed %d bytes",
-                                authority_len, authority, HEADERS_MAX_BYTES);
+                (void)snprintf(limit, sizeof(limit), "response headers exceed %d bytes",
+                               HEADERS_MAX_BYTES);
         else if (failure == HTTP_TOO_LARGE)
-                (void)error_set(err, errno_code, "%.*s: response body exceeds %zu bytes",
-                                authority_len, authority,
-                                call->received.overflow ? call->received.max_bytes
-                                                        : call->max_body_bytes);
+                (void)snprintf(limit, sizeof(limit), "response body exceeds %zu bytes",
+                               call->received.overflow ? call->received.max_bytes
+                                                       : call->max_body_bytes);
         else if (code == CURLE_OK)
-                (void)error_set(err, errno_code,
-                                "%.*s: connection closed within the response headers",
-                                authority_len, authority);
+                problem = "connection closed within the response headers";
         else if (call->is_refused)
-                (void)error_set(err, errno_code, "%.*s: response body rejected", authority_len,
-                                authority);
+                problem = "response body rejected";
         else
-                (void)error_set(err, errno_code, "%.*s: %s", authority_len, authority,
-                                call->curl_message[0] ? call->curl_message
-                                                      : curl_easy_strerror(code));
+                problem = call->curl_message[0] ? call->curl_message : curl_easy_strerror(code);
+        (void)error_set(err, failures[failure].errno_code, "%.*s: %s",
+                        authority_len > 0 ? authority_len : (int)strlen("no host"),
+                        authority_len > 0 ? authority : "no host", problem);
 }
 
 void http_call_result(struct http_call *call, CURLcode code, struct http_response *ret_response) {
@@ -522,18 +520,7 @@ void http_call_result(struct http_call *call, CURLcode code, struct http_respons
 }
 
 const char *http_failure_name(enum http_failure failure) {
-        static const char *const names[HTTP_FAILURE_COUNT] = {
-                [HTTP_OK] = "ok",
-                [HTTP_DNS] = "dns",
-                [HTTP_CONNECT] = "connect",
-                [HTTP_TLS] = "tls",
-                [HTTP_TIMEOUT] = "timeout",
-                [HTTP_RESET] = "reset",
-                [HTTP_TOO_LARGE] = "too_large",
-                [HTTP_PROTOCOL] = "protocol",
-        };
-
-        return names[failure];
+        return failures[failure].name;
 }
 
 const char *http_status_reason(int status) {
