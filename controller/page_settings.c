@@ -116,7 +116,7 @@ static int read_exporters(const struct page_settings *settings, const struct pag
         return r;
 }
 
-static int read_network(const struct page_settings *settings, struct network_options *ret,
+static int read_network(const struct page_settings *settings, struct node_network_options *ret,
                         struct error *err) {
         int r = 0;
 
@@ -126,7 +126,7 @@ static int read_network(const struct page_settings *settings, struct network_opt
                         return error_wrap(err, r, "--network-device-pattern");
         }
         if (settings->network_speed) {
-                r = network_speed_parse(settings->network_speed, &ret->speed_bytes, err);
+                r = node_network_speed_parse(settings->network_speed, &ret->speed_bytes, err);
                 if (r < 0)
                         return error_wrap(err, r, "--network-speed");
         }

@@ -23,8 +23,9 @@ static bool is_of_the_node(const struct exposition_label *mountpoint) {
                !begins(mountpoint, "/var/lib/kubelet/plugins/");
 }
 
-enum node_take filesystem_take(struct filesystem_page *page, enum filesystem_field field,
-                               const struct exposition_sample *sample) {
+enum node_take node_filesystem_take(struct node_filesystem_page *page,
+                                    enum node_filesystem_field field,
+                                    const struct exposition_sample *sample) {
         const struct exposition_label *device = exposition_label(sample, "device");
         const struct exposition_label *type = exposition_label(sample, "fstype");
         const struct exposition_label *mountpoint = exposition_label(sample, "mountpoint");
@@ -37,7 +38,7 @@ enum node_take filesystem_take(struct filesystem_page *page, enum filesystem_fie
                 return NODE_UNUSABLE;
         uint64_t id = hash_fnv1a(HASH_FNV1A_INIT, device->value, device->value_len);
         id = hash_fnv1a(id, "", 1); /* which no label has: "a" on "bc" is not "ab" on "c" */
-        struct filesystem *filesystem = id_list_get(
+        struct node_filesystem *filesystem = id_list_get(
                 &page->filesystems, &page->count, &page->cap, sizeof(*filesystem), NODE_MAX_DEVICES,
                 hash_fnv1a(id, mountpoint->value, mountpoint->value_len));
         if (!filesystem)
@@ -49,12 +50,12 @@ enum node_take filesystem_take(struct filesystem_page *page, enum filesystem_fie
         return NODE_TAKEN;
 }
 
-const char *filesystem_finish(const struct filesystem_page *page, double *ret_ratio) {
+const char *node_filesystem_finish(const struct node_filesystem_page *page, double *ret_ratio) {
         static const uint32_t both = 1u << FILESYSTEM_SIZE | 1u << FILESYSTEM_AVAILABLE;
         double fullest = -1;
 
         for (size_t i = 0; i < page->count; i++) {
-                const struct filesystem *filesystem = &page->filesystems[i];
+                const struct node_filesystem *filesystem = &page->filesystems[i];
                 double size = filesystem->values[FILESYSTEM_SIZE];
                 double available = filesystem->values[FILESYSTEM_AVAILABLE];
                 /* An exporter that cannot look at one says only that. */

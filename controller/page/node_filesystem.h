@@ -24,32 +24,33 @@
 #include "controller/page/exposition.h"
 #include "controller/page/node_take.h"
 
-enum filesystem_field {
+enum node_filesystem_field {
         FILESYSTEM_SIZE,
         FILESYSTEM_AVAILABLE,
         FILESYSTEM_READ_ONLY,
         FILESYSTEM_FIELD_COUNT
 };
 
-struct filesystem {
+struct node_filesystem {
         uint64_t id; /* of device and mountpoint */
         uint32_t seen;
         double values[FILESYSTEM_FIELD_COUNT];
 };
 
 /* The filesystems of one page. Zero-initialised is empty. */
-struct filesystem_page {
+struct node_filesystem_page {
         size_t count, cap;
-        struct filesystem *filesystems;
+        struct node_filesystem *filesystems;
 };
 
-/** filesystem_take() - note one sample */
-enum node_take filesystem_take(struct filesystem_page *page, enum filesystem_field field,
-                               const struct exposition_sample *sample);
+/** node_filesystem_take() - note one sample */
+enum node_take node_filesystem_take(struct node_filesystem_page *page,
+                                    enum node_filesystem_field field,
+                                    const struct exposition_sample *sample);
 
 /**
- * filesystem_finish() - the fullest
+ * node_filesystem_finish() - the fullest
  * @ret_ratio: in [0, 1]
  * Return: NULL, or why nothing can be said (constant text)
  */
-const char *filesystem_finish(const struct filesystem_page *page, double *ret_ratio);
+const char *node_filesystem_finish(const struct node_filesystem_page *page, double *ret_ratio);

@@ -6,7 +6,7 @@
 #include "base/number.h"
 #include "controller/page/id_list.h"
 
-const char *const network_virtual_names[] = {
+const char *const node_network_virtual_names[] = {
         "lo",       "veth*",   "docker*", "podman*", "br*",          "virbr*",  "vnet*",
         "tap*",     "tun*",    "tunl*",   "wg*",     "ifb*",         "dummy*",  "bond*",
         "team*",    "vlan*",   "macv*",   "ipvl*",   "vxlan*",       "geneve*", "genev_*",
@@ -18,17 +18,19 @@ const char *const network_virtual_names[] = {
 
 enum { ETHERNET = 1, INFINIBAND = 32 }; /* ARPHRD_* of <net/if_arp.h> */
 
-static bool is_candidate(const struct network_options *rules, const char *name, size_t len) {
+static bool is_candidate(const struct node_network_options *rules, const char *name, size_t len) {
         if (rules->devices.count > 0)
                 return glob_list_matches(&rules->devices, name, len);
-        for (size_t i = 0; network_virtual_names[i]; i++)
-                if (glob_matches(network_virtual_names[i], name, len))
+        for (size_t i = 0; node_network_virtual_names[i]; i++)
+                if (glob_matches(node_network_virtual_names[i], name, len))
                         return false;
         return true;
 }
 
-enum node_take network_take(struct network_page *page, const struct network_options *rules,
-                            enum network_field field, const struct exposition_sample *sample) {
+enum node_take node_network_take(struct node_network_page *page,
+                                 const struct node_network_options *rules,
+                                 enum node_network_field field,
+                                 const struct exposition_sample *sample) {
         const struct exposition_label *name = exposition_label(sample, "device");
         bool is_counter = field == NETWORK_RECEIVED || field == NETWORK_SENT;
 
@@ -39,7 +41,7 @@ enum node_take network_take(struct network_page *page, const struct network_opti
         if (is_counter && (!number_is_finite(sample->value) || sample->value < 0 ||
                            sample->value > NODE_COUNTER_MAX))
                 return NODE_UNUSABLE;
-        struct network_device *device = id_list_get(
+        struct node_network_device *device = id_list_get(
                 &page->devices, &page->count, &page->cap, sizeof(*device), NODE_MAX_DEVICES,
                 hash_fnv1a(HASH_FNV1A_INIT, name->value, name->value_len));
         if (!device)
@@ -51,12 +53,12 @@ enum node_take network_take(struct network_page *page, const struct network_opti
         return NODE_TAKEN;
 }
 
-static bool has(const struct network_device *device, enum network_field field) {
+static bool has(const struct node_network_device *device, enum node_network_field field) {
         return device->seen >> field & 1;
 }
 
 /* Only with netclass' series: an exporter without that collector leaves it to the names. */
-static bool is_physical(const struct network_device *device) {
+static bool is_physical(const struct node_network_device *device) {
         const double *values = device->values;
 
         if (has(device, NETWORK_ID) && has(device, NETWORK_LINK) &&
@@ -67,12 +69,12 @@ static bool is_physical(const struct network_device *device) {
 }
 
 /* The kernel does not tell the carrier of a device that is switched off. */
-static bool has_carrier(const struct network_device *device) {
+static bool has_carrier(const struct node_network_device *device) {
         return has(device, NETWORK_CARRIER) ? device->values[NETWORK_CARRIER] == 1
                                             : !has(device, NETWORK_ID);
 }
 
-int network_speed_parse(const char *text, double *ret_bytes, struct error *err) {
+int node_network_speed_parse(const char *text, double *ret_bytes, struct error *err) {
         static const char units[] = "kMGT";
         size_t len = strlen(text);
         double bits = 0, unit = 1;
@@ -90,13 +92,14 @@ int network_speed_parse(const char *text, double *ret_bytes, struct error *err) 
         return 0;
 }
 
-const char *network_finish(const struct network_page *page, const struct network_options *rules,
-                           struct node_link *ret_links, size_t *ret_count) {
+const char *node_network_finish(const struct node_network_page *page,
+                                const struct node_network_options *rules,
+                                struct node_link *ret_links, size_t *ret_count) {
         size_t count = 0;
 
         *ret_count = 0;
         for (size_t i = 0; i < page->count; i++) {
-                const struct network_device *device = &page->devices[i];
+                const struct node_network_device *device = &page->devices[i];
                 double speed_bytes = device->values[NETWORK_SPEED];
                 if (!has(device, NETWORK_RECEIVED) || !has(device, NETWORK_SENT) ||
                     !has_carrier(device) || (rules->devices.count == 0 && !is_physical(device)))

@@ -17,8 +17,8 @@
  * shows no traffic of does not count: its operator has excluded it there.
  *
  * The speed is node_network_speed_bytes. It is absent or negative (-125000: "-1 Mbit/s") for most
- * virtual machines' devices; for those network_rules has one, or else there is no reading: a guess
- * would be wrong by orders of magnitude.
+ * virtual machines' devices; for those node_network_options has one, or else there is no reading: a
+ * guess would be wrong by orders of magnitude.
  */
 #pragma once
 
@@ -30,23 +30,23 @@
 #include "controller/page/exposition.h"
 #include "controller/page/node_take.h"
 
-struct network_options {
+struct node_network_options {
         struct glob_list devices; /* empty: the physical ones */
         double speed_bytes;       /* a second, of devices that report none; 0: there is none */
 };
 
 /* Names that virtual devices have in kernels, container runtimes, CNI plugins and hypervisors:
  * globs, NULL-terminated. */
-extern const char *const network_virtual_names[];
+extern const char *const node_network_virtual_names[];
 
 /**
- * network_speed_parse() - bits a second, "1000000000" or "1G" (k, M, G and T are decimal)
+ * node_network_speed_parse() - bits a second, "1000000000" or "1G" (k, M, G and T are decimal)
  * Return: 0; -EINVAL when that is no number above 0
  */
-_must_check_ int network_speed_parse(const char *text, double *ret_bytes, struct error *err);
+_must_check_ int node_network_speed_parse(const char *text, double *ret_bytes, struct error *err);
 
 /* The families, in the order of node_reading.c's table. */
-enum network_field {
+enum node_network_field {
         NETWORK_RECEIVED,
         NETWORK_SENT,
         NETWORK_SPEED,
@@ -58,21 +58,23 @@ enum network_field {
 };
 
 /* A device as it is put together from the page's families. */
-struct network_device {
+struct node_network_device {
         uint64_t id; /* of its name */
         uint32_t seen;
         double values[NETWORK_FIELD_COUNT];
 };
 
 /* The devices of one page. Zero-initialised is empty. */
-struct network_page {
+struct node_network_page {
         size_t count, cap;
-        struct network_device *devices;
+        struct node_network_device *devices;
 };
 
-/** network_take() - note one sample */
-enum node_take network_take(struct network_page *page, const struct network_options *rules,
-                            enum network_field field, const struct exposition_sample *sample);
+/** node_network_take() - note one sample */
+enum node_take node_network_take(struct node_network_page *page,
+                                 const struct node_network_options *rules,
+                                 enum node_network_field field,
+                                 const struct exposition_sample *sample);
 
 /* What counts. */
 struct node_link {
@@ -82,10 +84,11 @@ struct node_link {
 };
 
 /**
- * network_finish() - the devices that count, by ascending id
+ * node_network_finish() - the devices that count, by ascending id
  * @ret_links: room for page->count
  * @ret_count: how many there are
  * Return: NULL, or why nothing can be said (constant text)
  */
-const char *network_finish(const struct network_page *page, const struct network_options *rules,
-                           struct node_link *ret_links, size_t *ret_count);
+const char *node_network_finish(const struct node_network_page *page,
+                                const struct node_network_options *rules,
+                                struct node_link *ret_links, size_t *ret_count);

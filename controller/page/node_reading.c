@@ -92,10 +92,10 @@ struct node_reading_scratch {
         size_t cpu_cap;
         size_t disk_cap;
         size_t link_cap;
-        struct network_page network;
-        struct filesystem_page filesystems;
+        struct node_network_page network;
+        struct node_filesystem_page filesystems;
         uint32_t own_broken; /* resources of the policy's own, a bit each */
-        struct resource_page own[POLICY_MAX_METRICS];
+        struct node_resource_page own[POLICY_MAX_METRICS];
 };
 
 /* The place of a family's name among @count, added behind them if need be. */
@@ -339,17 +339,18 @@ static bool note(struct node_reading *reading, enum node_take take) {
 
 static void take_network(struct node_reading *reading, const struct node_wants *wants,
                          enum role role, const struct exposition_sample *sample) {
-        enum network_field field = (enum network_field)(role - ROLE_NETWORK);
+        enum node_network_field field = (enum node_network_field)(role - ROLE_NETWORK);
 
-        if (note(reading, network_take(&reading->scratch->network, &wants->network, field, sample)))
+        if (note(reading,
+                 node_network_take(&reading->scratch->network, &wants->network, field, sample)))
                 reading->scratch->broken |= 1u << role;
 }
 
 static void take_filesystem(struct node_reading *reading, enum role role,
                             const struct exposition_sample *sample) {
-        enum filesystem_field field = (enum filesystem_field)(role - ROLE_FILESYSTEM);
+        enum node_filesystem_field field = (enum node_filesystem_field)(role - ROLE_FILESYSTEM);
 
-        if (note(reading, filesystem_take(&reading->scratch->filesystems, field, sample)))
+        if (note(reading, node_filesystem_take(&reading->scratch->filesystems, field, sample)))
                 reading->scratch->broken |= 1u << role;
 }
 
@@ -361,11 +362,11 @@ static void take_own(struct node_reading *reading, const struct node_wants *want
         uint32_t capacity_of = wants->capacity_of[sample->family];
 
         for (unsigned i = 0; (used_by | capacity_of) >> i != 0; i++) {
-                struct resource_page *page = &scratch->own[i];
+                struct node_resource_page *page = &scratch->own[i];
                 if ((used_by >> i & 1 &&
-                     note(reading, resource_take(&page->used, &wants->own[i], sample))) ||
+                     note(reading, node_resource_take(&page->used, &wants->own[i], sample))) ||
                     (capacity_of >> i & 1 &&
-                     note(reading, resource_take(&page->capacity, &wants->own[i], sample))))
+                     note(reading, node_resource_take(&page->capacity, &wants->own[i], sample))))
                         scratch->own_broken |= 1u << i;
         }
 }
@@ -464,8 +465,8 @@ static void finish_network(struct node_reading *reading, const struct node_wants
         }
         const char *why = why_not_set(reading, mask, is_complete);
         if (!why)
-                why = network_finish(&scratch->network, &wants->network, reading->links,
-                                     &reading->link_count);
+                why = node_network_finish(&scratch->network, &wants->network, reading->links,
+                                          &reading->link_count);
         settle(reading, wants, METRIC_NET, why);
         settle(reading, wants, METRIC_NET_RX, why);
         settle(reading, wants, METRIC_NET_TX, why);
@@ -474,7 +475,7 @@ static void finish_network(struct node_reading *reading, const struct node_wants
 static void finish_own(struct node_reading *reading, const struct node_wants *wants, unsigned i,
                        bool is_complete) {
         const struct policy_metric *resource = &wants->own[i];
-        const struct resource_page *page = &reading->scratch->own[i];
+        const struct node_resource_page *page = &reading->scratch->own[i];
         struct node_own *own = &reading->own[i];
 
         *own = (struct node_own){.series = page->used.items, .series_count = page->used.count};
@@ -484,10 +485,11 @@ static void finish_own(struct node_reading *reading, const struct node_wants *wa
         if (!why && page->used.count == 0)
                 why = "no series of its name and labels on the page";
         if (!why)
-                why = resource_capacity(page, resource, &own->capacity);
+                why = node_resource_capacity(page, resource, &own->capacity);
         if (!why && resource->kind == POLICY_GAUGE &&
-            !resource_ratio(resource_reduce(resource->reduce, own->series, own->series_count),
-                            own->capacity, &own->ratio))
+            !node_resource_ratio(
+                    node_resource_reduce(resource->reduce, own->series, own->series_count),
+                    own->capacity, &own->ratio))
                 why = "its value is far above its capacity";
         settle(reading, wants, METRIC_RESOURCE_COUNT + i, why);
 }
@@ -513,7 +515,7 @@ static void finish(struct node_reading *reading, const struct node_wants *wants,
                 finish_network(reading, wants, is_complete);
         why = why_not_set(reading, filesystem_mask, is_complete);
         if (!why)
-                why = filesystem_finish(&scratch->filesystems, &reading->fs_ratio);
+                why = node_filesystem_finish(&scratch->filesystems, &reading->fs_ratio);
         settle(reading, wants, METRIC_FS, why);
         for (unsigned i = 0; i < wants->own_count; i++)
                 if (wants->resources >> METRIC_RESOURCE_COUNT >> i & 1)

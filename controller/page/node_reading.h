@@ -1,7 +1,7 @@
 /*
  * One node_exporter page as numbers: the counters and gauges that the policy's metrics need, taken
  * out of the page in one skim. A reading says what stood there and whether it can be used; what
- * happened since the reading before is node_step.h's business.
+ * happened since the reading before is node_state.h's business.
  *
  * Resources and where they come from (collector: series):
  *
@@ -55,7 +55,8 @@ struct node_wants_options {
         size_t ready_count;       /* reads only its first place; at most NODE_MAX_READY */
         const struct policy_metric *own; /* the policy's; borrowed as long as the wants live. */
         size_t own_count;                /* Read are those whose bit is in `resources` */
-        const struct network_options *network; /* copied; NULL: physical devices, reported speeds */
+        const struct node_network_options
+                *network; /* copied; NULL: physical devices, reported speeds */
 };
 
 /* What to read: prepared once per policy, shared by all nodes, read-only after init. */
@@ -73,7 +74,7 @@ struct node_wants {
         uint16_t capacity_of[EXPOSITION_MAX_FAMILIES];
         const struct policy_metric *own;
         size_t own_count;
-        struct network_options network;
+        struct node_network_options network;
 };
 
 /**

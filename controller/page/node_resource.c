@@ -32,8 +32,8 @@ static uint64_t series_id(const struct exposition_sample *sample) {
         return id;
 }
 
-enum node_take resource_take(struct node_series *series, const struct policy_metric *resource,
-                             const struct exposition_sample *sample) {
+enum node_take node_resource_take(struct node_series *series, const struct policy_metric *resource,
+                                  const struct exposition_sample *sample) {
         if (!is_match(resource, sample))
                 return NODE_NOT_COUNTED;
         size_t before = series->count;
@@ -47,7 +47,8 @@ enum node_take resource_take(struct node_series *series, const struct policy_met
         return item->value >= 0 && item->value <= NODE_COUNTER_MAX ? NODE_TAKEN : NODE_UNUSABLE;
 }
 
-double resource_reduce(enum policy_reduce reduce, const struct node_device *items, size_t count) {
+double node_resource_reduce(enum policy_reduce reduce, const struct node_device *items,
+                            size_t count) {
         double sum = 0, largest = items[0].value, smallest = items[0].value;
 
         for (size_t i = 0; i < count; i++) {
@@ -68,15 +69,15 @@ double resource_reduce(enum policy_reduce reduce, const struct node_device *item
         }
 }
 
-const char *resource_capacity(const struct resource_page *page,
-                              const struct policy_metric *resource, double *ret) {
+const char *node_resource_capacity(const struct node_resource_page *page,
+                                   const struct policy_metric *resource, double *ret) {
         double capacity = resource->capacity;
 
         if (resource->capacity_series[0]) {
                 if (page->capacity.count == 0)
                         return "no series of its capacitySeries on the page";
-                capacity = resource_reduce(resource->reduce, page->capacity.items,
-                                           page->capacity.count);
+                capacity = node_resource_reduce(resource->reduce, page->capacity.items,
+                                                page->capacity.count);
         }
         if (!number_is_finite(capacity) || capacity <= 0)
                 return "its capacity is 0";
@@ -84,7 +85,7 @@ const char *resource_capacity(const struct resource_page *page,
         return NULL;
 }
 
-bool resource_ratio(double used, double capacity, double *ret_ratio) {
+bool node_resource_ratio(double used, double capacity, double *ret_ratio) {
         double ratio = used / capacity;
 
         if (!number_is_finite(ratio) || ratio > ABSURD_RATIO)

@@ -24,31 +24,32 @@ struct node_series {
 };
 
 /* One resource on one page. Zero-initialised is empty. */
-struct resource_page {
+struct node_resource_page {
         struct node_series used, capacity;
 };
 
-/** resource_take() - note one sample of `series` or `capacitySeries`, if it matches */
-enum node_take resource_take(struct node_series *series, const struct policy_metric *resource,
-                             const struct exposition_sample *sample);
+/** node_resource_take() - note one sample of `series` or `capacitySeries`, if it matches */
+enum node_take node_resource_take(struct node_series *series, const struct policy_metric *resource,
+                                  const struct exposition_sample *sample);
 
-/** resource_reduce() - @count values, at least one, as the resource wants it */
-double resource_reduce(enum policy_reduce reduce, const struct node_device *items, size_t count);
+/** node_resource_reduce() - @count values, at least one, as the resource wants it */
+double node_resource_reduce(enum policy_reduce reduce, const struct node_device *items,
+                            size_t count);
 
 /**
- * resource_capacity() - what counts as full, by the policy or by the page
+ * node_resource_capacity() - what counts as full, by the policy or by the page
  * @ret: > 0
  * Return: NULL, or why nothing can be said (constant text)
  */
-const char *resource_capacity(const struct resource_page *page,
-                              const struct policy_metric *resource, double *ret);
+const char *node_resource_capacity(const struct node_resource_page *page,
+                                   const struct policy_metric *resource, double *ret);
 
 /**
- * resource_ratio() - @used of @capacity, at most 1
+ * node_resource_ratio() - @used of @capacity, at most 1
  *
  * What is a thousand times full is no measurement but an exporter's way to write "nothing" (DCGM:
  * 9223372036854775794 for a field that the GPU does not have): taken for full, it would empty
  * the node.
  * Return: false when it is that
  */
-_must_check_ bool resource_ratio(double used, double capacity, double *ret_ratio);
+_must_check_ bool node_resource_ratio(double used, double capacity, double *ret_ratio);

@@ -13,7 +13,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "controller/page/node_step.h"
+#include "controller/page/node_state.h"
 
 /* For the strict measure: the line parser behind the skim, which has no other outside user. */
 #include "controller/page/exposition.c"

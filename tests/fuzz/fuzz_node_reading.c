@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "controller/page/node_step.h"
+#include "controller/page/node_state.h"
 #include "fuzz.h"
 
 static const char *const ready[] = {"my_metric", "load5"};
@@ -123,7 +123,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         int64_t now_mono_ms = 0;
 
         /* The usual rules, unless the page begins otherwise. */
-        const struct network_options network = {
+        const struct node_network_options network = {
                 .devices = {.count = size > 0 && data[0] == '*', .globs = {"e*"}},
                 .speed_bytes = size > 0 && data[0] == '1' ? 1e6 : 0,
         };
@@ -146,7 +146,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                 node_reading_parse(reading, &wants, page, page_bytes, true);
                 check_reading(reading);
                 check_cut(reading, cut, &wants, page, page_bytes);
-                (void)node_step_take(&before, &wants, reading, now_mono_ms, &step);
+                (void)node_state_step(&before, &wants, reading, now_mono_ms, &step);
                 uint32_t counted = window_store_add(store, &step);
                 check((counted & ~(step.counters | step.gauges)) == 0);
                 now_mono_ms += 15 * MS_PER_S;

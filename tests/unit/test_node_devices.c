@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/number.h"
-#include "controller/page/node_step.h"
+#include "controller/page/node_state.h"
 
 #define BIT(resource) NODE_RESOURCE_BIT(METRIC_##resource)
 #define NET (BIT(NET) | BIT(NET_RX) | BIT(NET_TX))
@@ -125,7 +125,7 @@ static void test_which_devices(void **state) {
 
         (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                struct network_options rules = {.speed_bytes = rows[i].speed_bytes};
+                struct node_network_options rules = {.speed_bytes = rows[i].speed_bytes};
                 struct node_wants wants;
 
                 if (rows[i].pattern)
@@ -223,8 +223,8 @@ static void test_network_steps(void **state) {
                 for (size_t d = 0; d < 2 && rows[i].devices[d].name; d++)
                         write_device(&page, &rows[i].devices[d]);
                 parse(&wants, page.data);
-                uint32_t dropped = node_step_take(&before, &wants, reading, 10000 * (int64_t)i,
-                                                  &step);
+                uint32_t dropped = node_state_step(&before, &wants, reading, 10000 * (int64_t)i,
+                                                   &step);
                 if (rows[i].received < 0) {
                         assert_int_equal(step.counters, 0);
                         assert_int_equal(dropped, i > 0 ? NET : 0);
@@ -262,7 +262,7 @@ static void test_speeds(void **state) {
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct error err = ERROR_NULL;
                 double bytes = 0;
-                int r = network_speed_parse(rows[i].text, &bytes, &err);
+                int r = node_network_speed_parse(rows[i].text, &bytes, &err);
                 if (r != (rows[i].bytes > 0 ? 0 : -EINVAL) || bytes != rows[i].bytes)
                         fail_msg("%s: %d, %g", rows[i].text, r, bytes);
         }
@@ -423,7 +423,7 @@ static void test_gauges(void **state) {
                 if (fabs(ratio - rows[i].ratio) > 1e-9)
                         fail_msg("row %zu: %g, %s", i, ratio,
                                  reading->why[METRIC_RESOURCE_COUNT + 1]);
-                (void)node_step_take(&before, &wants, reading, 0, &step);
+                (void)node_state_step(&before, &wants, reading, 0, &step);
                 assert_int_equal(step.gauges, ratio < 0 ? 0 : OWN(1));
                 assert_true(ratio < 0 || step.num[METRIC_RESOURCE_COUNT + 1] == ratio);
                 assert_int_equal(step.counters, 0);
@@ -475,7 +475,7 @@ static void test_counters(void **state) {
                                         .resources = OWN(0) | OWN(1), .own = own, .own_count = 2});
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 parse(&wants, rows[i].page);
-                (void)node_step_take(&before, &wants, reading, 10000 * (int64_t)i, &step);
+                (void)node_state_step(&before, &wants, reading, 10000 * (int64_t)i, &step);
                 const double *num = step.num + METRIC_RESOURCE_COUNT;
                 if (rows[i].by_max < 0) {
                         assert_int_equal(step.counters, 0);
@@ -488,13 +488,13 @@ static void test_counters(void **state) {
         }
         /* Another policy's resources are others. */
         parse(&wants, IO("a", "1"));
-        (void)node_step_take(&before, &wants, reading, 1000000, &step);
+        (void)node_state_step(&before, &wants, reading, 1000000, &step);
         size_t bytes = node_state_bytes(&before);
         node_state_forget_own(&before);
         assert_true(node_state_bytes(&before) < bytes);
-        (void)node_step_take(&before, &wants, reading, 1010000, &step);
+        (void)node_state_step(&before, &wants, reading, 1010000, &step);
         assert_int_equal(step.counters, 0);
-        (void)node_step_take(&before, &wants, reading, 1020000, &step);
+        (void)node_state_step(&before, &wants, reading, 1020000, &step);
         assert_int_equal(step.counters, OWN(0) | OWN(1));
         node_state_done(&before);
 }

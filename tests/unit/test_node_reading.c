@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "controller/page/node_step.h"
+#include "controller/page/node_state.h"
 
 #define BIT(resource) NODE_RESOURCE_BIT(METRIC_##resource)
 
@@ -208,7 +208,7 @@ static double step_cpu(struct node_state *state, const char *page, int64_t now_m
         struct window_step step;
 
         parse(page, true);
-        *ret_dropped = node_step_take(state, &wants, reading, now_mono_ms, &step);
+        *ret_dropped = node_state_step(state, &wants, reading, now_mono_ms, &step);
         if (!(step.counters & BIT(CPU)))
                 return -1;
         assert_true(step.num[METRIC_CPU] >= 0 && step.num[METRIC_CPU] <= step.den[METRIC_CPU]);
@@ -292,19 +292,19 @@ static void test_wall_counters(void **state) {
 
         (void)state;
         parse(first, true);
-        assert_int_equal(node_step_take(&before, &wants, reading, 0, &step), 0);
+        assert_int_equal(node_state_step(&before, &wants, reading, 0, &step), 0);
         assert_int_equal(step.counters, 0);
         parse(second, true);
-        assert_int_equal(node_step_take(&before, &wants, reading, 12000, &step), 0);
+        assert_int_equal(node_state_step(&before, &wants, reading, 12000, &step), 0);
         assert_int_equal(step.counters, BIT(PSI_CPU) | BIT(DISK));
         assert_true(step.num[METRIC_PSI_CPU] == 3 && step.den[METRIC_PSI_CPU] == 12);
         assert_true(step.num[METRIC_DISK] == 6 && step.den[METRIC_DISK] == 12);
         parse(third, true);
-        assert_int_equal(node_step_take(&before, &wants, reading, 24000, &step), BIT(DISK));
+        assert_int_equal(node_state_step(&before, &wants, reading, 24000, &step), BIT(DISK));
         assert_int_equal(step.counters, BIT(PSI_CPU));
         assert_true(step.num[METRIC_PSI_CPU] == 12); /* no more than all of the time */
         /* A clock that stands still gives no interval. */
-        assert_int_equal(node_step_take(&before, &wants, reading, 24000, &step),
+        assert_int_equal(node_state_step(&before, &wants, reading, 24000, &step),
                          BIT(DISK) | BIT(PSI_CPU));
         assert_int_equal(step.counters, 0);
         node_state_done(&before);
@@ -325,16 +325,16 @@ static void test_cut_everywhere(void **state) {
                 memcpy(copy, page2.data, len);
 
                 parse(page.data, true);
-                (void)node_step_take(&base, &wants, reading, 0, &whole);
-                (void)node_step_take(&base2, &wants, reading, 0, &cut);
+                (void)node_state_step(&base, &wants, reading, 0, &whole);
+                (void)node_state_step(&base2, &wants, reading, 0, &cut);
                 parse(page2.data, true);
                 double load_ratio = reading->load_ratio;
                 double ready = reading->ready[0];
                 uint64_t ready_usable = reading->ready_usable;
-                (void)node_step_take(&base, &wants, reading, 15000, &whole);
+                (void)node_state_step(&base, &wants, reading, 15000, &whole);
 
                 node_reading_parse(reading, &wants, copy, len, false);
-                (void)node_step_take(&base2, &wants, reading, 15000, &cut);
+                (void)node_state_step(&base2, &wants, reading, 15000, &cut);
                 assert_int_equal(cut.counters & ~whole.counters, 0);
                 assert_int_equal(cut.gauges & ~whole.gauges, 0);
                 for (unsigned r = 0; r < METRIC_RESOURCE_COUNT; r++) {
@@ -352,7 +352,7 @@ static void test_cut_everywhere(void **state) {
                 second.idle_s += 15;
                 write_page(&second, &page);
                 parse(page.data, true);
-                (void)node_step_take(&base2, &wants, reading, 30000, &cut);
+                (void)node_state_step(&base2, &wants, reading, 30000, &cut);
                 assert_true(!(cut.counters & BIT(CPU)) ||
                             cut.num[METRIC_CPU] / cut.den[METRIC_CPU] < 1e-6);
                 second.idle_s -= 15;

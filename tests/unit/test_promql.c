@@ -22,7 +22,7 @@ static const struct policy policy = {
                      .capacity_series = "disk_ops_limit"}},
 };
 
-static const struct network_options physical;
+static const struct node_network_options physical;
 static const struct promql promql = {.policy = &policy, .network = &physical};
 
 static const char *now(struct buf *out, const char *name) {
@@ -114,7 +114,7 @@ static void test_history(void **state) {
 
 /* The operator's devices and speed; a pattern cannot break out of its string. */
 static void test_network(void **state) {
-        const struct network_options rules = {
+        const struct node_network_options rules = {
                 .devices = {.count = 2, .globs = {"eth?.*", "a\"}[1s])"}},
                 .speed_bytes = 1.25e8,
         };

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "controller/node/spread.h"
 #include "controller/page/node_reading.h"
-#include "controller/page/node_step.h"
+#include "controller/page/node_state.h"
 #include "controller/source/page/page_lanes.h"
 #include "program/outage_log.h"
 
@@ -250,7 +250,7 @@ static void take_page(struct target *target, const struct scrape *scrape) {
                 return;
         }
         if (!source->options.profile->is_agent) {
-                (void)node_step_take(&target->state, &source->wants, reading, now_mono_ms, &step);
+                (void)node_state_step(&target->state, &source->wants, reading, now_mono_ms, &step);
                 result.step = &step;
         }
         for (size_t i = 0; i < source->wants.ready_count; i++) {

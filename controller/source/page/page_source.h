@@ -57,7 +57,7 @@ struct page_options {
         int64_t interval_ms;
         int64_t timeout_ms; /* <= interval_ms */
         size_t max_page_bytes;
-        struct network_options network;
+        struct node_network_options network;
         bool is_at_once; /* the first scrape of every target now, instead of at its instant */
         struct credentials_options credentials;
 };

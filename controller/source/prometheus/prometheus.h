@@ -40,10 +40,10 @@ enum {
 
 struct prometheus_options {
         struct prometheus_api_options api;
-        int64_t interval_ms;            /* > api.timeout_ms */
-        struct network_options network; /* as for pages */
-        bool is_percent;                /* the unit of recorded series; computed ones are ratios */
-        bool is_once;                   /* two rounds as soon as possible, history in between */
+        int64_t interval_ms;                 /* > api.timeout_ms */
+        struct node_network_options network; /* as for pages */
+        bool is_percent; /* the unit of recorded series; computed ones are ratios */
+        bool is_once;    /* two rounds as soon as possible, history in between */
 };
 
 /** prometheus_new() - @client allows PROMETHEUS_IN_FLIGHT; @options' strings are borrowed */

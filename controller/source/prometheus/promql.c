@@ -138,7 +138,7 @@ static void put_glob(const char *glob, struct buf *out) {
 }
 
 /* Of the devices that count, what went through in one direction against the speed. */
-static void put_link_usage(const struct network_options *rules, const char *direction,
+static void put_link_usage(const struct node_network_options *rules, const char *direction,
                            const char *window, struct buf *out) {
         bool is_named = rules->devices.count > 0;
         char speed[NUMBER_TEXT_MAX];
@@ -149,9 +149,9 @@ static void put_link_usage(const struct network_options *rules, const char *dire
                 buf_puts(out, i > 0 ? "|" : "");
                 put_glob(rules->devices.globs[i], out);
         }
-        for (size_t i = 0; !is_named && network_virtual_names[i]; i++) {
+        for (size_t i = 0; !is_named && node_network_virtual_names[i]; i++) {
                 buf_puts(out, i > 0 ? "|" : "");
-                put_glob(network_virtual_names[i], out);
+                put_glob(node_network_virtual_names[i], out);
         }
         buf_printf(out, "\"}[%s]) / (node_network_speed_bytes > 0", window);
         if (rules->speed_bytes > 0) {
@@ -165,7 +165,7 @@ static void put_link_usage(const struct network_options *rules, const char *dire
                               "node_network_protocol_type == 32)");
 }
 
-static void put_network_formula(const struct network_options *rules, unsigned resource,
+static void put_network_formula(const struct node_network_options *rules, unsigned resource,
                                 const char *window, struct buf *out) {
         if (resource == METRIC_NET) {
                 /* The two directions of a device have the same labels: told apart by one more. */

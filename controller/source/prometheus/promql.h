@@ -48,7 +48,7 @@ enum {
 /* What queries depend on beside the metric; borrowed. */
 struct promql {
         const struct policy *policy;
-        const struct network_options *network;
+        const struct node_network_options *network;
 };
 
 /** promql_mean_name() - "cpu_usage_avg_5m": the 5-minute mean that maxima and quantiles are made of

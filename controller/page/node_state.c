@@ -1,4 +1,4 @@
-#include "controller/page/node_step.h"
+#include "controller/page/node_state.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -132,8 +132,8 @@ static bool step_own(const struct node_own_state *state, unsigned i,
                 if (own->series[s].id != state->series[i][s].id || deltas[s].value < 0)
                         return false;
         }
-        double rate = resource_reduce(resource->reduce, deltas, own->series_count) / wall_s;
-        return resource_ratio(rate, own->capacity, ret_ratio);
+        double rate = node_resource_reduce(resource->reduce, deltas, own->series_count) / wall_s;
+        return node_resource_ratio(rate, own->capacity, ret_ratio);
 }
 
 static void set_counter(struct window_step *step, unsigned resource, double num, double den) {
@@ -242,9 +242,9 @@ static void remember(struct node_state *state, const struct node_wants *wants,
         state->at_mono_ms = now_mono_ms;
 }
 
-uint32_t node_step_take(struct node_state *state, const struct node_wants *wants,
-                        const struct node_reading *reading, int64_t now_mono_ms,
-                        struct window_step *ret_step) {
+uint32_t node_state_step(struct node_state *state, const struct node_wants *wants,
+                         const struct node_reading *reading, int64_t now_mono_ms,
+                         struct window_step *ret_step) {
         ret_step->at_mono_ms = now_mono_ms;
         ret_step->counters = ret_step->gauges = ret_step->means = 0;
         step_counters(state, wants, reading, now_mono_ms, ret_step);

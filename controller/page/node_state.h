@@ -48,7 +48,7 @@ void node_state_forget_own(struct node_state *state);
 size_t node_state_bytes(const struct node_state *state);
 
 /**
- * node_step_take() - compare @reading with the one before, and remember it in its place
+ * node_state_step() - compare @reading with the one before, and remember it in its place
  * @wants: those that @reading was read by
  *
  * @ret_step is complete: at_mono_ms, counters and gauges, ready for window_store_add(). On a first
@@ -56,6 +56,6 @@ size_t node_state_bytes(const struct node_state *state);
  * Return: the resources whose interval was dropped although the reading before had them: reset,
  * changed set, or no longer usable
  */
-uint32_t node_step_take(struct node_state *state, const struct node_wants *wants,
-                        const struct node_reading *reading, int64_t now_mono_ms,
-                        struct window_step *ret_step);
+uint32_t node_state_step(struct node_state *state, const struct node_wants *wants,
+                         const struct node_reading *reading, int64_t now_mono_ms,
+                         struct window_step *ret_step);
