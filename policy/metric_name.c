@@ -6,13 +6,6 @@
 #include "base/clock.h"
 #include "base/number.h"
 
-static const char *const resource_names[METRIC_RESOURCE_COUNT] = {
-        [METRIC_CPU] = "cpu",         [METRIC_MEM] = "mem",       [METRIC_NET] = "net",
-        [METRIC_NET_RX] = "net_rx",   [METRIC_NET_TX] = "net_tx", [METRIC_DISK] = "disk",
-        [METRIC_LOAD] = "load",       [METRIC_FS] = "fs",         [METRIC_PSI_CPU] = "psi_cpu",
-        [METRIC_PSI_MEM] = "psi_mem", [METRIC_PSI_IO] = "psi_io",
-};
-
 static const char *const statistic_names[] = {
         [METRIC_AVG] = "avg", [METRIC_MAX_AVG] = "max_avg", [METRIC_MAX] = "max",
         [METRIC_P50] = "p50", [METRIC_P90] = "p90",         [METRIC_P95] = "p95",
@@ -72,8 +65,8 @@ bool metric_query_parse_for(const char *name, const char *resource_name, unsigne
 }
 
 bool metric_query_parse(const char *name, struct metric_query *ret) {
-        for (unsigned r = 0; r < ARRAY_LEN(resource_names); r++)
-                if (metric_query_parse_for(name, resource_names[r], r, ret))
+        for (unsigned r = 0; r < METRIC_RESOURCE_COUNT; r++)
+                if (metric_query_parse_for(name, metric_resource_rows[r].name, r, ret))
                         return true;
         return false;
 }
@@ -96,5 +89,5 @@ bool metric_name_is_valid(const char *name) {
 
 const char *metric_resource_name(unsigned resource) {
         assert(resource < METRIC_RESOURCE_COUNT);
-        return resource_names[resource];
+        return metric_resource_rows[resource].name;
 }

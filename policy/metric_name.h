@@ -10,23 +10,9 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
+#include "policy/metric_resource.h"
 
 enum { METRIC_NAME_MAX = 63 }; /* an annotation key's name part may have 63 characters */
-
-enum metric_resource {
-        METRIC_CPU,
-        METRIC_MEM,
-        METRIC_NET,
-        METRIC_NET_RX,
-        METRIC_NET_TX,
-        METRIC_DISK,
-        METRIC_LOAD,
-        METRIC_FS,
-        METRIC_PSI_CPU,
-        METRIC_PSI_MEM,
-        METRIC_PSI_IO,
-        METRIC_RESOURCE_COUNT,
-};
 
 enum metric_statistic {
         METRIC_AVG,     /* mean over the window */

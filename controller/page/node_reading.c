@@ -1,6 +1,5 @@
 #include "controller/page/node_reading.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,61 +7,6 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "controller/page/id_list.h"
-
-enum role {
-        ROLE_NONE, /* only a ready-made metric */
-        ROLE_CPU,
-        ROLE_MEM_AVAILABLE,
-        ROLE_MEM_TOTAL,
-        ROLE_LOAD,
-        ROLE_PSI_CPU, /* the three in the order of node_reading.psi_s */
-        ROLE_PSI_MEM,
-        ROLE_PSI_IO,
-        ROLE_DISK,
-        ROLE_NETWORK, /* as many as there are fields, in their order */
-        ROLE_FILESYSTEM = ROLE_NETWORK + NETWORK_FIELD_COUNT, /* ditto */
-        ROLE_COUNT = ROLE_FILESYSTEM + FILESYSTEM_FIELD_COUNT,
-};
-
-#define NETWORK_RESOURCES                                                                          \
-        (NODE_RESOURCE_BIT(METRIC_NET) | NODE_RESOURCE_BIT(METRIC_NET_RX) |                        \
-         NODE_RESOURCE_BIT(METRIC_NET_TX))
-#define NETWORK(field, name, collector)                                                            \
-        [ROLE_NETWORK + (field)] = {"node_network_" name, NETWORK_RESOURCES, collector}
-#define FILESYSTEM(field, name)                                                                    \
-        [ROLE_FILESYSTEM + (field)] = {"node_filesystem_" name, NODE_RESOURCE_BIT(METRIC_FS),      \
-                                       "filesystem"}
-
-static const struct {
-        const char *family;
-        uint32_t resources; /* that need it */
-        const char *collector;
-} roles[ROLE_COUNT] = {
-        [ROLE_CPU] = {"node_cpu_seconds_total",
-                      NODE_RESOURCE_BIT(METRIC_CPU) | NODE_RESOURCE_BIT(METRIC_LOAD), "cpu"},
-        [ROLE_MEM_AVAILABLE] = {"node_memory_MemAvailable_bytes", NODE_RESOURCE_BIT(METRIC_MEM),
-                                "meminfo"},
-        [ROLE_MEM_TOTAL] = {"node_memory_MemTotal_bytes", NODE_RESOURCE_BIT(METRIC_MEM), "meminfo"},
-        [ROLE_LOAD] = {"node_load5", NODE_RESOURCE_BIT(METRIC_LOAD), "loadavg"},
-        [ROLE_PSI_CPU] = {"node_pressure_cpu_waiting_seconds_total",
-                          NODE_RESOURCE_BIT(METRIC_PSI_CPU), "pressure"},
-        [ROLE_PSI_MEM] = {"node_pressure_memory_waiting_seconds_total",
-                          NODE_RESOURCE_BIT(METRIC_PSI_MEM), "pressure"},
-        [ROLE_PSI_IO] = {"node_pressure_io_waiting_seconds_total", NODE_RESOURCE_BIT(METRIC_PSI_IO),
-                         "pressure"},
-        [ROLE_DISK] = {"node_disk_io_time_seconds_total", NODE_RESOURCE_BIT(METRIC_DISK),
-                       "diskstats"},
-        NETWORK(NETWORK_RECEIVED, "receive_bytes_total", "netdev"),
-        NETWORK(NETWORK_SENT, "transmit_bytes_total", "netdev"),
-        NETWORK(NETWORK_SPEED, "speed_bytes", "netclass"),
-        NETWORK(NETWORK_ID, "iface_id", "netclass"),
-        NETWORK(NETWORK_LINK, "iface_link", "netclass"),
-        NETWORK(NETWORK_PROTOCOL, "protocol_type", "netclass"),
-        NETWORK(NETWORK_CARRIER, "carrier", "netclass"),
-        FILESYSTEM(FILESYSTEM_SIZE, "size_bytes"),
-        FILESYSTEM(FILESYSTEM_AVAILABLE, "avail_bytes"),
-        FILESYSTEM(FILESYSTEM_READ_ONLY, "readonly"),
-};
 
 enum { MODE_NAME_MAX = 16, MODE_MAX = 32 };
 
@@ -75,11 +19,14 @@ struct cpu_sum {
 };
 
 struct node_reading_scratch {
-        uint32_t broken; /* roles with a value that cannot be used, a bit each */
-        uint32_t seen;   /* roles, for the families that have a single series */
-        double value[ROLE_COUNT];
+        uint32_t broken; /* built-in families with a value that cannot be used, a bit each */
+        uint32_t seen;   /* those with a single series that had it, a bit each */
+        double value[NODE_MAX_FAMILIES];
         uint64_t ready_seen;
 
+        bool is_idle_missing;     /* of a CPU */
+        bool is_network_finished; /* network_why is set */
+        const char *network_why;
         uint32_t cpu_end;                   /* one more than the largest id met */
         struct cpu_sum cpus[NODE_MAX_CPUS]; /* by id; all zero between two pages */
         size_t mode_count;
@@ -97,74 +44,6 @@ struct node_reading_scratch {
         uint32_t own_broken; /* resources of the policy's own, a bit each */
         struct node_resource_page own[POLICY_MAX_METRICS];
 };
-
-/* The place of a family's name among @count, added behind them if need be. */
-static size_t want_family(struct node_wants *wants, size_t *count, const char *name) {
-        size_t family = 0;
-
-        while (family < *count && strcmp(wants->names[family], name) != 0)
-                family++;
-        if (family == *count)
-                wants->names[(*count)++] = name;
-        return family;
-}
-
-void node_wants_init(struct node_wants *wants, const struct node_wants_options *options) {
-        size_t count = 0;
-
-        assert(options->ready_count <= NODE_MAX_READY && options->own_count <= POLICY_MAX_METRICS);
-        *wants = (struct node_wants){
-                .resources = options->resources &
-                             (NODE_READING_RESOURCES | ((UINT32_C(1) << options->own_count) - 1)
-                                                               << METRIC_RESOURCE_COUNT),
-                .ready_count = options->ready_count,
-                .own = options->own,
-                .own_count = options->own_count,
-        };
-        if (options->network)
-                wants->network = *options->network;
-        for (size_t role = 0; role < ROLE_COUNT; role++) {
-                if (!(roles[role].resources & wants->resources))
-                        continue;
-                wants->names[count] = roles[role].family;
-                wants->roles[count++] = (uint8_t)role;
-        }
-        for (size_t i = 0; i < options->ready_count; i++) {
-                size_t len = strnlen(options->ready[i], METRIC_NAME_MAX);
-                memcpy(wants->ready[i], "node_", 5);
-                memcpy(wants->ready[i] + 5, options->ready[i], len);
-                size_t family = want_family(wants, &count, wants->ready[i]);
-                if (wants->ready_of[family] == 0)
-                        wants->ready_of[family] = (uint8_t)(i + 1);
-        }
-        for (size_t i = 0; i < options->own_count; i++) {
-                const struct policy_metric *resource = &options->own[i];
-                if (!(wants->resources >> METRIC_RESOURCE_COUNT >> i & 1))
-                        continue;
-                size_t family = want_family(wants, &count, resource->series);
-                wants->used_by[family] |= (uint16_t)(1u << i);
-                if (!resource->capacity_series[0])
-                        continue;
-                family = want_family(wants, &count, resource->capacity_series);
-                wants->capacity_of[family] |= (uint16_t)(1u << i);
-        }
-        exposition_set_init(&wants->set, wants->names, count);
-}
-
-size_t node_wants_collectors(const struct node_wants *wants,
-                             const char *ret_names[static NODE_MAX_COLLECTORS]) {
-        size_t count = 0;
-
-        if (wants->ready_count > 0 || wants->resources >> METRIC_RESOURCE_COUNT != 0)
-                return 0;
-        for (size_t i = 0; i < wants->set.count; i++) {
-                const char *collector = roles[wants->roles[i]].collector;
-                /* The table keeps a collector's families together. */
-                if (count == 0 || strcmp(ret_names[count - 1], collector) != 0)
-                        ret_names[count++] = collector;
-        }
-        return count;
-}
 
 struct node_reading *node_reading_new(void) {
         struct node_reading *reading = xcalloc(1, sizeof(*reading));
@@ -195,6 +74,7 @@ static void begin(struct node_reading *reading) {
         scratch->broken = 0;
         scratch->seen = 0;
         scratch->ready_seen = 0;
+        scratch->is_idle_missing = scratch->is_network_finished = false;
         scratch->mode_count = 0;
         scratch->network.count = 0;
         scratch->filesystems.count = 0;
@@ -248,26 +128,26 @@ static bool cpu_id_parse(const struct exposition_label *label, uint32_t *ret_id)
         return true;
 }
 
-static void take_cpu(struct node_reading *reading, const struct exposition_sample *sample) {
+/* The take_* functions return false when the value makes the family unusable. */
+
+static bool take_cpu(struct node_reading *reading, const struct exposition_sample *sample) {
         struct node_reading_scratch *scratch = reading->scratch;
         const struct exposition_label *mode_label = exposition_label(sample, "mode");
         uint32_t id = 0;
 
         if (!mode_label || !cpu_id_parse(exposition_label(sample, "cpu"), &id)) {
                 reading->unusable++;
-                scratch->broken |= 1u << ROLE_CPU;
-                return;
+                return false;
         }
         int mode = find_mode(scratch, mode_label);
         struct cpu_sum *cpu = &scratch->cpus[id];
         if (mode >= 0 && cpu->seen >> mode & 1) {
                 reading->duplicates++;
-                return;
+                return true;
         }
         if (mode < 0 || !is_counter(sample->value)) {
                 reading->unusable++;
-                scratch->broken |= 1u << ROLE_CPU;
-                return;
+                return false;
         }
         if (id >= scratch->cpu_end)
                 scratch->cpu_end = id + 1;
@@ -277,6 +157,7 @@ static void take_cpu(struct node_reading *reading, const struct exposition_sampl
                 cpu->idle_s = sample->value;
         else
                 cpu->busy_s += sample->value;
+        return true;
 }
 
 static int cpu_idle_bit(struct node_reading_scratch *scratch) {
@@ -297,7 +178,7 @@ static void finish_cpus(struct node_reading *reading) {
                 if (sum->seen == 0)
                         continue;
                 if (idle < 0 || !(sum->seen >> idle & 1))
-                        scratch->broken |= 1u << ROLE_CPU;
+                        scratch->is_idle_missing = true;
                 mem_grow(&reading->cpus, reading->cpu_count, &scratch->cpu_cap);
                 reading->cpus[reading->cpu_count++] = (struct node_cpu){
                         .id = id,
@@ -310,83 +191,92 @@ static void finish_cpus(struct node_reading *reading) {
         scratch->cpu_end = 0;
 }
 
-static void take_disk(struct node_reading *reading, const struct exposition_sample *sample) {
-        struct node_reading_scratch *scratch = reading->scratch;
+static bool take_disk(struct node_reading *reading, const struct exposition_sample *sample) {
         const struct exposition_label *label = exposition_label(sample, "device");
         size_t before = reading->disk_count;
         struct node_device *disk = NULL;
 
         if (label && is_counter(sample->value))
-                disk = id_list_get(&reading->disks, &reading->disk_count, &scratch->disk_cap,
-                                   sizeof(*disk), NODE_MAX_DEVICES,
+                disk = id_list_get(&reading->disks, &reading->disk_count,
+                                   &reading->scratch->disk_cap, sizeof(*disk), NODE_MAX_DEVICES,
                                    hash_fnv1a(HASH_FNV1A_INIT, label->value, label->value_len));
         if (!disk) {
                 reading->unusable++;
-                scratch->broken |= 1u << ROLE_DISK;
-        } else if (reading->disk_count == before) {
-                reading->duplicates++;
-        } else {
-                disk->value = sample->value;
+                return false;
         }
+        if (reading->disk_count == before)
+                reading->duplicates++;
+        else
+                disk->value = sample->value;
+        return true;
 }
 
-/* What a part of ours made of a sample; true when its resource is lost by it. */
-static bool note(struct node_reading *reading, enum node_take take) {
+/* Counts what became of a sample; false when it makes its resource unusable. */
+static bool count_take(struct node_reading *reading, enum node_take take) {
         reading->duplicates += take == NODE_REPEATED;
         reading->unusable += take == NODE_UNUSABLE;
-        return take == NODE_UNUSABLE;
+        return take != NODE_UNUSABLE;
 }
 
-static void take_network(struct node_reading *reading, const struct node_wants *wants,
-                         enum role role, const struct exposition_sample *sample) {
-        enum node_network_field field = (enum node_network_field)(role - ROLE_NETWORK);
+/* A family with a single series. */
+static bool take_single(struct node_reading *reading, size_t family, bool is_time, double value) {
+        struct node_reading_scratch *scratch = reading->scratch;
 
-        if (note(reading,
-                 node_network_take(&reading->scratch->network, &wants->network, field, sample)))
-                reading->scratch->broken |= 1u << role;
+        if (scratch->seen >> family & 1) {
+                reading->duplicates++;
+                return true;
+        }
+        scratch->seen |= 1u << family;
+        if (!(is_time ? is_counter(value) : is_usable(value))) {
+                reading->unusable++;
+                return false;
+        }
+        scratch->value[family] = value;
+        return true;
 }
 
-static void take_filesystem(struct node_reading *reading, enum role role,
-                            const struct exposition_sample *sample) {
-        enum node_filesystem_field field = (enum node_filesystem_field)(role - ROLE_FILESYSTEM);
+/* For the built-in resources. */
+static bool take_built_in(struct node_reading *reading, const struct node_wants *wants,
+                          const struct exposition_sample *sample) {
+        const struct node_family *family = &wants->families[sample->family];
+        struct node_reading_scratch *scratch = reading->scratch;
 
-        if (note(reading, node_filesystem_take(&reading->scratch->filesystems, field, sample)))
-                reading->scratch->broken |= 1u << role;
+        switch ((enum node_family_role)family->role) {
+        case NODE_FAMILY_CPU:
+                return take_cpu(reading, sample);
+        case NODE_FAMILY_DISK:
+                return take_disk(reading, sample);
+        case NODE_FAMILY_NETWORK:
+                return count_take(reading, node_network_take(&scratch->network, &wants->network,
+                                                             family->field, sample));
+        case NODE_FAMILY_FILESYSTEM:
+                return count_take(reading, node_filesystem_take(&scratch->filesystems,
+                                                                family->field, sample));
+        case NODE_FAMILY_SINGLE:
+        case NODE_FAMILY_SINGLE_TIME:
+                return take_single(reading, sample->family, family->role == NODE_FAMILY_SINGLE_TIME,
+                                   sample->value);
+        case NODE_FAMILY_NOT_BUILT_IN:
+        default:
+                return true;
+        }
 }
 
 /* One family may be several resources' series or capacity. */
 static void take_own(struct node_reading *reading, const struct node_wants *wants,
-                     const struct exposition_sample *sample) {
+                     const struct node_family *family, const struct exposition_sample *sample) {
         struct node_reading_scratch *scratch = reading->scratch;
-        uint32_t used_by = wants->used_by[sample->family];
-        uint32_t capacity_of = wants->capacity_of[sample->family];
+        uint32_t used_by = family->used_by, capacity_of = family->capacity_of;
 
         for (unsigned i = 0; (used_by | capacity_of) >> i != 0; i++) {
                 struct node_resource_page *page = &scratch->own[i];
+                const struct policy_metric *own = &wants->own[i];
                 if ((used_by >> i & 1 &&
-                     note(reading, node_resource_take(&page->used, &wants->own[i], sample))) ||
+                     !count_take(reading, node_resource_take(&page->used, own, sample))) ||
                     (capacity_of >> i & 1 &&
-                     note(reading, node_resource_take(&page->capacity, &wants->own[i], sample))))
+                     !count_take(reading, node_resource_take(&page->capacity, own, sample))))
                         scratch->own_broken |= 1u << i;
         }
-}
-
-/* A family with a single series. */
-static void take_single(struct node_reading *reading, enum role role, double value) {
-        struct node_reading_scratch *scratch = reading->scratch;
-
-        if (scratch->seen >> role & 1) {
-                reading->duplicates++;
-                return;
-        }
-        scratch->seen |= 1u << role;
-        bool is_time = role >= ROLE_PSI_CPU && role <= ROLE_PSI_IO;
-        if (!(is_time ? is_counter(value) : is_usable(value))) {
-                reading->unusable++;
-                scratch->broken |= 1u << role;
-                return;
-        }
-        scratch->value[role] = value;
 }
 
 static void take_ready(struct node_reading *reading, size_t index, double value) {
@@ -405,121 +295,133 @@ static void take_ready(struct node_reading *reading, size_t index, double value)
         reading->ready[index] = value;
 }
 
-static const char whole_page_wanted[] = "the page may be cut";
+static const char may_be_cut[] = "the page may be cut";
 static const char broken_value[] = "a value on the page makes no sense";
 static const char no_series[] = "the page has no such series";
 
-/* A resource that is made of one series or two. */
-static const char *why_not_single(const struct node_reading *reading, uint32_t roles_needed) {
-        const struct node_reading_scratch *scratch = reading->scratch;
+/* The value of a resource's single series at @place of its row. */
+static bool single(const struct node_reading *reading, const struct node_wants *wants,
+                   unsigned resource, size_t place, double *ret) {
+        size_t family = wants->resource_family[resource][place];
 
-        if (scratch->broken & roles_needed)
+        *ret = reading->scratch->value[family];
+        return reading->scratch->seen >> family & 1;
+}
+
+static const char *finish_share(struct node_reading *reading, const struct node_wants *wants,
+                                unsigned resource) {
+        double unused, total;
+
+        if (!single(reading, wants, resource, 0, &unused) ||
+            !single(reading, wants, resource, 1, &total))
+                return no_series;
+        if (unused > total)
                 return broken_value;
-        return (scratch->seen & roles_needed) == roles_needed ? NULL : no_series;
+        if (total <= 0)
+                return "the node has none: the total is 0";
+        reading->values[resource] = 1 - unused / total;
+        return NULL;
 }
 
-/* A resource that is made of a set: a part of it would pass for the whole. */
-static const char *why_not_set(const struct node_reading *reading, uint32_t roles_needed,
-                               bool is_complete) {
-        if (!is_complete)
-                return whole_page_wanted;
-        return reading->scratch->broken & roles_needed ? broken_value : NULL;
+static const char *finish_cpu(const struct node_reading *reading) {
+        if (reading->cpu_count == 0)
+                return no_series;
+        return reading->scratch->is_idle_missing ? broken_value : NULL;
 }
 
-/* A resource's place in the reading: usable, or why it is not. */
-static bool settle(struct node_reading *reading, const struct node_wants *wants, unsigned resource,
-                   const char *why) {
-        if (!(wants->resources >> resource & 1))
-                return false;
-        reading->why[resource] = why;
+static const char *finish_per_cpu(struct node_reading *reading, const struct node_wants *wants,
+                                  unsigned resource) {
+        double value;
+
+        if (!single(reading, wants, resource, 0, &value))
+                return no_series;
+        const char *why = finish_cpu(reading);
         if (!why)
-                reading->usable |= NODE_RESOURCE_BIT(resource);
-        return !why;
+                reading->values[resource] = fmin(value / (double)reading->cpu_count, 1);
+        return why;
 }
 
-static void finish_load_and_memory(struct node_reading *reading, const struct node_wants *wants,
-                                   const char *why_no_cpus) {
-        static const uint32_t memory = 1u << ROLE_MEM_AVAILABLE | 1u << ROLE_MEM_TOTAL;
-        const double *value = reading->scratch->value;
-
-        const char *why = why_not_single(reading, 1u << ROLE_LOAD);
-        if (settle(reading, wants, METRIC_LOAD, why ? why : why_no_cpus))
-                reading->load_ratio = fmin(value[ROLE_LOAD] / (double)reading->cpu_count, 1);
-        why = why_not_single(reading, memory);
-        if (!why &&
-            (value[ROLE_MEM_TOTAL] <= 0 || value[ROLE_MEM_AVAILABLE] > value[ROLE_MEM_TOTAL]))
-                why = broken_value;
-        if (settle(reading, wants, METRIC_MEM, why))
-                reading->mem_ratio = 1 - value[ROLE_MEM_AVAILABLE] / value[ROLE_MEM_TOTAL];
-}
-
-static void finish_network(struct node_reading *reading, const struct node_wants *wants,
-                           bool is_complete) {
-        static const uint32_t mask = ((1u << NETWORK_FIELD_COUNT) - 1) << ROLE_NETWORK;
+/* Fills reading->links; all network resources share them. */
+static const char *finish_network(struct node_reading *reading, const struct node_wants *wants) {
         struct node_reading_scratch *scratch = reading->scratch;
 
+        if (scratch->is_network_finished)
+                return scratch->network_why;
         if (scratch->link_cap < scratch->network.count) {
                 scratch->link_cap = scratch->network.cap;
                 reading->links = xreallocarray(reading->links, scratch->link_cap,
                                                sizeof(*reading->links));
         }
-        const char *why = why_not_set(reading, mask, is_complete);
-        if (!why)
-                why = node_network_finish(&scratch->network, &wants->network, reading->links,
-                                          &reading->link_count);
-        settle(reading, wants, METRIC_NET, why);
-        settle(reading, wants, METRIC_NET_RX, why);
-        settle(reading, wants, METRIC_NET_TX, why);
+        scratch->is_network_finished = true;
+        scratch->network_why = node_network_finish(&scratch->network, &wants->network,
+                                                   reading->links, &reading->link_count);
+        return scratch->network_why;
 }
 
-static void finish_own(struct node_reading *reading, const struct node_wants *wants, unsigned i,
-                       bool is_complete) {
+/* Returns why the resource is not usable, or NULL. */
+static const char *finish_built_in(struct node_reading *reading, const struct node_wants *wants,
+                                   unsigned resource, bool is_complete) {
+        enum metric_kind kind = metric_resource_rows[resource].kind;
+
+        /* A part of a set would pass for the whole. */
+        if (!is_complete && kind != METRIC_KIND_SHARE && kind != METRIC_KIND_TIME)
+                return may_be_cut;
+        if (reading->scratch->broken & wants->resource_families[resource])
+                return broken_value;
+        switch (kind) {
+        case METRIC_KIND_CPU:
+                return finish_cpu(reading);
+        case METRIC_KIND_TIME:
+                return single(reading, wants, resource, 0, &reading->values[resource]) ? NULL
+                                                                                       : no_series;
+        case METRIC_KIND_DISK:
+                return reading->disk_count > 0 ? NULL : no_series;
+        case METRIC_KIND_NETWORK:
+                return finish_network(reading, wants);
+        case METRIC_KIND_SHARE:
+                return finish_share(reading, wants, resource);
+        case METRIC_KIND_PER_CPU:
+                return finish_per_cpu(reading, wants, resource);
+        case METRIC_KIND_FILESYSTEM:
+        default:
+                return node_filesystem_finish(&reading->scratch->filesystems,
+                                              &reading->values[resource]);
+        }
+}
+
+static const char *finish_own(struct node_reading *reading, const struct node_wants *wants,
+                              unsigned i, bool is_complete) {
         const struct policy_metric *resource = &wants->own[i];
         const struct node_resource_page *page = &reading->scratch->own[i];
         struct node_own *own = &reading->own[i];
 
         *own = (struct node_own){.series = page->used.items, .series_count = page->used.count};
-        const char *why = is_complete ? NULL : whole_page_wanted;
-        if (!why && reading->scratch->own_broken >> i & 1)
-                why = broken_value;
-        if (!why && page->used.count == 0)
-                why = "no series of its name and labels on the page";
-        if (!why)
-                why = node_resource_capacity(page, resource, &own->capacity);
+        if (!is_complete)
+                return may_be_cut;
+        if (reading->scratch->own_broken >> i & 1)
+                return broken_value;
+        if (page->used.count == 0)
+                return "no series of its name and labels on the page";
+        const char *why = node_resource_capacity(page, resource, &own->capacity);
         if (!why && resource->kind == POLICY_GAUGE &&
             !node_resource_ratio(
                     node_resource_reduce(resource->reduce, own->series, own->series_count),
                     own->capacity, &own->ratio))
                 why = "its value is far above its capacity";
-        settle(reading, wants, METRIC_RESOURCE_COUNT + i, why);
+        return why;
 }
 
 static void finish(struct node_reading *reading, const struct node_wants *wants, bool is_complete) {
-        static const uint32_t filesystem_mask = ((1u << FILESYSTEM_FIELD_COUNT) - 1)
-                                                << ROLE_FILESYSTEM;
-        const struct node_reading_scratch *scratch = reading->scratch;
-
-        const char *why = why_not_set(reading, 1u << ROLE_CPU, is_complete);
-        if (!why && reading->cpu_count == 0)
-                why = no_series;
-        settle(reading, wants, METRIC_CPU, why);
-        finish_load_and_memory(reading, wants, why);
-        for (unsigned i = 0; i < 3; i++) {
-                if (settle(reading, wants, METRIC_PSI_CPU + i,
-                           why_not_single(reading, 1u << (ROLE_PSI_CPU + i))))
-                        reading->psi_s[i] = scratch->value[ROLE_PSI_CPU + i];
+        for (unsigned r = 0; wants->resources >> r != 0; r++) {
+                if (!(wants->resources >> r & 1))
+                        continue;
+                reading->why[r] = r < METRIC_RESOURCE_COUNT
+                                          ? finish_built_in(reading, wants, r, is_complete)
+                                          : finish_own(reading, wants, r - METRIC_RESOURCE_COUNT,
+                                                       is_complete);
+                if (!reading->why[r])
+                        reading->usable |= NODE_RESOURCE_BIT(r);
         }
-        why = why_not_set(reading, 1u << ROLE_DISK, is_complete);
-        settle(reading, wants, METRIC_DISK, why || reading->disk_count > 0 ? why : no_series);
-        if (wants->resources & NETWORK_RESOURCES)
-                finish_network(reading, wants, is_complete);
-        why = why_not_set(reading, filesystem_mask, is_complete);
-        if (!why)
-                why = node_filesystem_finish(&scratch->filesystems, &reading->fs_ratio);
-        settle(reading, wants, METRIC_FS, why);
-        for (unsigned i = 0; i < wants->own_count; i++)
-                if (wants->resources >> METRIC_RESOURCE_COUNT >> i & 1)
-                        finish_own(reading, wants, i, is_complete);
 }
 
 void node_reading_parse(struct node_reading *reading, const struct node_wants *wants,
@@ -530,44 +432,21 @@ void node_reading_parse(struct node_reading *reading, const struct node_wants *w
         begin(reading);
         exposition_begin(&skim, &wants->set, page, page_bytes, is_complete);
         while (exposition_next(&skim, &sample)) {
-                enum role role = wants->roles[sample.family];
-                switch (role) {
-                case ROLE_CPU:
-                        take_cpu(reading, &sample);
-                        break;
-                case ROLE_DISK:
-                        take_disk(reading, &sample);
-                        break;
-                case ROLE_MEM_AVAILABLE:
-                case ROLE_MEM_TOTAL:
-                case ROLE_LOAD:
-                case ROLE_PSI_CPU:
-                case ROLE_PSI_MEM:
-                case ROLE_PSI_IO:
-                        take_single(reading, role, sample.value);
-                        break;
-                case ROLE_NONE:
-                        break;
-                case ROLE_NETWORK:
-                case ROLE_FILESYSTEM:
-                case ROLE_COUNT:
-                default:
-                        if (role >= ROLE_FILESYSTEM)
-                                take_filesystem(reading, role, &sample);
-                        else
-                                take_network(reading, wants, role, &sample);
-                        break;
-                }
-                if (wants->used_by[sample.family] | wants->capacity_of[sample.family])
-                        take_own(reading, wants, &sample);
-                if (wants->ready_of[sample.family] > 0)
-                        take_ready(reading, wants->ready_of[sample.family] - 1u, sample.value);
+                const struct node_family *family = &wants->families[sample.family];
+                if (!take_built_in(reading, wants, &sample))
+                        reading->scratch->broken |= 1u << sample.family;
+                if (family->used_by | family->capacity_of)
+                        take_own(reading, wants, family, &sample);
+                if (family->ready > 0)
+                        take_ready(reading, family->ready - 1u, sample.value);
         }
         for (size_t i = 0; i < wants->set.count; i++) {
                 if (!(skim.malformed_families[i / 64] >> i % 64 & 1))
                         continue;
-                reading->scratch->broken |= 1u << wants->roles[i];
-                reading->scratch->own_broken |= wants->used_by[i] | wants->capacity_of[i];
+                if (wants->families[i].role != NODE_FAMILY_NOT_BUILT_IN)
+                        reading->scratch->broken |= 1u << i;
+                reading->scratch->own_broken |= wants->families[i].used_by |
+                                                wants->families[i].capacity_of;
         }
         reading->samples = skim.samples;
         reading->malformed = skim.malformed;

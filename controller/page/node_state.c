@@ -15,10 +15,6 @@ static const double STILL_S = 1e-3;
  * an exporter may run on a clock much faster than ours and still be right. */
 static const double ABSURD_S = 1e7;
 
-static const uint32_t network_resources = NODE_RESOURCE_BIT(METRIC_NET) |
-                                          NODE_RESOURCE_BIT(METRIC_NET_RX) |
-                                          NODE_RESOURCE_BIT(METRIC_NET_TX);
-
 void node_state_forget_own(struct node_state *state) {
         for (size_t i = 0; state->own && i < POLICY_MAX_METRICS; i++)
                 free(state->own->series[i]);
@@ -147,48 +143,85 @@ static void set_gauge(struct window_step *step, unsigned resource, double ratio)
         step->num[resource] = ratio;
 }
 
+/* What all counters of one step share. */
+struct interval {
+        const struct node_state *state;
+        const struct node_reading *reading;
+        double wall_s;
+};
+
+static bool step_link(const struct interval *interval, unsigned resource, double *ret_used_s) {
+        double received_s = 0, sent_s = 0;
+
+        if (!step_network(interval->state, interval->reading, &received_s, &sent_s))
+                return false;
+        *ret_used_s = resource == METRIC_NET_RX   ? received_s
+                      : resource == METRIC_NET_TX ? sent_s
+                                                  : fmax(received_s, sent_s);
+        return true;
+}
+
+static void step_built_in(const struct interval *interval, unsigned resource,
+                          struct window_step *step) {
+        const struct node_state *state = interval->state;
+        const struct node_reading *reading = interval->reading;
+        double used_s = 0, total_s = interval->wall_s;
+        bool ok;
+
+        switch (metric_resource_rows[resource].kind) {
+        case METRIC_KIND_CPU:
+                ok = step_cpu(state, reading, &used_s, &total_s);
+                break;
+        case METRIC_KIND_TIME:
+                ok = advance(state->seconds[resource], reading->values[resource], &used_s);
+                break;
+        case METRIC_KIND_DISK:
+                ok = step_disk(state, reading, &used_s);
+                break;
+        case METRIC_KIND_NETWORK:
+                ok = step_link(interval, resource, &used_s);
+                break;
+        case METRIC_KIND_SHARE:
+        case METRIC_KIND_PER_CPU:
+        case METRIC_KIND_FILESYSTEM:
+        default:
+                return;
+        }
+        if (ok)
+                set_counter(step, resource, used_s, total_s);
+}
+
 static void step_counters(const struct node_state *state, const struct node_wants *wants,
                           const struct node_reading *reading, int64_t now_mono_ms,
                           struct window_step *step) {
+        const struct interval interval = {
+                .state = state,
+                .reading = reading,
+                .wall_s = (double)(now_mono_ms - state->at_mono_ms) / (double)MS_PER_S,
+        };
         uint32_t both = state->usable & reading->usable;
-        double wall_s = (double)(now_mono_ms - state->at_mono_ms) / (double)MS_PER_S;
-        double used_s = 0, total_s = 0, sent_s = 0, ratio = 0;
+        double ratio = 0;
 
-        if (wall_s <= 0)
+        if (interval.wall_s <= 0)
                 return;
-        if (both & NODE_RESOURCE_BIT(METRIC_CPU) && step_cpu(state, reading, &used_s, &total_s))
-                set_counter(step, METRIC_CPU, used_s, total_s);
-        if (both & NODE_RESOURCE_BIT(METRIC_DISK) && step_disk(state, reading, &used_s))
-                set_counter(step, METRIC_DISK, used_s, wall_s);
-        for (unsigned i = 0; i < 3; i++) {
-                if (both & NODE_RESOURCE_BIT(METRIC_PSI_CPU + i) &&
-                    advance(state->psi_s[i], reading->psi_s[i], &used_s))
-                        set_counter(step, METRIC_PSI_CPU + i, used_s, wall_s);
-        }
-        if (both & network_resources && step_network(state, reading, &used_s, &sent_s)) {
-                if (both & NODE_RESOURCE_BIT(METRIC_NET))
-                        set_counter(step, METRIC_NET, fmax(used_s, sent_s), wall_s);
-                if (both & NODE_RESOURCE_BIT(METRIC_NET_RX))
-                        set_counter(step, METRIC_NET_RX, used_s, wall_s);
-                if (both & NODE_RESOURCE_BIT(METRIC_NET_TX))
-                        set_counter(step, METRIC_NET_TX, sent_s, wall_s);
-        }
+        for (unsigned r = 0; r < METRIC_RESOURCE_COUNT; r++)
+                if (both & NODE_RESOURCE_BIT(r))
+                        step_built_in(&interval, r, step);
         for (unsigned i = 0; i < wants->own_count; i++) {
                 if (both >> METRIC_RESOURCE_COUNT >> i & 1 &&
                     wants->own[i].kind == POLICY_COUNTER &&
-                    step_own(state->own, i, &wants->own[i], &reading->own[i], wall_s, &ratio))
-                        set_counter(step, METRIC_RESOURCE_COUNT + i, ratio * wall_s, wall_s);
+                    step_own(state->own, i, &wants->own[i], &reading->own[i], interval.wall_s,
+                             &ratio))
+                        set_counter(step, METRIC_RESOURCE_COUNT + i, ratio * interval.wall_s,
+                                    interval.wall_s);
         }
 }
 
 static void set_gauges(const struct node_wants *wants, const struct node_reading *reading,
                        struct window_step *step) {
-        if (reading->usable & NODE_RESOURCE_BIT(METRIC_MEM))
-                set_gauge(step, METRIC_MEM, reading->mem_ratio);
-        if (reading->usable & NODE_RESOURCE_BIT(METRIC_LOAD))
-                set_gauge(step, METRIC_LOAD, reading->load_ratio);
-        if (reading->usable & NODE_RESOURCE_BIT(METRIC_FS))
-                set_gauge(step, METRIC_FS, reading->fs_ratio);
+        for (unsigned r = 0; r < METRIC_RESOURCE_COUNT; r++)
+                if (reading->usable & NODE_RESOURCE_BIT(r) && metric_resource_is_gauge(r))
+                        set_gauge(step, r, reading->values[r]);
         for (unsigned i = 0; i < wants->own_count; i++)
                 if (reading->usable >> METRIC_RESOURCE_COUNT >> i & 1 &&
                     wants->own[i].kind == POLICY_GAUGE)
@@ -219,7 +252,7 @@ static void remember(struct node_state *state, const struct node_wants *wants,
         size_t cpu_count = reading->usable & NODE_RESOURCE_BIT(METRIC_CPU) ? reading->cpu_count : 0;
         size_t disk_count = reading->usable & NODE_RESOURCE_BIT(METRIC_DISK) ? reading->disk_count
                                                                              : 0;
-        size_t link_count = reading->usable & network_resources ? reading->link_count : 0;
+        size_t link_count = reading->usable & NODE_NETWORK_RESOURCES ? reading->link_count : 0;
 
         if (state->cpu_count != cpu_count)
                 state->cpus = xreallocarray(state->cpus, cpu_count, sizeof(*state->cpus));
@@ -237,7 +270,7 @@ static void remember(struct node_state *state, const struct node_wants *wants,
         state->disk_count = (uint32_t)disk_count;
         state->link_count = (uint32_t)link_count;
         remember_own(state, wants, reading);
-        memcpy(state->psi_s, reading->psi_s, sizeof(state->psi_s));
+        memcpy(state->seconds, reading->values, sizeof(state->seconds));
         state->usable = reading->usable;
         state->at_mono_ms = now_mono_ms;
 }

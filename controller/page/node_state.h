@@ -29,12 +29,12 @@ struct node_state {
         uint32_t usable; /* counters below that can be compared with */
         uint32_t cpu_count;
         uint32_t disk_count;
-        struct node_cpu *cpus;
         uint32_t link_count;
+        struct node_cpu *cpus;
         struct node_device *disks;
         struct node_link *links;
-        struct node_own_state *own; /* NULL: there are no counters of the policy's own */
-        double psi_s[3];
+        struct node_own_state *own;            /* NULL: there are no counters of the policy's own */
+        double seconds[METRIC_RESOURCE_COUNT]; /* of METRIC_KIND_TIME */
 };
 
 #define NODE_STATE_NULL ((struct node_state){0})

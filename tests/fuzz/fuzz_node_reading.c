@@ -51,8 +51,9 @@ static void check_reading(const struct node_reading *reading) {
         for (unsigned i = 0; i < ARRAY_LEN(own); i++)
                 if (reading->usable >> METRIC_RESOURCE_COUNT >> i & 1)
                         check_own(&reading->own[i]);
-        if (reading->usable & NODE_RESOURCE_BIT(METRIC_FS))
-                check(in_unit(reading->fs_ratio));
+        for (unsigned r = 0; r < METRIC_RESOURCE_COUNT; r++)
+                if (reading->usable >> r & 1 && metric_resource_is_gauge(r))
+                        check(in_unit(reading->values[r]));
         check(!(reading->usable & NODE_RESOURCE_BIT(METRIC_NET)) == (reading->link_count == 0));
         for (size_t i = 0; i < reading->link_count; i++) {
                 const struct node_link *link = &reading->links[i];
@@ -64,10 +65,6 @@ static void check_reading(const struct node_reading *reading) {
                 check(reading->cpus[i - 1].id < reading->cpus[i].id);
         for (size_t i = 1; i < reading->disk_count; i++)
                 check(reading->disks[i - 1].id < reading->disks[i].id);
-        if (reading->usable & NODE_RESOURCE_BIT(METRIC_MEM))
-                check(in_unit(reading->mem_ratio));
-        if (reading->usable & NODE_RESOURCE_BIT(METRIC_LOAD))
-                check(in_unit(reading->load_ratio));
         for (size_t i = 0; i < ARRAY_LEN(ready); i++)
                 check(!(reading->ready_usable >> i & 1) || reading->ready[i] >= 0);
 }
@@ -82,15 +79,14 @@ static void check_cut(struct node_reading *whole, struct node_reading *cut,
                 memcpy(copy, page, cut_bytes);
         node_reading_parse(cut, wants, copy, cut_bytes, false);
         check_reading(cut);
-        check(!(cut->usable &
-                ~(NODE_RESOURCE_BIT(METRIC_MEM) | NODE_RESOURCE_BIT(METRIC_PSI_CPU) |
-                  NODE_RESOURCE_BIT(METRIC_PSI_MEM) | NODE_RESOURCE_BIT(METRIC_PSI_IO))));
-        uint32_t both = whole->usable & cut->usable;
-        if (both & NODE_RESOURCE_BIT(METRIC_MEM))
-                check(whole->mem_ratio == cut->mem_ratio);
-        for (unsigned i = 0; i < 3; i++)
-                check(!(both & NODE_RESOURCE_BIT(METRIC_PSI_CPU + i)) ||
-                      whole->psi_s[i] == cut->psi_s[i]);
+        check(cut->usable >> METRIC_RESOURCE_COUNT == 0);
+        for (unsigned r = 0; r < METRIC_RESOURCE_COUNT; r++) {
+                enum metric_kind kind = metric_resource_rows[r].kind;
+                bool is_set = kind != METRIC_KIND_SHARE && kind != METRIC_KIND_TIME;
+                check(!(cut->usable >> r & 1 && is_set));
+                check(!(whole->usable & cut->usable & NODE_RESOURCE_BIT(r)) ||
+                      whole->values[r] == cut->values[r]);
+        }
         for (size_t i = 0; i < ARRAY_LEN(ready); i++)
                 check(!(whole->ready_usable & cut->ready_usable & 1u << i) ||
                       whole->ready[i] == cut->ready[i]);

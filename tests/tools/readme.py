@@ -1,11 +1,12 @@
 #!/usr/bin/python3
-"""Keeps the flags and metrics in the rooms' README.md equal to what the programs say of themselves.
+"""Keeps flags, metrics and built-in resources in the README.md files and the CRD equal to the programs.
 
     readme.py BUILD            fail with a diff when one differs
     readme.py BUILD --apply    rewrite the marked places
 
 A marked place begins with `<!-- flags: PROGRAM -->` or `<!-- metrics: PROGRAM -->` and ends with
-`<!-- end -->`. Metrics are those that a program has from its start, before it has met anyone.
+`<!-- end -->`. Metrics are those that a program has from its start, before its first peer answers.
+Built-in resources are the rows of policy/metric_resource.h.
 """
 
 import difflib
@@ -15,6 +16,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import textwrap
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TOP / "tests" / "integration"))
@@ -22,6 +24,12 @@ sys.path.insert(0, str(TOP / "tests" / "integration"))
 from harness import Process, fetch, wait_until  # noqa: E402
 
 READMES = [TOP / "controller" / "README.md", TOP / "extender" / "README.md"]
+RESOURCE_PAGE = TOP / "docs" / "policy.md"
+RESOURCE_ROWS = TOP / "policy" / "metric_resource.h"
+CRD = TOP / "deploy" / "base" / "crd.yaml"
+ROW = re.compile(r'\bROW\(\w+, \.name = "(\w+)",\s*\.what = ((?:"[^"]*"\s*)+),')
+RESOURCE_PLACE = re.compile(r"<!-- resources -->\n.*?<!-- end -->", re.DOTALL)
+RESERVED_NAMES = re.compile(r"( +)!\(self in \[[^]]*\]\)")
 PLACE = re.compile(r"<!-- (flags|metrics): ([\w-]+) -->\n.*?<!-- end -->", re.DOTALL)
 PORT_FLAGS = {
     "plimsoll-controller": [
@@ -87,7 +95,6 @@ def bring_up_to_date(build, path, is_applied):
     """Rewrite or compare one file; false when it differs."""
     makers = {"flags": flags, "metrics": metrics}
     old = path.read_text(encoding="utf-8")
-    name = path.relative_to(TOP)
 
     def fill(match):
         kind, program = match.groups()
@@ -96,16 +103,55 @@ def bring_up_to_date(build, path, is_applied):
 
     new, places = PLACE.subn(fill, old)
     if places != 2:
-        print(f"{name} has {places} marked places, expected 2")
+        print(f"{path.relative_to(TOP)} has {places} marked places, expected 2")
         return False
+    return write_or_compare(path, old, new, is_applied)
+
+
+def resources():
+    """(name, what it is) of every built-in resource."""
+    text = RESOURCE_ROWS.read_text(encoding="utf-8").replace("\\\n", "\n")
+    found = [(name, "".join(re.findall(r'"([^"]*)"', what))) for name, what in ROW.findall(text)]
+    assert len(found) == len(re.findall(r"^ +ROW\(", text, re.MULTILINE)), found
+    return found
+
+
+def bring_resources_up_to_date(is_applied):
+    """The table in docs/policy.md, and the names that the CRD reserves."""
+    rows = [f"| `{name}` | {what} |" for name, what in resources()]
+    table = "\n".join(["| resource | usage |", "| --- | --- |", *rows])
+    names = ", ".join(f"'{name}'" for name, _ in resources())
+
+    def reserve(match):
+        indent = match.group(1)
+        return textwrap.fill(
+            f"!(self in [{names}])", 99, initial_indent=indent, subsequent_indent=indent
+        )
+
+    is_same = True
+    for path, place, fill in (
+        (
+            RESOURCE_PAGE,
+            RESOURCE_PLACE,
+            lambda _: f"<!-- resources -->\n\n{table}\n\n<!-- end -->",
+        ),
+        (CRD, RESERVED_NAMES, reserve),
+    ):
+        old = path.read_text(encoding="utf-8")
+        new, places = place.subn(fill, old)
+        assert places == 1, path
+        is_same &= write_or_compare(path, old, new, is_applied)
+    return is_same
+
+
+def write_or_compare(path, old, new, is_applied):
+    name = str(path.relative_to(TOP))
     if is_applied:
         path.write_text(new, encoding="utf-8")
         return True
     if new != old:
         sys.stdout.writelines(
-            difflib.unified_diff(
-                old.splitlines(True), new.splitlines(True), str(name), "the program"
-            )
+            difflib.unified_diff(old.splitlines(True), new.splitlines(True), name, "the program")
         )
         print("run: tests/tools/readme.py BUILD --apply")
     return new == old
@@ -114,7 +160,8 @@ def bring_up_to_date(build, path, is_applied):
 def main():
     build = sys.argv[1]
     is_applied = "--apply" in sys.argv
-    return 0 if all([bring_up_to_date(build, path, is_applied) for path in READMES]) else 1
+    is_same = [bring_up_to_date(build, path, is_applied) for path in READMES]
+    return 0 if all([*is_same, bring_resources_up_to_date(is_applied)]) else 1
 
 
 if __name__ == "__main__":

@@ -327,7 +327,7 @@ static void test_filesystems(void **state) {
         node_wants_init(&wants, &(struct node_wants_options){.resources = BIT(FS)});
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 parse(&wants, rows[i].page);
-                double ratio = reading->usable == BIT(FS) ? reading->fs_ratio : -1;
+                double ratio = reading->usable == BIT(FS) ? reading->values[METRIC_FS] : -1;
                 if (fabs(ratio - rows[i].ratio) > 1e-12 || (ratio < 0) != !!reading->why[METRIC_FS])
                         fail_msg("row %zu: %g, %s", i, ratio, reading->why[METRIC_FS]);
                 node_reading_parse(reading, &wants, rows[i].page, strlen(rows[i].page), false);

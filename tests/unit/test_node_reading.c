@@ -92,13 +92,13 @@ static void test_whole_page(void **state) {
                 assert_int_equal(reading->cpus[1].id, 1);
                 assert_true(reading->cpus[1].idle_s == 1000);
                 assert_true(fabs(reading->cpus[1].busy_s - 60) < 1e-9);
-                assert_true(fabs(reading->mem_ratio - 0.25) < 1e-12);
-                assert_true(reading->load_ratio == 0.75);
-                assert_true(reading->psi_s[0] == 4.855241);
-                assert_true(reading->psi_s[1] == 1);
-                assert_true(reading->psi_s[2] == 2.903636);
+                assert_true(fabs(reading->values[METRIC_MEM] - 0.25) < 1e-12);
+                assert_true(reading->values[METRIC_LOAD] == 0.75);
+                assert_true(reading->values[METRIC_PSI_CPU] == 4.855241);
+                assert_true(reading->values[METRIC_PSI_MEM] == 1);
+                assert_true(reading->values[METRIC_PSI_IO] == 2.903636);
                 assert_int_equal(reading->disk_count, 2);
-                assert_true(reading->fs_ratio == 0.75);
+                assert_true(reading->values[METRIC_FS] == 0.75);
                 assert_int_equal(reading->link_count, 1);
                 assert_true(reading->links[0].received_bytes == 6e7);
                 assert_true(reading->links[0].sent_bytes == 1e6);
@@ -174,10 +174,10 @@ static void test_trust(void **state) {
                                  reading->duplicates);
         }
         parse("node_memory_MemAvailable_bytes 8\nnode_memory_MemTotal_bytes 8\n", true);
-        assert_true(reading->usable == BIT(MEM) && reading->mem_ratio == 0);
+        assert_true(reading->usable == BIT(MEM) && reading->values[METRIC_MEM] == 0);
         /* More used than there is cannot be. */
         parse("node_load5 99\n" CPU0, true);
-        assert_true(reading->load_ratio == 1);
+        assert_true(reading->values[METRIC_LOAD] == 1);
 }
 
 static void test_collectors(void **state) {
@@ -328,7 +328,7 @@ static void test_cut_everywhere(void **state) {
                 (void)node_state_step(&base, &wants, reading, 0, &whole);
                 (void)node_state_step(&base2, &wants, reading, 0, &cut);
                 parse(page2.data, true);
-                double load_ratio = reading->load_ratio;
+                double load_ratio = reading->values[METRIC_LOAD];
                 double ready = reading->ready[0];
                 uint64_t ready_usable = reading->ready_usable;
                 (void)node_state_step(&base, &wants, reading, 15000, &whole);
@@ -346,7 +346,8 @@ static void test_cut_everywhere(void **state) {
                 }
                 assert_int_equal(reading->ready_usable & ~ready_usable, 0);
                 assert_true(!(reading->ready_usable & 1) || reading->ready[0] == ready);
-                assert_false(reading->usable & BIT(LOAD) && reading->load_ratio != load_ratio);
+                assert_false(reading->usable & BIT(LOAD) &&
+                             reading->values[METRIC_LOAD] != load_ratio);
 
                 /* The page after a cut one is whole again, and no spike. */
                 second.idle_s += 15;

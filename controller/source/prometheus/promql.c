@@ -6,55 +6,7 @@
 #include "base/duration.h"
 #include "base/number.h"
 #include "controller/window/window.h"
-
-/* rate() divides by the whole window, also when a series is younger: by the node's own clock, which
- * is as young, it is the share of the time that has been seen. */
-#define BY_TIME " / rate(node_time_seconds[$W])"
-
-/* node_filesystem.h has the reasons. */
-#define FS_LABELS "device, device_error, fstype, mountpoint"
-#define FS_MOUNT "mountpoint!~\"/boot(/.*)?|/var/lib/kubelet/(pods|plugins)/.*\""
-#define FS_AVAILABLE(which) "avg_over_time(node_filesystem_avail_bytes{" which "," FS_MOUNT "}[$W])"
-
-/*
- * $W stands for the window. `without` the labels that tell a node's series apart: everything that
- * tells targets apart stays, so that two scrapes of one exporter give two answers, not their sum.
- */
-static const struct {
-        const char *mean;
-        const char *alive; /* a raw series of each node that is well */
-} formulas[METRIC_RESOURCE_COUNT] = {
-        /* net* are put together by put_network_formula(). */
-        [METRIC_CPU] =
-                {"1 - sum without (cpu, mode) (rate(node_cpu_seconds_total{mode=\"idle\"}[$W])) / "
-                 "sum without (cpu, mode) (rate(node_cpu_seconds_total[$W]))",
-                 "node_cpu_seconds_total{mode=\"idle\"}"},
-        [METRIC_MEM] = {"1 - avg_over_time(node_memory_MemAvailable_bytes[$W]) / "
-                        "avg_over_time(node_memory_MemTotal_bytes[$W])",
-                        "node_memory_MemAvailable_bytes"},
-        [METRIC_DISK] = {"max without (device) (rate(node_disk_io_time_seconds_total[$W]))" BY_TIME,
-                         "node_disk_io_time_seconds_total"},
-        [METRIC_LOAD] = {"avg_over_time(node_load5[$W]) / "
-                         "count without (cpu, mode) (node_cpu_seconds_total{mode=\"idle\"})",
-                         "node_load5"},
-        [METRIC_FS] =
-                {"max without (" FS_LABELS ") ((1 - (" FS_AVAILABLE(
-                         "device=~\"/dev/"
-                         ".*\",fstype!~\"fuse[.].*"
-                         "\"") " or " FS_AVAILABLE("fstype=\"zfs\"") ") / "
-                                                                     "(avg_over_time(node_"
-                                                                     "filesystem_size_bytes[$W]) > "
-                                                                     "0)) unless "
-                                                                     "node_filesystem_readonly == "
-                                                                     "1)",
-                 "node_filesystem_size_bytes"},
-        [METRIC_PSI_CPU] = {"rate(node_pressure_cpu_waiting_seconds_total[$W])" BY_TIME,
-                            "node_pressure_cpu_waiting_seconds_total"},
-        [METRIC_PSI_MEM] = {"rate(node_pressure_memory_waiting_seconds_total[$W])" BY_TIME,
-                            "node_pressure_memory_waiting_seconds_total"},
-        [METRIC_PSI_IO] = {"rate(node_pressure_io_waiting_seconds_total[$W])" BY_TIME,
-                           "node_pressure_io_waiting_seconds_total"},
-};
+#include "policy/metric_resource.h"
 
 /* An instance whose targets are all down; one that nobody scrapes is not known to be. */
 #define DEAD "up == 0 unless on (instance) up == 1"
@@ -193,15 +145,16 @@ static void put_formula(const struct promql *promql, unsigned resource, int64_t 
         if (resource >= METRIC_RESOURCE_COUNT) {
                 put_own_formula(&promql->policy->metrics[resource - METRIC_RESOURCE_COUNT], window,
                                 out);
-        } else if (!formulas[resource].mean) {
+        } else if (!metric_resource_rows[resource].promql) {
                 put_network_formula(promql->network, resource, window, out);
         } else {
-                const char *rest = formulas[resource].mean;
+                const char *rest = metric_resource_rows[resource].promql;
                 for (const char *place; (place = strstr(rest, "$W")) != NULL; rest = place + 2) {
                         buf_append(out, rest, (size_t)(place - rest));
                         buf_puts(out, window);
                 }
-                buf_printf(out, "%s) and on (instance) %s", rest, formulas[resource].alive);
+                buf_printf(out, "%s) and on (instance) %s", rest,
+                           metric_resource_rows[resource].promql_alive);
         }
         buf_puts(out, ")");
 }

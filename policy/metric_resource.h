@@ -1,0 +1,137 @@
+/*
+ * The built-in resources, one row each: all that page reading, windows, PromQL and the
+ * documentation need to know of one. A resource of a kind that exists takes a row, a test of its
+ * page, and `tests/tools/readme.py --apply`, which brings README.md and the CRD up to date.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+/* How usage is computed from the families of a row, [0], [1], ... */
+enum metric_kind {
+        /* Counters */
+        METRIC_KIND_CPU,     /* [0]: seconds by CPU and mode; the share of all modes but idle */
+        METRIC_KIND_TIME,    /* [0]: seconds, a single series; their share of the time */
+        METRIC_KIND_DISK,    /* [0]: seconds by device; the busiest device's share of the time */
+        METRIC_KIND_NETWORK, /* in the order of enum node_network_field; the busiest device */
+        /* Gauges */
+        METRIC_KIND_SHARE,   /* 1 - [0] / [1], single series; without a value while [1] is 0 */
+        METRIC_KIND_PER_CPU, /* [0], a single series, over the number of CPUs in [1]; at most 1 */
+        METRIC_KIND_FILESYSTEM, /* in the order of enum node_filesystem_field; the fullest */
+};
+
+enum { METRIC_MAX_FAMILIES = 7 }; /* of one row */
+
+struct metric_resource_row {
+        const char *name; /* "cpu" */
+        const char *what; /* for README.md */
+        enum metric_kind kind;
+        struct metric_family {
+                const char *name;      /* on node_exporter's page; NULL behind the last */
+                const char *collector; /* node_exporter's, for ?collect[]= */
+        } families[METRIC_MAX_FAMILIES];
+        /*
+         * The mean over a window, for which $W stands; NULL: promql.c composes it. `without` the
+         * labels that distinguish a node's series, so that those that distinguish targets stay:
+         * two scrapes of one exporter give two values, not their sum.
+         */
+        const char *promql;
+        const char *promql_alive; /* a raw series that each node with a fresh sample has */
+};
+
+#define METRIC_FAMILY_CPU                                                                          \
+        { "node_cpu_seconds_total", "cpu" }
+#define METRIC_FAMILIES_NETWORK                                                                    \
+        {                                                                                          \
+                {"node_network_receive_bytes_total", "netdev"},                                    \
+                        {"node_network_transmit_bytes_total", "netdev"},                           \
+                        {"node_network_speed_bytes", "netclass"},                                  \
+                        {"node_network_iface_id", "netclass"},                                     \
+                        {"node_network_iface_link", "netclass"},                                   \
+                        {"node_network_protocol_type", "netclass"}, {                              \
+                        "node_network_carrier", "netclass"                                         \
+                }                                                                                  \
+        }
+
+/* rate() divides by the whole window, also when a series is younger than it: divided by the rate
+ * of the node's own clock, which is as young, it is the share of the time that was observed. */
+#define METRIC_PROMQL_TIME(family) "rate(" family "[$W]) / rate(node_time_seconds[$W])"
+
+/* node_filesystem.h has the reasons. */
+#define METRIC_PROMQL_MOUNTED "mountpoint!~\"/boot(/.*)?|/var/lib/kubelet/(pods|plugins)/.*\""
+#define METRIC_PROMQL_AVAILABLE(which)                                                             \
+        "avg_over_time(node_filesystem_avail_bytes{" which "," METRIC_PROMQL_MOUNTED "}[$W])"
+
+/* clang-format off */
+#define METRIC_RESOURCE_ROWS(ROW)                                                                  \
+        ROW(CPU, .name = "cpu", .what = "busy share of all CPUs; only `idle` is idle",             \
+            .kind = METRIC_KIND_CPU, .families = {METRIC_FAMILY_CPU},                              \
+            .promql = "1 - sum without (cpu, mode) "                                               \
+                      "(rate(node_cpu_seconds_total{mode=\"idle\"}[$W])) / "                       \
+                      "sum without (cpu, mode) (rate(node_cpu_seconds_total[$W]))",                \
+            .promql_alive = "node_cpu_seconds_total{mode=\"idle\"}")                               \
+        ROW(MEM, .name = "mem", .what = "memory: 1 - available / total",                           \
+            .kind = METRIC_KIND_SHARE,                                                             \
+            .families = {{"node_memory_MemAvailable_bytes", "meminfo"},                            \
+                         {"node_memory_MemTotal_bytes", "meminfo"}},                               \
+            .promql = "1 - avg_over_time(node_memory_MemAvailable_bytes[$W]) / "                   \
+                      "avg_over_time(node_memory_MemTotal_bytes[$W])",                             \
+            .promql_alive = "node_memory_MemAvailable_bytes")                                      \
+        ROW(NET, .name = "net",                                                                    \
+            .what = "busier direction of the busiest physical network device against its link's "  \
+                    "speed",                                                                       \
+            .kind = METRIC_KIND_NETWORK, .families = METRIC_FAMILIES_NETWORK)                      \
+        ROW(NET_RX, .name = "net_rx", .what = "`net`, received alone",                             \
+            .kind = METRIC_KIND_NETWORK, .families = METRIC_FAMILIES_NETWORK)                      \
+        ROW(NET_TX, .name = "net_tx", .what = "`net`, sent alone",                                 \
+            .kind = METRIC_KIND_NETWORK, .families = METRIC_FAMILIES_NETWORK)                      \
+        ROW(DISK, .name = "disk", .what = "share of time the busiest disk was doing I/O",          \
+            .kind = METRIC_KIND_DISK,                                                              \
+            .families = {{"node_disk_io_time_seconds_total", "diskstats"}},                        \
+            .promql = "max without (device) (rate(node_disk_io_time_seconds_total[$W])) / "        \
+                      "rate(node_time_seconds[$W])",                                               \
+            .promql_alive = "node_disk_io_time_seconds_total")                                     \
+        ROW(LOAD, .name = "load", .what = "5-minute load average per CPU",                         \
+            .kind = METRIC_KIND_PER_CPU,                                                           \
+            .families = {{"node_load5", "loadavg"}, METRIC_FAMILY_CPU},                            \
+            .promql = "avg_over_time(node_load5[$W]) / "                                           \
+                      "count without (cpu, mode) (node_cpu_seconds_total{mode=\"idle\"})",         \
+            .promql_alive = "node_load5")                                                          \
+        ROW(FS, .name = "fs", .what = "the fullest local filesystem: 1 - available / size",        \
+            .kind = METRIC_KIND_FILESYSTEM,                                                        \
+            .families = {{"node_filesystem_size_bytes", "filesystem"},                             \
+                         {"node_filesystem_avail_bytes", "filesystem"},                            \
+                         {"node_filesystem_readonly", "filesystem"}},                              \
+            .promql = "max without (device, device_error, fstype, mountpoint) ((1 - ("             \
+                      METRIC_PROMQL_AVAILABLE("device=~\"/dev/.*\",fstype!~\"fuse[.].*\"")         \
+                      " or " METRIC_PROMQL_AVAILABLE("fstype=\"zfs\"") ") / "                      \
+                      "(avg_over_time(node_filesystem_size_bytes[$W]) > 0)) "                      \
+                      "unless node_filesystem_readonly == 1)",                                     \
+            .promql_alive = "node_filesystem_size_bytes")                                          \
+        ROW(PSI_CPU, .name = "psi_cpu", .what = "share of time some task waited for CPU",          \
+            .kind = METRIC_KIND_TIME,                                                              \
+            .families = {{"node_pressure_cpu_waiting_seconds_total", "pressure"}},                 \
+            .promql = METRIC_PROMQL_TIME("node_pressure_cpu_waiting_seconds_total"),               \
+            .promql_alive = "node_pressure_cpu_waiting_seconds_total")                             \
+        ROW(PSI_MEM, .name = "psi_mem", .what = "share of time some task waited for memory",       \
+            .kind = METRIC_KIND_TIME,                                                              \
+            .families = {{"node_pressure_memory_waiting_seconds_total", "pressure"}},              \
+            .promql = METRIC_PROMQL_TIME("node_pressure_memory_waiting_seconds_total"),            \
+            .promql_alive = "node_pressure_memory_waiting_seconds_total")                          \
+        ROW(PSI_IO, .name = "psi_io", .what = "share of time some task waited for I/O",            \
+            .kind = METRIC_KIND_TIME,                                                              \
+            .families = {{"node_pressure_io_waiting_seconds_total", "pressure"}},                  \
+            .promql = METRIC_PROMQL_TIME("node_pressure_io_waiting_seconds_total"),                \
+            .promql_alive = "node_pressure_io_waiting_seconds_total")
+/* clang-format on */
+
+#define METRIC_RESOURCE_ID_(id, ...) METRIC_##id,
+enum metric_resource { METRIC_RESOURCE_ROWS(METRIC_RESOURCE_ID_) METRIC_RESOURCE_COUNT };
+#undef METRIC_RESOURCE_ID_
+
+extern const struct metric_resource_row metric_resource_rows[METRIC_RESOURCE_COUNT];
+
+/** metric_resource_is_gauge() - of a built-in resource */
+static inline bool metric_resource_is_gauge(unsigned resource) {
+        return metric_resource_rows[resource].kind >= METRIC_KIND_SHARE;
+}
