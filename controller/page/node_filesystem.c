@@ -62,12 +62,12 @@ const char *node_filesystem_finish(const struct node_filesystem_page *page, doub
                 if ((filesystem->seen & both) == 0 || filesystem->values[FILESYSTEM_READ_ONLY] == 1)
                         continue;
                 if ((filesystem->seen & both) != both || available > size)
-                        return "a filesystem's size and what is available do not fit together";
+                        return "a filesystem's size and available bytes are inconsistent";
                 if (size > 0)
                         fullest = fmax(fullest, 1 - available / size);
         }
         if (fullest < 0)
-                return "no local filesystem that counts";
+                return "no local filesystem is considered";
         *ret_ratio = fullest;
         return NULL;
 }

@@ -86,8 +86,8 @@ int node_network_speed_parse(const char *text, double *ret_bytes, struct error *
                         unit *= 1000;
         }
         if (!number_parse(text, len, &bits) || bits <= 0 || !number_is_finite(bits * unit))
-                return error_set(err, EINVAL, "expected bits a second such as 1G or 25G, got %.40s",
-                                 text);
+                return error_set(err, EINVAL,
+                                 "expected bits per second such as 1G or 25G, got %.40s", text);
         *ret_bytes = bits * unit / 8;
         return 0;
 }
@@ -117,7 +117,7 @@ const char *node_network_finish(const struct node_network_page *page,
                 };
         }
         if (count == 0)
-                return "no network device that counts, see --network-device-pattern";
+                return "no matching network device, see --network-device-pattern";
         *ret_count = count;
         return NULL;
 }

@@ -295,8 +295,8 @@ static void take_ready(struct node_reading *reading, size_t index, double value)
         reading->ready[index] = value;
 }
 
-static const char may_be_cut[] = "the page may be cut";
-static const char broken_value[] = "a value on the page makes no sense";
+static const char may_be_cut[] = "the page may be truncated";
+static const char broken_value[] = "a value on the page is invalid";
 static const char no_series[] = "the page has no such series";
 
 /* The value of a resource's single series at @place of its row. */
@@ -318,7 +318,7 @@ static const char *finish_share(struct node_reading *reading, const struct node_
         if (unused > total)
                 return broken_value;
         if (total <= 0)
-                return "the node has none: the total is 0";
+                return "the node has none, its total is 0";
         reading->values[resource] = 1 - unused / total;
         return NULL;
 }
@@ -401,13 +401,13 @@ static const char *finish_own(struct node_reading *reading, const struct node_wa
         if (reading->scratch->own_broken >> i & 1)
                 return broken_value;
         if (page->used.count == 0)
-                return "no series of its name and labels on the page";
+                return "no series on the page matches its name and labels";
         const char *why = node_resource_capacity(page, resource, &own->capacity);
         if (!why && resource->kind == POLICY_GAUGE &&
             !node_resource_ratio(
                     node_resource_reduce(resource->reduce, own->series, own->series_count),
                     own->capacity, &own->ratio))
-                why = "its value is far above its capacity";
+                why = "its value exceeds its capacity by far";
         return why;
 }
 

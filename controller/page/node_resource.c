@@ -75,7 +75,7 @@ const char *node_resource_capacity(const struct node_resource_page *page,
 
         if (resource->capacity_series[0]) {
                 if (page->capacity.count == 0)
-                        return "no series of its capacitySeries on the page";
+                        return "no series on the page matches its capacitySeries";
                 capacity = node_resource_reduce(resource->reduce, page->capacity.items,
                                                 page->capacity.count);
         }

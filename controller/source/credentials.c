@@ -31,17 +31,17 @@ static int open_files(const struct credentials_options *options, const char *pre
 int credentials_options_check(const struct credentials_options *options, const char *prefix,
                               bool opens_files, struct error *err) {
         if (!options->cert_file != !options->key_file)
-                return error_set(err, EINVAL, "%scert-file and %skey-file need each other", prefix,
-                                 prefix);
+                return error_set(err, EINVAL, "%scert-file and %skey-file must be set together",
+                                 prefix, prefix);
         if (!options->username != !options->password_file)
-                return error_set(err, EINVAL, "%susername and %spassword-file need each other",
+                return error_set(err, EINVAL, "%susername and %spassword-file must be set together",
                                  prefix, prefix);
         if (options->username && strchr(options->username, ':'))
-                return error_set(err, EINVAL, "%susername: no colon is possible", prefix);
+                return error_set(err, EINVAL, "%susername: must not contain a colon", prefix);
         if (options->username && options->bearer_token_file)
                 return error_set(err, EINVAL,
-                                 "%susername and %sbearer-token-file exclude each other", prefix,
-                                 prefix);
+                                 "%susername and %sbearer-token-file are mutually exclusive",
+                                 prefix, prefix);
         return opens_files ? open_files(options, prefix, err) : 0;
 }
 

@@ -164,7 +164,7 @@ bool window_store_last_ms(const struct window_store *store, int64_t *ret_mono_ms
 const char *window_status_text(enum window_status status) {
         static const char *const texts[] = {
                 [WINDOW_KNOWN] = "known",
-                [WINDOW_NOT_PLANNED] = "not among the windows that are kept",
+                [WINDOW_NOT_PLANNED] = "no window is kept for it",
                 [WINDOW_NO_SCRAPE] = "no scrape so far",
                 [WINDOW_ONE_SCRAPE] = "only one scrape so far",
                 [WINDOW_NO_DATA] = "no interval with usable values in the window",

@@ -99,15 +99,15 @@ def test_devices_without_a_speed(start_exporters, run, binary, tmp_path):
 
     row = dry_run(run, binary, tmp_path, exporters, content, "--network-device-pattern=ens*,eth1")
     assert row["unusable"] == {
-        "net_usage_avg_5m": "no network device that counts, see --network-device-pattern"
+        "net_usage_avg_5m": "no matching network device, see --network-device-pattern"
     }
 
 
 @pytest.mark.parametrize(
     "flag, message",
     [
-        ("--network-speed=fast", "--network-speed: expected bits a second such as 1G or 25G"),
-        ("--network-speed=0", "--network-speed: expected bits a second"),
+        ("--network-speed=fast", "--network-speed: expected bits per second such as 1G or 25G"),
+        ("--network-speed=0", "--network-speed: expected bits per second"),
         ("--network-device-pattern=eth0,", "--network-device-pattern: an empty pattern"),
     ],
 )

@@ -91,9 +91,12 @@ def test_the_agent_with_a_password(
         ("dcgm.insecure-skip-verify=s3cret", "expected true or false"),
         (
             "dcgm.key-file=x",
-            "--exporter-option=dcgm.cert-file and --exporter-option=dcgm.key-file need each other",
+            "--exporter-option=dcgm.cert-file and --exporter-option=dcgm.key-file must be set together",
         ),
-        ("node-metrics.username=a", "--exporter-option=node-metrics.password-file need each other"),
+        (
+            "node-metrics.username=a",
+            "--exporter-option=node-metrics.password-file must be set together",
+        ),
     ],
 )
 def test_what_cannot_be_meant(binary, option, complaint):

@@ -225,9 +225,9 @@ def test_trouble(pretended, start_asking):
         return controller.metric("plimsoll_targets_failing", source="prometheus")
 
     for trouble, (fault, reason) in TROUBLES.items():
-        said = "Prometheus cannot be asked"
+        said = "cannot query Prometheus"
         if reason in ("query", "too_large"):
-            said = "a query to Prometheus fails"
+            said = "Prometheus query failed"
         before, told = results().get(reason, 0), len(log_lines(controller.process, said))
         pretended.trouble = fault
         count = 3 if trouble in LASTING else 1
@@ -254,7 +254,7 @@ def test_one_query_that_fails(pretended, start_asking):
     controller, standin = start_asking(pretended, nodes=1)
     expect(standin, node(0), CPU, 0.5)
     assert reading(standin, node(0), MEM) is None
-    (line,) = log_lines(controller.process, "a query to Prometheus fails")
+    (line,) = log_lines(controller.process, "Prometheus query failed")
     assert f"metric={MEM}" in line and "too many samples" in line
     assert controller.metric("plimsoll_targets_failing", source="prometheus") == 0
 
@@ -279,7 +279,7 @@ def test_a_slow_one(pretended, start_asking):
     wait_until(lambda: pretended.count() >= 24, 60, what="several rounds")
     assert pretended.most_in_flight <= 8  # four, and as many that were given up and do not know yet
     assert controller.metric("plimsoll_prometheus_rounds_cut_total") >= 1
-    assert len(log_lines(controller.process, "Prometheus has not answered a round of queries when the next is due")) == 1  # fmt: skip
+    assert len(log_lines(controller.process, "Prometheus did not answer a round of queries within the interval")) == 1  # fmt: skip
     pretended.trouble = None
     for name in names:
         expect(standin, node(0), name, 0.5)
@@ -296,7 +296,7 @@ def test_get_where_post_is_refused(pretended, start_asking):
     wait_until(lambda: pretended.count() >= 8, what="more rounds")
     posts = [asked.name for asked in pretended.asked if asked.method == "POST"]
     assert sorted(posts) == [CPU, MEM], "it has learned"
-    assert len(log_lines(controller.process, "Prometheus is asked by GET from now on")) == 1
+    assert len(log_lines(controller.process, "Prometheus refuses POST, using GET")) == 1
 
 
 def test_behind_a_path_with_tls_and_credentials(start_pretended, start_asking, tmp_path):
@@ -336,11 +336,11 @@ def test_behind_a_path_with_tls_and_credentials(start_pretended, start_asking, t
     [
         ([], "--metrics-source=prometheus needs --prometheus-address"),
         (["--prometheus-address=prometheus:9090"], "expected http"),
-        (["--prometheus-address=http://me:secret@host"], "no user or password"),
+        (["--prometheus-address=http://me:secret@host"], "must not contain a user or password"),
         (["--prometheus-address=http://"], "no host"),
-        (["--prometheus-address=http://host/?a"], "expected no '?'"),
-        (["--prometheus-address=http://h", "--prometheus-username=x"], "need each other"),
-        (["--prometheus-address=http://h", "--prometheus-key-file=x"], "need each other"),
+        (["--prometheus-address=http://host/?a"], "unexpected '?'"),
+        (["--prometheus-address=http://h", "--prometheus-username=x"], "must be set together"),
+        (["--prometheus-address=http://h", "--prometheus-key-file=x"], "must be set together"),
         (
             ["--prometheus-address=http://h", "--metrics-source=node-exporter"],
             "needs prometheus in",
@@ -400,7 +400,7 @@ def test_history(pretended, start_asking):
     assert max(end for _, end, _ in spans) - min(start for start, _, _ in spans) > 23.8 * 3600
     assert all((end - start) / step < 60 for start, end, step in spans), "in pieces"
     assert spans[0][2] == 60 and spans[-1][2] == 300
-    (line,) = log_lines(controller.process, "history has been read from Prometheus")
+    (line,) = log_lines(controller.process, "read history from Prometheus")
     assert "resource=cpu" in line and "hours=24" in line
     count = len(ranges)
     rounds = pretended.count()
@@ -421,7 +421,7 @@ def test_history_holds_up_nobody(pretended, start_asking):
     tries = [10, 5, 2, 1] if NIGHTLY else [10, 5]
     wait_until(lambda: pretended.count("query_range") == len(tries), 90, "the tries")
     if NIGHTLY:
-        controller.process.wait_log("history cannot be read from Prometheus.*resource=cpu")
+        controller.process.wait_log("cannot read history from Prometheus.*resource=cpu")
         expect(standin, node(0), PEAK, 0.2)
     asked = [a for a in pretended.asked if a.path.endswith("query_range")]
     points = [

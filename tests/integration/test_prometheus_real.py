@@ -100,7 +100,7 @@ def test_same_load_through_both(
     worst = max(off, key=off.get)
     print(f"the worst of {len(off)} windows in four patches is {off[worst]:.5f} off: {worst}")
     assert off[worst] < TOLERANCE
-    read = "history has been read from Prometheus"
+    read = "read history from Prometheus"
     for controller in (computed, recorded):
         assert fates_of_queries(controller) == {"ok"}
         fates = controller.labels("plimsoll_prometheus_series", "fate")
@@ -210,7 +210,7 @@ def test_yesterdays_peak(start_prometheus, start_exporters, start_standin, start
     first = float(written[0]["cpu_usage_max_avg_1d"].partition(",")[0])
     assert abs(first - 0.75) < TOLERANCE, written[0]
     assert abs(values(standin, "node-0000", metrics)["cpu_usage_max_avg_1h"] - 0.3) < 0.1
-    (line,) = log_lines(controller.process, "history has been read from Prometheus")
+    (line,) = log_lines(controller.process, "read history from Prometheus")
     print(line[line.index("resource=") :])
 
 
@@ -248,11 +248,11 @@ def test_it_dies_and_comes_back(start_prometheus, start_exporters, start_standin
     wait_until(lambda: served("node-exporter") == 2, what="the exporters to serve")
     print(f"the exporters served {time.monotonic() - died:.1f} s after the kill, rounds are 1 s")
     wait_until(lambda: stands(0.4), what="the exporters' values")
-    assert len(log_lines(controller.process, "Prometheus cannot be asked")) == 1
+    assert len(log_lines(controller.process, "cannot query Prometheus")) == 1
     prometheus.start()
     wait_until(lambda: served("prometheus") == 2, what="Prometheus to serve")
     wait_until(lambda: stands(0.7), what="Prometheus' values")
-    assert len(log_lines(controller.process, "Prometheus answers again")) == 1
+    assert len(log_lines(controller.process, "Prometheus queries succeed again")) == 1
     for node in names(2):
         written = [row["body"]["metadata"]["annotations"] for row in standin.patches(name=node)]
         stamps = [row[name].partition(",")[2] for row in written if name in row]

@@ -70,7 +70,7 @@ static void write_device(struct buf *page, const struct device *device) {
 
 static void test_which_devices(void **state) {
         static const char no_speed[] = "a network device reports no speed, see --network-speed";
-        static const char none[] = "no network device that counts, see --network-device-pattern";
+        static const char none[] = "no matching network device, see --network-device-pattern";
         static const struct {
                 const char *pattern; /* NULL: physical devices */
                 double speed_bytes;
@@ -180,7 +180,7 @@ static void test_network_trust(void **state) {
                 assert_true(!rows[i].is_usable || reading->links[0].received_bytes == 1);
                 node_reading_parse(reading, &wants, page, strlen(page), false);
                 assert_int_equal(reading->usable, 0);
-                assert_string_equal(reading->why[METRIC_NET], "the page may be cut");
+                assert_string_equal(reading->why[METRIC_NET], "the page may be truncated");
         }
 }
 

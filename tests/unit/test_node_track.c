@@ -239,7 +239,7 @@ static void test_own_resources(void **state) {
         struct plan_values values;
 
         (void)state;
-        why[METRIC_RESOURCE_COUNT + 1] = "no series of its name and labels on the page";
+        why[METRIC_RESOURCE_COUNT + 1] = "no series on the page matches its name and labels";
         step.num[METRIC_RESOURCE_COUNT] = 0.25;
         node_track_init(&track, compiled);
         for (int64_t i = 0; i < 2; i++) {
@@ -251,7 +251,7 @@ static void test_own_resources(void **state) {
         node_track_values(&track, compiled, now_mono_ms + 15000, &values);
         assert_int_equal(values.usable, 1);
         assert_string_equal(node_track_why(&track, compiled, 1, now_mono_ms + 15000),
-                            "no series of its name and labels on the page");
+                            "no series on the page matches its name and labels");
 
         node_track_replan(&track, compiled, next, now_mono_ms, now_unix_ms);
         node_track_values(&track, next, now_mono_ms + 15000, &values);

@@ -145,7 +145,7 @@ static void fail_round(struct metrics_server *s, enum kube_outcome outcome,
         struct strmap_entry *found;
 
         if (s->trouble != reason)
-                log_warn(MSG("node metrics cannot be listed"), STR("path", LIST_PATH),
+                log_warn(MSG("cannot list node metrics"), STR("path", LIST_PATH),
                          STR("reason", reason), STR("error", cause->msg),
                          STR("see", advice(outcome)));
         s->trouble = reason;
@@ -161,7 +161,7 @@ static void end_round(struct metrics_server *s) {
         struct strmap_entry *found;
 
         if (s->trouble)
-                log_info(MSG("node metrics are listed again"), STR("path", LIST_PATH));
+                log_info(MSG("listing node metrics succeeds again"), STR("path", LIST_PATH));
         s->trouble = NULL;
         metrics_set(s->listed, 1);
         STRMAP_FOREACH (found, &s->entries) {
@@ -292,10 +292,10 @@ static const struct source_ops ops = {
 };
 
 static struct metric *count_items(struct metrics *metrics, const char *result) {
-        return metrics_counter(metrics, "plimsoll_metrics_server_items_total",
-                               "Items of metrics-server's lists: new ones, those seen before, and "
-                               "those of nodes that are not followed.",
-                               LABELS("result", result));
+        return metrics_counter(
+                metrics, "plimsoll_metrics_server_items_total",
+                "Items of metrics-server's lists: new, repeated, or of unknown nodes.",
+                LABELS("result", result));
 }
 
 struct source *metrics_server_new(struct loop *loop, struct kube_api *api, struct metrics *metrics,
@@ -314,8 +314,7 @@ struct source *metrics_server_new(struct loop *loop, struct kube_api *api, struc
                 .items_repeated = count_items(metrics, "repeated"),
                 .items_unknown = count_items(metrics, "unknown_node"),
                 .listed = metrics_gauge(metrics, "plimsoll_metrics_server_listed",
-                                        "1 when the last list of metrics-server could be read.",
-                                        NULL),
+                                        "1 if the last list from metrics-server succeeded.", NULL),
                 .nodes_failing = metrics_gauge(metrics, "plimsoll_targets_failing",
                                                "Targets whose last scrape failed.",
                                                LABELS("source", ops.name)),

@@ -18,8 +18,8 @@ struct metrics_server_settings {
         {.name = "metrics-server-interval", .type = OPTION_DURATION_MS,                            \
          .value = &(s).interval_ms, .fallback = "15s", .metavar = "DURATION",                      \
          .min = 1000, .max = 300000,                                                               \
-         .help = "The metrics-server source lists all nodes once in it. Less than "                \
-                 "metrics-server's own resolution brings nothing new."}
+         .help = "Between two lists of all nodes. Shorter than metrics-server's own "               \
+                 "resolution brings no new samples."}
 /* clang-format on */
 
 static inline struct metrics_server_options metrics_server_settings_read(

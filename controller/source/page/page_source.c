@@ -246,7 +246,7 @@ static void take_page(struct target *target, const struct scrape *scrape) {
         if (reading->usable == 0 && reading->ready_usable == 0) {
                 const char *why = first_reason(reading);
                 target_failed(target, "no_metrics",
-                              why ? why : "the page has none of the series that the policy needs");
+                              why ? why : "the page has no series that the policy needs");
                 return;
         }
         if (!source->options.profile->is_agent) {
@@ -285,7 +285,8 @@ static bool on_data(void *userdata, const char *data, size_t len) {
                 (void)build_url(loser, largest->with_collectors); /* for the log */
                 http_cancel(TAKE_PTR(largest->call));
                 scrape_end(source, largest);
-                target_failed(loser, "over_budget", "all pages together need too much memory");
+                target_failed(loser, "over_budget",
+                              "the pages being received exceed their memory budget");
         }
         return true;
 }
@@ -300,7 +301,8 @@ static void on_done(void *userdata, const struct http_response *response) {
         metrics_observe(source->duration, (double)response->duration_ms / 1000);
         (void)build_url(target, with_collectors);
         if (scrape->is_over_budget) {
-                target_failed(target, "over_budget", "all pages together need too much memory");
+                target_failed(target, "over_budget",
+                              "the pages being received exceed their memory budget");
         } else if (scrape->page.overflow) {
                 target_failed(target, http_failure_name(HTTP_TOO_LARGE),
                               "the page is larger than --max-page-bytes");
@@ -312,8 +314,9 @@ static void on_done(void *userdata, const struct http_response *response) {
                                                    PAGE_WHOLE_PAGE_MS;
                 metrics_inc(source->fallbacks);
                 if (!source->has_told_fallback)
-                        log_info(MSG("an exporter has a wanted collector switched off; such ones "
-                                     "are asked for their whole page"),
+                        log_info(MSG("exporter has a needed collector disabled, scraping its whole "
+                                     "page "
+                                     "instead"),
                                  STR("node", target->node->name),
                                  STR("url", target_url_to_log(&source->url)));
                 source->has_told_fallback = true;
@@ -340,7 +343,7 @@ static void start_scrape(struct page_source *source, struct target *target) {
                         target, reason,
                         reason == no_address
                                 ? "the node has no address of the types in --node-address-types"
-                                : "with what stands for its placeholders it is too long");
+                                : "the URL is too long with its placeholders replaced");
                 return;
         }
         struct credentials *credentials = &source->credentials;
@@ -568,13 +571,14 @@ static void register_metrics(struct page_source *source) {
                                         LABELS("source", source->ops.name));
         source->fallbacks = metrics_counter(
                 metrics, "plimsoll_scrape_fallbacks_total",
-                "Times an exporter refused collect[] and was asked for its whole page.", NULL);
-        source->malformed = metrics_counter(metrics, "plimsoll_scrape_malformed_total",
-                                            "Wanted lines of pages that could not be read or used.",
-                                            NULL);
+                "Times an exporter refused collect[], after which its whole page is scraped.",
+                NULL);
+        source->malformed = metrics_counter(
+                metrics, "plimsoll_scrape_malformed_total",
+                "Lines of wanted families that were malformed or had an unusable value.", NULL);
         source->skipped = metrics_counter(
                 metrics, "plimsoll_scrapes_skipped_total",
-                "Turns on which the scrape before was still under way or waiting.",
+                "Scrapes skipped because the previous one was in flight or queued.",
                 LABELS("source", source->ops.name));
 }
 

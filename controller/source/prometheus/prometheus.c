@@ -161,8 +161,9 @@ static void take_reply(struct ask *ask, struct prometheus_reply reply) {
         if (reply.warning_count > 0) {
                 metrics_inc(source->warnings);
                 if (!source->has_warned)
-                        log_warn(MSG("Prometheus warns that an answer may not be all there is"),
-                                 STR("metric", ask->name), STR("warning", reply.warning));
+                        log_warn(
+                                MSG("Prometheus returned a warning, its results may be incomplete"),
+                                STR("metric", ask->name), STR("warning", reply.warning));
                 source->has_warned = true;
         }
         while (prometheus_reply_next(&reply, &series)) {
@@ -237,7 +238,7 @@ static void note_silence(struct prometheus *source, const struct node *node, boo
         source->is_silent[node->slot] = is_silent;
         if (is_silent)
                 outage_log_failed(&source->outages, now_mono(source), node->name, NULL, "no_data",
-                                  "Prometheus has nothing about it by its name or address");
+                                  "Prometheus has no series for the node's name or address");
         else
                 outage_log_recovered(&source->outages, now_mono(source), node->name);
 }
@@ -276,7 +277,7 @@ static void hand_in(struct prometheus *source, const char *failure) {
 
 static void note_trouble(struct prometheus *source, const char *reason, const struct error *err) {
         if (!source->trouble)
-                log_warn(MSG("Prometheus cannot be asked"),
+                log_warn(MSG("cannot query Prometheus"),
                          STR("address", source->options.api.address), STR("reason", reason),
                          ERR(err));
         source->trouble = reason;
@@ -284,7 +285,7 @@ static void note_trouble(struct prometheus *source, const char *reason, const st
 
 static void note_well(struct prometheus *source) {
         if (source->trouble)
-                log_info(MSG("Prometheus answers again"),
+                log_info(MSG("Prometheus queries succeed again"),
                          STR("address", source->options.api.address));
         source->trouble = NULL;
 }
@@ -306,7 +307,7 @@ static void hint_at_unit(struct prometheus *source) {
             source->largest_recorded > 1)
                 return;
         source->has_hinted = true;
-        log_warn(MSG("no recorded value is above 1 percent: if the rules record ratios, say "
+        log_warn(MSG("no recorded value exceeds 1 percent; if the rules record ratios, set "
                      "--prometheus-unit=ratio"),
                  F64("largest", (double)source->largest_recorded));
 }
@@ -343,11 +344,10 @@ static void on_answer(void *userdata, const struct prometheus_answer *answer) {
         }
         note_well(source);
         if (answer->failure && !ask->is_failing)
-                log_warn(MSG("a query to Prometheus fails"), STR("metric", ask->name),
+                log_warn(MSG("Prometheus query failed"), STR("metric", ask->name),
                          STR("reason", answer->failure), ERR(&answer->err));
         else if (!answer->failure && ask->is_failing)
-                log_info(MSG("the query to Prometheus is answered again"),
-                         STR("metric", ask->name));
+                log_info(MSG("Prometheus query succeeds again"), STR("metric", ask->name));
         ask->is_failing = answer->failure != NULL;
         if (!answer->failure)
                 take_reply(ask, answer->reply);
@@ -401,8 +401,8 @@ static void on_turn(void *userdata) {
         if (source->is_in_round) {
                 metrics_inc(source->cut_rounds);
                 if (!source->is_slow)
-                        log_warn(MSG("Prometheus has not answered a round of queries when the next "
-                                     "is due"),
+                        log_warn(MSG("Prometheus did not answer a round of queries within the "
+                                     "interval"),
                                  INT("interval_s", interval_ms(source) / 1000));
                 source->is_slow = true;
                 cancel_asks(source);
@@ -469,7 +469,7 @@ static void add_ask(struct prometheus *source, const char *name, const struct me
                        query->window_ms == WINDOW_MEAN_MS;
 
         if (!promql_now(&source->promql, name, query, &text)) {
-                log_warn(MSG("the metric takes too long a query"), STR("metric", name));
+                log_warn(MSG("PromQL query for the metric is too long"), STR("metric", name));
                 buf_done(&text);
                 return;
         }
@@ -627,14 +627,14 @@ static void register_metrics(struct prometheus *source, struct metrics *metrics)
                                         LABELS("source", SOURCE_NAME));
         source->cut_rounds = metrics_counter(
                 metrics, "plimsoll_prometheus_rounds_cut_total",
-                "Rounds of queries that were not answered when the next was due.", NULL);
+                "Rounds of queries that did not finish before the next was due.", NULL);
         source->warnings = metrics_counter(metrics, "plimsoll_prometheus_warnings_total",
-                                           "Answers of Prometheus that came with a warning.", NULL);
+                                           "Responses of Prometheus that carried a warning.", NULL);
         for (size_t i = 0; i < FATE_COUNT; i++)
                 source->fates[i] = metrics_gauge(
                         metrics, "plimsoll_prometheus_series",
-                        "Series in the answers of the last round: used, of a node that had one "
-                        "already, of no node that we know, or without a usable value.",
+                        "Series in the last round: used, duplicate (the node had one), unmatched "
+                        "(no known node), or unusable (no valid value).",
                         LABELS("fate", fate_names[i]));
 }
 
@@ -648,7 +648,7 @@ struct source *prometheus_new(struct loop *loop, struct http_client *client,
         source->options = *options;
         source->sink = *sink;
         source->promql.network = &source->options.network;
-        source->outages.what = "ask Prometheus";
+        source->outages.what = "query Prometheus";
         source->api = prometheus_api_new(loop, client, metrics, &options->api);
         source->backfill = prometheus_backfill_new(
                 loop, source->api, metrics,

@@ -46,17 +46,18 @@ int prometheus_address_check(const char *address, struct error *err) {
         size_t host_len = strcspn(host, "/");
 
         if (target_url_has_user(address))
-                return error_set(err, EINVAL, "no user or password in an URL, which is logged");
+                return error_set(err, EINVAL,
+                                 "must not contain a user or password, URLs are logged");
         if (scheme_len == 0)
                 return error_set(err, EINVAL, "expected http://... or https://..., got \"%s\"",
                                  address);
         if (strlen(address) > PROMETHEUS_ADDRESS_MAX)
                 return error_set(err, EINVAL, "longer than %d bytes", PROMETHEUS_ADDRESS_MAX);
         if (host_len == 0 || host[0] == ':')
-                return error_set(err, EINVAL, "there is no host in \"%s\"", address);
+                return error_set(err, EINVAL, "no host in \"%s\"", address);
         for (const char *c = address; *c; c++)
                 if (*c <= ' ' || *c >= 0x7f || strchr("?#\"<>\\^`{|}", *c))
-                        return error_set(err, EINVAL, "expected no '%c' behind \"%.*s\"", *c,
+                        return error_set(err, EINVAL, "unexpected '%c' after \"%.*s\"", *c,
                                          (int)(c - address), address);
         return 0;
 }
@@ -153,7 +154,7 @@ static void on_done(void *userdata, const struct http_response *response) {
                 answer->err = response->err;
         } else if (!call->is_get && refuses_post(response->status)) {
                 if (!api->is_post_refused)
-                        log_info(MSG("Prometheus is asked by GET from now on"),
+                        log_info(MSG("Prometheus refuses POST, using GET"),
                                  STR("address", api->options.address),
                                  INT("status", response->status));
                 api->is_post_refused = true;

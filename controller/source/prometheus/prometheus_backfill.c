@@ -102,8 +102,7 @@ static void on_answer(void *userdata, const struct prometheus_answer *answer) {
         backfill->call = NULL;
         if (answer->failure) {
                 if (++backfill->retries > RETRIES_MAX) {
-                        log_warn(MSG("history cannot be read from Prometheus, windows fill as time "
-                                     "goes by"),
+                        log_warn(MSG("cannot read history from Prometheus, windows start empty"),
                                  STR("resource", resource), INT("read_s", job->done_ms / 1000),
                                  STR("reason", answer->failure), ERR(&answer->err));
                         end_job(backfill);
@@ -123,7 +122,7 @@ static void on_answer(void *userdata, const struct prometheus_answer *answer) {
                 ask_at(backfill, now_mono(backfill)); /* others first: on the loop's next turn */
                 return;
         }
-        log_info(MSG("history has been read from Prometheus"), STR("resource", resource),
+        log_info(MSG("read history from Prometheus"), STR("resource", resource),
                  INT("hours", job->reach_ms / MS_PER_HOUR), INT("queries", job->pieces),
                  INT("points", job->points),
                  F64("seconds", (double)(now_mono(backfill) - job->began_mono_ms) / 1000));

@@ -351,7 +351,7 @@ int prometheus_reply_open(const char *text, size_t len, struct prometheus_reply 
         skip_space(&c);
         if (!ok || c.at != c.end)
                 return error_set(err, EBADMSG,
-                                 "not an answer of Prometheus: wrong at byte %zu of %zu",
+                                 "not a Prometheus API response: malformed at byte %zu of %zu",
                                  (size_t)(c.at - text), len);
         if (strcmp(envelope.status, "error") == 0)
                 return error_set(err, EREMOTEIO, "%s: %s", envelope.error_type, envelope.error);
@@ -359,7 +359,7 @@ int prometheus_reply_open(const char *text, size_t len, struct prometheus_reply 
         if (strcmp(envelope.status, "success") != 0 || !envelope.result ||
             (!is_matrix && strcmp(envelope.result_type, "vector") != 0))
                 return error_set(err, EBADMSG,
-                                 "not an answer of Prometheus: status \"%s\", resultType \"%s\"",
+                                 "not a Prometheus API response: status \"%s\", resultType \"%s\"",
                                  envelope.status, envelope.result_type);
         *ret = (struct prometheus_reply){
                 .is_matrix = is_matrix,

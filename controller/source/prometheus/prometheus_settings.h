@@ -26,39 +26,39 @@ extern const char *const prometheus_units[];
 #define PROMETHEUS_ROWS(s)                                                                         \
         {.name = "prometheus-address", .type = OPTION_STRING,                                      \
          .value = &(s).address, .metavar = "URL",                                                  \
-         .help = "Of the Prometheus that --metrics-source=prometheus asks, or of what answers "    \
-                 "its API: http://prometheus.monitoring:9090, https://thanos/prefix."},            \
+         .help = "Address of the Prometheus for --metrics-source=prometheus, or of a compatible "    \
+                 "API: http://prometheus.monitoring:9090, https://thanos/prefix."},            \
         {.name = "prometheus-interval", .type = OPTION_DURATION_MS,                                \
          .value = &(s).interval_ms, .fallback = "30s",                                             \
          .metavar = "DURATION", .min = 1000, .max = 300000,                                        \
-         .help = "Between two rounds of queries, one query per metric for all nodes."},            \
+         .help = "Between two rounds of queries; a round is one query per metric for all nodes."},            \
         {.name = "prometheus-timeout", .type = OPTION_DURATION_MS,                                 \
          .value = &(s).timeout_ms, .fallback = "10s",                                              \
          .metavar = "DURATION", .min = 100, .max = 300000,                                         \
-         .help = "For a query; at most nine tenths of the interval."},                             \
+         .help = "Per query; at most nine tenths of the interval."},                             \
         {.name = "prometheus-unit", .type = OPTION_ENUM,                                           \
          .value = &(s).unit, .fallback = "percent",                                                \
          .choices = prometheus_units,                                                              \
-         .help = "Of the values that recording rules give: percent, as crane's do, or ratio."},    \
+         .help = "Unit of recorded values: percent, as in crane's recording rules, or ratio."},    \
         {.name = "prometheus-max-reply-bytes", .type = OPTION_INT,                                 \
          .value = &(s).max_reply_bytes, .fallback = "16777216",                                    \
          .metavar = "BYTES", .min = 4096, .max = 268435456,                                        \
-         .help = "A longer answer counts as a failure. 5,000 nodes take 1 to 3 MB."},              \
+         .help = "A longer response counts as a failure. 5,000 nodes take 1 to 3 MB."},              \
         {.name = "prometheus-ca-file", .type = OPTION_STRING,                                      \
          .value = &(s).credentials.ca_file, .metavar = "FILE",                                             \
-         .help = "Certificate authorities of Prometheus. Default: the system's."},                 \
+         .help = "CA certificates to verify Prometheus with. Default: the system's."},                 \
         {.name = "prometheus-insecure-skip-verify", .type = OPTION_BOOL,                           \
          .value = &(s).credentials.is_insecure,                                                            \
-         .help = "Believe any certificate."},                                                      \
+         .help = "Do not verify the server certificate."},                                                      \
         {.name = "prometheus-server-name", .type = OPTION_STRING,                                  \
          .value = &(s).credentials.server_name, .metavar = "NAME",                                         \
-         .help = "The name in its certificate, where that is not the address's."},                 \
+         .help = "Name expected in the server certificate. Default: the address's host."},                 \
         {.name = "prometheus-cert-file", .type = OPTION_STRING,                                    \
          .value = &(s).credentials.cert_file, .metavar = "FILE",                                           \
-         .help = "Our certificate, with --prometheus-key-file."},                                  \
+         .help = "Client certificate, with --prometheus-key-file."},                                  \
         {.name = "prometheus-key-file", .type = OPTION_STRING,                                     \
          .value = &(s).credentials.key_file, .metavar = "FILE",                                            \
-         .help = "Its key."},                                                                      \
+         .help = "Key of the client certificate."},                                                                      \
         {.name = "prometheus-username", .type = OPTION_STRING,                                     \
          .value = &(s).credentials.username, .metavar = "NAME",                                    \
          .help = "Basic authentication, with --prometheus-password-file."},                        \
