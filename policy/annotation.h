@@ -1,8 +1,9 @@
 /*
- * The annotations that the two programs share: `<ratio>,<timestamp>` under a metric's name, and
- * `node_hot_value: <integer>,<timestamp>`. And one that the controllers alone read, beside each
- * maximum: `<metric>_peak: <ratio>,<timestamp>`, the largest 5-minute mean that is remembered, with
- * the time when that was. The maximum itself carries the time of its writing, as all metrics do.
+ * The annotations that the controller writes and the extender reads: `<metric>:
+ * <ratio>,<timestamp>` and `node_hot_value: <integer>,<timestamp>`, with the time of writing. For
+ * each maximum there is one more, which only controllers read: `<metric>_peak:
+ * <ratio>,<timestamp>`, the largest 5-minute mean of the window with the time at which it was
+ * measured.
  */
 #pragma once
 
@@ -18,7 +19,7 @@
 #define ANNOTATION_PEAK "_peak" /* behind the metric's name */
 
 enum {
-        ANNOTATION_TEXT_MAX = 64,     /* what annotation_format() may need, with the NUL */
+        ANNOTATION_TEXT_MAX = 64,     /* of annotation_format_*(), with the NUL */
         ANNOTATION_MAX_BYTES = 256,   /* a longer value is malformed */
         ANNOTATION_GRACE_MS = 300000, /* how long past its period a value stays usable: 5 min */
         ANNOTATION_SKEW_MS = 60000,   /* a timestamp further ahead of the clock is a warning */
@@ -34,8 +35,8 @@ struct annotation {
  * annotation_parse() - decode `<number>,<timestamp>`
  * @text: @len bytes: exactly two comma-separated parts, a decimal number >= 0 and a timestamp
  *        `YYYY-MM-DDTHH:MM:SS[.fraction]Z`
- * @zone: whose wall clock the Z stands for; NULL: UTC
- * Return: 0; -EINVAL malformed; -ERANGE negative. @err (may be NULL) says what is wrong
+ * @zone: the time zone that the Z stands for; NULL: UTC
+ * Return: 0; -EINVAL malformed; -ERANGE negative. @err may be NULL
  */
 _must_check_ int annotation_parse(const char *text, size_t len, const struct zone *zone,
                                   struct annotation *ret, struct error *err);

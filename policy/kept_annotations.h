@@ -1,6 +1,6 @@
 /*
- * Those of a node's annotations that could be readings, kept as text: which of them count depends
- * on the policy, and the next one may ask for others. Some 50 bytes each.
+ * A node's annotations that may be readings, kept as text (about 50 bytes each): which of them are
+ * used depends on the policy, which may change.
  */
 #pragma once
 
@@ -8,9 +8,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { KEPT_ANNOTATIONS_MAX_BYTES = 16 << 10 }; /* of one node; more are left out */
+enum { KEPT_ANNOTATIONS_MAX_BYTES = 16 << 10 }; /* per node; the rest is dropped */
 
-/* Zero-initialised is none. */
+/* Zero-initialised: none. */
 struct kept_annotations {
         char *text; /* key NUL value NUL ... */
         size_t bytes;
@@ -19,13 +19,14 @@ struct kept_annotations {
 void kept_annotations_done(struct kept_annotations *kept);
 
 /**
- * kept_annotations_set() - in place of those before
- * @annotations: metadata.annotations; may hold anything, NULL or another type: none
- * @prefix:      in front of every key; what is kept is without
+ * kept_annotations_set() - replace all
+ * @annotations: metadata.annotations; not trusted; NULL or no object: none
+ * @prefix:      annotation prefix; keys without it are ignored, others are kept without it
  * Return: false when they are the same as before
  *
- * Values are cut at one byte more than an annotation may have, and what is not printable ASCII in
- * them becomes a '?': such a value is malformed before and after, and safe to print.
+ * Values are cut after ANNOTATION_MAX_BYTES + 1 bytes, and bytes that are not printable ASCII
+ * become
+ * '?': such values are malformed in either form, and these are safe to print.
  */
 bool kept_annotations_set(struct kept_annotations *kept, const json_t *annotations,
                           const char *prefix);

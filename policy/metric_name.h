@@ -1,7 +1,7 @@
 /*
- * Metric names: `<resource>_usage_<statistic>_<window>`; the name is the query (spec of crane's
- * policies, with more resources and statistics of ours). Any other name is valid too, when a
- * source delivers it ready-made.
+ * Metric names: `<resource>_usage_<statistic>_<window>`; the name is the query (as in crane's
+ * policies, with more resources and statistics). Any other name is valid too, for values that a
+ * source provides as they are.
  */
 #pragma once
 
@@ -33,7 +33,7 @@ struct metric_query {
 
 /**
  * metric_query_parse() - read a name as a query over windows
- * Return: false when @name does not follow the grammar (it may still be a ready-made metric)
+ * Return: false when @name does not follow the grammar (a source may still provide it)
  */
 _must_check_ bool metric_query_parse(const char *name, struct metric_query *ret);
 
@@ -49,6 +49,6 @@ bool metric_name_is_valid(const char *name);
 
 /**
  * metric_resource_name() - "cpu", "mem", ...
- * @resource: below METRIC_RESOURCE_COUNT; policy_resource_name() knows a policy's own as well
+ * @resource: below METRIC_RESOURCE_COUNT; policy_resource_name() has a policy's own as well
  */
 const char *metric_resource_name(unsigned resource);

@@ -1,7 +1,7 @@
 /*
- * The DynamicSchedulerPolicy: which windows are kept, which limits reject a node, which weights
- * rank it, how recent bindings count. Wire-compatible with crane-scheduler; fields of ours are
- * ignored by it. Immutable after loading: a reload makes a new one and swaps the pointer.
+ * The DynamicSchedulerPolicy: windows to keep, limits that reject a node, weights that score it,
+ * and the weight of recent bindings. Wire-compatible with crane-scheduler, which ignores the fields
+ * that it does not have. Immutable after loading: a reload makes a new one and swaps the pointer.
  */
 #pragma once
 
@@ -68,7 +68,7 @@ extern const char *const policy_kind_names[],
 struct policy_sync {
         char name[METRIC_NAME_MAX + 1];
         int64_t period_ms; /* >= 0; 0: kept, never written */
-        bool is_query;     /* `query` is set; otherwise a source delivers it ready-made */
+        bool is_query;     /* `query` is set; otherwise a source provides its values */
         struct metric_query query;
 };
 
@@ -78,7 +78,7 @@ struct policy_predicate {
         char reason[128];   /* constant: "cpu_usage_avg_5m above 0.65" */
 };
 
-/* What a priority's usage is a share of: everything, or the busiest candidate's usage. */
+/* What a priority divides usage by: 1, or the largest usage among the candidates. */
 enum policy_scale { POLICY_SCALE_ABSOLUTE, POLICY_SCALE_RELATIVE };
 
 struct policy_priority {
@@ -145,15 +145,15 @@ int policy_sync_index(const struct policy *policy, const char *name);
  * other candidates */
 bool policy_is_relative(const struct policy *policy);
 
-/** policy_resource_name() - of a metric_query's resource, be it built in or the policy's own */
+/** policy_resource_name() - of a metric_query's resource, built in or the policy's own */
 const char *policy_resource_name(const struct policy *policy, unsigned resource);
 
-/** policy_sync_exporter() - the one whose page the metric is read from; "" for any source's */
+/** policy_sync_exporter() - the exporter that the metric is read from; "" for the node's own */
 const char *policy_sync_exporter(const struct policy *policy, const struct policy_sync *metric);
 
-/** policy_metric_equal() - do two policies' resources mean the same? */
+/** policy_metric_equal() - whether two policies define a resource in the same way */
 bool policy_metric_equal(const struct policy_metric *a, const struct policy_metric *b);
 
-/** policy_query_parse() - metric_query_parse() that knows the policy's own resources as well */
+/** policy_query_parse() - metric_query_parse() for the policy's own resources as well */
 _must_check_ bool policy_query_parse(const struct policy *policy, const char *name,
                                      struct metric_query *ret);

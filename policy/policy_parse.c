@@ -67,7 +67,7 @@ static void expect_word(const struct policy_map *map, const char *field, const c
 }
 
 static void expect_unique(const struct policy_map *item) {
-        policy_expected(item, "name", "every name only once");
+        policy_expected(item, "name", "a unique name");
 }
 
 /* ---- spec.metrics */
@@ -162,8 +162,8 @@ static void check_sync(const struct policy_map *item, const struct policy *polic
         sync->is_query = policy_query_parse(policy, sync->name, &sync->query);
         if (!sync->is_query && strstr(sync->name, "_usage_"))
                 policy_warn(item, NULL,
-                            "%s is no <resource>_usage_<statistic>_<window>, so a source must "
-                            "deliver it ready-made",
+                            "%s is not a <resource>_usage_<statistic>_<window>, so a source "
+                            "must provide its values",
                             sync->name);
 }
 
@@ -179,9 +179,9 @@ static void warn_of_unused_metrics(const struct policy_map *spec, const struct p
         for (size_t i = 0; i < policy->metric_count; i++)
                 if (!(used >> i & 1))
                         policy_warn(spec, "syncPolicy",
-                                    "no %s_usage_<statistic>_<window>, so spec.metrics[%zu] is "
-                                    "not used",
-                                    policy->metrics[i].name, i);
+                                    "spec.metrics[%zu] is not used: there is no "
+                                    "%s_usage_<statistic>_<window>",
+                                    i, policy->metrics[i].name);
 }
 
 static void read_syncs(const struct policy_map *spec, struct policy *policy) {
@@ -219,8 +219,8 @@ static size_t read_sync_index(const struct policy_map *item, const struct policy
                 for (size_t i = 0; i < policy->sync_count; i++)
                         nearest_offer(&nearest, policy->sync[i].name);
                 const char *meant = nearest.candidate;
-                policy_expected(item, "name", "%s%s%s%s", what, meant ? " (perhaps " : "",
-                                meant ? meant : "", meant ? ")" : "");
+                policy_expected(item, "name", "%s%s%s%s", what, meant ? " (did you mean " : "",
+                                meant ? meant : "", meant ? "?)" : "");
                 return 0;
         }
         /* Never written, so never fresh: crane ignores such an entry without a warning. */

@@ -1,7 +1,7 @@
 /*
- * The decisions: may a pod go on a node, and how good is it there. Pure: the readings and the time
- * are arguments, nothing is allocated. Readings lie in columns, one per metric of the policy,
- * with one row per node (the extender's table; a single node is a table of one row).
+ * Filter and score of a node. Pure: the readings and the time are arguments, nothing is allocated.
+ * Readings are columns, one per metric of the policy, with one row per node (the extender's table;
+ * a single node is a table of one row).
  *
  * Equal to crane's plugin to the digit: doubles, sums in the policy's order, products left to
  * right, no fused multiply-add, truncation toward zero.
@@ -34,26 +34,25 @@ struct reading_columns {
 int verdict_filter(const struct policy *policy, const struct reading_columns *columns, size_t row,
                    int64_t now_unix_ms);
 
-/* What a priority with scale: relative measures by: [priority], the largest usable reading among
- * one call's candidates; 0 when none is usable. Others' entries are not set. */
+/* For each priority with scale: relative, the largest usable reading among one call's candidates, 0
+ * when none is usable. The entries of other priorities are not set. */
 struct verdict_largest {
         double usage_ratio[POLICY_MAX_SYNC];
 };
 
 /**
  * verdict_find_largest() - of the candidates @rows
- * @rows:      @count of them; what is >= @row_count is no row, and skipped
+ * @rows:      @count of them; an index >= @row_count is skipped
  */
 void verdict_find_largest(const struct policy *policy, const struct reading_columns *columns,
                           size_t row_count, const uint32_t *rows, size_t count, int64_t now_unix_ms,
                           struct verdict_largest *ret);
 
 /**
- * verdict_full_ratio() - the usage at which nothing is free, to priority @priority
+ * verdict_full_ratio() - the usage at which @priority counts a node as full
  * @usage_ratio: the node's own usable reading
  * @largest:     NULL: it is the only candidate
- * Return: 1; with scale: relative the largest reading, to which that of a node counts that is not
- * among the candidates
+ * Return: 1; with scale: relative the largest reading among the candidates and this node
  */
 static inline double verdict_full_ratio(const struct policy *policy, size_t priority,
                                         double usage_ratio, const struct verdict_largest *largest) {
@@ -64,7 +63,7 @@ static inline double verdict_full_ratio(const struct policy *policy, size_t prio
                        : usage_ratio;
 }
 
-/** verdict_usage_share() - the reading as a share of that; 0 when nobody uses anything */
+/** verdict_usage_share() - the reading divided by verdict_full_ratio(); 0 when that is 0 */
 static inline double verdict_usage_share(const struct policy *policy, size_t priority,
                                          double usage_ratio,
                                          const struct verdict_largest *largest) {

@@ -1,5 +1,5 @@
 /*
- * Errors that explain themselves: functions return 0 or a negative errno, and those that read
+ * Errors with a message: functions return 0 or a negative errno, and those that read
  * outside input also fill a caller-owned struct error. Nothing in it is allocated, so nothing
  * has to be released. Each caller on the way up may put its context in front:
  * "policy /etc/plimsoll/policy.yaml: line 12: spec.priority[2].weight: expected a number".
@@ -29,7 +29,7 @@ struct error {
 int error_set_text(struct error *err, int code, const char *fmt, ...) _printf_(3, 4);
 
 /**
- * error_wrap() - put "context: " in front of what @err says already
+ * error_wrap() - put "context: " in front of @err's message
  * @err:  may be NULL, when the caller wants the code alone
  * @code: errno, either sign; not 0: what the callee returned
  * Return: the code as a negative errno

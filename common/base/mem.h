@@ -1,7 +1,7 @@
 /*
- * Memory that is there or the program is not: on exhaustion these print one line and abort.
- * Acceptable because every input has a ceiling (so a peer cannot drive us there) and because
- * Kubernetes restarts us with nothing lost. Sizes of arrays are checked for overflow.
+ * Allocation that never returns NULL: when memory is exhausted, these print one line and abort.
+ * Acceptable because every input has a ceiling, so that no peer can cause it, and because
+ * Kubernetes restarts the program and nothing is lost. Sizes of arrays are checked for overflow.
  */
 #pragma once
 
@@ -25,7 +25,7 @@ char *xmemdup0(const char *data, size_t len) __attribute__((malloc, returns_nonn
 /** xasprintf() - formatted text, owned by the caller */
 char *xasprintf(const char *fmt, ...) _printf_(1, 2) __attribute__((malloc, returns_nonnull));
 
-/** mem_exhausted() - what a NULL from a library call leads to */
+/** mem_exhausted() - for a library call that returned NULL */
 _noreturn_ void mem_exhausted(void);
 /** mem_set_last_words() - the line that mem_exhausted() writes to stderr; static text */
 void mem_set_last_words(const char *line);

@@ -1,12 +1,12 @@
 /*
- * "Did you mean ...?": of the words offered, the one that a misspelt word most probably meant.
+ * "Did you mean ...?": of several candidates, the one nearest to a misspelt word.
  */
 #pragma once
 
 #include <stddef.h>
 
 struct nearest {
-        const char *word;      /* as it was written */
+        const char *word;      /* the misspelt word */
         const char *candidate; /* the best so far; NULL: nothing is near enough */
         size_t distance;
 };

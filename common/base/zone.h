@@ -1,9 +1,9 @@
 /*
- * A time zone, only for annotations in crane's clock: crane stamps local time with a literal Z
- * (--annotation-timezone). NULL means UTC everywhere and is what we write ourselves.
+ * A time zone, for annotations together with crane, which writes local time with a literal Z
+ * (--annotation-timezone). NULL is UTC.
  *
- * glibc knows the tz database and its rules, but keeps one zone a process: loading a zone sets
- * TZ. So load at most one, before threads start; using it is thread-safe from then on.
+ * glibc reads the tz database, but has one time zone per process: loading a zone sets TZ. So load
+ * at most one, before threads start; its use is thread-safe from then on.
  */
 #pragma once
 
@@ -24,7 +24,7 @@ _must_check_ int zone_load(const char *name, struct zone **ret_zone, struct erro
 void zone_free(struct zone *zone);
 DEFINE_FREEP(struct zone, zone_free);
 
-/** zone_local_from_utc() - what a wall clock in @zone shows at @at_unix_ms, as if it were UTC */
+/** zone_local_from_utc() - local time in @zone at @at_unix_ms, as if it were UTC */
 int64_t zone_local_from_utc(const struct zone *zone, int64_t at_unix_ms);
 /**
  * zone_utc_from_local() - the inverse, as Go's time.ParseInLocation: in a gap or an overlap the

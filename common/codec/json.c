@@ -9,7 +9,8 @@
 
 #include "base/mem.h"
 
-/* Without memory jansson calls a token invalid that is none, or names line -1. So it never is. */
+/* When an allocation fails, jansson reports an invalid token, or line -1. With xmalloc() none does.
+ */
 __attribute__((constructor)) static void give_memory(void) {
         json_set_alloc_funcs(xmalloc, free);
 }
@@ -48,7 +49,7 @@ int json_parse(const char *text, size_t len, json_t **ret, struct error *err) {
 }
 
 static json_t *descend(const json_t *root, va_list keys) {
-        /* Borrowed as jansson lends: a const container lends values that are not. */
+        /* As jansson's own getters: a borrowed value of a const container is not const. */
         json_t *value = (json_t *)(uintptr_t)root;
 
         for (const char *key; value && (key = va_arg(keys, const char *)) != NULL;)

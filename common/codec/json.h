@@ -24,7 +24,7 @@ _must_check_ int json_parse(const char *text, size_t len, json_t **ret, struct e
  * json_at() - follow object keys down from @root; json_at(pod, "spec", "nodeName", NULL)
  *
  * Borrowed; NULL as soon as a key is missing or its parent is no object. The json_*_at() below
- * also return their "nothing" when the value has another type, since a peer may send any.
+ * treat a value of another type as missing.
  */
 json_t *json_at(const json_t *root, ...) __attribute__((sentinel));
 /** json_member() - a member of @object as Go's decoder finds it: by its exact name, else the last

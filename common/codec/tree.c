@@ -23,7 +23,7 @@ static bool is_behind(struct tree_mark a, struct tree_mark b) {
 
 /*
  * What begins with a bracket may be JSON, or YAML as in {period: 3m}. When it is neither, the
- * reader that got further knows what was meant.
+ * error is that of the reader that got further.
  */
 static int read_bracketed(struct tree_builder *builder, const char *text, size_t len,
                           struct error *err) {

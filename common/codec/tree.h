@@ -52,7 +52,7 @@ _must_check_ int tree_parse(const char *text, size_t len, struct tree **ret, str
 _must_check_ int tree_from_json(const json_t *json, struct tree **ret, struct error *err);
 
 /**
- * tree_load_file() - tree_parse() of what file_read() says, up to TREE_MAX_BYTES
+ * tree_load_file() - tree_parse() of a file, read by file_read()
  *
  * Return: as tree_parse() and file_read(). @err does not name the path, as there
  */

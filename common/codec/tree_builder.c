@@ -192,7 +192,7 @@ int tree_builder_key(struct tree_builder *builder, const char *text, size_t len,
                                                     (void *)((uintptr_t)at.line + 1));
         if (seen_line > 0)
                 return tree_builder_fail(builder, EINVAL, at, err,
-                                         "the key '%.*s' stands twice, first on line %u",
+                                         "duplicate key '%.*s', first on line %u",
                                          (int)size_min(len, 128), text, (unsigned)seen_line - 1);
         frame->key = arena_text(builder->tree, text, len);
         frame->key_line = at.line;

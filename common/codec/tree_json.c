@@ -1,7 +1,8 @@
 /*
  * JSON by the grammar of RFC 8259. YAML claims to contain JSON, but libyaml does not: it refuses
  * tabs before the first bracket, surrogate pairs in \u escapes, a line break between a key and its
- * colon, and keys of more than 1,024 characters. jansson reads all of it, but knows no lines.
+ * colon, and keys of more than 1,024 characters. jansson reads all of it, but keeps no line
+ * numbers.
  */
 #include <errno.h>
 #include <string.h>
@@ -99,7 +100,7 @@ static int read_unicode_escape(struct json_reader *reader) {
                 if (code >= 0xdc00 || reader->len - next < 6 ||
                     memcmp(reader->text + next, "\\u", 2) != 0 ||
                     !read_hex4(reader, next + 2, &low) || low < 0xdc00 || low >= 0xe000)
-                        return expected(reader, "a pair of surrogates, not one alone");
+                        return expected(reader, "a surrogate pair");
                 code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
                 digits_len = 10;
         }
@@ -117,7 +118,7 @@ static int read_escape(struct json_reader *reader) {
                 return read_unicode_escape(reader);
         const char *name = c > 0 ? strchr(names, c) : NULL;
         if (!name)
-                return expected(reader, "an escape that JSON knows");
+                return expected(reader, "a JSON escape sequence");
         advance(reader, 1);
         buf_putc(&reader->string, values[name - names]);
         return 0;
@@ -126,7 +127,7 @@ static int read_escape(struct json_reader *reader) {
 /* At the opening quote; the text goes to reader->string. */
 static int read_string(struct json_reader *reader) {
         buf_clear(&reader->string);
-        buf_puts(&reader->string, ""); /* a text that is empty is a text all the same */
+        buf_puts(&reader->string, ""); /* never NULL, also for an empty string */
         advance(reader, 1);
         for (int c; (c = peek(reader)) != '"';) {
                 if (c < 0x20)
@@ -196,7 +197,7 @@ static int read_key(struct json_reader *reader) {
                 return r;
         skip_space(reader);
         if (peek(reader) != ':')
-                return expected(reader, "':' behind the key");
+                return expected(reader, "':' after the key");
         advance(reader, 1);
         skip_space(reader);
         return 0;

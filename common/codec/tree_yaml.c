@@ -46,8 +46,9 @@ static int fail_with_parser(struct tree_builder *builder, const yaml_parser_t *p
                                          parser->problem);
         case YAML_SCANNER_ERROR:
                 if (is_tab_at(text, len, parser->problem_mark.index))
-                        return tree_builder_fail(builder, EINVAL, at, err,
-                                                 "a tab where YAML indents by spaces");
+                        return tree_builder_fail(
+                                builder, EINVAL, at, err,
+                                "a tab in the indentation, which YAML does not allow");
                 break;
         case YAML_NO_ERROR:
         case YAML_PARSER_ERROR:
@@ -63,14 +64,15 @@ static int fail_with_parser(struct tree_builder *builder, const yaml_parser_t *p
                                  parser->problem, parser->context, began.line);
 }
 
-/* What a configuration file has no use for, and what a reader of it would not see through. */
+/* A configuration needs neither, and both make it hard to read. */
 static int refuse_decorations(struct tree_builder *builder, const yaml_char_t *anchor,
                               const yaml_char_t *tag, struct tree_mark at, struct error *err) {
         if (anchor)
-                return tree_builder_fail(builder, EINVAL, at, err, "anchors (&%.64s) are refused",
+                return tree_builder_fail(builder, EINVAL, at, err,
+                                         "anchors (&%.64s) are not supported",
                                          (const char *)anchor);
         if (tag)
-                return tree_builder_fail(builder, EINVAL, at, err, "tags (%.64s) are refused",
+                return tree_builder_fail(builder, EINVAL, at, err, "tags (%.64s) are not supported",
                                          (const char *)tag);
         return 0;
 }
@@ -91,7 +93,8 @@ static int read_scalar(struct tree_builder *builder, const yaml_event_t *event, 
                 return tree_builder_scalar(builder, text, len, is_quoted, at, err);
         }
         if (!is_quoted && strcmp(text, "<<") == 0)
-                return tree_builder_fail(builder, EINVAL, at, err, "merge keys (<<) are refused");
+                return tree_builder_fail(builder, EINVAL, at, err,
+                                         "merge keys (<<) are not supported");
         return tree_builder_key(builder, text, len, at, err);
 }
 
@@ -107,7 +110,7 @@ static int read_begin(struct tree_builder *builder, const yaml_event_t *event, s
                 return r;
         if (tree_builder_wants_key(builder))
                 return tree_builder_fail(builder, EINVAL, at, err,
-                                         "a key is plain text, not a list or map");
+                                         "expected plain text as a key, got a list or map");
         return tree_builder_begin(builder, is_map ? TREE_MAP : TREE_LIST, at, err);
 }
 
@@ -125,12 +128,13 @@ static int read_event(struct tree_builder *builder, const yaml_event_t *event, s
                 tree_builder_end(builder);
                 return 0;
         case YAML_ALIAS_EVENT:
-                return tree_builder_fail(builder, EINVAL, at, err, "aliases (*%.64s) are refused",
+                return tree_builder_fail(builder, EINVAL, at, err,
+                                         "aliases (*%.64s) are not supported",
                                          (const char *)event->data.alias.anchor);
         case YAML_DOCUMENT_START_EVENT:
                 if (builder->has_root)
                         return tree_builder_fail(builder, EINVAL, at, err,
-                                                 "a second document begins; expected one");
+                                                 "expected one document, got a second");
                 return 0;
         case YAML_STREAM_END_EVENT:
                 if (!builder->has_root)

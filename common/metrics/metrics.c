@@ -407,7 +407,8 @@ void metrics_register_process(struct metrics *metrics, const char *program) {
                                          "Limit on open file descriptors.", NULL),
         };
 
-        metrics_set(metrics_gauge(metrics, "plimsoll_build_info", "Always 1; the labels tell.",
+        metrics_set(metrics_gauge(metrics, "plimsoll_build_info",
+                                  "Always 1; program and version are labels.",
                                   LABELS("program", program, "version", PLIMSOLL_VERSION)),
                     1);
         (void)pthread_mutex_lock(metrics->lock);

@@ -17,7 +17,7 @@
 struct metrics;
 struct metric;
 
-/* Series per family; past it, series fall into one whose label values all read "other". */
+/* Series per family; further ones are counted in one whose label values are all "other". */
 enum { METRICS_MAX_SERIES = 200 };
 
 struct metrics *metrics_new(void);

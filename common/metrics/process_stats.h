@@ -1,6 +1,6 @@
 /*
- * What Linux knows of this process, in the units of Prometheus' process_* metrics. Inside the
- * metrics module: read when they are rendered.
+ * Statistics of this process from /proc, in the units of Prometheus' process_* metrics. Private to
+ * the metrics module, which reads them when it renders.
  */
 #pragma once
 

@@ -4,7 +4,7 @@
  *
  * The environment variable of --scrape-interval is PLIMSOLL_SCRAPE_INTERVAL; an empty one counts
  * as unset. Flags are GNU's: --name=value or --name value, "--" ends them, and so does the first
- * argument that is none. Every table also knows --help, -h and --version.
+ * argument that is not a flag. Every program also has --help, -h and --version.
  */
 #pragma once
 
@@ -17,8 +17,8 @@
 #include "base/error.h"
 
 enum option_type {
-        OPTION_BOOL, /* bool; --x, --x=true, --x=false (Go's flag syntax, as crane's users write) */
-        OPTION_INT,  /* int64_t within [min, max] */
+        OPTION_BOOL,        /* bool; --x, --x=true, --x=false, as in Go's flag package */
+        OPTION_INT,         /* int64_t within [min, max] */
         OPTION_DURATION_MS, /* int64_t, a Go duration within [min, max] ms */
         OPTION_NUMBER,      /* double within [min, max] */
         OPTION_STRING,      /* const char *, borrowed from argv, environ or the row */

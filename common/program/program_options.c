@@ -18,7 +18,7 @@ const char *const program_log_formats[] = {"logfmt", "json", NULL};
 int program_end(const char *program, int status) {
         if (fflush(stdout) == 0 && !ferror(stdout))
                 return status;
-        (void)fprintf(stderr, "%s: standard output: not all could be written\n", program);
+        (void)fprintf(stderr, "%s: cannot write to standard output\n", program);
         return status == 0 ? PROGRAM_EXIT_RUNTIME : status;
 }
 

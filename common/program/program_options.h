@@ -1,6 +1,5 @@
 /*
- * The options that both programs have, with one meaning in both: rows for the option table, and
- * what their values come to.
+ * The options that both programs have: rows for the option table, and what is made of their values.
  *
  *     static struct program_options shared;
  *     static const struct option_row rows[] = {
@@ -37,71 +36,72 @@ extern const char *const program_log_formats[];
 #define PROGRAM_POLICY_ROWS(o)                                                                     \
         {.name = "policy-config-path", .type = OPTION_STRING, .value = &(o).policy_path,           \
          .metavar = "FILE",                                                                        \
-         .help = "The DynamicSchedulerPolicy, YAML or JSON. A running program reads it again when "\
-                 "it changes, also behind a symbolic link as in a ConfigMap volume, and on "       \
-                 "SIGHUP; one that is not usable leaves the old one in force. Default: the "       \
-                 "built-in policy, see --check-config."},                                          \
+         .help = "File with the DynamicSchedulerPolicy, in YAML or JSON. It is read again when "   \
+                 "it changes, also through a symbolic link as in a ConfigMap volume, and on "      \
+                 "SIGHUP; if it cannot be loaded, the previous policy stays in force. Default: "   \
+                 "the built-in policy, see --check-config."},                                      \
         {.name = "strict", .type = OPTION_BOOL, .value = &(o).is_strict,                           \
-         .help = "An unknown field in the policy is an error and not only a warning."}
+         .help = "Treat an unknown field in the policy as an error instead of a warning."}
 
 #define PROGRAM_CHECK_ROW(o)                                                                       \
         {.name = "check-config", .type = OPTION_BOOL, .value = &(o).is_check_config,               \
-         .help = "Read options, the files that they name, and the policy, print what is in force, end "   \
-                 "with 0 or 2."}
+         .help = "Check the options, the files that they name and the policy, print the "          \
+                 "resulting configuration, and exit with 0 or 2."}
 
 #define PROGRAM_ANNOTATION_ROWS(o)                                                                 \
         {.name = "annotation-prefix", .type = OPTION_STRING, .value = &(o).annotation_prefix,      \
          .fallback = "", .metavar = "DOMAIN",                                                      \
-         .help = "DNS prefix of the annotations' keys, such as load.example.com. Default: none, "  \
-                 "as crane."},                                                                     \
+         .help = "DNS prefix of the annotation keys, such as load.example.com. Default: none, "    \
+                 "as in crane."},                                                                  \
         {.name = "annotation-timezone", .type = OPTION_STRING,                                     \
          .value = &(o).annotation_timezone, .fallback = "UTC", .metavar = "ZONE",                  \
-         .help = "Whose wall clock annotations carry under their Z. crane writes local time of "   \
-                 "$TZ, Asia/Shanghai unless set; only for mixing with it."}
+         .help = "Time zone of the timestamps in annotations, which end in Z nevertheless. Only "  \
+                 "for use together with crane, which writes the local time of $TZ, by default "    \
+                 "Asia/Shanghai."}
 
 #define PROGRAM_KUBE_ROWS(o)                                                                       \
         {.name = "kubeconfig", .type = OPTION_STRING, .value = &(o).kube.kubeconfig,               \
          .metavar = "FILE",                                                                        \
-         .help = "How to reach the API server. Default: the pod's service account, else "          \
-                 "$KUBECONFIG, else ~/.kube/config."},                                             \
+         .help = "kubeconfig file with the access to the API server. Default: the pod's service "  \
+                 "account, else $KUBECONFIG, else ~/.kube/config."},                               \
         {.name = "context", .type = OPTION_STRING, .value = &(o).kube.context, .metavar = "NAME",  \
-         .help = "The kubeconfig's context to use. Default: its current-context."},                \
+         .help = "Context of the kubeconfig to use. Default: its current-context."},               \
         {.name = "master", .type = OPTION_STRING, .value = &(o).kube.master, .metavar = "URL",     \
-         .help = "The API server, over what the kubeconfig says."}
+         .help = "URL of the API server; overrides the kubeconfig."}
 
 #define PROGRAM_LOG_ROWS(o)                                                                        \
         {.name = "log-level", .type = OPTION_ENUM, .value = &(o).log_level, .fallback = "info",    \
-         .choices = program_log_levels, .help = "The least important lines to show."},             \
+         .choices = program_log_levels, .help = "Lowest level of log lines to write."},            \
         {.name = "log-format", .type = OPTION_ENUM, .value = &(o).log_format,                      \
-         .fallback = "logfmt", .choices = program_log_formats, .help = "Form of a line."}
+         .fallback = "logfmt", .choices = program_log_formats, .help = "Format of log lines."}
 /* clang-format on */
 
 /**
- * program_end() - the last call of a main: has all arrived that was printed?
+ * program_end() - flush standard output; the last call of a main
  *
- * A full disk shows only when what is buffered is written, so exit() would pass over it.
- * Return: @status, but PROGRAM_EXIT_RUNTIME, said on stderr, in place of 0 when something was lost
+ * A full disk shows only then, and exit() ignores it.
+ * Return: @status; PROGRAM_EXIT_RUNTIME instead of 0 when output was lost, which stderr reports
  */
 _must_check_ int program_end(const char *program, int status);
 
 /**
  * program_exit_code() - the status of a program that cannot start
- * Return: PROGRAM_EXIT_RUNTIME where trying again may help (a port in use; no memory, thread or
- * descriptor to be had), else PROGRAM_EXIT_CONFIG
+ * Return: PROGRAM_EXIT_RUNTIME where a retry may help (a port in use; out of memory, threads or
+ * descriptors), else PROGRAM_EXIT_CONFIG
  */
 int program_exit_code(const struct error *err);
 
 /** program_log_set() - log_set() with the values of PROGRAM_LOG_ROWS */
 void program_log_set(const struct program_options *options);
 
-/* What PROGRAM_ANNOTATION_ROWS come to. */
+/* The values of PROGRAM_ANNOTATION_ROWS, checked. */
 struct program_annotations {
         char *prefix;      /* "" or "load.example.com/" */
         struct zone *zone; /* NULL: UTC */
 };
 
 /**
- * program_annotations_init() - check and prepare; once a process (see base/zone.h)
+ * program_annotations_init() - from the options; call once per process (see base/zone.h)
  * Return: 0; -EINVAL or -ENOENT, @err names the flag
  */
 _must_check_ int program_annotations_init(struct program_annotations *ret,

@@ -1,6 +1,6 @@
 /*
- * The policy that a program's options name, read once: for --check-config, and for what does not
- * run on. policy_source.h follows it.
+ * The policy that a program's options name, read once: for --check-config and for subcommands that
+ * end. See policy_source.h for one that is followed.
  */
 #pragma once
 
@@ -17,8 +17,8 @@ _must_check_ int policy_options_load(const struct program_options *options, stru
 /**
  * policy_options_check() - --check-config: print the options, then the policy
  *
- * Warnings go to stderr, each with @program in front. A kubeconfig that is named is loaded; where
- * none is, none is looked for: a policy can be checked where there is no cluster.
+ * Warnings go to stderr, each with @program in front. A kubeconfig is loaded only when an option
+ * names it: a policy can be checked without a cluster.
  * Return: 0; negative errno when the policy or the kubeconfig cannot be used; nothing is printed
  */
 _must_check_ int policy_options_check(const char *program, const struct program_options *options,

@@ -24,8 +24,8 @@ struct policy_source {
         struct reflector *objects;
         bool is_taking_first;
 
-        json_t *object;   /* as last seen; NULL: there is none */
-        char *problem;    /* why what was seen last is not in force; NULL: it is */
+        json_t *object;   /* as last seen; NULL: none */
+        char *problem;    /* why the latest policy is not in force; NULL: it is */
         const char *from; /* what is in force: the path, or static text */
         size_t metric_count;
         bool is_writer;
@@ -43,7 +43,7 @@ struct policy_source {
 static const char from_object[] = "DynamicSchedulerPolicy " POLICY_OBJECT_NAME;
 
 static void show(struct policy_source *source) {
-        const char *after = source->problem ? "; what came after it is not usable: "
+        const char *after = source->problem ? "; cannot load the latest policy: "
                             : source->from == from_object && !source->object
                                     ? "; the object was deleted"
                                     : "";
@@ -65,7 +65,7 @@ static void put_in_force(struct policy_source *source, struct policy *policy, co
                  INT("predicates", policy->predicate_count),
                  INT("priorities", policy->priority_count), INT("generation", source->generation));
         for (size_t i = 0; i < policy->warning_count && i < POLICY_MAX_WARNINGS; i++)
-                log_warn(MSG("policy has something odd"), STR("warning", policy->warnings[i]));
+                log_warn(MSG("policy warning"), STR("warning", policy->warnings[i]));
         if (!source->is_taking_first)
                 source->options.on_policy(source->options.userdata, policy);
 }
@@ -73,7 +73,7 @@ static void put_in_force(struct policy_source *source, struct policy *policy, co
 static void refuse(struct policy_source *source, const struct error *err) {
         metrics_inc(source->errors);
         if (!source->problem || strcmp(source->problem, err->msg) != 0)
-                log_error(MSG("policy is not usable; the one before stays in force"), ERR(err));
+                log_error(MSG("cannot load policy, keeping the previous one"), ERR(err));
         free(source->problem);
         source->problem = xstrdup(err->msg);
         show(source);
@@ -104,16 +104,16 @@ static void write_status(void *userdata);
 static void on_status_written(void *userdata, const struct kube_answer *answer) {
         struct policy_source *source = userdata;
         struct loop *loop = source->options.loop;
-        /* Of an object that has changed, or is gone, the watch tells: then it is written anew. */
+        /* After a conflict or a deletion the watch delivers an event, and that writes again. */
         bool is_failing = answer->outcome != KUBE_OK && answer->outcome != KUBE_CONFLICT &&
                           answer->outcome != KUBE_NOT_FOUND;
 
         source->status_call = NULL;
         if (is_failing && !source->is_status_failing)
-                log_warn(MSG("the policy's status cannot be written"),
+                log_warn(MSG("cannot write policy status"),
                          STR("outcome", kube_outcome_name(answer->outcome)), ERR(&answer->err));
         else if (!is_failing && source->is_status_failing)
-                log_info(MSG("the policy's status can be written again"));
+                log_info(MSG("policy status written again"));
         source->is_status_failing = is_failing;
         if (source->is_status_due)
                 write_status(source);
@@ -171,7 +171,7 @@ void policy_source_set_writer(struct policy_source *source, const struct kube_fe
         loop_timer_disarm(source->options.loop, &source->status_again);
 }
 
-/* Our own writing of the status comes back as an event too, and changes nothing. */
+/* Our own writes of the status are delivered as events as well; they leave the spec as it is. */
 static bool has_same_spec(const json_t *a, const json_t *b) {
         const json_t *uid = json_at(a, "metadata", "uid", NULL);
 
@@ -202,7 +202,7 @@ static void on_object(void *userdata, enum reflector_event event, const json_t *
                 json_decref(TAKE_PTR(source->object));
                 free(TAKE_PTR(source->problem));
                 show(source);
-                log_warn(MSG("the policy object was deleted; what is in force stays"),
+                log_warn(MSG("policy object deleted, its policy stays in force"),
                          STR("in_force", source->from), INT("generation", source->generation));
                 return;
         }
@@ -238,10 +238,10 @@ static void register_metrics(struct policy_source *source, struct metrics *metri
         source->generation_gauge = metrics_gauge(metrics, "plimsoll_policy_generation",
                                                  "Policies put in force since the start.", NULL);
         source->errors = metrics_counter(metrics, "plimsoll_policy_errors_total",
-                                         "Policies that were not usable.", NULL);
+                                         "Policies that could not be loaded.", NULL);
         source->is_failed = metrics_gauge(
                 metrics, "plimsoll_policy_failed",
-                "1 while the latest policy is not usable and an older one in force.", NULL);
+                "1 while the latest policy cannot be loaded and an older one is in force.", NULL);
 }
 
 int policy_source_new(const struct policy_source_options *options, struct policy_source **ret,

@@ -1,9 +1,10 @@
 /*
- * The policy in force: from a file that is read again when it changes, or else from the cluster's
- * DynamicSchedulerPolicy object named `default`, which is watched; until there is one, the built-in
- * policy. Whatever is not usable leaves the policy before in force, is logged once, and shows in
- * the metrics, on /readyz?verbose, and, by the program that says so (policy_source_set_writer()),
- * in the object's status. Deleting the object keeps the last policy too.
+ * The policy in force: from a file, which is read again when it changes; without a file from the
+ * cluster's DynamicSchedulerPolicy object named `default`, which is watched, and the built-in
+ * policy until there is one. A policy that cannot be loaded leaves the previous one in force; it is
+ * logged once and shown in the metrics, on /readyz?verbose and, by the writer
+ * (policy_source_set_writer()), in the object's status. The policy of an object that is deleted
+ * stays in force.
  */
 #pragma once
 
@@ -17,7 +18,7 @@
 #include "net/loop.h"
 #include "policy/policy.h"
 
-/* The one object that is looked at, and its place in the API. */
+/* The object that is watched, and its path in the API. */
 #define POLICY_OBJECT_NAME "default"
 #define POLICY_OBJECT_PATH "/apis/scheduler.policy.crane.io/v1alpha1/dynamicschedulerpolicies"
 
@@ -37,9 +38,9 @@ struct policy_source_options {
 struct policy_source;
 
 /**
- * policy_source_new() - take the first policy, and follow its source from then on
+ * policy_source_new() - load the first policy, then follow its source
  * @options:    strings are copied
- * @ret_policy: the file's or the built-in one, owned by the caller; on_policy tells of later ones,
+ * @ret_policy: the file's or the built-in one, owned by the caller; on_policy gets later ones,
  *              not before this has returned
  * Return: 0; negative errno when there is a file and it cannot be loaded
  */
@@ -49,16 +50,16 @@ _must_check_ int policy_source_new(const struct policy_source_options *options,
 void policy_source_free(struct policy_source *source);
 DEFINE_FREEP(struct policy_source, policy_source_free);
 
-/** policy_source_watch_object() - from now on, by @api; nothing is done where there is a file */
+/** policy_source_watch_object() - watch the object through @api; no-op with a file */
 void policy_source_watch_object(struct policy_source *source, struct kube_api *api);
 
-/** policy_source_reload() - read the file now, changed or not (SIGHUP); nothing without one */
+/** policy_source_reload() - read the file now, changed or not (SIGHUP); no-op without a file */
 void policy_source_reload(struct policy_source *source);
 
 /**
- * policy_source_set_writer() - whether to keep the object's status true from now on
- * @fence: of what is written; copied. NULL: nothing is written, and what was under way is cancelled
+ * policy_source_set_writer() - whether to keep the object's status up to date
+ * @fence: for the writes; copied. NULL: stop writing, and cancel a write under way
  *
- * One program at a time should: the controller that leads.
+ * Only the leading controller should.
  */
 void policy_source_set_writer(struct policy_source *source, const struct kube_fence *fence);

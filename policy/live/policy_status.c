@@ -27,8 +27,7 @@ static const char *text_of(const json_t *condition, const char *key) {
         return text ? text : "";
 }
 
-/* The conditions of others stay: a merge patch replaces the whole list, so it holds for the object
- * as it was read alone. */
+/* A merge patch replaces the whole list: the conditions of others are copied. */
 static json_t *conditions_with(const json_t *object, json_t *ours) {
         const json_t *conditions = json_at(object, "status", "conditions", NULL);
         json_t *all = json_array();
@@ -51,7 +50,7 @@ json_t *policy_status_patch(const json_t *object, const struct policy_status *st
         const json_t *old = find_condition(object);
         const char *state = status->problem ? "False" : "True";
         const char *reason = status->problem ? "Refused" : "Loaded";
-        const char *message = status->problem ? status->problem : "both programs may use it";
+        const char *message = status->problem ? status->problem : "policy is valid";
         char now[TIMESTAMP_MAX];
         bool is_same_state = strcmp(text_of(old, "status"), state) == 0;
 

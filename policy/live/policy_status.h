@@ -16,13 +16,13 @@ struct policy_status {
 };
 
 /**
- * policy_status_patch() - the merge patch that makes the object's status say @status
+ * policy_status_patch() - the merge patch that sets the object's status to @status
  * @object: as read; its InForce condition keeps its lastTransitionTime while its status does
  *
- * The patch names @object's resource version: it is a conflict when somebody has written since, as
- * conditions of others would be lost.
- * Return: {"metadata":{...}, "status":{...}}, owned by the caller; NULL when the object says so
- * already
+ * The patch carries @object's resource version, so that it conflicts with any later write: it would
+ * remove conditions that others have added since.
+ * Return: {"metadata":{...}, "status":{...}}, owned by the caller; NULL when there is nothing to
+ * change
  */
 json_t *policy_status_patch(const json_t *object, const struct policy_status *status,
                             int64_t now_unix_ms);

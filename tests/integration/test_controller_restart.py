@@ -185,11 +185,11 @@ def test_policy_is_read_again(start_standin, start_exporters, start_controller, 
         )
         assert controller.metric("plimsoll_policy_failed") == 1
         assert controller.metric("plimsoll_policy_generation") == 2
-        lines = log_lines(process, "policy is not usable; the one before stays in force")
+        lines = log_lines(process, "cannot load policy, keeping the previous one")
         assert len(lines) == count
         assert expected[name] in lines[-1].replace('\\"', '"')
         is_ready, text = controller.ready()
-        assert is_ready and "not usable" in text
+        assert is_ready and "cannot load the latest policy" in text
     # The old one goes on.
     seen = standin.stats()["now_unix"]
     wait_until(

@@ -282,7 +282,7 @@ def test_output_that_cannot_be_written_is_an_error(binary):
             check=False,
         )
     assert done.returncode == 1
-    assert done.stderr == b"plimsoll-extender explain: standard output: not all could be written\n"
+    assert done.stderr == b"plimsoll-extender explain: cannot write to standard output\n"
 
 
 def test_bad_flags(explain):

@@ -61,7 +61,7 @@ def test_bad_policies_change_nothing_and_are_said_once(extender, path):
             assert extender.metric("plimsoll_policy_failed") == 1
             assert set(scheduler.filter(NODES)[1]) == {HALF}
             ready, text = extender.ready()
-            assert ready and "generation 2; what came after it is not usable: " in text, text
+            assert ready and "generation 2; cannot load the latest policy: " in text, text
             assert str(path) in errors(extender)[-1]
         # A file that is gone may be on its way back; a signal asks for it now.
         os.unlink(path)

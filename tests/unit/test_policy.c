@@ -181,8 +181,8 @@ static void test_warnings(void **state) {
                  true},
                 {HEAD SYNC "  \"a\\e[31mb\": 1\n", "line 6: spec.a?[31mb: unknown field", true},
                 {HEAD SYNC "  - {name: cpu_usage_agv_5m, period: 3m}\n",
-                 "line 6: spec.syncPolicy[1]: cpu_usage_agv_5m is no "
-                 "<resource>_usage_<statistic>_<window>, so a source must deliver it ready-made",
+                 "line 6: spec.syncPolicy[1]: cpu_usage_agv_5m is not a "
+                 "<resource>_usage_<statistic>_<window>, so a source must provide its values",
                  false},
         };
 
@@ -307,12 +307,12 @@ static void test_own_resources(void **state) {
 
         assert_int_equal(policy->warning_count, 2);
         assert_string_equal(policy->warnings[0],
-                            "line 8: spec.syncPolicy[3]: gpux_usage_avg_5m is no "
-                            "<resource>_usage_<statistic>_<window>, so a source must deliver it "
-                            "ready-made");
+                            "line 8: spec.syncPolicy[3]: gpux_usage_avg_5m is not a "
+                            "<resource>_usage_<statistic>_<window>, so a source must provide its "
+                            "values");
         assert_string_equal(policy->warnings[1],
-                            "line 5: spec.syncPolicy: no xpu_usage_<statistic>_<window>, so "
-                            "spec.metrics[2] is not used");
+                            "line 5: spec.syncPolicy: spec.metrics[2] is not used: there is no "
+                            "xpu_usage_<statistic>_<window>");
 }
 
 static void assert_round_trip(const struct policy *policy) {

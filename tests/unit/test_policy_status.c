@@ -31,25 +31,22 @@ static void test_patch(void **state) {
                 {"{}",
                  {.generation = 1, .metric_count = 6},
                  "{\"status\":{\"observedGeneration\":1,\"metrics\":6,\"conditions\":[{\"type\":"
-                 "\"InForce\",\"status\":\"True\",\"reason\":\"Loaded\",\"message\":\"both "
-                 "programs "
-                 "may use it\",\"lastTransitionTime\":\"2026-07-23T11:25:54Z\","
+                 "\"InForce\",\"status\":\"True\",\"reason\":\"Loaded\",\"message\":\"policy is "
+                 "valid\",\"lastTransitionTime\":\"2026-07-23T11:25:54Z\","
                  "\"observedGeneration\":1}]}}"},
                 /* it says so already, also after our own writing came back as an event */
                 {"{\"status\":{\"observedGeneration\":1,\"conditions\":[{\"type\":\"InForce\","
-                 "\"status\":\"True\",\"reason\":\"Loaded\",\"message\":\"both programs may use "
-                 "it\"}]}}",
+                 "\"status\":\"True\",\"reason\":\"Loaded\",\"message\":\"policy is valid\"}]}}",
                  {.generation = 1, .metric_count = 6},
                  NULL},
                 /* still good under a newer generation: the transition keeps its time */
                 {"{\"status\":{\"observedGeneration\":1,\"conditions\":[{\"type\":\"InForce\","
-                 "\"status\":\"True\",\"reason\":\"Loaded\",\"message\":\"both programs may use "
-                 "it\",\"lastTransitionTime\":\"2020-01-01T00:00:00Z\"}]}}",
+                 "\"status\":\"True\",\"reason\":\"Loaded\",\"message\":\"policy is "
+                 "valid\",\"lastTransitionTime\":\"2020-01-01T00:00:00Z\"}]}}",
                  {.generation = 2, .metric_count = 1},
                  "{\"status\":{\"observedGeneration\":2,\"metrics\":1,\"conditions\":[{\"type\":"
-                 "\"InForce\",\"status\":\"True\",\"reason\":\"Loaded\",\"message\":\"both "
-                 "programs "
-                 "may use it\",\"lastTransitionTime\":\"2020-01-01T00:00:00Z\","
+                 "\"InForce\",\"status\":\"True\",\"reason\":\"Loaded\",\"message\":\"policy is "
+                 "valid\",\"lastTransitionTime\":\"2020-01-01T00:00:00Z\","
                  "\"observedGeneration\":2}]}}"},
                 /* refused: a new transition; the conditions of others stay */
                 {"{\"status\":{\"observedGeneration\":2,\"conditions\":[{\"type\":\"Other\"},"
@@ -64,9 +61,8 @@ static void test_patch(void **state) {
                 {"{\"status\":{\"conditions\":\"none\"}}",
                  {.generation = 0, .metric_count = 1},
                  "{\"status\":{\"observedGeneration\":0,\"metrics\":1,\"conditions\":[{\"type\":"
-                 "\"InForce\",\"status\":\"True\",\"reason\":\"Loaded\",\"message\":\"both "
-                 "programs "
-                 "may use it\",\"lastTransitionTime\":\"2026-07-23T11:25:54Z\","
+                 "\"InForce\",\"status\":\"True\",\"reason\":\"Loaded\",\"message\":\"policy is "
+                 "valid\",\"lastTransitionTime\":\"2026-07-23T11:25:54Z\","
                  "\"observedGeneration\":0}]}}"},
         };
 
