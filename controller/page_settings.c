@@ -1,7 +1,6 @@
 #include "controller/page_settings.h"
 
 #include <errno.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -47,21 +46,9 @@ static struct page_options *find_exporter(struct source_set_options *sources, co
         return NULL;
 }
 
-/* "dcgm.ca-file=/etc/dcgm/ca.crt". The value is not repeated: somebody may put a password there. */
+/* "dcgm.ca-file=/etc/dcgm/ca.crt". Errors do not repeat the value: it may be a password. */
 static int read_exporter_option(const char *text, struct source_set_options *ret,
                                 struct error *err) {
-        static const struct {
-                const char *key; /* all but the last: a const char * */
-                size_t offset;
-        } rows[] = {
-                {"ca-file", offsetof(struct page_options, credentials.ca_file)},
-                {"server-name", offsetof(struct page_options, credentials.server_name)},
-                {"cert-file", offsetof(struct page_options, credentials.cert_file)},
-                {"key-file", offsetof(struct page_options, credentials.key_file)},
-                {"username", offsetof(struct page_options, credentials.username)},
-                {"password-file", offsetof(struct page_options, credentials.password_file)},
-                {"bearer-token-file", offsetof(struct page_options, credentials.bearer_token_file)},
-        };
         size_t name_len = strcspn(text, ".=");
         const char *key = text[name_len] == '.' ? text + name_len + 1 : "";
         size_t key_len = strcspn(key, "=");
@@ -80,9 +67,22 @@ static int read_exporter_option(const char *text, struct source_set_options *ret
                 return error_set(err, EINVAL, "%.*s: expected true or false", (int)(value - text),
                                  text);
         }
+        struct credentials_options *credentials = &options->credentials;
+        const struct {
+                const char *key;
+                const char **value;
+        } rows[] = {
+                {"ca-file", &credentials->ca_file},
+                {"server-name", &credentials->server_name},
+                {"cert-file", &credentials->cert_file},
+                {"key-file", &credentials->key_file},
+                {"username", &credentials->username},
+                {"password-file", &credentials->password_file},
+                {"bearer-token-file", &credentials->bearer_token_file},
+        };
         for (size_t i = 0; i < ARRAY_LEN(rows); i++)
                 if (strlen(rows[i].key) == key_len && memcmp(rows[i].key, key, key_len) == 0) {
-                        memcpy((char *)options + rows[i].offset, &value, sizeof(value));
+                        *rows[i].value = value;
                         return 0;
                 }
         return error_set(err, EINVAL, "\"%.*s\": unknown key", (int)size_min(key_len, 64), key);

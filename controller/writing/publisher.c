@@ -9,16 +9,11 @@ enum {
         PATCH_TIMEOUT_MS = 10000,
         PATCH_RETRIES = 2,
         PATCH_ANSWER_MAX_BYTES = 2 << 20,
-        /* So many denials in a row are not about single nodes: a rule is missing. */
+        /* This many denials in a row are not about single nodes: RBAC lacks a rule. */
         DENIED_IN_A_ROW = 16,
         DENIED_PAUSE_MS = 5000,
-        /* So many failures in a row are worth telling; one node's may be that node's. */
+        /* This many failures in a row are reported; fewer may be about one node. */
         TROUBLE_IN_A_ROW = 4,
-};
-
-struct job_list {
-        struct publisher_job *first, *last;
-        size_t len;
 };
 
 struct publisher {
@@ -27,8 +22,8 @@ struct publisher {
         struct metrics *metrics;
         struct publisher_events events;
         struct kube_fence fence;
-        struct job_list queue, under_way;
-        size_t max_in_flight;
+        struct publisher_jobs queue, sent;
+        size_t queued, in_flight, max_in_flight;
         double patches_per_s, max_tokens, tokens;
         int64_t filled_mono_ms;
         size_t denied; /* in a row */
@@ -40,30 +35,6 @@ struct publisher {
         struct metric *waiting;
 };
 
-static void list_append(struct job_list *list, struct publisher_job *job) {
-        job->prev = list->last;
-        job->next = NULL;
-        if (list->last)
-                list->last->next = job;
-        else
-                list->first = job;
-        list->last = job;
-        list->len++;
-}
-
-static void list_remove(struct job_list *list, struct publisher_job *job) {
-        if (job->prev)
-                job->prev->next = job->next;
-        else
-                list->first = job->next;
-        if (job->next)
-                job->next->prev = job->prev;
-        else
-                list->last = job->prev;
-        job->prev = job->next = NULL;
-        list->len--;
-}
-
 struct publisher *publisher_new(struct loop *loop, struct kube_api *api, struct metrics *metrics,
                                 double patches_per_s, size_t max_in_flight, struct kube_fence fence,
                                 const struct publisher_events *events) {
@@ -74,6 +45,8 @@ struct publisher *publisher_new(struct loop *loop, struct kube_api *api, struct 
         publisher->metrics = metrics;
         publisher->events = *events;
         publisher->fence = fence;
+        TAILQ_INIT(&publisher->queue);
+        TAILQ_INIT(&publisher->sent);
         publisher->max_in_flight = max_in_flight;
         publisher->patches_per_s = patches_per_s;
         publisher->max_tokens = patches_per_s > 10 ? patches_per_s / 10 : 1;
@@ -88,10 +61,9 @@ struct publisher *publisher_new(struct loop *loop, struct kube_api *api, struct 
 void publisher_free(struct publisher *publisher) {
         if (!publisher)
                 return;
-        while (publisher->queue.first)
-                publisher_cancel(publisher->queue.first);
-        while (publisher->under_way.first)
-                publisher_cancel(publisher->under_way.first);
+        publisher_drop_queue(publisher);
+        while (!TAILQ_EMPTY(&publisher->sent))
+                publisher_cancel(TAILQ_FIRST(&publisher->sent));
         loop_timer_disarm(publisher->loop, &publisher->timer);
         buf_done(&publisher->patch);
         free(publisher);
@@ -122,7 +94,8 @@ static void on_done(void *userdata, const struct kube_answer *answer) {
 
         job->call = NULL;
         job->state = PUBLISHER_IDLE;
-        list_remove(&publisher->under_way, job);
+        TAILQ_REMOVE(&publisher->sent, job, link);
+        publisher->in_flight--;
         metrics_inc(metrics_counter(publisher->metrics, "plimsoll_patches_total",
                                     "Patches of nodes by outcome, after retries.",
                                     LABELS("outcome", kube_outcome_name(answer->outcome))));
@@ -141,8 +114,9 @@ static void send(struct publisher *publisher, struct publisher_job *job) {
         _cleanup_(freep) char *path = xasprintf("/api/v1/nodes/%s?fieldManager=" KUBE_FIELD_MANAGER,
                                                 name);
 
-        job->state = PUBLISHER_UNDER_WAY;
-        list_append(&publisher->under_way, job);
+        job->state = PUBLISHER_IN_FLIGHT;
+        TAILQ_INSERT_TAIL(&publisher->sent, job, link);
+        publisher->in_flight++;
         job->call = kube_start(publisher->api,
                                &(struct kube_request){
                                        .method = "PATCH",
@@ -171,21 +145,26 @@ static void refill(struct publisher *publisher) {
         publisher->filled_mono_ms = now_mono_ms;
 }
 
+static void unqueue(struct publisher *publisher, struct publisher_job *job) {
+        TAILQ_REMOVE(&publisher->queue, job, link);
+        publisher->queued--;
+        job->state = PUBLISHER_IDLE;
+}
+
 static void send_queued(struct publisher *publisher) {
         refill(publisher);
-        while (publisher->queue.first && publisher->under_way.len < publisher->max_in_flight &&
+        while (publisher->queued > 0 && publisher->in_flight < publisher->max_in_flight &&
                publisher->tokens >= 1) {
-                struct publisher_job *job = publisher->queue.first;
-                list_remove(&publisher->queue, job);
-                job->state = PUBLISHER_IDLE;
+                struct publisher_job *job = TAILQ_FIRST(&publisher->queue);
+                unqueue(publisher, job);
                 buf_clear(&publisher->patch);
                 if (!publisher->events.on_turn(publisher->events.userdata, job, &publisher->patch))
                         continue;
                 publisher->tokens -= 1;
                 send(publisher, job);
         }
-        metrics_set(publisher->waiting, (double)publisher->queue.len);
-        if (publisher->queue.first && publisher->tokens < 1) {
+        metrics_set(publisher->waiting, (double)publisher->queued);
+        if (publisher->queued > 0 && publisher->tokens < 1) {
                 double wait_ms = (1 - publisher->tokens) * MS_PER_S / publisher->patches_per_s;
                 loop_timer_arm(publisher->loop, &publisher->timer,
                                loop_now_mono_ms(publisher->loop) + (int64_t)wait_ms + 1, pump,
@@ -217,28 +196,32 @@ void publisher_push(struct publisher *publisher, struct publisher_job *job) {
                 return;
         job->publisher = publisher;
         job->state = PUBLISHER_QUEUED;
-        list_append(&publisher->queue, job);
+        TAILQ_INSERT_TAIL(&publisher->queue, job, link);
+        publisher->queued++;
         pump_later(publisher);
 }
 
 void publisher_cancel(struct publisher_job *job) {
         struct publisher *publisher = job->publisher;
 
-        if (job->state == PUBLISHER_QUEUED)
-                list_remove(&publisher->queue, job);
-        if (job->state == PUBLISHER_UNDER_WAY) {
+        if (job->state == PUBLISHER_QUEUED) {
+                unqueue(publisher, job);
+        } else if (job->state == PUBLISHER_IN_FLIGHT) {
                 kube_cancel(TAKE_PTR(job->call));
-                list_remove(&publisher->under_way, job);
+                TAILQ_REMOVE(&publisher->sent, job, link);
+                publisher->in_flight--;
+                job->state = PUBLISHER_IDLE;
+        } else {
+                return;
         }
-        job->state = PUBLISHER_IDLE;
         pump_later(publisher);
 }
 
 void publisher_drop_queue(struct publisher *publisher) {
-        while (publisher->queue.first)
-                publisher_cancel(publisher->queue.first);
+        while (!TAILQ_EMPTY(&publisher->queue))
+                publisher_cancel(TAILQ_FIRST(&publisher->queue));
 }
 
 bool publisher_is_idle(const struct publisher *publisher) {
-        return publisher->queue.len == 0 && publisher->under_way.len == 0;
+        return publisher->queued == 0 && publisher->in_flight == 0;
 }
