@@ -12,11 +12,9 @@
 #include "controller/controller.h"
 #include "controller/settings.h"
 #include "controller/writing/cleanup.h"
-#include "net/daemon.h"
-#include "net/http_client.h"
 #include "net/http_server.h"
 #include "policy/live/policy_options.h"
-#include "policy/live/policy_source.h"
+#include "policy/live/program_core.h"
 
 #define PROGRAM "plimsoll-controller"
 
@@ -28,22 +26,19 @@ enum {
 };
 
 struct daemon_state {
-        struct loop *loop;
-        struct health *health;
-        struct metrics *metrics;
+        struct program_core *core;
         struct controller *controller;
-        struct policy_source *policy_source;
 };
 
 static void on_signal(void *userdata, int signal_number) {
         struct daemon_state *state = userdata;
 
         if (signal_number == SIGHUP) {
-                policy_source_reload(state->policy_source);
+                policy_source_reload(state->core->policy_source);
                 return;
         }
         log_info(MSG("shutting down"), INT("signal", signal_number));
-        health_shut_down(state->health);
+        health_shut_down(state->core->health);
         controller_shut_down(state->controller);
 }
 
@@ -51,7 +46,7 @@ static void on_request(void *userdata, struct http_exchange *exchange) {
         static const char text[] = "/healthz\n/livez\n/readyz\n/readyz?verbose\n/metrics\n";
         struct daemon_state *state = userdata;
 
-        if (daemon_pages(state->health, state->metrics, exchange))
+        if (daemon_pages(state->core->health, state->core->metrics, exchange))
                 return;
         bool is_root = strcmp(exchange->path, "/") == 0;
         daemon_reply_text(exchange, is_root ? 200 : 404, "text/plain; charset=utf-8", text,
@@ -78,7 +73,7 @@ static int serve(const struct settings *settings, struct daemon_state *state,
                         .port = settings->health_port,
                         .threads = 1,
                         .max_body_bytes = 1024,
-                        .metrics = state->metrics,
+                        .metrics = state->core->metrics,
                         .handler = on_request,
                         .userdata = state,
                 },
@@ -111,96 +106,73 @@ static void on_writer(void *userdata) {
         struct daemon_state *state = userdata;
         struct kube_fence fence = controller_fence(state->controller);
 
-        policy_source_set_writer(state->policy_source,
+        policy_source_set_writer(state->core->policy_source,
                                  controller_is_writer(state->controller) ? &fence : NULL);
 }
 
-/* From a loaded policy to the end of the work; @policy is the controller's from here on. */
-static int work(const struct settings *settings, struct daemon_state *state,
-                struct kube_access *config, struct policy *policy, struct error *err) {
-        bool has_cluster = config != NULL;
+/* Runs until the loop ends; @policy is the controller's from here on. */
+static int work(const struct settings *settings, struct daemon_state *state, struct policy *policy,
+                struct error *err) {
+        struct program_core *core = state->core;
         _cleanup_(http_client_freep) struct http_client *scrape_client = http_client_new(
-                state->loop,
+                core->loop,
                 &(struct http_client_options){
-                        .expected_hosts = has_cluster ? EXPECTED_NODES
-                                                      : settings->controller.target_count,
+                        .expected_hosts = core->api ? EXPECTED_NODES
+                                                    : settings->controller.target_count,
                         .max_in_flight = source_set_in_flight(&settings->controller.sources),
                         .user_agent = PROGRAM "/" PLIMSOLL_VERSION,
                 });
-        _cleanup_(http_client_freep) struct http_client *kube_client = http_client_new(
-                state->loop, &(struct http_client_options){
-                                     .expected_hosts = 1,
-                                     .user_agent = PROGRAM "/" PLIMSOLL_VERSION,
-                             });
-        _cleanup_(kube_api_freep) struct kube_api *api =
-                has_cluster ? kube_api_new(state->loop, kube_client, config, state->metrics) : NULL;
-        _cleanup_(policy_source_freep) struct policy_source *policy_source = TAKE_PTR(
-                state->policy_source); /* ends before the API that it uses */
         _cleanup_(controller_freep) struct controller *controller = NULL;
         struct http_server *server = NULL;
 
         struct controller_options options = settings->controller;
-        options.leader.name_space = lease_namespace(&options, config);
+        options.leader.name_space = lease_namespace(&options, core->kube_access);
         const struct controller_parts parts = {
                 .on_writer = on_writer,
                 .userdata = state,
-                .loop = state->loop,
+                .loop = core->loop,
                 .scrape_client = scrape_client,
-                .api = api,
-                .metrics = state->metrics,
-                .health = state->health,
+                .api = core->api,
+                .metrics = core->metrics,
+                .health = core->health,
         };
         if (controller_new(&parts, &options, policy, &controller, err) < 0)
                 return program_exit_code(err);
         state->controller = controller;
-        state->policy_source = policy_source;
-        if (api)
-                policy_source_watch_object(policy_source, api);
+        if (core->api)
+                policy_source_watch_object(core->policy_source, core->api);
         on_writer(state);
-        _cleanup_(daemon_signals_freep) struct daemon_signals *signals = NULL;
-        if (daemon_signals_new(state->loop, on_signal, state, &signals, err) < 0)
+        if (daemon_signals_new(core->loop, on_signal, state, &core->signals, err) < 0)
                 return program_exit_code(err);
         if (settings->has_server && serve(settings, state, &server, err) < 0) {
                 (void)error_wrap(err, err->code, "--bind-address, --health-port");
                 return program_exit_code(err);
         }
-        loop_run(state->loop);
+        loop_run(core->loop);
         if (server)
                 http_server_stop(server, SERVER_DRAIN_MS);
         return controller_exit_code(controller);
 }
 
 static int run(const struct settings *settings, struct error *err) {
-        _cleanup_(kube_access_freep) struct kube_access *config = NULL;
-        _cleanup_(loop_freep) struct loop *loop = loop_new();
-        _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
-        _cleanup_(health_freep) struct health *health = health_new();
-        struct daemon_state state = {.loop = loop, .health = health, .metrics = metrics};
+        _cleanup_(program_core_done) struct program_core core = {0};
+        struct daemon_state state = {.core = &core};
         struct policy *policy = NULL;
 
         raise_file_limit();
-        metrics_register_process(metrics, PROGRAM);
-        health_heartbeat(health, loop, HEALTH_MAX_STUCK_MS);
-        const struct policy_source_options options = {
-                .loop = loop,
-                .metrics = metrics,
-                .health = health,
-                .path = settings->shared.policy_path,
-                .is_strict = settings->shared.is_strict,
-                .on_policy = on_policy,
-                .userdata = &state,
-        };
-        if (policy_source_new(&options, &state.policy_source, &policy, err) < 0)
+        program_core_init(&core, PROGRAM);
+        if (program_core_follow_policy(&core, &settings->shared, on_policy, &state, &policy, err) <
+            0)
                 return program_exit_code(err);
-        if (settings->needs_cluster && kube_access_load(&settings->shared.kube, &config, err) < 0) {
+        if (settings->needs_cluster &&
+            program_core_connect(&core, PROGRAM, &settings->shared.kube, err) < 0) {
                 policy_free(policy);
-                policy_source_free(state.policy_source);
                 (void)error_wrap(
                         err, err->code,
                         "no cluster configuration (--dry-run --target NAME=URL needs none)");
                 return program_exit_code(err);
         }
-        return work(settings, &state, config, policy, err);
+        return work(settings, &state, policy, err);
 }
 
 static void on_cleanup_signal(void *userdata, int signal_number) {
@@ -209,26 +181,17 @@ static void on_cleanup_signal(void *userdata, int signal_number) {
 }
 
 static int run_cleanup(const struct settings *settings, struct error *err) {
-        _cleanup_(kube_access_freep) struct kube_access *config = NULL;
+        _cleanup_(program_core_done) struct program_core core = {0};
         _cleanup_(policy_freep) struct policy *policy = NULL;
-
-        if (policy_options_load(&settings->shared, &policy, err) < 0)
-                return program_exit_code(err);
-        if (kube_access_load(&settings->shared.kube, &config, err) < 0)
-                return program_exit_code(err);
-        _cleanup_(loop_freep) struct loop *loop = loop_new();
-        _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
-        _cleanup_(http_client_freep) struct http_client *client = http_client_new(
-                loop, &(struct http_client_options){.expected_hosts = 1,
-                                                    .user_agent = PROGRAM "/" PLIMSOLL_VERSION});
-        _cleanup_(kube_api_freep) struct kube_api *api = kube_api_new(loop, client, config,
-                                                                      metrics);
         const struct controller_options *options = &settings->controller;
-        _cleanup_(daemon_signals_freep) struct daemon_signals *signals = NULL;
-        if (daemon_signals_new(loop, on_cleanup_signal, loop, &signals, err) < 0)
+
+        program_core_init(&core, PROGRAM);
+        if (policy_options_load(&settings->shared, &policy, err) < 0 ||
+            program_core_connect(&core, PROGRAM, &settings->shared.kube, err) < 0 ||
+            daemon_signals_new(core.loop, on_cleanup_signal, core.loop, &core.signals, err) < 0)
                 return program_exit_code(err);
         _cleanup_(cleanup_freep) struct cleanup *cleanup = cleanup_new(
-                loop, api, metrics,
+                core.loop, core.api, core.metrics,
                 &(struct cleanup_options){
                         .prefix = options->compiled.style.prefix,
                         .node_selector = options->node_selector,
@@ -236,13 +199,13 @@ static int run_cleanup(const struct settings *settings, struct error *err) {
                                                                       : POLICY_OBJECT_PATH
                                                  "/" POLICY_OBJECT_NAME,
                         .lease_name = options->leader.name,
-                        .lease_namespace = lease_namespace(options, config),
+                        .lease_namespace = lease_namespace(options, core.kube_access),
                         .patches_per_s = options->patches_per_s,
                         .patches_in_flight = options->patches_in_flight,
                         .is_dry_run = options->is_dry_run,
                 },
                 TAKE_PTR(policy));
-        loop_run(loop);
+        loop_run(core.loop);
         return cleanup_exit_code(cleanup);
 }
 

@@ -13,25 +13,19 @@
 #include "extender/table/annotation_unit.h"
 #include "extender/table/node_table.h"
 #include "extender/table/table_watch.h"
-#include "kube/kube_access.h"
-#include "kube/kube_api.h"
-#include "metrics/metrics.h"
 #include "net/certificates.h"
-#include "net/daemon.h"
 #include "net/http_server.h"
-#include "net/loop.h"
 #include "net/server_tls.h"
 #include "policy/live/policy_options.h"
-#include "policy/live/policy_source.h"
-#include "policy/policy.h"
-#include "program/program_options.h"
+#include "policy/live/program_core.h"
+
+#define PROGRAM "plimsoll-extender"
 
 enum {
         REQUEST_MAX_BYTES = 128 << 20, /* 15,000 whole nodes are about 120 MB */
         DRAIN_MS = 5000,
         BIND_TIMEOUT_MIN_MS = 100,
         BIND_TIMEOUT_MAX_MS = 60000,
-        KUBE_HOSTS = 1,
 };
 
 static struct {
@@ -125,15 +119,8 @@ static const struct option_row rows[] = {
 };
 
 struct extender {
-        struct loop *loop;
-        struct metrics *metrics;
-        struct health *health;
-        struct daemon_signals *signals;
+        struct program_core core;
         struct program_annotations annotations;
-        struct kube_access *kube_access;
-        struct http_client *client;
-        struct kube_api *api;
-        struct policy_source *policy_source;
         struct node_table *table;
         struct table_watch *table_watch;
         struct binder *binder; /* NULL: not asked for */
@@ -152,57 +139,37 @@ static void on_policy(void *userdata, struct policy *policy) {
 static void on_drained(void *userdata) {
         struct extender *extender = userdata;
 
-        loop_stop(extender->loop);
+        loop_stop(extender->core.loop);
 }
 
 static void on_signal(void *userdata, int signal_number) {
         struct extender *extender = userdata;
 
         if (signal_number == SIGHUP) {
-                policy_source_reload(extender->policy_source);
+                policy_source_reload(extender->core.policy_source);
                 if (extender->certificates)
                         certificates_reload(extender->certificates);
                 return;
         }
-        if (extender->is_ending) { /* the second one: do not wait */
-                loop_stop(extender->loop);
+        if (extender->is_ending) { /* the second signal: do not wait */
+                loop_stop(extender->core.loop);
                 return;
         }
         extender->is_ending = true;
         log_info(MSG("shutting down"), INT("signal", signal_number));
-        health_shut_down(extender->health);
+        health_shut_down(extender->core.health);
         http_server_quiesce(extender->server);
         if (extender->binder)
                 binder_drain(extender->binder, on_drained, extender);
         else
-                loop_stop(extender->loop);
-}
-
-static int load_config(struct extender *extender, struct error *err) {
-        int r = program_annotations_init(&extender->annotations, &settings.shared, err);
-        if (r < 0)
-                return r;
-        return kube_access_load(&settings.shared.kube, &extender->kube_access, err);
-}
-
-static int follow_policy(struct extender *extender, struct policy **ret, struct error *err) {
-        const struct policy_source_options options = {
-                .loop = extender->loop,
-                .metrics = extender->metrics,
-                .health = extender->health,
-                .path = settings.shared.policy_path,
-                .is_strict = settings.shared.is_strict,
-                .on_policy = on_policy,
-                .userdata = extender,
-        };
-        return policy_source_new(&options, &extender->policy_source, ret, err);
+                loop_stop(extender->core.loop);
 }
 
 static int listen_for_schedulers(struct extender *extender, struct error *err) {
         struct handlers_options options = {
                 .table = extender->table,
-                .metrics = extender->metrics,
-                .health = extender->health,
+                .metrics = extender->core.metrics,
+                .health = extender->core.health,
                 .binder = extender->binder,
                 .is_compact = settings.is_compact,
                 .is_debug = settings.shared.log_level == LOG_LEVEL_DEBUG,
@@ -215,7 +182,7 @@ static int listen_for_schedulers(struct extender *extender, struct error *err) {
                 .threads = (unsigned)settings.threads,
                 .max_body_bytes = REQUEST_MAX_BYTES,
                 .tls = settings.tls,
-                .metrics = extender->metrics,
+                .metrics = extender->core.metrics,
                 .handler = handlers_answer,
                 .userdata = extender->handlers,
         };
@@ -223,35 +190,13 @@ static int listen_for_schedulers(struct extender *extender, struct error *err) {
         if (r < 0 || !settings.tls.cert_file)
                 return r;
         extender->certificates = certificates_new(&(struct certificates_options){
-                .loop = extender->loop,
-                .metrics = extender->metrics,
-                .health = extender->health,
+                .loop = extender->core.loop,
+                .metrics = extender->core.metrics,
+                .health = extender->core.health,
                 .server = extender->server,
                 .files = settings.tls,
         });
         return 0;
-}
-
-static void connect_to_api_server(struct extender *extender) {
-        struct http_client_options client_options = {
-                .shards = 1,
-                .expected_hosts = KUBE_HOSTS,
-                .user_agent = "plimsoll-extender/" PLIMSOLL_VERSION,
-        };
-
-        extender->client = http_client_new(extender->loop, &client_options);
-        extender->api = kube_api_new(extender->loop, extender->client, extender->kube_access,
-                                     extender->metrics);
-}
-
-static void table_watch_table(struct extender *extender) {
-        extender->table_watch = table_watch_new(&(struct table_watch_options){
-                .loop = extender->loop,
-                .api = extender->api,
-                .table = extender->table,
-                .metrics = extender->metrics,
-                .health = extender->health,
-        });
 }
 
 static bool is_loopback(const char *address) {
@@ -263,12 +208,12 @@ static void prepare_to_bind(struct extender *extender) {
         if (!settings.is_binding)
                 return;
         extender->binder = binder_new(&(struct binder_options){
-                .loop = extender->loop,
-                .api = extender->api,
+                .loop = extender->core.loop,
+                .api = extender->core.api,
                 .table_watch = extender->table_watch,
                 .table = extender->table,
-                .metrics = extender->metrics,
-                .health = extender->health,
+                .metrics = extender->core.metrics,
+                .health = extender->core.health,
                 .timeout_ms = settings.bind_timeout_ms,
         });
         if (!settings.tls.client_ca_file && !is_loopback(settings.bind_address))
@@ -277,7 +222,7 @@ static void prepare_to_bind(struct extender *extender) {
                          STR("address", settings.bind_address));
 }
 
-/* In the order of need: whoever uses something goes before it. */
+/* In reverse order of creation: users before what they use. */
 static void extender_done(struct extender *extender) {
         certificates_free(extender->certificates);
         if (extender->binder)
@@ -286,54 +231,51 @@ static void extender_done(struct extender *extender) {
                 http_server_stop(extender->server, DRAIN_MS);
         handlers_free(extender->handlers);
         binder_free(extender->binder);
-        policy_source_free(extender->policy_source);
         table_watch_free(extender->table_watch);
-        kube_api_free(extender->api);
-        http_client_free(extender->client);
-        kube_access_free(extender->kube_access);
         node_table_free(extender->table);
         program_annotations_done(&extender->annotations);
-        daemon_signals_free(extender->signals);
-        health_free(extender->health);
-        metrics_free(extender->metrics);
-        loop_free(extender->loop);
+        program_core_done(&extender->core);
 }
 
 static int run(struct extender *extender, struct error *err) {
+        struct program_core *core = &extender->core;
         struct policy *policy = NULL;
 
-        extender->loop = loop_new();
-        extender->metrics = metrics_new();
-        metrics_register_process(extender->metrics, "plimsoll-extender");
-        extender->health = health_new();
-        health_heartbeat(extender->health, extender->loop, HEALTH_MAX_STUCK_MS);
-        if (follow_policy(extender, &policy, err) < 0)
+        program_core_init(core, PROGRAM);
+        if (program_core_follow_policy(core, &settings.shared, on_policy, extender, &policy, err) <
+            0)
                 return program_exit_code(err);
-        if (load_config(extender, err) < 0) {
+        if (program_annotations_init(&extender->annotations, &settings.shared, err) < 0 ||
+            program_core_connect(core, PROGRAM, &settings.shared.kube, err) < 0) {
                 policy_free(policy);
                 return program_exit_code(err);
         }
-        connect_to_api_server(extender);
-        policy_source_watch_object(extender->policy_source, extender->api);
+        policy_source_watch_object(core->policy_source, core->api);
 
         struct node_table_options table_options = {
                 .annotation_prefix = extender->annotations.prefix,
                 .zone = extender->annotations.zone,
                 .is_percent = settings.unit == ANNOTATION_UNIT_PERCENT,
-                .metrics = extender->metrics,
+                .metrics = core->metrics,
         };
         extender->table = node_table_new(&table_options, policy, clock_wall_unix_ms());
-        table_watch_table(extender);
+        extender->table_watch = table_watch_new(&(struct table_watch_options){
+                .loop = core->loop,
+                .api = core->api,
+                .table = extender->table,
+                .metrics = core->metrics,
+                .health = core->health,
+        });
         prepare_to_bind(extender);
         if (listen_for_schedulers(extender, err) < 0)
                 return program_exit_code(err);
-        if (daemon_signals_new(extender->loop, on_signal, extender, &extender->signals, err) < 0)
+        if (daemon_signals_new(core->loop, on_signal, extender, &core->signals, err) < 0)
                 return program_exit_code(err);
         log_info(MSG("serving"), STR("address", settings.bind_address),
                  INT("port", http_server_port(extender->server)),
-                 STR("api_server", kube_access_server(extender->kube_access)),
+                 STR("api_server", kube_access_server(core->kube_access)),
                  STR("version", PLIMSOLL_VERSION));
-        loop_run(extender->loop);
+        loop_run(core->loop);
         return 0;
 }
 
@@ -346,8 +288,7 @@ static int check_config(struct error *err) {
         if (r == 0 && (files->cert_file || files->key_file || files->client_ca_file))
                 r = server_tls_load(files, &tls, err);
         return r < 0 ? r
-                     : policy_options_check("plimsoll-extender", &settings.shared, rows,
-                                            ARRAY_LEN(rows), err);
+                     : policy_options_check(PROGRAM, &settings.shared, rows, ARRAY_LEN(rows), err);
 }
 
 static void help(void) {
@@ -382,7 +323,7 @@ int main(int argc, char **argv) {
         int first, status = 0;
 
         if (argc > 1 && strcmp(argv[1], "explain") == 0)
-                return program_end("plimsoll-extender explain", explain_main(argc - 1, argv + 1));
+                return program_end(PROGRAM " explain", explain_main(argc - 1, argv + 1));
 
         daemon_block_signals();
         int r = options_parse(rows, ARRAY_LEN(rows), argc, argv, &outcome, &first, &err);
@@ -391,15 +332,15 @@ int main(int argc, char **argv) {
         else if (r == 0 && outcome == OPTIONS_HELP)
                 help();
         else if (r == 0 && outcome == OPTIONS_VERSION)
-                (void)puts("plimsoll-extender " PLIMSOLL_VERSION);
+                (void)puts(PROGRAM " " PLIMSOLL_VERSION);
         else if (r == 0 && settings.shared.is_check_config)
                 r = check_config(&err);
         else if (r == 0)
                 status = serve();
         if (r < 0) {
-                (void)fprintf(stderr, "plimsoll-extender: %s\n", err.msg);
+                (void)fprintf(stderr, PROGRAM ": %s\n", err.msg);
                 status = PROGRAM_EXIT_CONFIG;
         }
         options_done(rows, ARRAY_LEN(rows));
-        return program_end("plimsoll-extender", status);
+        return program_end(PROGRAM, status);
 }

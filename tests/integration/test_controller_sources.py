@@ -275,7 +275,10 @@ def test_once_waits_for_every_source(start_standin, start_exporters, run, binary
 @pytest.mark.parametrize(
     "flags, complaint",
     [
-        (["--metrics-source=node-exporter,cadvisor"], '--metrics-source: "cadvisor": there is no'),
+        (
+            ["--metrics-source=node-exporter,cadvisor"],
+            '--metrics-source: "cadvisor": unknown source',
+        ),
         (["--metrics-source="], '--metrics-source: "": unknown source'),
         (["--metrics-source=node-metrics,node-metrics"], '"node-metrics" is given twice'),
         (["--node-metrics-url-template=http://agent/"], "--node-metrics-url-template: "),
