@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/queue.h>
 #include <sys/uio.h>
 
 #include "base/buf.h"
@@ -42,7 +43,7 @@ static const char *const result_names[] = {
 
 /* One request; the worker's until it is suspended and after it is resumed, the loop's between. */
 struct bind {
-        struct bind *prev, *next; /* in binder->incoming (next alone) or binder->active */
+        LIST_ENTRY(bind) link; /* in binder->incoming or binder->active */
         struct binder *binder;
         struct http_exchange *exchange;
         struct bind_request request;
@@ -56,17 +57,19 @@ struct bind {
         struct iovec piece;
 };
 
+LIST_HEAD(bind_list, bind);
+
 struct binder {
         struct binder_options options;
 
         pthread_mutex_t lock; /* guards these four */
-        struct bind *incoming;
+        struct bind_list incoming;
         size_t under_way;
         bool is_draining;
         bool is_stopped;
 
         /* The loop's. */
-        struct bind *active;
+        struct bind_list active;
         void (*on_drained)(void *userdata);
         void *on_drained_userdata;
         enum bind_result outage; /* BIND_BOUND: none, else what was logged last */
@@ -140,12 +143,7 @@ static void finish(struct bind *bind, enum bind_result result, const char *text)
         loop_timer_disarm(binder->options.loop, &bind->retry_timer);
         loop_timer_disarm(binder->options.loop, &bind->deadline_timer);
         kube_cancel(TAKE_PTR(bind->call));
-        if (bind->prev)
-                bind->prev->next = bind->next;
-        else
-                binder->active = bind->next;
-        if (bind->next)
-                bind->next->prev = bind->prev;
+        LIST_REMOVE(bind, link);
         note_outage(binder, result, text);
         compose(bind, result, text);
         http_resume(exchange);
@@ -334,11 +332,7 @@ static bool is_missing(const struct binder *binder, const char *node) {
 static void begin(struct binder *binder, struct bind *bind) {
         struct loop *loop = binder->options.loop;
 
-        bind->prev = NULL;
-        bind->next = binder->active;
-        if (bind->next)
-                bind->next->prev = bind;
-        binder->active = bind;
+        LIST_INSERT_HEAD(&binder->active, bind, link);
         loop_timer_arm(loop, &bind->deadline_timer, bind->give_up_mono_ms, on_deadline, bind);
         if (is_missing(binder, bind->request.node))
                 finish(bind, BIND_REFUSED, "node not found");
@@ -346,20 +340,17 @@ static void begin(struct binder *binder, struct bind *bind) {
                 attempt(bind);
 }
 
-static struct bind *take_incoming(struct binder *binder) {
-        (void)pthread_mutex_lock(&binder->lock);
-        struct bind *incoming = TAKE_PTR(binder->incoming);
-        size_t under_way = binder->under_way;
-        (void)pthread_mutex_unlock(&binder->lock);
-        metrics_set(binder->under_way_gauge, (double)under_way);
-        return incoming;
-}
-
 static void on_incoming(void *userdata) {
         struct binder *binder = userdata;
 
-        for (struct bind *bind = take_incoming(binder), *next; bind; bind = next) {
-                next = bind->next;
+        (void)pthread_mutex_lock(&binder->lock);
+        struct bind *bind = LIST_FIRST(&binder->incoming), *next;
+        LIST_INIT(&binder->incoming);
+        size_t under_way = binder->under_way;
+        (void)pthread_mutex_unlock(&binder->lock);
+        metrics_set(binder->under_way_gauge, (double)under_way);
+        for (; bind; bind = next) {
+                next = LIST_NEXT(bind, link);
                 begin(binder, bind);
         }
 }
@@ -379,8 +370,7 @@ static const char *admit(struct binder *binder, struct bind *bind) {
         } else {
                 binder->under_way++;
                 http_suspend(bind->exchange);
-                bind->next = binder->incoming;
-                binder->incoming = bind;
+                LIST_INSERT_HEAD(&binder->incoming, bind, link);
         }
         (void)pthread_mutex_unlock(&binder->lock);
         return refusal;
@@ -465,6 +455,6 @@ void binder_stop(struct binder *binder) {
         (void)pthread_mutex_unlock(&binder->lock);
         binder->on_drained = NULL;
         on_incoming(binder);
-        while (binder->active)
-                finish(binder->active, BIND_BUSY, "the extender is shutting down");
+        while (!LIST_EMPTY(&binder->active))
+                finish(LIST_FIRST(&binder->active), BIND_BUSY, "the extender is shutting down");
 }
