@@ -8,56 +8,14 @@
 
 enum { OTHERS_IN_FLIGHT = 16 }; /* of sources that ask a server about all nodes */
 
-static const struct page_options *node_exporter_page(const struct source_set_options *options) {
-        return &options->node_exporter;
-}
-
-static const struct page_options *node_metrics_page(const struct source_set_options *options) {
-        return &options->node_metrics;
-}
-
-static struct source *new_prometheus(const struct source_parts *parts,
-                                     const struct source_set_options *options,
-                                     const struct source_sink *sink) {
-        return prometheus_new(parts->loop, parts->client, parts->metrics, &options->prometheus,
-                              sink);
-}
-
-static int64_t prometheus_interval_ms(const struct source_set_options *options) {
-        return options->prometheus.interval_ms;
-}
-
-static struct source *new_metrics_server(const struct source_parts *parts,
-                                         const struct source_set_options *options,
-                                         const struct source_sink *sink) {
-        return metrics_server_new(parts->loop, parts->api, parts->metrics, &options->metrics_server,
-                                  sink);
-}
-
-static int64_t metrics_server_interval_ms(const struct source_set_options *options) {
-        return options->metrics_server.interval_ms;
-}
-
-/* A kind has either a page or the two others. */
-static const struct {
-        const char *name; /* in --metrics-source */
-        const struct page_options *(*page)(const struct source_set_options *options);
-        struct source *(*new)(const struct source_parts *parts,
-                              const struct source_set_options *options,
-                              const struct source_sink *sink);
-        int64_t (*interval_ms)(const struct source_set_options *options);
-        struct source_scope scope; /* of one without a page */
-} kinds[SOURCE_KIND_COUNT] = {
-        [SOURCE_NODE_EXPORTER] = {"node-exporter", .page = node_exporter_page},
-        [SOURCE_PROMETHEUS] = {"prometheus", .new = new_prometheus,
-                               .interval_ms = prometheus_interval_ms, .scope.has_every_page = true},
-        [SOURCE_NODE_METRICS] = {"node-metrics", .page = node_metrics_page},
-        [SOURCE_METRICS_SERVER] = {"metrics-server", .new = new_metrics_server,
-                                   .interval_ms = metrics_server_interval_ms,
-                                   .scope.resources = METRICS_SERVER_RESOURCES},
+static const char *const kind_names[SOURCE_KIND_COUNT] = {
+        [SOURCE_NODE_EXPORTER] = "node-exporter",
+        [SOURCE_PROMETHEUS] = "prometheus",
+        [SOURCE_NODE_METRICS] = "node-metrics",
+        [SOURCE_METRICS_SERVER] = "metrics-server",
 };
 
-/* One source, and how it is told from the others when it calls. */
+/* One source, and its number for the events. */
 struct member {
         struct source_set *set;
         size_t index;
@@ -75,7 +33,7 @@ struct source_set {
 
 static int find_kind(const char *name, size_t len) {
         for (int kind = 0; kind < SOURCE_KIND_COUNT; kind++)
-                if (strlen(kinds[kind].name) == len && memcmp(kinds[kind].name, name, len) == 0)
+                if (strlen(kind_names[kind]) == len && memcmp(kind_names[kind], name, len) == 0)
                         return kind;
         return -1;
 }
@@ -92,7 +50,7 @@ int source_set_order(const char *text, struct source_set_options *ret, struct er
                 for (size_t i = 0; i < count; i++)
                         if (order[i] == (enum source_kind)kind)
                                 return error_set(err, EINVAL, "\"%s\" is given twice",
-                                                 kinds[kind].name);
+                                                 kind_names[kind]);
                 order[count++] = (enum source_kind)kind;
                 at += len;
                 if (!*at)
@@ -139,14 +97,48 @@ static size_t count_of(const struct source_set_options *options) {
 static const struct page_options *page_of(const struct source_set_options *options, size_t source) {
         if (source >= options->kind_count)
                 return &options->exporters[source - options->kind_count];
-        enum source_kind kind = options->kinds[source];
-        return kinds[kind].page ? kinds[kind].page(options) : NULL;
+        if (options->kinds[source] == SOURCE_NODE_EXPORTER)
+                return &options->node_exporter;
+        if (options->kinds[source] == SOURCE_NODE_METRICS)
+                return &options->node_metrics;
+        return NULL;
+}
+
+static bool is_prometheus(const struct source_set_options *options, size_t source) {
+        return source < options->kind_count && options->kinds[source] == SOURCE_PROMETHEUS;
 }
 
 static struct source_scope scope_of(const struct source_set_options *options, size_t source) {
         const struct page_options *page = page_of(options, source);
 
-        return page ? page_source_scope(page) : kinds[options->kinds[source]].scope;
+        if (page)
+                return page_source_scope(page);
+        if (is_prometheus(options, source))
+                return (struct source_scope){.has_every_page = true};
+        return (struct source_scope){.resources = METRICS_SERVER_RESOURCES};
+}
+
+static int64_t interval_ms_of(const struct source_set_options *options, size_t source) {
+        const struct page_options *page = page_of(options, source);
+
+        if (page)
+                return page->interval_ms;
+        return is_prometheus(options, source) ? options->prometheus.interval_ms
+                                              : options->metrics_server.interval_ms;
+}
+
+static struct source *source_new(const struct source_parts *parts,
+                                 const struct source_set_options *options, size_t source,
+                                 const struct source_sink *sink) {
+        const struct page_options *page = page_of(options, source);
+
+        if (page)
+                return page_source_new(parts->loop, parts->client, parts->metrics, page, sink);
+        if (is_prometheus(options, source))
+                return prometheus_new(parts->loop, parts->client, parts->metrics,
+                                      &options->prometheus, sink);
+        return metrics_server_new(parts->loop, parts->api, parts->metrics, &options->metrics_server,
+                                  sink);
 }
 
 bool source_set_takes_targets(const struct source_set_options *options) {
@@ -161,8 +153,7 @@ size_t source_set_traits(const struct source_set_options *options,
         for (size_t i = 0; i < count_of(options); i++) {
                 const struct page_options *page = page_of(options, i);
                 ret[i] = (struct source_traits){
-                        .interval_ms = page ? page->interval_ms
-                                            : kinds[options->kinds[i]].interval_ms(options),
+                        .interval_ms = interval_ms_of(options, i),
                         .is_ready_made = page && page->profile->is_agent,
                         .scope = scope_of(options, i),
                 };
@@ -218,10 +209,7 @@ struct source_set *source_set_new(const struct source_parts *parts,
                                                  .on_failure = on_failure,
                                                  .on_peak = on_peak,
                                                  .userdata = member};
-                const struct page_options *page = page_of(options, i);
-                member->source = page ? page_source_new(parts->loop, parts->client, parts->metrics,
-                                                        page, &sink)
-                                      : kinds[options->kinds[i]].new(parts, options, &sink);
+                member->source = source_new(parts, options, i, &sink);
         }
         return set;
 }
@@ -238,7 +226,8 @@ const struct source_ops *source_set_ops(const struct source_set *set, size_t sou
         return set->members[source].source->ops;
 }
 
-/* A policy may be ahead of the flags, or belong to another controller: no reason to refuse it. */
+/* The policy may have been changed before the flags, or be meant for another controller: so this is
+ * no error. */
 static void warn_of_unknown_exporters(const struct source_set *set, const struct policy *policy) {
         for (size_t i = 0; i < policy->metric_count; i++) {
                 const struct policy_metric *resource = &policy->metrics[i];

@@ -1,9 +1,10 @@
 /*
- * The sources that --metrics-source names, in its order of preference. All of them are asked all
- * the time, so that the windows of the next are warm when the one before fails; which of them is
- * believed is decided node by node, see feed.h.
+ * The sources in --metrics-source, in order of preference, and behind them the --exporter ones. All
+ * are read all the time, so that the windows of the next source are filled when the one before it
+ * fails; which one is used is decided per node, see feed.h.
  *
- * Adding a source: a kind here, its options in source_set_options, and a row in source_set.c.
+ * To add a source: a kind here, its options in source_set_options, and a branch in each of the
+ * functions in source_set.c that tell kinds apart.
  */
 #pragma once
 
@@ -37,20 +38,20 @@ struct source_set_options {
         struct page_options node_exporter, node_metrics;
         struct prometheus_options prometheus;
         struct metrics_server_options metrics_server;
-        /* Further pages of the nodes: behind all others, and never believed in their place. */
+        /* Further pages of the nodes: after all others, and never used in their place. */
         struct page_options exporters[SOURCE_SET_MAX_EXPORTERS];
         size_t exporter_count;
 };
 
-/* What sources work with; borrowed. */
+/* What sources need; borrowed. */
 struct source_parts {
         struct loop *loop;
-        struct http_client *client; /* source_set_in_flight() at a time */
+        struct http_client *client; /* for source_set_in_flight() requests at a time */
         struct kube_api *api;       /* NULL: no cluster, only with --target */
         struct metrics *metrics;
 };
 
-/* As struct source_sink, with the number of the source that speaks. */
+/* As struct source_sink, with the number of the source. */
 struct source_set_events {
         void (*on_reading)(void *userdata, size_t source, struct node *node,
                            const struct source_reading *reading);
@@ -70,7 +71,7 @@ _must_check_ int source_set_order(const char *text, struct source_set_options *r
 /**
  * source_set_exporter_name() - check the name of one more exporter
  * @ret: POLICY_RESOURCE_NAME_MAX + 1 bytes
- * Return: 0; -EINVAL when a policy could not name it, or it is taken
+ * Return: 0; -EINVAL when it is not a valid name in a policy, or is used already
  */
 _must_check_ int source_set_exporter_name(const struct source_set_options *options,
                                           const char *name, size_t len, char *ret,
@@ -83,7 +84,7 @@ bool source_set_takes_targets(const struct source_set_options *options);
 /** source_set_traits() - of each source; return: their number */
 size_t source_set_traits(const struct source_set_options *options,
                          struct source_traits ret[static SOURCE_MAX]);
-/** source_set_in_flight() - requests that the sources may have under way together */
+/** source_set_in_flight() - how many requests all sources together may have in flight */
 size_t source_set_in_flight(const struct source_set_options *options);
 
 struct source_set;
@@ -95,7 +96,7 @@ struct source_set *source_set_new(const struct source_parts *parts,
 void source_set_free(struct source_set *set);
 DEFINE_FREEP(struct source_set, source_set_free);
 
-/** source_set_ops() - of source number @source: its name, and where to look when it is silent */
+/** source_set_ops() - of source number @source: its name, and the flags to check when it fails */
 const struct source_ops *source_set_ops(const struct source_set *set, size_t source);
 
 /* To each of them, see struct source_ops. */
