@@ -6,9 +6,9 @@
 #include "base/mem.h"
 
 enum {
-        FIRST_BYTES = 256 * 1024, /* of an announced length, until so much has arrived */
+        FIRST_BYTES = 256 * 1024, /* first allocation, however large the announced length */
         RETAINED_BYTES = 64 * 1024 * 1024,
-        SPARE_BYTES = 32 * 1024 * 1024, /* for small ones beside two of the largest */
+        SPARE_BYTES = 32 * 1024 * 1024, /* for small bodies beside two of the largest */
 };
 
 void body_pool_init(struct body_pool *pool, size_t max_body_bytes) {

@@ -1,9 +1,8 @@
 /*
- * The memory of request bodies, private to the HTTP server: kept for the next request, because
- * fresh pages cost more than the parsing of them, and with a ceiling for all of them together. Any
- * thread.
+ * The memory of request bodies, private to the HTTP server: reused by later requests, because fresh
+ * pages cost more than parsing them, and limited in total. Any thread.
  *
- * Two bodies of the largest size always find room beside some small ones, whatever has been kept.
+ * The limit has room for two bodies of the largest size and some small ones.
  */
 #pragma once
 
@@ -11,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { BODY_PADDING = 64 }; /* bytes behind a body that are there, too */
+enum { BODY_PADDING = 64 }; /* readable bytes after a body */
 
 struct body {
         struct body *next; /* private */
@@ -28,15 +27,15 @@ struct body_pool {
 };
 
 void body_pool_init(struct body_pool *pool, size_t max_body_bytes);
-/** body_pool_done() - every body has been given back */
+/** body_pool_done() - after every body has been given back */
 void body_pool_done(struct body_pool *pool);
 
-/** body_take() - a body of any size, perhaps of none; to be given back */
+/** body_take() - a body of any capacity, perhaps 0; ends with body_give_back() */
 struct body *body_take(struct body_pool *pool);
 void body_give_back(struct body_pool *pool, struct body *body);
 
 /**
- * body_reserve() - room for @need bytes and the padding; grows by doubling, no further than @most
- * Return: false when the bodies in use are too large together; nothing has changed then
+ * body_reserve() - make room for @need bytes and the padding; doubles, up to @most
+ * Return: false when the pool's limit is reached; @body is then unchanged
  */
 bool body_reserve(struct body_pool *pool, struct body *body, size_t need, size_t most);

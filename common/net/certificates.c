@@ -16,7 +16,7 @@ struct certificates {
         struct certificates_options options;
         struct file_watch *watches[3];
         struct loop_timer settle, look;
-        char *problem; /* why what is in the files is not in force; NULL: it is */
+        char *problem; /* of the last reload; NULL: it succeeded */
         bool was_invalid;
 
         struct health_check *check;

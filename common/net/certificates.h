@@ -1,12 +1,11 @@
 /*
- * Keeps the server's certificate, key and client CA what their files say: they are read again when
- * one of them changes, in any of the ways that net/file_watch.h knows, and on SIGHUP. What cannot
- * be used leaves the old ones in force, all three; it is logged once, counted, shown on
- * /readyz?verbose, and tried again every minute, for it may be a certificate that will be valid.
+ * Reloads the server's certificate, key and client CA when one of the files changes
+ * (net/file_watch.h), and on SIGHUP. A failed reload keeps all three current ones; it is logged
+ * once, counted, shown on /readyz?verbose, and retried every minute, since a certificate may become
+ * valid.
  *
- * A certificate that has expired is not taken in place of another (http_server_set_tls()); at the
- * start, where there is no other, it is served, with a warning: a client that verifies refuses it,
- * and is no worse off than without a server.
+ * An expired certificate does not replace another one (http_server_set_tls()). At start it is
+ * served, with a warning.
  *
  * Everything runs on the loop's thread.
  */
@@ -18,15 +17,15 @@
 #include "net/http_server.h"
 #include "net/loop.h"
 
-/* Files that belong together change one after the other: they are read so long after the first. */
+/* Wait after the first change, since the three files change one after the other. */
 enum { CERTIFICATES_SETTLE_MS = 500 };
 
 struct certificates_options {
         struct loop *loop; /* all borrowed; they outlive the certificates */
         struct metrics *metrics;
         struct health *health;
-        struct http_server *server;   /* started with these files */
-        struct http_server_tls files; /* the strings, too */
+        struct http_server *server;   /* started with the same files */
+        struct http_server_tls files; /* the strings are borrowed, too */
 };
 
 struct certificates;

@@ -1,7 +1,6 @@
 /*
- * One HTTP call, private to the client: a copy of the request, which outlives http_start() by
- * the time in the queue; the translation to libcurl's options; what comes back. http_client.c
- * decides when a call runs and when it ends, http_call.c what it says.
+ * One HTTP call, private to the client: a copy of the request, its translation to libcurl's
+ * options, and the response. http_client.c schedules calls.
  */
 #pragma once
 
@@ -27,11 +26,11 @@ struct http_tls_copy {
 struct http_tls_copy *http_tls_copy_get(struct http_tls_copy *last, const struct http_tls *tls);
 void http_tls_copy_unref(struct http_tls_copy *copy);
 
-/* Body memory, handed from call to call: 5,000 bodies a period would tear the heap to pieces. */
+/* Body buffers, reused by later calls: 5,000 bodies per period would fragment the heap. */
 struct http_body_pool {
         struct buf *bodies;
         size_t len, cap;
-        size_t keep_count; /* more than so many, or larger than BODY_KEEP_BYTES, go back */
+        size_t keep_count; /* buffers beyond this, or larger than BODY_KEEP_BYTES, are freed */
 };
 
 void http_body_pool_done(struct http_body_pool *pool);
@@ -39,7 +38,7 @@ void http_body_pool_done(struct http_body_pool *pool);
 enum http_call_state {
         HTTP_CALL_QUEUED,
         HTTP_CALL_ACTIVE, /* its easy handle is in the shard's multi handle */
-        HTTP_CALL_DOOMED, /* cancelled while curl was running: goes when curl returns */
+        HTTP_CALL_DOOMED, /* cancelled while curl was running: freed when curl returns */
         HTTP_CALL_DONE,   /* in its on_done */
 };
 
@@ -96,11 +95,12 @@ void http_call_free(struct http_call *call);
 /** http_call_authority() - "host:port" part of @url and its length, 0 when there is none */
 size_t http_call_authority(const char *url, const char **ret_authority);
 
-/** http_call_configure() - set all of call->easy's options; CURLE_OK or why the call cannot be */
+/** http_call_configure() - set all options of call->easy; an error when the call cannot be started
+ */
 CURLcode http_call_configure(struct http_call *call, const char *user_agent);
 
 /**
- * http_call_result() - what on_done is told
- * @code: of the transfer; call->easy is still there for questions
+ * http_call_result() - the response for on_done
+ * @code: of the transfer; call->easy is still valid
  */
 void http_call_result(struct http_call *call, CURLcode code, struct http_response *ret_response);

@@ -1,10 +1,10 @@
 /*
- * HTTP requests without waiting, the only user of libcurl. Everything happens on the loop's
- * thread. No request is without a deadline and a ceiling on its body.
+ * Asynchronous HTTP requests; the only user of libcurl. Everything runs on the loop's thread. Every
+ * request has a deadline and a limit on its response body.
  *
- * Calls are spread over several curl multi handles by their host, because one handle slows down
- * with its number of connections. Connections are kept alive; redirects are not followed; proxy
- * variables of the environment are not looked at.
+ * Calls are distributed over several curl multi handles by host, because one handle slows down with
+ * its number of connections. Connections are kept alive; redirects are not followed; proxy
+ * variables of the environment are ignored.
  */
 #pragma once
 
@@ -22,20 +22,20 @@ struct http_call;
 struct http_client_options {
         size_t shards;          /* curl multi handles; 0: one per 256 expected hosts */
         size_t expected_hosts;  /* sizes shards and connection caches */
-        size_t max_in_flight;   /* in each pool; further calls wait their turn; 0: 128 */
+        size_t max_in_flight;   /* per pool; further calls are queued; 0: 128 */
         const char *user_agent; /* borrowed */
 };
 
 struct http_client *http_client_new(struct loop *loop, const struct http_client_options *options);
-/** http_client_free() - cancels what is under way, without callbacks */
+/** http_client_free() - cancels all calls, without callbacks */
 void http_client_free(struct http_client *client);
 DEFINE_FREEP(struct http_client, http_client_free);
 
 /*
- * TLS of a peer. Strings are borrowed for the duration of http_start(). Texts, not paths: curl
- * would wait for a FIFO, keep a CA's file for a day, and go on using a connection whose certificate
- * has been renewed. Without a CA the system's bundle is used (one file, no CApath: curl would parse
- * it anew for every connection).
+ * TLS settings. Strings are borrowed for the duration of http_start(). PEM texts instead of paths:
+ * curl would block on a FIFO, cache a CA file for a day, and reuse connections after a certificate
+ * was renewed. Without a CA the system's bundle is used (one file; curl would parse a CApath for
+ * every connection).
  */
 struct http_tls {
         const char *ca_pem;
@@ -46,12 +46,12 @@ struct http_tls {
 
 /* Why there is no answer; also the `reason` label of metrics. */
 enum http_failure {
-        HTTP_OK, /* an answer came, whatever its status */
+        HTTP_OK, /* a response was received, whatever its status */
         HTTP_DNS,
         HTTP_CONNECT, /* refused or unreachable */
         HTTP_TLS,
         HTTP_TIMEOUT,
-        HTTP_RESET,     /* the connection broke off; a cut body too */
+        HTTP_RESET,     /* connection closed early, also within the body */
         HTTP_TOO_LARGE, /* past max_body_bytes */
         HTTP_PROTOCOL,  /* not HTTP, bad encoding */
         HTTP_FAILURE_COUNT,
@@ -61,7 +61,7 @@ enum http_failure {
  */
 const char *http_failure_name(enum http_failure failure);
 
-/** http_status_reason() - what an answer that is not wanted is called there: "unauthorized" (401,
+/** http_status_reason() - the `reason` label for an unwanted status: "unauthorized" (401,
  * 403), "not_found", "status_4xx", "status_5xx", "status_other" */
 const char *http_status_reason(int status);
 
@@ -76,11 +76,11 @@ struct http_response {
         struct error err;       /* what went wrong, unless failure is HTTP_OK */
 };
 
-/** on_done: called exactly once unless the call was cancelled; the call is gone afterwards. It may
- * cancel other calls, begin new ones, and free the client. */
+/** http_done_fn: called exactly once unless the call was cancelled; the call is freed afterwards.
+ * It may cancel other calls, start new ones, and free the client. */
 typedef void http_done_fn(void *userdata, const struct http_response *response);
-/** on_data: a piece of a 2xx body; returning false ends the call (HTTP_PROTOCOL). It may cancel any
- * call, begin new ones, and free the client. */
+/** http_data_fn: a piece of a 2xx body; returning false ends the call (HTTP_PROTOCOL). It may
+ * cancel any call, start new ones, and free the client. */
 typedef bool http_data_fn(void *userdata, const char *data, size_t len);
 
 struct http_request {
@@ -90,9 +90,9 @@ struct http_request {
         const char *body;           /* copied; may be NULL */
         size_t body_bytes;
         int64_t connect_timeout_ms; /* 0: 5 s */
-        int64_t timeout_ms;         /* whole transfer, not the wait before it; must be > 0 */
-        int64_t idle_timeout_ms;    /* no byte for this long ends it; 0: off */
-        int64_t answer_timeout_ms;  /* for the headers to be there; 0: off */
+        int64_t timeout_ms;         /* whole transfer, without queueing; must be > 0 */
+        int64_t idle_timeout_ms;    /* without receiving a byte; 0: off */
+        int64_t answer_timeout_ms;  /* until the response headers; 0: off */
         size_t max_body_bytes;      /* of all pieces together when streamed; must be > 0 */
         bool wants_gzip;        /* ask for gzip and unpack; the ceiling holds for the unpacked */
         bool is_streaming_all;  /* with on_data: stream non-2xx bodies too (default: at most 256 KiB
@@ -113,7 +113,7 @@ struct http_request {
  * even a malformed URL (HTTP_PROTOCOL), arrive through on_done, never from within http_start().
  */
 struct http_call *http_start(struct http_client *client, const struct http_request *request);
-/** http_is_answered() - the headers of a 2xx answer have come */
+/** http_is_answered() - the headers of a 2xx response were received */
 bool http_is_answered(const struct http_call *call);
-/** http_cancel() - end without calling back; NULL is nothing to do */
+/** http_cancel() - end without a callback; @call may be NULL */
 void http_cancel(struct http_call *call);

@@ -7,10 +7,10 @@
  * connections.
  *
  * Request bodies have a ceiling (413), one by one and together (503), see body_pool.h. A peer
- * that sends or takes a byte a second is ended: a connection has 10 s for its handshake and first
- * request line, a request 30 s (or the idle timeout, if that is shorter) to arrive from then on,
- * and its reply as long to leave. At the ceiling of connections the one that has been idle longest
- * makes room for a new one, see connection_watch.h.
+ * that is too slow is disconnected: a connection has 10 s for its handshake and first request line,
+ * then a request has 30 s (or the idle timeout, if shorter) to arrive, and its reply as long to be
+ * sent. At the connection limit a new connection replaces the longest idle one, see
+ * connection_watch.h.
  *
  * TLS is 1.2 or 1.3, by ALPN http/1.1 alone.
  */
@@ -34,15 +34,15 @@ struct http_exchange {
         const char *body;   /* 64 zero bytes follow it, so that a parser may overread; never NULL */
         size_t body_bytes;
         const char *content_type; /* "" when absent */
-        void *connection;         /* private to http_server.c */
+        void *connection;         /* private to the server */
 
-        /* The reply, filled by the handler; starts as 500 with no body. kube-scheduler gives up a
-         * connection when an error comes with a body, so errors of the verbs come without. */
+        /* The reply, filled in by the handler; initially 500 without a body. kube-scheduler drops a
+         * connection when an error has a body, so errors of the verbs have none. */
         int status;
         const char *reply_content_type; /* static string */
         const struct iovec *reply;      /* pieces, in order; they may point into the request */
         size_t reply_count;             /* 0: empty body */
-        /* Called when the reply has left (or the connection broke), on the worker's thread. */
+        /* Called on the worker's thread when the reply was sent or the connection broke. */
         void (*release)(void *userdata);
         void *release_userdata;
 };
@@ -56,25 +56,25 @@ typedef void http_handler_fn(void *userdata, struct http_exchange *exchange);
 /**
  * http_suspend() - the reply to @exchange comes later; only from within its handler
  *
- * The worker goes on with other connections, and this one waits, without a limit of its own, until
- * http_resume(). In the meantime nobody notices that the peer has gone. From the suspension on the
- * exchange belongs to whoever will resume it, which may be before the handler has returned.
+ * The worker serves other connections meanwhile; the suspension has no deadline, and a disconnect
+ * of the peer is not noticed. From the suspension on, the exchange belongs to whoever will call
+ * http_resume(), which may happen before the handler has returned.
  */
 void http_suspend(struct http_exchange *exchange);
-/** http_resume() - send what now stands in @exchange, which is the worker's from here on; any
- * thread. Whatever was suspended must be resumed, before http_server_stop(). */
+/** http_resume() - send the reply in @exchange, which belongs to the worker again; any thread.
+ * Every suspended exchange must be resumed before http_server_stop(). */
 void http_resume(struct http_exchange *exchange);
 
-/* PEM files. All NULL: plain HTTP; client_ca_file alone may be. */
+/* PEM files. All NULL: plain HTTP. Else certificate and key must both be set. */
 struct http_server_tls {
         const char *cert_file, *key_file;
-        const char *client_ca_file; /* the peer must show a certificate of it */
+        const char *client_ca_file; /* clients need a certificate issued by it; NULL: none */
 };
 
 struct http_server_options {
         const char *bind_address; /* "127.0.0.1", "::", ...; NULL: every address, v4 and v6 */
         uint16_t port;            /* 0: any free one, see http_server_port() */
-        unsigned threads;         /* workers, 1 to 64; each serves up to its share of connections */
+        unsigned threads;         /* workers, 1 to 64; the connections are divided among them */
         size_t max_body_bytes;
         unsigned max_connections; /* 0: 512 */
         unsigned idle_timeout_s;  /* 0: 120 */
@@ -87,30 +87,30 @@ struct http_server_options {
 
 /**
  * http_server_start() - listen and serve
- * Return: 0; negative errno with the address and port in @err
+ * Return: 0; negative errno, with the address and port, or the TLS file, in @err
  */
 _must_check_ int http_server_start(const struct http_server_options *options,
                                    struct http_server **ret, struct error *err);
 uint16_t http_server_port(const struct http_server *server);
 
 /**
- * http_server_set_tls() - serve new connections with what is in these files now
+ * http_server_set_tls() - read the files again, and use them for new connections
  *
- * All three take the place of the old ones at once, and no connection is broken: those that are
- * open go on with what they began with, except that with another client CA they are told to close
- * after their next reply, for their peer may not be welcome any more. A certificate that has
- * expired, or is not valid yet, is not taken, unless it is the one in force. Any thread; only for a
- * server that was started with TLS, and with a client CA exactly when it was started with one.
- * Return: 0; negative errno, with the old ones in force
+ * All three are replaced at once. Open connections keep what they began with; when the client CA
+ * has changed, they are closed after their next reply, since their client may no longer be trusted.
+ * A certificate outside of its validity is rejected, unless it is the current one. Any thread; only
+ * for a server that was started with TLS, and with a client CA if and only if it was started with
+ * one.
+ * Return: 0; negative errno, and nothing is replaced
  */
 _must_check_ int http_server_set_tls(struct http_server *server,
                                      const struct http_server_tls *files, struct error *err);
-/** http_server_certificate_validity() - of the certificate in force; 0 and 0 without TLS */
+/** http_server_certificate_validity() - of the current certificate; 0 and 0 without TLS */
 void http_server_certificate_validity(struct http_server *server, int64_t *ret_begins_unix_ms,
                                       int64_t *ret_ends_unix_ms);
 
-/** http_server_quiesce() - close the listening socket; open connections go on */
+/** http_server_quiesce() - close the listening socket; open connections stay */
 void http_server_quiesce(struct http_server *server);
-/** http_server_stop() - wait at most @drain_ms for answers under way, then end; frees @server. A
- * handler that is still running is waited for; nothing may be suspended any more. */
+/** http_server_stop() - wait at most @drain_ms for requests under way, then stop; frees @server.
+ * Waits for running handlers; no exchange may be suspended. */
 void http_server_stop(struct http_server *server, int64_t drain_ms);

@@ -1,4 +1,4 @@
-/* A TCP socket that listens: on one address, or on all of them, IPv4 and IPv6. */
+/* Listening TCP sockets: on one address, or on all, IPv4 and IPv6. */
 #pragma once
 
 #include <stdint.h>
@@ -13,5 +13,5 @@
  * Return: the descriptor; negative errno with the address and port in @err
  */
 _must_check_ int listen_open(const char *bind_address, uint16_t port, struct error *err);
-/** listen_port() - the port that it is bound to; 0 when it is not a socket of TCP */
+/** listen_port() - the local port; 0 when @fd is not a bound TCP socket */
 uint16_t listen_port(int fd);

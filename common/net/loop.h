@@ -1,7 +1,7 @@
 /*
- * The event loop: one thread, epoll, timers, and a way in for other threads. Everything that is
- * handed to it runs on the thread that calls loop_run(). Callbacks may add and remove anything,
- * themselves included. The time is read once per turn and given to all of that turn's callbacks.
+ * The event loop: one thread, epoll, timers, and posts from other threads. All callbacks run on the
+ * thread that calls loop_run(). Callbacks may add and remove anything, themselves included. The
+ * time is read once per turn.
  */
 #pragma once
 
@@ -13,20 +13,20 @@
 
 struct loop;
 
-/** loop_new() - also makes the epoll and wake-up descriptors; aborts when there are none left */
+/** loop_new() - aborts when no descriptors are left */
 struct loop *loop_new(void);
-/** loop_free() - every fd and timer must have been removed by its owner; posts that have not run
- * are dropped */
+/** loop_free() - every fd and timer must have been removed by its owner; pending posts are
+ * dropped */
 void loop_free(struct loop *loop);
 DEFINE_FREEP(struct loop, loop_free);
 
-/** loop_run() - until loop_stop(); returns then */
+/** loop_run() - returns after loop_stop() */
 void loop_run(struct loop *loop);
-/** loop_stop() - after the present turn; any thread may call it. Before loop_run(): it returns at
- * once. */
+/** loop_stop() - end loop_run() after the current turn; any thread. Before loop_run(): that returns
+ * at once. */
 void loop_stop(struct loop *loop);
 
-/* The time of the present turn. */
+/* The time of the current turn. */
 int64_t loop_now_mono_ms(const struct loop *loop);
 int64_t loop_now_unix_ms(const struct loop *loop);
 
@@ -54,8 +54,8 @@ struct loop_timer {
 /**
  * loop_timer_arm() - call @fn once at @due_mono_ms; re-arming moves it
  *
- * When that is past it is called on the next turn, also from within a timer: a timer that re-arms
- * itself for now holds up nobody else.
+ * A due time in the past means the next turn, so a timer that re-arms itself for now does not
+ * starve others.
  */
 void loop_timer_arm(struct loop *loop, struct loop_timer *timer, int64_t due_mono_ms,
                     loop_timer_fn *fn, void *userdata);

@@ -1,12 +1,10 @@
 /*
- * The server's side of TLS, for http_server.c, and for who wants to know whether files are good for
- * it. libmicrohttpd speaks TLS through GnuTLS, and
- * takes one certificate for its life; here every connection is given the credentials that are in
- * force when it begins: certificate, key and client CA as one immutable, reference-counted whole,
- * which lives until the last connection that began with it has ended. So all of it can be replaced
- * while connections are open and handshakes under way.
+ * Server-side TLS, for the HTTP server and for checks of configuration files. libmicrohttpd uses
+ * GnuTLS, with one certificate for its lifetime; here every connection gets the credentials that
+ * are current when it begins: certificate, key and client CA, immutable and reference-counted. So
+ * they can be replaced while connections are open.
  *
- * libmicrohttpd neither insists on nor verifies a client's certificate: that is done here, too.
+ * libmicrohttpd neither requires nor verifies client certificates: that is done here, too.
  */
 #pragma once
 
@@ -26,7 +24,7 @@ struct http_server_tls;
 struct server_tls;
 
 /**
- * server_tls_load() - read the files, and see whether they belong together
+ * server_tls_load() - read the files, and check that key and certificate match
  *
  * A certificate outside of its validity is loaded; see server_tls_succeeds().
  * Return: 0; negative errno with the file's name in @err
@@ -42,32 +40,33 @@ DEFINE_FREEP(struct server_tls, server_tls_unref);
 void server_tls_validity(const struct server_tls *tls, int64_t *ret_begins_unix_ms,
                          int64_t *ret_ends_unix_ms);
 bool server_tls_has_client_ca(const struct server_tls *tls);
-/** server_tls_has_same_trust() - both let in the same clients */
+/** server_tls_has_same_trust() - whether both have the same client CA */
 bool server_tls_has_same_trust(const struct server_tls *a, const struct server_tls *b);
 
 /**
- * server_tls_succeeds() - whether @tls may take the place of @old
+ * server_tls_succeeds() - whether @tls may replace @old
  *
- * Not with another certificate that clients would refuse now, being past or before its validity.
+ * Rejects another certificate that is expired or not valid yet.
  * Return: 0; -EKEYEXPIRED
  */
 _must_check_ int server_tls_succeeds(const struct server_tls *tls, const struct server_tls *old,
                                      int64_t now_unix_ms, struct error *err);
 
-/* How far the handshake of one connection has come. */
+/* The state of one connection's handshake. */
 struct tls_handshake {
         bool has_begun; /* the client's hello has been read */
         bool is_complete;
         bool is_verified;              /* the client's certificate is one of our client CA's */
         bool lacks_certificate;        /* the client was asked for one and has none */
-        char refusal[TLS_REFUSAL_MAX]; /* what is wrong with the client's certificate, or "" */
+        char refusal[TLS_REFUSAL_MAX]; /* why the client's certificate was rejected; "": it was not
+                                        */
 };
 
 /**
- * server_tls_attach() - have the handshake of @session use @tls
+ * server_tls_attach() - use @tls for the handshake of @session
  * @handshake: zero; lives as long as the session
  *
- * With a client CA it fails without a certificate of it. Before the handshake; the caller holds a
- * reference until @session has ended.
+ * With a client CA the handshake fails unless the client has a certificate issued by it. Call it
+ * before the handshake; the caller holds a reference until @session has ended.
  */
 void server_tls_attach(struct server_tls *tls, void *session, struct tls_handshake *handshake);
