@@ -10,51 +10,42 @@
 #include "base/number.h"
 #include "controller/source/prometheus/prometheus_backfill.h"
 #include "controller/source/prometheus/prometheus_match.h"
-#include "controller/source/prometheus/promql.h"
+#include "controller/source/prometheus/prometheus_round.h"
 #include "program/outage_log.h"
 
 #define SOURCE_NAME "prometheus"
 
 enum {
-        FIRST_ROUND_MS = 300,         /* after the last node: more may be coming, */
-        FIRST_ROUND_LATEST_MS = 5000, /* but nobody waits for ever */
+        FIRST_ROUND_MS = 300,         /* after the last node, for more may follow, */
+        FIRST_ROUND_LATEST_MS = 5000, /* but not later than this after the first */
         ONCE_ROUND_MS = 1000,
         TICK_MS = 5000,
-        ASKS_MAX = POLICY_MAX_SYNC + WINDOW_MAX_CHANNELS,
-        LONGEST_COUNTING_MS = PROMQL_LONGEST_MEAN_MS,
 };
 
-/* Beyond this a number is no usage in any unit. */
-static const double ABSURD = 1e6;
-
-/* What became of a series. */
-enum fate { FATE_USED, FATE_DUPLICATE, FATE_UNMATCHED, FATE_UNUSABLE, FATE_COUNT };
-
-static const char *const fate_names[FATE_COUNT] = {"used", "duplicate", "unmatched", "unusable"};
-
-/* How good a value is; a better one replaces it. */
-enum rank { RANK_NONE, RANK_COMPUTED, RANK_RECORDED };
-
-struct value {
-        float ratio;
-        uint8_t rank;
+static const char *const fate_names[] = {
+        [PROMETHEUS_USED] = "used",
+        [PROMETHEUS_DUPLICATE] = "duplicate",
+        [PROMETHEUS_UNMATCHED] = "unmatched",
+        [PROMETHEUS_UNUSABLE] = "unusable",
 };
 
-/* One query of every round. */
+/* A query of the round, on the wire. */
 struct ask {
         struct prometheus *source;
-        char *name;      /* of the metric, and of the series that would be recorded */
-        char *query;     /* PromQL */
-        int metric;      /* of the policy; -1: only the 5-minute mean of the resource */
-        int resource;    /* -1: none, ready-made */
-        bool is_mean;    /* it is the 5-minute mean of its resource */
-        bool needs_mean; /* what it says may be long past */
-
         struct prometheus_call *call; /* under way */
         const char *failure;          /* of this round */
         bool is_failing;              /* has been logged */
-        struct value *values;         /* [slot] */
 };
+
+enum phase {
+        PHASE_BEFORE_FIRST, /* the first round has not begun */
+        PHASE_IN_ROUND,
+        PHASE_BETWEEN_ROUNDS,
+        PHASE_STOPPED,
+};
+
+/* What is logged once, a bit each. */
+enum { LOGGED_UNIT = 1, LOGGED_WARNING = 2, LOGGED_SLOW = 4 };
 
 struct prometheus {
         struct source source;
@@ -63,34 +54,26 @@ struct prometheus {
         struct source_sink sink;
         struct prometheus_api *api;
         struct prometheus_backfill *backfill;
-        struct promql promql; /* the policy in force */
 
         struct node **nodes; /* by slot */
         bool *is_silent;     /* by slot: the last round had nothing, and that was logged */
-        size_t slot_cap, node_count;
+        size_t node_count;
         struct prometheus_match match;
         bool is_match_stale;
 
-        struct ask asks[ASKS_MAX];
-        size_t ask_count;
+        struct prometheus_round round;
+        struct ask asks[PROMETHEUS_MAX_QUERIES]; /* by the round's query */
 
+        enum phase phase;
         struct loop_timer turn, tick;
         int64_t due_mono_ms, first_latest_mono_ms;
-        bool has_begun;               /* the first turn has come */
-        bool is_in_round, has_rounds; /* one has been finished under this policy */
         size_t next_ask, in_flight;
-        double present_unix_s;     /* Prometheus', in this round */
-        size_t series[FATE_COUNT]; /* of this round */
-        float largest_recorded;
+        bool has_history_begun; /* a round has shown whose history has to be read */
 
-        uint32_t wanted;  /* resources that feed windows of ours, a bit each */
-        uint32_t awaited; /* of these, the ones whose history is not there yet */
-        int64_t reach_ms[WINDOW_MAX_CHANNELS];
-
-        const char *trouble; /* why nobody can be asked; NULL: all is well */
+        const char *trouble; /* why no query can be sent; NULL: none */
         struct outage_log outages;
-        bool has_hinted, has_warned, is_slow, is_stopped;
-        struct metric *failing, *cut_rounds, *warnings, *fates[FATE_COUNT];
+        unsigned logged; /* LOGGED_* */
+        struct metric *failing, *cut_rounds, *warnings, *fates[PROMETHEUS_FATE_COUNT];
 };
 
 static struct prometheus *self(struct source *source) {
@@ -101,135 +84,47 @@ static int64_t now_mono(const struct prometheus *source) {
         return loop_now_mono_ms(source->loop);
 }
 
-/* Answers */
+static size_t query_count(const struct prometheus *source) {
+        return source->round.query_count;
+}
 
-static struct node *find_node(struct prometheus *source, const struct prometheus_series *series) {
+static struct prometheus_query *query_of(struct prometheus *source, const struct ask *ask) {
+        return &source->round.queries[ask - source->asks];
+}
+
+/* True the first time. */
+static bool log_once(struct prometheus *source, unsigned what) {
+        bool is_first = !(source->logged & what);
+
+        source->logged |= what;
+        return is_first;
+}
+
+static const struct prometheus_match *current_match(struct prometheus *source) {
         if (source->is_match_stale) {
                 prometheus_match_done(&source->match);
-                for (size_t slot = 0; slot < source->slot_cap; slot++)
+                for (size_t slot = 0; slot < source->round.slot_cap; slot++)
                         if (source->nodes[slot])
                                 prometheus_match_add(&source->match, source->nodes[slot]);
                 source->is_match_stale = false;
         }
-        return prometheus_match_find(&source->match, series);
-}
-
-/* The usage that a value stands for; false when it is none. */
-static bool read_ratio(struct prometheus *source, bool is_recorded, double value,
-                       double *ret_ratio) {
-        if (!number_is_finite(value))
-                return false;
-        if (is_recorded) {
-                if (value > (double)source->largest_recorded)
-                        source->largest_recorded = (float)value;
-                value = source->options.is_percent ? value / 100 : value;
-        } else {
-                /* Rates are extrapolated, and quotients rounded. */
-                if (value < 0 && value > -1e-3)
-                        value = 0;
-                if (value > 1)
-                        value = 1;
-        }
-        *ret_ratio = value;
-        return value >= 0 && value < ABSURD;
-}
-
-static enum fate take_series(struct ask *ask, const struct prometheus_series *series,
-                             const struct prometheus_point *point) {
-        struct prometheus *source = ask->source;
-        bool is_recorded = strcmp(series->labels[PROMETHEUS_NAME], ask->name) == 0;
-        enum rank rank = is_recorded ? RANK_RECORDED : RANK_COMPUTED;
-        const struct node *node = find_node(source, series);
-        double ratio = 0;
-
-        if (!node)
-                return FATE_UNMATCHED;
-        if (!read_ratio(source, is_recorded, point->value, &ratio))
-                return FATE_UNUSABLE;
-        struct value *value = &ask->values[node->slot];
-        enum fate fate = value->rank == RANK_NONE ? FATE_USED : FATE_DUPLICATE;
-        if (rank > value->rank || (rank == value->rank && (float)ratio > value->ratio))
-                *value = (struct value){.ratio = (float)ratio, .rank = (uint8_t)rank};
-        return fate;
-}
-
-static void take_reply(struct ask *ask, struct prometheus_reply reply) {
-        struct prometheus *source = ask->source;
-        struct prometheus_series series;
-        struct prometheus_point point;
-
-        if (reply.warning_count > 0) {
-                metrics_inc(source->warnings);
-                if (!source->has_warned)
-                        log_warn(
-                                MSG("Prometheus returned a warning, its results may be incomplete"),
-                                STR("metric", ask->name), STR("warning", reply.warning));
-                source->has_warned = true;
-        }
-        while (prometheus_reply_next(&reply, &series)) {
-                if (!prometheus_series_next(&series, &reply, &point)) {
-                        source->series[FATE_UNUSABLE]++;
-                        continue;
-                }
-                source->present_unix_s = point.at_unix_s;
-                source->series[take_series(ask, &series, &point)]++;
-        }
+        return &source->match;
 }
 
 /* Readings */
 
 /* History that windows of ours need and no rule has for every node: to be read, once. */
-static void look_for_history(struct prometheus *source) {
-        uint32_t missing = 0;
+static void begin_history(struct prometheus *source) {
+        struct prometheus_round *round = &source->round;
 
-        if (source->present_unix_s <= 0)
+        if (round->present_unix_s <= 0)
                 return; /* not a single value: try after the next round */
-        source->has_rounds = true;
-        for (size_t m = 0; m < source->ask_count; m++) {
-                const struct ask *mean = &source->asks[m];
-                if (!mean->is_mean || !(source->awaited >> mean->resource & 1))
-                        continue;
-                for (size_t i = 0; i < source->ask_count; i++) {
-                        const struct ask *ask = &source->asks[i];
-                        if (!ask->needs_mean || ask->resource != mean->resource)
-                                continue;
-                        for (size_t slot = 0; slot < source->slot_cap; slot++)
-                                if (mean->values[slot].rank != RANK_NONE &&
-                                    ask->values[slot].rank == RANK_NONE)
-                                        missing |= UINT32_C(1) << mean->resource;
-                }
-        }
-        source->awaited &= missing;
+        source->has_history_begun = true;
+        round->awaited &= prometheus_round_missing(round);
         for (unsigned resource = 0; resource < WINDOW_MAX_CHANNELS; resource++)
-                if (missing >> resource & 1)
-                        prometheus_backfill_add(source->backfill, &source->promql, resource,
-                                                source->reach_ms[resource], source->present_unix_s);
-}
-
-/* What the round said about a node; false when that was nothing. */
-static bool gather(const struct prometheus *source, size_t slot, struct window_step *step,
-                   double *values_ratio, uint64_t *ret_ready) {
-        uint32_t known = 0;
-
-        *step = (struct window_step){.at_mono_ms = now_mono(source)};
-        *ret_ready = 0;
-        for (size_t i = 0; i < source->ask_count; i++) {
-                const struct ask *ask = &source->asks[i];
-                if (!ask->is_mean || ask->values[slot].rank == RANK_NONE)
-                        continue;
-                known |= UINT32_C(1) << ask->resource;
-                step->num[ask->resource] = (double)ask->values[slot].ratio;
-        }
-        step->means = known & source->wanted & ~source->awaited;
-        for (size_t i = 0; i < source->ask_count; i++) {
-                const struct ask *ask = &source->asks[i];
-                if (ask->metric < 0 || ask->values[slot].rank == RANK_NONE ||
-                    (ask->needs_mean && !(known >> ask->resource & 1)))
-                        continue;
-                *ret_ready |= UINT64_C(1) << ask->metric;
-                values_ratio[ask->metric] = (double)ask->values[slot].ratio;
-        }
-        return known != 0 || *ret_ready != 0;
+                if (round->awaited >> resource & 1)
+                        prometheus_backfill_add(source->backfill, &round->promql, resource,
+                                                round->reach_ms[resource], round->present_unix_s);
 }
 
 static void note_silence(struct prometheus *source, const struct node *node, bool is_silent) {
@@ -243,13 +138,14 @@ static void note_silence(struct prometheus *source, const struct node *node, boo
                 outage_log_recovered(&source->outages, now_mono(source), node->name);
 }
 
-/* What there is about a node; false when that is nothing. */
+/* False when there is no value of the node. */
 static bool hand_in_node(struct prometheus *source, struct node *node) {
         double values[POLICY_MAX_SYNC];
         struct window_step step;
         struct source_reading reading = {.values_ratio = values};
 
-        if (!gather(source, node->slot, &step, values, &reading.ready))
+        if (!prometheus_round_read(&source->round, node->slot, now_mono(source), &step, values,
+                                   &reading.ready))
                 return false;
         reading.step = step.means != 0 ? &step : NULL;
         note_silence(source, node, false);
@@ -257,11 +153,11 @@ static bool hand_in_node(struct prometheus *source, struct node *node) {
         return true;
 }
 
-/* @failure: why some or all of the round has no answer; NULL: it has. */
+/* @failure: why some or all queries of the round failed; NULL: none did. */
 static void hand_in(struct prometheus *source, const char *failure) {
         size_t failing = 0;
 
-        for (size_t slot = 0; slot < source->slot_cap; slot++) {
+        for (size_t slot = 0; slot < source->round.slot_cap; slot++) {
                 struct node *node = source->nodes[slot];
                 if (!node || hand_in_node(source, node))
                         continue;
@@ -291,40 +187,53 @@ static void note_well(struct prometheus *source) {
 }
 
 static void cancel_asks(struct prometheus *source) {
-        for (size_t i = 0; i < source->ask_count; i++) {
+        for (size_t i = 0; i < query_count(source); i++) {
                 struct ask *ask = &source->asks[i];
                 if (ask->call || i >= source->next_ask)
                         ask->failure = source->trouble ? source->trouble : "timeout";
                 prometheus_cancel(TAKE_PTR(ask->call));
         }
         source->in_flight = 0;
-        source->next_ask = source->ask_count;
+        source->next_ask = query_count(source);
 }
 
 /* Values below a hundredth on every node are those of an idle cluster, or no percentages. */
 static void hint_at_unit(struct prometheus *source) {
-        if (source->has_hinted || !source->options.is_percent || source->largest_recorded <= 0 ||
-            source->largest_recorded > 1)
+        double largest = (double)source->round.largest_recorded;
+
+        if (!source->options.is_percent || largest <= 0 || largest > 1 ||
+            !log_once(source, LOGGED_UNIT))
                 return;
-        source->has_hinted = true;
         log_warn(MSG("no recorded value exceeds 1 percent; if the rules record ratios, set "
                      "--prometheus-unit=ratio"),
-                 F64("largest", (double)source->largest_recorded));
+                 F64("largest", largest));
 }
 
 static void end_round(struct prometheus *source) {
         const char *failure = NULL;
 
-        source->is_in_round = false;
-        for (size_t i = 0; i < source->ask_count; i++)
+        source->phase = PHASE_BETWEEN_ROUNDS;
+        for (size_t i = 0; i < query_count(source); i++)
                 if (source->asks[i].failure)
                         failure = source->asks[i].failure;
-        for (size_t i = 0; i < FATE_COUNT; i++)
-                metrics_set(source->fates[i], (double)source->series[i]);
+        for (size_t i = 0; i < PROMETHEUS_FATE_COUNT; i++)
+                metrics_set(source->fates[i], (double)source->round.series[i]);
         hint_at_unit(source);
-        if (!source->has_rounds && !source->trouble)
-                look_for_history(source);
+        if (!source->has_history_begun && !source->trouble)
+                begin_history(source);
         hand_in(source, failure);
+}
+
+static void take_reply(struct prometheus *source, struct prometheus_query *query,
+                       const struct prometheus_reply *reply) {
+        if (reply->warning_count > 0) {
+                metrics_inc(source->warnings);
+                if (log_once(source, LOGGED_WARNING))
+                        log_warn(
+                                MSG("Prometheus returned a warning, its results may be incomplete"),
+                                STR("metric", query->name), STR("warning", reply->warning));
+        }
+        prometheus_round_take(&source->round, query, *reply, current_match(source));
 }
 
 static void next_asks(struct prometheus *source);
@@ -332,6 +241,7 @@ static void next_asks(struct prometheus *source);
 static void on_answer(void *userdata, const struct prometheus_answer *answer) {
         struct ask *ask = userdata;
         struct prometheus *source = ask->source;
+        struct prometheus_query *query = query_of(source, ask);
 
         ask->call = NULL;
         source->in_flight--;
@@ -344,41 +254,39 @@ static void on_answer(void *userdata, const struct prometheus_answer *answer) {
         }
         note_well(source);
         if (answer->failure && !ask->is_failing)
-                log_warn(MSG("Prometheus query failed"), STR("metric", ask->name),
+                log_warn(MSG("Prometheus query failed"), STR("metric", query->name),
                          STR("reason", answer->failure), ERR(&answer->err));
         else if (!answer->failure && ask->is_failing)
-                log_info(MSG("Prometheus query succeeds again"), STR("metric", ask->name));
+                log_info(MSG("Prometheus query succeeds again"), STR("metric", query->name));
         ask->is_failing = answer->failure != NULL;
         if (!answer->failure)
-                take_reply(ask, answer->reply);
+                take_reply(source, query, &answer->reply);
         next_asks(source);
 }
 
 static void next_asks(struct prometheus *source) {
-        while (source->next_ask < source->ask_count &&
+        while (source->next_ask < query_count(source) &&
                source->in_flight < PROMETHEUS_QUERIES_AT_A_TIME) {
                 struct ask *ask = &source->asks[source->next_ask++];
                 source->in_flight++;
-                ask->call = prometheus_ask(source->api,
-                                           &(struct prometheus_question){.query = ask->query,
-                                                                         .on_answer = on_answer,
-                                                                         .userdata = ask});
+                ask->call = prometheus_ask(
+                        source->api,
+                        &(struct prometheus_question){.query = query_of(source, ask)->promql,
+                                                      .on_answer = on_answer,
+                                                      .userdata = ask});
         }
         if (source->in_flight > 0)
                 return;
-        source->is_slow = false;
+        source->logged &= ~(unsigned)LOGGED_SLOW;
         end_round(source);
 }
 
 static void begin_round(struct prometheus *source) {
-        source->is_in_round = true;
+        source->phase = PHASE_IN_ROUND;
         source->next_ask = source->in_flight = 0;
-        source->largest_recorded = 0;
-        memset(source->series, 0, sizeof(source->series));
-        for (size_t i = 0; i < source->ask_count; i++) {
+        for (size_t i = 0; i < query_count(source); i++)
                 source->asks[i].failure = NULL;
-                memset(source->asks[i].values, 0, source->slot_cap * sizeof(struct value));
-        }
+        prometheus_round_begin(&source->round);
         next_asks(source);
 }
 
@@ -389,26 +297,26 @@ static int64_t interval_ms(const struct prometheus *source) {
 static void on_turn(void *userdata) {
         struct prometheus *source = userdata;
 
-        source->has_begun = true;
+        if (source->phase == PHASE_BEFORE_FIRST)
+                source->phase = PHASE_BETWEEN_ROUNDS;
         do
                 source->due_mono_ms += interval_ms(source);
         while (source->due_mono_ms <= now_mono(source));
         loop_timer_arm(source->loop, &source->turn, source->due_mono_ms, on_turn, source);
-        /* The one pass that there is shall have the history; each query has its deadline. */
-        if (source->options.is_once &&
-            (source->is_in_round || (source->has_rounds && source->awaited)))
+        /* --once needs the history in its only pass; each query has its deadline. */
+        if (source->options.is_once && (source->phase == PHASE_IN_ROUND ||
+                                        (source->has_history_begun && source->round.awaited)))
                 return;
-        if (source->is_in_round) {
+        if (source->phase == PHASE_IN_ROUND) {
                 metrics_inc(source->cut_rounds);
-                if (!source->is_slow)
+                if (log_once(source, LOGGED_SLOW))
                         log_warn(MSG("Prometheus did not answer a round of queries within the "
                                      "interval"),
                                  INT("interval_s", interval_ms(source) / 1000));
-                source->is_slow = true;
                 cancel_asks(source);
                 end_round(source);
         }
-        if (source->node_count > 0 && source->ask_count > 0)
+        if (source->node_count > 0 && query_count(source) > 0)
                 begin_round(source);
 }
 
@@ -427,144 +335,80 @@ static void on_point(void *userdata, const struct prometheus_series *series, uns
                 .resource = resource, .statistic = METRIC_AVG, .window_ms = WINDOW_MEAN_MS};
         struct prometheus *source = userdata;
         char name[METRIC_NAME_MAX + 1];
-        struct node *node = find_node(source, series);
+        struct node *node = prometheus_match_find(current_match(source), series);
         double ratio = 0;
 
-        promql_mean_name(&source->promql, resource, name);
+        promql_mean_name(&source->round.promql, resource, name);
         bool is_recorded = strcmp(series->labels[PROMETHEUS_NAME], name) == 0;
-        if (node && read_ratio(source, is_recorded, point->value, &ratio))
+        if (node && prometheus_round_ratio(&source->round, is_recorded, point->value, &ratio))
                 source->sink.on_peak(source->sink.userdata, node, &mean, ratio, age_ms);
 }
 
 static void on_history(void *userdata, unsigned resource) {
         struct prometheus *source = userdata;
 
-        source->awaited &= ~(UINT32_C(1) << resource);
-        /* What had been held back, without waiting for the next round. Who had nothing in this one
-         * has failed in it already. */
-        if (source->is_in_round || source->trouble || source->options.is_once)
+        source->round.awaited &= ~(UINT32_C(1) << resource);
+        /* What had been held back, without waiting for the next round. Nodes without a value in
+         * this one have failed in it already. */
+        if (source->phase == PHASE_IN_ROUND || source->trouble || source->options.is_once)
                 return;
-        for (size_t slot = 0; slot < source->slot_cap; slot++)
+        for (size_t slot = 0; slot < source->round.slot_cap; slot++)
                 if (source->nodes[slot])
                         (void)hand_in_node(source, source->nodes[slot]);
 }
 
 /* As a source */
 
-static void drop_asks(struct prometheus *source) {
+static void end_asks(struct prometheus *source) {
         cancel_asks(source);
-        source->is_in_round = false;
-        for (size_t i = 0; i < source->ask_count; i++) {
-                free(source->asks[i].name);
-                free(source->asks[i].query);
-                free(source->asks[i].values);
-        }
-        source->ask_count = 0;
-}
-
-static void add_ask(struct prometheus *source, const char *name, const struct metric_query *query,
-                    int metric) {
-        struct buf text = BUF_INIT(PROMQL_MAX_BYTES);
-        bool is_mean = query && query->statistic == METRIC_AVG &&
-                       query->window_ms == WINDOW_MEAN_MS;
-
-        if (!promql_now(&source->promql, name, query, &text)) {
-                log_warn(MSG("PromQL query for the metric is too long"), STR("metric", name));
-                buf_done(&text);
-                return;
-        }
-        source->asks[source->ask_count++] = (struct ask){
-                .source = source,
-                .name = xstrdup(name),
-                .query = buf_take(&text),
-                .metric = metric,
-                .resource = query ? (int)query->resource : -1,
-                .is_mean = is_mean,
-                .needs_mean = query && (query->statistic != METRIC_AVG ||
-                                        query->window_ms > LONGEST_COUNTING_MS),
-                .values = xcalloc(source->slot_cap, sizeof(struct value)),
-        };
+        if (source->phase == PHASE_IN_ROUND)
+                source->phase = PHASE_BETWEEN_ROUNDS;
 }
 
 static void set_policy(struct source *base, const struct policy *policy) {
         struct prometheus *source = self(base);
-        uint32_t asked = 0;
 
-        drop_asks(source);
+        end_asks(source);
         prometheus_backfill_drop(source->backfill);
-        source->promql.policy = policy;
-        source->wanted = source->awaited = 0;
-        source->has_rounds = false;
-        memset(source->reach_ms, 0, sizeof(source->reach_ms));
-        for (size_t i = 0; i < policy->sync_count; i++) {
-                const struct policy_sync *metric = &policy->sync[i];
-                const struct metric_query *query = metric->is_query ? &metric->query : NULL;
-                add_ask(source, metric->name, query, (int)i);
-                if (!query)
-                        continue;
-                uint32_t bit = UINT32_C(1) << query->resource;
-                if (query->statistic == METRIC_AVG && query->window_ms == WINDOW_MEAN_MS)
-                        asked |= bit;
-                if (query->statistic == METRIC_AVG && query->window_ms <= LONGEST_COUNTING_MS)
-                        continue;
-                source->wanted |= bit;
-                if (query->statistic == METRIC_AVG)
-                        continue;
-                source->awaited |= bit;
-                if (query->window_ms > source->reach_ms[query->resource])
-                        source->reach_ms[query->resource] = query->window_ms;
-        }
-        for (unsigned resource = 0; resource < WINDOW_MAX_CHANNELS; resource++) {
-                const struct metric_query mean = {
-                        .resource = resource, .statistic = METRIC_AVG, .window_ms = WINDOW_MEAN_MS};
-                char name[METRIC_NAME_MAX + 1];
-                if (!((source->wanted & ~asked) >> resource & 1))
-                        continue;
-                promql_mean_name(&source->promql, resource, name);
-                add_ask(source, name, &mean, -1);
-        }
+        source->has_history_begun = false;
+        prometheus_round_set_policy(&source->round, policy);
+        for (size_t i = 0; i < query_count(source); i++)
+                source->asks[i] = (struct ask){.source = source};
 }
 
 static void make_room(struct prometheus *source, size_t slot) {
-        size_t cap = source->slot_cap ? source->slot_cap : 64;
+        size_t old_cap = source->round.slot_cap, cap = old_cap ? old_cap : 64;
 
         while (cap <= slot)
                 cap *= 2;
-        if (cap == source->slot_cap)
+        if (cap == old_cap)
                 return;
-        size_t more = cap - source->slot_cap;
         source->nodes = xreallocarray(source->nodes, cap, sizeof(struct node *));
-        memset(source->nodes + source->slot_cap, 0, more * sizeof(struct node *));
+        memset(source->nodes + old_cap, 0, (cap - old_cap) * sizeof(struct node *));
         source->is_silent = xreallocarray(source->is_silent, cap, sizeof(bool));
-        memset(source->is_silent + source->slot_cap, 0, more * sizeof(bool));
-        for (size_t i = 0; i < source->ask_count; i++) {
-                struct ask *ask = &source->asks[i];
-                ask->values = xreallocarray(ask->values, cap, sizeof(struct value));
-                memset(ask->values + source->slot_cap, 0, more * sizeof(struct value));
-        }
-        source->slot_cap = cap;
+        memset(source->is_silent + old_cap, 0, (cap - old_cap) * sizeof(bool));
+        prometheus_round_grow(&source->round, cap);
 }
 
 /* The slot is another node's now, or the node another machine's. */
 static void forget(struct prometheus *source, size_t slot) {
         source->is_match_stale = true;
-        for (size_t i = 0; i < source->ask_count; i++)
-                source->asks[i].values[slot] = (struct value){.rank = RANK_NONE};
+        prometheus_round_forget(&source->round, slot);
 }
 
 static void add_node(struct source *base, struct node *node) {
         struct prometheus *source = self(base);
 
-        if (source->is_stopped)
+        if (source->phase == PHASE_STOPPED)
                 return;
         make_room(source, node->slot);
         forget(source, node->slot);
         if (!source->nodes[node->slot])
                 source->node_count++;
         source->nodes[node->slot] = node;
-        if (source->has_begun)
+        if (source->phase != PHASE_BEFORE_FIRST)
                 return;
-        /* History is read once: all nodes shall be there to take it. */
+        /* History is read once, so all nodes have to be known before. */
         if (!loop_timer_is_armed(&source->turn))
                 source->first_latest_mono_ms = now_mono(source) + FIRST_ROUND_LATEST_MS;
         source->due_mono_ms = now_mono(source) + FIRST_ROUND_MS;
@@ -577,7 +421,7 @@ static void remove_node(struct source *base, struct node *node) {
         struct prometheus *source = self(base);
         size_t slot = node->slot;
 
-        if (slot >= source->slot_cap || !source->nodes[slot])
+        if (slot >= source->round.slot_cap || !source->nodes[slot])
                 return;
         source->nodes[slot] = NULL;
         source->node_count--;
@@ -590,9 +434,8 @@ static void remove_node(struct source *base, struct node *node) {
 static void stop(struct source *base) {
         struct prometheus *source = self(base);
 
-        source->is_stopped = true;
         cancel_asks(source);
-        source->is_in_round = false;
+        source->phase = PHASE_STOPPED;
         prometheus_backfill_drop(source->backfill);
         loop_timer_disarm(source->loop, &source->turn);
         loop_timer_disarm(source->loop, &source->tick);
@@ -602,7 +445,7 @@ static void free_source(struct source *base) {
         struct prometheus *source = self(base);
 
         stop(base);
-        drop_asks(source);
+        prometheus_round_done(&source->round);
         prometheus_backfill_free(source->backfill);
         prometheus_api_free(source->api);
         prometheus_match_done(&source->match);
@@ -630,7 +473,7 @@ static void register_metrics(struct prometheus *source, struct metrics *metrics)
                 "Rounds of queries that did not finish before the next was due.", NULL);
         source->warnings = metrics_counter(metrics, "plimsoll_prometheus_warnings_total",
                                            "Responses of Prometheus that carried a warning.", NULL);
-        for (size_t i = 0; i < FATE_COUNT; i++)
+        for (size_t i = 0; i < PROMETHEUS_FATE_COUNT; i++)
                 source->fates[i] = metrics_gauge(
                         metrics, "plimsoll_prometheus_series",
                         "Series in the last round: used, duplicate (the node had one), unmatched "
@@ -647,7 +490,8 @@ struct source *prometheus_new(struct loop *loop, struct http_client *client,
         source->loop = loop;
         source->options = *options;
         source->sink = *sink;
-        source->promql.network = &source->options.network;
+        source->round.promql.network = &source->options.network;
+        source->round.is_percent = options->is_percent;
         source->outages.what = "query Prometheus";
         source->api = prometheus_api_new(loop, client, metrics, &options->api);
         source->backfill = prometheus_backfill_new(

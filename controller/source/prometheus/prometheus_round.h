@@ -1,0 +1,109 @@
+/*
+ * The queries of a round, and what their responses have about each node. No I/O: prometheus.c
+ * sends the queries and hands in the responses.
+ *
+ * Of several series of one node and rank the largest counts; a recorded value replaces a computed
+ * one. A value that may be of long ago (a maximum, a quantile, a long mean) counts only while there
+ * is a 5-minute mean of the same resource.
+ */
+#pragma once
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "controller/source/prometheus/prometheus_match.h"
+#include "controller/source/prometheus/prometheus_reply.h"
+#include "controller/source/prometheus/promql.h"
+#include "controller/window/window.h"
+#include "policy/policy.h"
+
+enum { PROMETHEUS_MAX_QUERIES = POLICY_MAX_SYNC + WINDOW_MAX_CHANNELS };
+
+static_assert(POLICY_MAX_SYNC <= 64, "ready has a bit for each");
+static_assert(WINDOW_MAX_CHANNELS <= 32, "wanted and awaited have a bit for each");
+
+/* What became of a series. */
+enum prometheus_fate {
+        PROMETHEUS_USED,
+        PROMETHEUS_DUPLICATE, /* the node had one */
+        PROMETHEUS_UNMATCHED, /* of no known node */
+        PROMETHEUS_UNUSABLE,  /* no valid value */
+        PROMETHEUS_FATE_COUNT,
+};
+
+/* How good a value is; a better one replaces it. */
+enum prometheus_rank { PROMETHEUS_NONE, PROMETHEUS_COMPUTED, PROMETHEUS_RECORDED };
+
+struct prometheus_value {
+        float ratio;
+        uint8_t rank;
+};
+
+struct prometheus_query {
+        char *name;      /* of the metric, and of the series that a rule would record */
+        char *promql;    /* its text */
+        int metric;      /* index in the policy; -1: only the 5-minute mean of the resource */
+        int resource;    /* -1: none, the metric is only recorded */
+        bool is_mean;    /* it is the 5-minute mean of its resource */
+        bool needs_mean; /* its value may be of long ago */
+        struct prometheus_value *values; /* [slot of the node] */
+};
+
+/* Zero-initialise, set promql.network and is_percent, then prometheus_round_grow(). */
+struct prometheus_round {
+        struct promql promql; /* the policy in force */
+        bool is_percent;      /* the unit of recorded values */
+        size_t slot_cap;
+        size_t query_count;
+        struct prometheus_query queries[PROMETHEUS_MAX_QUERIES];
+
+        uint32_t wanted;  /* resources that feed windows of ours, a bit each */
+        uint32_t awaited; /* of these, the ones whose history has not been read yet */
+        int64_t reach_ms[WINDOW_MAX_CHANNELS]; /* of that history */
+
+        double present_unix_s; /* of the server, when it answered */
+        size_t series[PROMETHEUS_FATE_COUNT];
+        float largest_recorded;
+};
+
+void prometheus_round_done(struct prometheus_round *round);
+
+/** prometheus_round_set_policy() - replace the queries; @policy is borrowed until the next call */
+void prometheus_round_set_policy(struct prometheus_round *round, const struct policy *policy);
+
+/** prometheus_round_grow() - make room for @slot_cap nodes */
+void prometheus_round_grow(struct prometheus_round *round, size_t slot_cap);
+/** prometheus_round_forget() - drop the values of a node */
+void prometheus_round_forget(struct prometheus_round *round, size_t slot);
+
+/** prometheus_round_begin() - drop all values */
+void prometheus_round_begin(struct prometheus_round *round);
+/** prometheus_round_take() - store the values of a response to @query */
+void prometheus_round_take(struct prometheus_round *round, struct prometheus_query *query,
+                           struct prometheus_reply reply, const struct prometheus_match *match);
+
+/**
+ * prometheus_round_ratio() - the usage that a value stands for
+ * Return: false when it is none
+ */
+_must_check_ bool prometheus_round_ratio(struct prometheus_round *round, bool is_recorded,
+                                         double value, double *ret_ratio);
+
+/**
+ * prometheus_round_missing() - awaited resources with a node whose maxima, quantiles or long means
+ * no rule records, a bit each: those whose history has to be read
+ */
+uint32_t prometheus_round_missing(const struct prometheus_round *round);
+
+/**
+ * prometheus_round_read() - the values of a node
+ * @ret_step:         means, of resources whose history is not awaited
+ * @ret_values_ratio: [POLICY_MAX_SYNC]
+ * @ret_ready:        the metrics that are set in it, a bit each
+ * Return: false when there is no value
+ */
+_must_check_ bool prometheus_round_read(const struct prometheus_round *round, size_t slot,
+                                        int64_t now_mono_ms, struct window_step *ret_step,
+                                        double *ret_values_ratio, uint64_t *ret_ready);
