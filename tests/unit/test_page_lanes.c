@@ -6,10 +6,11 @@
 enum { MANY = PAGE_HEALTHY_PLACES + 10 };
 
 static void test_order(void **state) {
-        struct page_lanes lanes = {0};
+        struct page_lanes lanes;
         struct page_place places[4] = {0};
 
         (void)state;
+        page_lanes_init(&lanes);
         assert_null(page_lanes_pop(&lanes));
         page_lanes_push(&lanes, PAGE_LANE_FAILING, &places[0]);
         page_lanes_push(&lanes, PAGE_LANE_HEALTHY, &places[1]);
@@ -32,10 +33,11 @@ static void test_order(void **state) {
 /* However many fail and hang, the healthy have their places; and the other way round. */
 static void test_places(void **state) {
         static struct page_place failing[MANY], healthy[MANY];
-        struct page_lanes lanes = {0};
+        struct page_lanes lanes;
         size_t count = 0;
 
         (void)state;
+        page_lanes_init(&lanes);
         for (size_t i = 0; i < MANY; i++)
                 page_lanes_push(&lanes, PAGE_LANE_FAILING, &failing[i]);
         for (; page_lanes_pop(&lanes); count++)

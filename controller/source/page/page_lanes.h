@@ -1,12 +1,13 @@
 /*
- * Two queues for the places that scrapes take: one for targets that are well, one with few places
- * for those that failed last time. However many of the failing ones hang until their timeout, the
- * others find their places free.
+ * Two queues for the places that scrapes take: one for healthy targets, one with few places
+ * for those that failed last time. However many of the failing ones hang until their timeout,
+ * places for the healthy ones stay free.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/queue.h>
 
 enum page_lane { PAGE_LANE_HEALTHY, PAGE_LANE_FAILING, PAGE_LANE_COUNT };
 
@@ -18,16 +19,22 @@ enum {
 /* Embedded in what waits; all zero but for the owner is not queued. */
 struct page_place {
         void *owner;
-        struct page_place *prev, *next;
-        struct page_queue *queue; /* that it waits in; NULL: none */
+        TAILQ_ENTRY(page_place) link;
+        struct page_queue *queue; /* it waits in; NULL: none */
+};
+
+TAILQ_HEAD(page_place_list, page_place);
+
+struct page_queue {
+        struct page_place_list places;
+        size_t in_flight;
 };
 
 struct page_lanes {
-        struct page_queue {
-                struct page_place *first, *last;
-                size_t in_flight;
-        } queues[PAGE_LANE_COUNT];
+        struct page_queue queues[PAGE_LANE_COUNT];
 };
+
+void page_lanes_init(struct page_lanes *lanes);
 
 /** page_lanes_push() - wait; must not wait already */
 void page_lanes_push(struct page_lanes *lanes, enum page_lane lane, struct page_place *place);

@@ -11,12 +11,11 @@
 #include "controller/page/node_reading.h"
 #include "controller/page/node_state.h"
 #include "controller/source/page/page_lanes.h"
+#include "controller/source/page/page_pool.h"
 #include "program/outage_log.h"
 
 enum {
-        CONNECT_TIMEOUT_MS = 3000, /* a node that is gone answers nothing: don't hold a place */
-        IDLE_SCRAPES_KEPT = 8,
-        IDLE_PAGE_KEPT_BYTES = 256 << 10,
+        CONNECT_TIMEOUT_MS = 3000, /* a node that is gone must not hold a place */
         TICK_MS = 5000,
         SPREAD_SALT = 1, /* scrapes are not at the instants of syncs */
 };
@@ -27,21 +26,10 @@ struct target {
         struct loop_timer timer;
         int64_t due_mono_ms;
         int64_t whole_page_until_mono_ms; /* it refused collect[]; 0: it did not */
-        struct scrape *scrape;            /* under way */
+        struct page_scrape *scrape;       /* under way */
         struct page_place place;          /* in a lane's queue */
         bool is_failing;
         struct node_state state;
-};
-
-/* What one scrape needs while it is under way; reused with the page's memory. */
-struct scrape {
-        struct scrape *prev, *next; /* under way, or idle (next alone) */
-        struct target *target;
-        struct http_call *call;
-        struct buf page;
-        enum page_lane lane;
-        bool with_collectors;
-        bool is_over_budget;
 };
 
 struct page_source {
@@ -56,10 +44,7 @@ struct page_source {
         struct target **targets; /* by the node's slot */
         size_t target_cap;
         struct page_lanes lanes;
-        struct scrape *under_way;
-        struct scrape *idle;
-        size_t idle_count;
-        size_t page_bytes, budget_bytes;
+        struct page_pool pool;
 
         struct node_wants wants;
         size_t ready_metrics[NODE_MAX_READY]; /* wants' ready index -> the policy's metric */
@@ -104,54 +89,22 @@ static enum page_lane lane_of(const struct target *target) {
         return target->is_failing ? PAGE_LANE_FAILING : PAGE_LANE_HEALTHY;
 }
 
-/* Scrapes and the memory of their pages */
+static struct page_scrape *scrape_begin(struct page_source *source, struct target *target) {
+        struct page_scrape *scrape = page_pool_begin(&source->pool, target);
 
-static struct scrape *scrape_begin(struct page_source *source, struct target *target) {
-        struct scrape *scrape = source->idle;
-
-        if (scrape) {
-                source->idle = scrape->next;
-                source->idle_count--;
-        } else {
-                scrape = xcalloc(1, sizeof(*scrape));
-                scrape->page = BUF_INIT(source->options.max_page_bytes);
-        }
-        scrape->target = target;
         scrape->lane = lane_of(target);
-        scrape->with_collectors = false;
-        scrape->is_over_budget = false;
-        scrape->call = NULL;
-        scrape->prev = NULL;
-        scrape->next = source->under_way;
-        if (source->under_way)
-                source->under_way->prev = scrape;
-        source->under_way = scrape;
         page_lanes_enter(&source->lanes, scrape->lane);
-        source->page_bytes += scrape->page.cap;
         target->scrape = scrape;
         return scrape;
 }
 
-/* The call is over or cancelled; the page goes. */
-static void scrape_end(struct page_source *source, struct scrape *scrape) {
-        if (scrape->prev)
-                scrape->prev->next = scrape->next;
-        else
-                source->under_way = scrape->next;
-        if (scrape->next)
-                scrape->next->prev = scrape->prev;
+/* The call has ended or was cancelled; the page is discarded. */
+static void scrape_end(struct page_source *source, struct page_scrape *scrape) {
+        struct target *target = scrape->owner;
+
         page_lanes_leave(&source->lanes, scrape->lane);
-        source->page_bytes -= scrape->page.cap;
-        scrape->target->scrape = NULL;
-        buf_clear(&scrape->page);
-        if (scrape->page.cap > IDLE_PAGE_KEPT_BYTES || source->idle_count >= IDLE_SCRAPES_KEPT) {
-                buf_done(&scrape->page);
-                free(scrape);
-                return;
-        }
-        scrape->next = source->idle;
-        source->idle = scrape;
-        source->idle_count++;
+        target->scrape = NULL;
+        page_pool_end(&source->pool, scrape);
 }
 
 /* Outcomes */
@@ -229,7 +182,7 @@ static const char *first_reason(const struct node_reading *reading) {
         return NULL;
 }
 
-static void take_page(struct target *target, const struct scrape *scrape) {
+static void take_page(struct target *target, const struct page_scrape *scrape) {
         struct page_source *source = target->source;
         struct node_reading *reading = source->reading;
         int64_t now_mono_ms = loop_now_mono_ms(source->loop);
@@ -263,37 +216,34 @@ static void take_page(struct target *target, const struct scrape *scrape) {
         source->sink.on_reading(source->sink.userdata, target->node, &result);
 }
 
-static bool on_data(void *userdata, const char *data, size_t len) {
-        struct scrape *scrape = userdata;
-        struct page_source *source = scrape->target->source;
-        size_t before = scrape->page.cap;
-        bool has_room = buf_append(&scrape->page, data, len);
+static void fail_over_budget(struct target *target) {
+        target_failed(target, "over_budget", "the pages being received exceed their memory budget");
+}
 
-        source->page_bytes += scrape->page.cap - before;
-        if (!has_room)
+static bool on_data(void *userdata, const char *data, size_t len) {
+        struct page_scrape *scrape = userdata, *largest;
+        struct target *target = scrape->owner;
+        struct page_source *source = target->source;
+
+        if (!page_pool_append(&source->pool, scrape, data, len))
                 return false;
-        while (source->page_bytes > source->budget_bytes) {
-                struct scrape *largest = scrape;
-                for (struct scrape *other = source->under_way; other; other = other->next)
-                        if (other->page.cap > largest->page.cap)
-                                largest = other;
+        while ((largest = page_pool_excess(&source->pool, scrape)) != NULL) {
                 if (largest == scrape) {
                         scrape->is_over_budget = true;
                         return false;
                 }
-                struct target *loser = largest->target;
+                struct target *loser = largest->owner;
                 (void)build_url(loser, largest->with_collectors); /* for the log */
                 http_cancel(TAKE_PTR(largest->call));
                 scrape_end(source, largest);
-                target_failed(loser, "over_budget",
-                              "the pages being received exceed their memory budget");
+                fail_over_budget(loser);
         }
         return true;
 }
 
 static void on_done(void *userdata, const struct http_response *response) {
-        struct scrape *scrape = userdata;
-        struct target *target = scrape->target;
+        struct page_scrape *scrape = userdata;
+        struct target *target = scrape->owner;
         struct page_source *source = target->source;
         bool with_collectors = scrape->with_collectors;
 
@@ -301,8 +251,7 @@ static void on_done(void *userdata, const struct http_response *response) {
         metrics_observe(source->duration, (double)response->duration_ms / 1000);
         (void)build_url(target, with_collectors);
         if (scrape->is_over_budget) {
-                target_failed(target, "over_budget",
-                              "the pages being received exceed their memory budget");
+                fail_over_budget(target);
         } else if (scrape->page.overflow) {
                 target_failed(target, http_failure_name(HTTP_TOO_LARGE),
                               "the page is larger than --max-page-bytes");
@@ -357,7 +306,7 @@ static void start_scrape(struct page_source *source, struct target *target) {
                 credentials_header(credentials),
                 NULL,
         };
-        struct scrape *scrape = scrape_begin(source, target);
+        struct page_scrape *scrape = scrape_begin(source, target);
         scrape->with_collectors = with_collectors;
         scrape->call = http_start(
                 source->client,
@@ -535,12 +484,7 @@ static void free_source(struct source *base) {
         struct page_source *source = self(base);
 
         stop(base);
-        while (source->idle) {
-                struct scrape *scrape = source->idle;
-                source->idle = scrape->next;
-                buf_done(&scrape->page);
-                free(scrape);
-        }
+        page_pool_done(&source->pool);
         free(source->targets);
         node_reading_free(source->reading);
         credentials_done(&source->credentials);
@@ -597,11 +541,13 @@ struct source *page_source_new(struct loop *loop, struct http_client *client,
         source->metrics = metrics;
         source->options = *options;
         source->sink = *sink;
-        source->budget_bytes = size_max(PAGE_BUDGET_BYTES, 2 * options->max_page_bytes);
+        source->pool.max_page_bytes = options->max_page_bytes;
+        source->pool.budget_bytes = size_max(PAGE_BUDGET_BYTES, 2 * options->max_page_bytes);
         source->outages.what = "scrape";
         source->reading = node_reading_new();
         credentials_init(&source->credentials, &options->credentials);
         source->url = BUF_INIT(TARGET_URL_MAX);
+        page_lanes_init(&source->lanes);
         register_metrics(source);
         on_tick(source);
         return &source->source;
