@@ -7,8 +7,8 @@
  * work is linear in the page. OpenMetrics odds on wanted lines are tolerated: exemplars,
  * fractional timestamps, "# EOF"; so is CRLF.
  *
- * A last line without its newline may be a cut one ("...} 12" of "...} 1234\n"): it is believed
- * only when the caller knows that the page is complete.
+ * A last line without its newline may be truncated ("...} 12" of "...} 1234\n"): it is used only
+ * if the caller has a complete page.
  *
  *     exposition_begin(&skim, &set, page, page_bytes, true);
  *     while (exposition_next(&skim, &sample))
@@ -17,6 +17,7 @@
  */
 #pragma once
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -62,6 +63,8 @@ struct exposition_sample {
         size_t label_count;
         struct exposition_label labels[EXPOSITION_MAX_LABELS];
 };
+
+static_assert(EXPOSITION_MAX_FAMILIES % 64 == 0, "malformed_families has a bit for each");
 
 struct exposition {
         const struct exposition_set *set;

@@ -24,6 +24,7 @@
 #include "controller/page/exposition.h"
 #include "controller/page/node_take.h"
 
+/* The families, in the order of the table in policy/metric_resource.h. */
 enum node_filesystem_field {
         FILESYSTEM_SIZE,
         FILESYSTEM_AVAILABLE,
@@ -32,8 +33,8 @@ enum node_filesystem_field {
 };
 
 struct node_filesystem {
-        uint64_t id; /* of device and mountpoint */
-        uint32_t seen;
+        uint64_t id;   /* of device and mountpoint */
+        uint32_t seen; /* fields, a bit each */
         double values[FILESYSTEM_FIELD_COUNT];
 };
 

@@ -3,7 +3,7 @@
  * Part of node_reading.c.
  *
  * The net resources are of the busiest *physical* device: what goes through a veth or a VLAN goes
- * through the device below it as well, and a virtual device's speed is made up (veth says 10
+ * through the device below it as well, and a virtual device's speed is arbitrary (veth says 10
  * Gbit/s, tun 10 Mbit/s). An exporter does not say which devices are physical (that is whether
  * /sys/class/net/DEV/device exists), so it is put together:
  *
@@ -45,7 +45,7 @@ extern const char *const node_network_virtual_names[];
  */
 _must_check_ int node_network_speed_parse(const char *text, double *ret_bytes, struct error *err);
 
-/* The families, in the order of node_reading.c's table. */
+/* The families, in the order of the table in policy/metric_resource.h. */
 enum node_network_field {
         NETWORK_RECEIVED,
         NETWORK_SENT,
@@ -59,8 +59,8 @@ enum node_network_field {
 
 /* A device as it is put together from the page's families. */
 struct node_network_device {
-        uint64_t id; /* of its name */
-        uint32_t seen;
+        uint64_t id;   /* of its name */
+        uint32_t seen; /* fields, a bit each */
         double values[NETWORK_FIELD_COUNT];
 };
 
@@ -76,7 +76,7 @@ enum node_take node_network_take(struct node_network_page *page,
                                  enum node_network_field field,
                                  const struct exposition_sample *sample);
 
-/* What counts. */
+/* A device that counts. */
 struct node_link {
         uint64_t id;
         double received_bytes, sent_bytes;

@@ -9,6 +9,7 @@
 #include "controller/page/id_list.h"
 
 enum { MODE_NAME_MAX = 16, MODE_MAX = 32 };
+static_assert(MODE_MAX <= 32, "cpu_sum's seen has a bit for each");
 
 /* One CPU while the page is read. */
 struct cpu_sum {

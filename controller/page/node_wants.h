@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "controller/page/exposition.h"
+#include "controller/page/node_filesystem.h"
 #include "controller/page/node_network.h"
 #include "policy/metric_name.h"
 #include "policy/policy.h"
@@ -16,10 +17,13 @@ enum {
         NODE_MAX_READY = 64, /* ready-made metrics */
         NODE_MAX_COLLECTORS = 16,
         NODE_MAX_FAMILIES = 32, /* of built-in resources */
-        NODE_MAX_RESOURCES = (int)METRIC_RESOURCE_COUNT + (int)POLICY_MAX_METRICS,
 };
 
-static_assert(NODE_MAX_RESOURCES <= 32, "struct node_wants' resources has a bit for each");
+static_assert((int)METRIC_RESOURCE_COUNT + (int)POLICY_MAX_METRICS <= 32,
+              "struct node_wants' resources has a bit for each");
+static_assert((int)NETWORK_FIELD_COUNT <= METRIC_MAX_FAMILIES &&
+                      (int)FILESYSTEM_FIELD_COUNT <= METRIC_MAX_FAMILIES,
+              "their fields are the families of a row");
 static_assert(NODE_MAX_FAMILIES <= 32, "resource_families has a bit for each");
 static_assert((int)NODE_MAX_FAMILIES + NODE_MAX_READY + 2 * (int)POLICY_MAX_METRICS <=
                       (int)EXPOSITION_MAX_FAMILIES,

@@ -1,6 +1,6 @@
 /*
- * How a peer that is scraped or asked knows us, and we it: basic authentication or a bearer token,
- * and TLS. Files are read again when they are a minute old. Never log what is in here but the
+ * Credentials for a peer that is scraped or queried: basic authentication or a bearer token, and
+ * TLS. Files are read again when they are a minute old. Nothing of this may be logged but the
  * user's name.
  */
 #pragma once
@@ -21,7 +21,7 @@ struct credentials_options {
         const char *ca_file;                  /* NULL: the system's */
         const char *cert_file, *key_file;     /* ours; NULL: none */
         const char *server_name;              /* in the peer's certificate; NULL: the URL's host */
-        bool is_insecure;                     /* believe any certificate */
+        bool is_insecure;                     /* do not verify the certificate */
 };
 
 /**

@@ -1,8 +1,8 @@
 /*
- * Where readings come from. A source is told which nodes there are and what the policy wants, asks
- * whomever it asks in its own rhythm, and hands in what it learns, node by node: one that scrapes
- * every node (page_source.h) and one that asks a server about all of them at once look the same
- * from the loop. source_set.h says what adding one takes.
+ * Where readings come from. A source gets the nodes and the policy, collects at its own interval,
+ * and hands in readings node by node: to the loop, a source that scrapes every node (page_source.h)
+ * and one that queries a server about all of them look the same. source_set.h has what adding one
+ * takes.
  *
  * What a source can hand in:
  *
@@ -10,17 +10,18 @@
  *   node's windows (window.h), and any metric whose name is a query is computed from them.
  * - values: metrics that the source delivers ready-made, by their index in the policy; published
  *   as they stand as long as they are fresh.
- * - a peak of before we looked, for the maxima over a long window: history, whoever tells it, so
- *   windows of other sources learn it as well.
+ * - a peak from before the start, for the maxima over a long window: history, which the windows of
+ *   all sources take.
  *
- * Every attempt on a node ends in a reading or in a failure: a node about which a server says
- * nothing has failed. By that the loop knows when to believe the next source instead, and --once
- * when it has seen enough.
+ * Every attempt on a node ends in a reading or in a failure; a node that is missing from a server's
+ * response has failed. On failures the loop turns to the next source, and --once ends when every
+ * node has had an attempt.
  *
  * Everything happens on the loop's thread.
  */
 #pragma once
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -31,14 +32,15 @@
 #include "controller/window/window.h"
 #include "policy/policy.h"
 
-/* One answer about one node. */
+static_assert(POLICY_MAX_SYNC <= 64, "source_reading's ready has a bit for each metric");
+
+/* One reading of one node. */
 struct source_reading {
         const struct window_step *step; /* NULL: none */
         uint64_t ready;                 /* a bit per policy metric that is in values_ratio */
         const double *values_ratio;     /* [metric of the policy]; NULL when `ready` is 0 */
-        /* [channel], WINDOW_MAX_CHANNELS of them: why the answer says nothing about a resource that
-         * is wanted; constant text for --dry-run, NULL where there is nothing to say. May be NULL
-         */
+        /* [WINDOW_MAX_CHANNELS]: why the reading has no value of a wanted resource, for --dry-run;
+         * constant text, NULL where it has one. May be NULL itself */
         const char *const *why;
 };
 

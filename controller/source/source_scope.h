@@ -1,6 +1,6 @@
 /*
- * Which source speaks for which metric: the one answer, for the windows that are kept, for what is
- * asked of whom, for whose word is looked for and for whom nobody waits. Pure.
+ * Which source delivers which metric: for the windows that are kept, for what is queried, and for
+ * which source is waited for. Pure.
  *
  * A metric of a resource that the policy declares with `exporter: dcgm` stands on the pages of the
  * exporter that --exporter calls so; all others are for any source of --metrics-source, as far as
@@ -20,7 +20,7 @@ struct source_scope {
         uint32_t resources;   /* of these, a bit each; 0: of any, and those that are ready-made */
 };
 
-/** source_scope_has() - does such a source speak for @metric? */
+/** source_scope_has() - does such a source deliver @metric? */
 bool source_scope_has(const struct source_scope *scope, const struct policy *policy,
                       const struct policy_sync *metric);
 /** source_scope_has_any() - for any metric of @policy? */

@@ -5,7 +5,7 @@
  * Every quantity (a *channel*: cpu, mem, ...) is a pair of sums, what was used and what there was:
  *
  *     counter   num += d(busy)       den += d(total)     between two scrapes
- *     gauge     num += ratio * dt    den += dt           each scrape speaks for the time since the
+ *     gauge     num += ratio * dt    den += dt           each scrape counts for the time since the
  *                                                        one before
  *     avg_W  =  sum num / sum den over the trailing W
  *
@@ -16,8 +16,8 @@
  *
  * - A ring of cells per avg window. A cell takes scrapes until it spans `window_resolution_ms()`:
  *   each scrape its own cell in 5 minutes at the usual 15 s, a minute in an hour, 5 minutes in
- *   a day; an interval of two cells' width has one to itself. A cell knows of each channel for how
- *   much of its span there are data. The cell across the window's old edge counts by the share of
+ *   a day; an interval of two cells' width has one to itself. A cell has for each channel how much
+ *   of its span has data. The cell across the window's old edge counts by the share of
  *   its time that lies within. So avg_5m equals linear interpolation between scrapes; longer
  *   windows may differ from it by a quarter of a cell over the window (0.4 % in an hour, 0.09 % in
  *   a day; four times that when the data of the cell at the edge are interrupted by a gap).
@@ -30,21 +30,27 @@
  * have data; until then it is published while it is current, and not remembered: 15 busy seconds
  * after a start would otherwise stand as a "5-minute mean" for a day.
  *
- * Gaps: a gauge does not speak for more than the plan's gap_ms, a counter not for more than
- * 5 minutes; time beyond is without data. A single scrape has no interval and publishes nothing.
+ * Gaps: an interval longer than the plan's gap has no data: four scrape intervals but at least a
+ * minute for a gauge, as long but at least 5 minutes for a counter. A single scrape has no interval
+ * and publishes nothing.
  */
 #pragma once
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/attributes.h"
 #include "policy/metric_name.h"
+#include "policy/policy.h"
 
 /* Channels are small numbers: a metric_query's resource. The first METRIC_RESOURCE_COUNT are built
- * in; those that a policy declares for itself (a GPU's utilisation) come behind. */
+ * in; those that a policy declares for itself (a GPU's utilisation) follow. */
 enum { WINDOW_MAX_CHANNELS = 32 };
+static_assert(WINDOW_MAX_CHANNELS <= 32, "masks of channels have 32 bits");
+static_assert((int)METRIC_RESOURCE_COUNT + (int)POLICY_MAX_METRICS <= (int)WINDOW_MAX_CHANNELS,
+              "every resource has its channel");
 
 enum { WINDOW_MEAN_MS = 5 * 60 * 1000 }; /* the mean that max and quantile windows look at */
 
@@ -53,8 +59,8 @@ struct window_step {
         int64_t at_mono_ms;
         uint32_t counters; /* channels (1u << channel) with num and den: used, and available */
         uint32_t gauges;   /* channels with num alone: the ratio now */
-        uint32_t means;    /* channels with num alone: the mean of the 5 minutes that end now, by
-                              somebody who has more than our steps; no interval is needed */
+        uint32_t means;    /* channels with num alone: the mean of the 5 minutes that end now, of
+                              a source with data of its own; no interval is needed */
         double num[WINDOW_MAX_CHANNELS];
         double den[WINDOW_MAX_CHANNELS];
 };
@@ -64,7 +70,7 @@ struct window_plan;
 
 /**
  * window_plan_new() - lay out the windows that @queries need
- * @scrape_interval_ms: > 0; a gauge's gap_ms is four of it, at least a minute
+ * @scrape_interval_ms: > 0; the gaps derive from it
  * Return: owned by the caller; must outlive the stores that use it
  */
 struct window_plan *window_plan_new(const struct metric_query *queries, size_t query_count,
@@ -74,7 +80,7 @@ DEFINE_FREEP(struct window_plan, window_plan_free);
 
 /** window_plan_channels() - the channels that any query asks for, a bit each */
 uint32_t window_plan_channels(const struct window_plan *plan);
-/** window_bytes() - what one store takes, all in all: fixed, whatever is scraped */
+/** window_bytes() - the memory of one store: fixed by the plan */
 size_t window_bytes(const struct window_plan *plan);
 /** window_resolution_ms() - the width of a cell or bucket in a window of @window_ms */
 int64_t window_resolution_ms(int64_t window_ms);
@@ -87,17 +93,20 @@ struct window_store *window_store_new(const struct window_plan *plan);
 void window_store_free(struct window_store *store);
 DEFINE_FREEP(struct window_store, window_store_free);
 
-/* What the channels of a new plan were in the old one; -1: not there, or something else. */
+/* A new plan's channels in the old plan; -1: it had none, or for another resource. */
 struct window_renumbering {
         int8_t was[WINDOW_MAX_CHANNELS];
 };
 
 /**
  * window_store_replan() - the same history under another plan
- * @renumbering: NULL: every channel is what it was
+ * @renumbering: NULL: every channel has its old number
  *
- * Windows that both plans have are kept as they are; new ones are filled from the closest one
- * that the store has for the same channel. The old plan is no longer used by the result.
+ * Each window of the new plan is filled from the closest one of its kind (means, peaks, quantiles)
+ * that the old plan has for the channel: itself if it is there, else the shortest that is long
+ * enough, else the longest. Cells are added anew, so that their edges may shift; of a channel whose
+ * own window is another than its neighbours', sums are taken over their cells by share of the time.
+ * The result does not use the old plan.
  * @store: consumed
  */
 struct window_store *window_store_replan(struct window_store *store, const struct window_plan *plan,
@@ -117,10 +126,10 @@ uint32_t window_store_add(struct window_store *store, const struct window_step *
  *
  * @ratio was published for @query @age_ms ago (negative counts as 0): it becomes a 5-minute mean of
  * that moment in every max window of the channel that is as long as @query's or longer, and is
- * forgotten with the window. Only max queries and avg_5m say something about 5-minute means, and
- * only avg_5m about those of quantile windows, where it fills a bucket that is empty; other
- * queries, ages beyond the window and ratios that are negative or not finite change nothing.
- * Return: true when a window took it
+ * forgotten with the window. Values of max queries and of avg_5m are 5-minute means; of avg_5m also
+ * in quantile windows, where it fills an empty bucket. Other queries, ages beyond the window and
+ * ratios that are negative or not finite change nothing.
+ * Return: true when a window stored it
  */
 bool window_store_seed(struct window_store *store, const struct metric_query *query, double ratio,
                        int64_t age_ms, int64_t now_mono_ms);
@@ -153,7 +162,7 @@ struct window_reading {
         int64_t peak_age_ms;
 };
 
-/** window_read() - a window's value at @now_mono_ms, with what stands behind it */
+/** window_read() - a window's value at @now_mono_ms, and how it came about */
 struct window_reading window_read(const struct window_store *store,
                                   const struct metric_query *query, int64_t now_mono_ms);
 

@@ -43,8 +43,8 @@ struct window_ring {
 
 struct window_plan {
         uint32_t channels;      /* any */
-        int64_t gauge_gap_ms;   /* a gauge speaks for no longer */
-        int64_t counter_gap_ms; /* nor a counter */
+        int64_t gauge_gap_ms;   /* longer intervals of a gauge have no data */
+        int64_t counter_gap_ms; /* nor of a counter */
         size_t store_bytes;
         size_t means;      /* index of the 5-minute cells that peaks and means are fed from; */
         size_t ring_count; /* ring_count when there are none */

@@ -1,6 +1,6 @@
 /*
  * The rings of a window store: sums over spans of time, and means by fixed stretches of it. Private
- * to window.c and window_replan.c; window_plan.h says how they lie in memory.
+ * to window.c and window_replan.c; window_plan.h has their layout in memory.
  */
 #pragma once
 
@@ -39,7 +39,7 @@ static inline struct window_cell *window_ring_cells(const struct window_store *s
         return first + window_ring_place(ring, channel) * ring->capacity;
 }
 
-/* What the channels had in one span: all that a cell ring is told. */
+/* What the channels had in one span of time: the input of cell rings. */
 struct window_span {
         int64_t ms;
         const struct window_cell *by_channel;

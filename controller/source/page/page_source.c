@@ -56,7 +56,7 @@ struct page_source {
         struct buf url;
 
         struct outage_log outages;
-        bool has_told_fallback;
+        bool has_logged_fallback;
         bool is_idle; /* the policy wants nothing of it */
         bool is_stopped;
         struct loop_timer tick;
@@ -176,7 +176,7 @@ static const char *build_url(struct target *target, bool with_collectors) {
 
 /* Why the first of the resources that are wanted could not be read. */
 static const char *first_reason(const struct node_reading *reading) {
-        for (size_t i = 0; i < NODE_MAX_RESOURCES; i++)
+        for (size_t i = 0; i < WINDOW_MAX_CHANNELS; i++)
                 if (reading->why[i])
                         return reading->why[i];
         return NULL;
@@ -262,13 +262,13 @@ static void on_done(void *userdata, const struct http_response *response) {
                 target->whole_page_until_mono_ms = loop_now_mono_ms(source->loop) +
                                                    PAGE_WHOLE_PAGE_MS;
                 metrics_inc(source->fallbacks);
-                if (!source->has_told_fallback)
+                if (!source->has_logged_fallback)
                         log_info(MSG("exporter has a needed collector disabled, scraping its whole "
                                      "page "
                                      "instead"),
                                  STR("node", target->node->name),
                                  STR("url", target_url_to_log(&source->url)));
-                source->has_told_fallback = true;
+                source->has_logged_fallback = true;
                 page_lanes_push(&source->lanes, lane_of(target), &target->place);
         } else if (response->status != 200) {
                 char detail[64];
