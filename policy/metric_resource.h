@@ -77,6 +77,13 @@ struct metric_resource_row {
             .promql = "1 - avg_over_time(node_memory_MemAvailable_bytes[$W]) / "                   \
                       "avg_over_time(node_memory_MemTotal_bytes[$W])",                             \
             .promql_alive = "node_memory_MemAvailable_bytes")                                      \
+        ROW(SWAP, .name = "swap", .what = "swap: 1 - free / total; no value without swap",         \
+            .kind = METRIC_KIND_SHARE,                                                             \
+            .families = {{"node_memory_SwapFree_bytes", "meminfo"},                                \
+                         {"node_memory_SwapTotal_bytes", "meminfo"}},                              \
+            .promql = "1 - avg_over_time(node_memory_SwapFree_bytes[$W]) / "                       \
+                      "(avg_over_time(node_memory_SwapTotal_bytes[$W]) > 0)",                      \
+            .promql_alive = "node_memory_SwapFree_bytes")                                          \
         ROW(NET, .name = "net",                                                                    \
             .what = "busier direction of the busiest physical network device against its link's "  \
                     "speed",                                                                       \

@@ -42,6 +42,8 @@ static void write_page(const struct machine *machine, struct buf *page) {
                    "node_memory_MemAvailable_bytes %.17g\n"
                    "node_memory_MemFree_bytes 1.5e+09\n"
                    "node_memory_MemTotal_bytes %.17g\n"
+                   "node_memory_SwapFree_bytes 3e+09\n"
+                   "node_memory_SwapTotal_bytes 4e+09\n"
                    "node_my_metric 0.25\n"
                    "node_network_carrier{device=\"eth0\"} 1\n"
                    "node_network_receive_bytes_total{device=\"eth0\"} %.17g\n"
@@ -93,6 +95,7 @@ static void test_whole_page(void **state) {
                 assert_true(reading->cpus[1].idle_s == 1000);
                 assert_true(fabs(reading->cpus[1].busy_s - 60) < 1e-9);
                 assert_true(fabs(reading->values[METRIC_MEM] - 0.25) < 1e-12);
+                assert_true(reading->values[METRIC_SWAP] == 0.25);
                 assert_true(reading->values[METRIC_LOAD] == 0.75);
                 assert_true(reading->values[METRIC_PSI_CPU] == 4.855241);
                 assert_true(reading->values[METRIC_PSI_MEM] == 1);
@@ -175,6 +178,10 @@ static void test_trust(void **state) {
         }
         parse("node_memory_MemAvailable_bytes 8\nnode_memory_MemTotal_bytes 8\n", true);
         assert_true(reading->usable == BIT(MEM) && reading->values[METRIC_MEM] == 0);
+        /* A node without swap has a reason in place of a value. */
+        parse("node_memory_SwapFree_bytes 0\nnode_memory_SwapTotal_bytes 0\n", true);
+        assert_int_equal(reading->usable, 0);
+        assert_string_equal(reading->why[METRIC_SWAP], "the node has none, its total is 0");
         /* More used than there is cannot be. */
         parse("node_load5 99\n" CPU0, true);
         assert_true(reading->values[METRIC_LOAD] == 1);
