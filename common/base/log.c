@@ -20,7 +20,6 @@ static enum log_level minimum_level = LOG_LEVEL_INFO;
 static enum log_format output_format = LOG_FORMAT_LOGFMT;
 
 static const char *const level_names[] = {"debug", "info", "warn", "error"};
-static const char *const format_names[] = {"logfmt", "json"};
 
 void log_set(enum log_level minimum, enum log_format format) {
         minimum_level = minimum;
@@ -28,24 +27,6 @@ void log_set(enum log_level minimum, enum log_format format) {
         mem_set_last_words(format == LOG_FORMAT_JSON
                                    ? "{\"level\":\"error\",\"msg\":\"out of memory\"}\n"
                                    : "level=error msg=\"out of memory\"\n");
-}
-
-bool log_level_parse(const char *text, enum log_level *ret_level) {
-        for (size_t i = 0; i < ARRAY_LEN(level_names); i++)
-                if (strcmp(text, level_names[i]) == 0) {
-                        *ret_level = (enum log_level)i;
-                        return true;
-                }
-        return false;
-}
-
-bool log_format_parse(const char *text, enum log_format *ret_format) {
-        for (size_t i = 0; i < ARRAY_LEN(format_names); i++)
-                if (strcmp(text, format_names[i]) == 0) {
-                        *ret_format = (enum log_format)i;
-                        return true;
-                }
-        return false;
 }
 
 /* logfmt leaves plain words bare and quotes everything else. */

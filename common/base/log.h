@@ -49,10 +49,5 @@ struct log_field {
 /** log_set() - level and format for the whole process; call before threads start */
 void log_set(enum log_level minimum, enum log_format format);
 
-/** log_level_parse() - "debug", "info", "warn" or "error"; false for anything else */
-bool log_level_parse(const char *text, enum log_level *ret_level);
-/** log_format_parse() - "logfmt" or "json" */
-bool log_format_parse(const char *text, enum log_format *ret_format);
-
 /** log_fields() - what the macros above call; the first field is MSG() */
 void log_fields(enum log_level level, const struct log_field *fields, size_t count);

@@ -166,9 +166,6 @@ static void test_cut(void **state) {
 }
 
 static void test_levels(void **state) {
-        enum log_level level = LOG_LEVEL_ERROR;
-        enum log_format format = LOG_FORMAT_JSON;
-
         (void)state;
         log_set(LOG_LEVEL_WARN, LOG_FORMAT_LOGFMT);
         capture_begin();
@@ -181,15 +178,6 @@ static void test_levels(void **state) {
         assert_null(strstr(text, "two"));
         assert_non_null(strstr(text, "level=warn msg=three\n"));
         assert_non_null(strstr(text, "level=error msg=four\n"));
-
-        assert_true(log_level_parse("debug", &level));
-        assert_int_equal(level, LOG_LEVEL_DEBUG);
-        assert_false(log_level_parse("DEBUG", &level));
-        assert_false(log_level_parse("", &level));
-        assert_int_equal(level, LOG_LEVEL_DEBUG);
-        assert_true(log_format_parse("logfmt", &format));
-        assert_int_equal(format, LOG_FORMAT_LOGFMT);
-        assert_false(log_format_parse("text", &format));
 }
 
 enum { THREADS = 4, LINES = 100 };
