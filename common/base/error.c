@@ -13,36 +13,38 @@ static void replace_control(char *text) {
                         *text = '?';
 }
 
-int error_set_text(struct error *err, int code, const char *fmt, ...) {
+_printf_(4, 0) static int set(struct error *err, int code, const char *cause, const char *fmt,
+                              va_list args) {
         int negative = code > 0 ? -code : code;
 
         assert(code != 0);
         if (!err)
                 return negative;
-        va_list args;
-        va_start(args, fmt);
-        (void)vsnprintf(err->msg, sizeof(err->msg), fmt, args);
-        va_end(args);
+        int len = vsnprintf(err->msg, sizeof(err->msg), fmt, args);
+        if (cause && len >= 0 && (size_t)len < sizeof(err->msg))
+                (void)snprintf(err->msg + len, sizeof(err->msg) - (size_t)len, ": %s", cause);
         replace_control(err->msg);
         err->code = negative;
         return negative;
 }
 
-int error_wrap_text(struct error *err, int code, const char *fmt, ...) {
-        int negative = code > 0 ? -code : code;
-
-        assert(code != 0);
-        if (!err)
-                return negative;
-        char cause[ERROR_MSG_MAX];
-        memcpy(cause, err->msg, sizeof(cause));
+int error_set_text(struct error *err, int code, const char *fmt, ...) {
         va_list args;
+
         va_start(args, fmt);
-        int len = vsnprintf(err->msg, sizeof(err->msg), fmt, args);
+        int r = set(err, code, NULL, fmt, args);
         va_end(args);
-        if (len >= 0 && (size_t)len < sizeof(err->msg))
-                (void)snprintf(err->msg + len, sizeof(err->msg) - (size_t)len, ": %s", cause);
-        replace_control(err->msg);
-        err->code = negative;
-        return negative;
+        return r;
+}
+
+int error_wrap_text(struct error *err, int code, const char *fmt, ...) {
+        char cause[ERROR_MSG_MAX] = "";
+        va_list args;
+
+        if (err)
+                memcpy(cause, err->msg, sizeof(cause));
+        va_start(args, fmt);
+        int r = set(err, code, cause, fmt, args);
+        va_end(args);
+        return r;
 }
