@@ -25,10 +25,10 @@ enum kind {
 /* Nothing orders one series against another, so every access is relaxed. */
 struct metric {
         enum kind kind;
-        char *labels;              /* `reason="timeout",code="500"`, "" for none */
-        _Atomic uint64_t count;    /* KIND_COUNTER */
-        _Atomic uint64_t f64_bits; /* a gauge's value, a histogram's sum */
-        const double *bounds;      /* the family's */
+        char *labels;           /* `reason="timeout",code="500"`, "" for none */
+        _Atomic uint64_t count; /* KIND_COUNTER */
+        _Atomic double f64;     /* a gauge's value, a histogram's sum */
+        const double *bounds;   /* the family's */
         size_t bound_count;
         _Atomic uint64_t *buckets; /* bound_count + 1, each on its own, not cumulative */
 };
@@ -60,20 +60,6 @@ const double metrics_duration_bounds_s[] = {
         0.05,   0.1,     0.25,   0.5,   1,      2.5,   5,    10,
 };
 const size_t metrics_duration_bounds_count = ARRAY_LEN(metrics_duration_bounds_s);
-
-static double f64_from_bits(uint64_t bits) {
-        double value;
-
-        memcpy(&value, &bits, sizeof(value));
-        return value;
-}
-
-static uint64_t bits_from_f64(double value) {
-        uint64_t bits;
-
-        memcpy(&bits, &value, sizeof(bits));
-        return bits;
-}
 
 struct metrics *metrics_new(void) {
         struct metrics *metrics = xcalloc(1, sizeof(*metrics));
@@ -261,7 +247,7 @@ void metrics_add(struct metric *counter, uint64_t n) {
 
 void metrics_set(struct metric *gauge, double value) {
         assert(gauge->kind == KIND_GAUGE || gauge->kind == KIND_COUNTER_F64);
-        atomic_store_explicit(&gauge->f64_bits, bits_from_f64(value), memory_order_relaxed);
+        atomic_store_explicit(&gauge->f64, value, memory_order_relaxed);
 }
 
 void metrics_observe(struct metric *histogram, double value) {
@@ -272,15 +258,14 @@ void metrics_observe(struct metric *histogram, double value) {
         while (bucket < histogram->bound_count && value > histogram->bounds[bucket])
                 bucket++;
         (void)atomic_fetch_add_explicit(&histogram->buckets[bucket], 1, memory_order_relaxed);
-        uint64_t old = atomic_load_explicit(&histogram->f64_bits, memory_order_relaxed);
-        while (!atomic_compare_exchange_weak_explicit(&histogram->f64_bits, &old,
-                                                      bits_from_f64(f64_from_bits(old) + value),
+        double old = atomic_load_explicit(&histogram->f64, memory_order_relaxed);
+        while (!atomic_compare_exchange_weak_explicit(&histogram->f64, &old, old + value,
                                                       memory_order_relaxed, memory_order_relaxed))
                 ; /* `old` has been refreshed */
 }
 
 static double f64_value(const struct metric *metric) {
-        return f64_from_bits(atomic_load_explicit(&metric->f64_bits, memory_order_relaxed));
+        return atomic_load_explicit(&metric->f64, memory_order_relaxed);
 }
 
 double metrics_value(const struct metric *metric) {
