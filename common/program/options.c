@@ -195,27 +195,17 @@ static int set_value(const struct option_row *row, enum origin origin, struct gi
 }
 
 static void clear_value(const struct option_row *row) {
-        switch (row->type) {
-        case OPTION_BOOL:
-                *(bool *)row->value = false;
-                break;
-        case OPTION_INT:
-        case OPTION_DURATION_MS:
-                *(int64_t *)row->value = 0;
-                break;
-        case OPTION_NUMBER:
-                *(double *)row->value = 0;
-                break;
-        case OPTION_STRING:
-                *(const char **)row->value = NULL;
-                break;
-        case OPTION_LIST:
-                *(struct option_list *)row->value = (struct option_list){0};
-                break;
-        case OPTION_ENUM:
-                *(int *)row->value = 0;
-                break;
-        }
+        static const size_t bytes[] = {
+                [OPTION_BOOL] = sizeof(bool),
+                [OPTION_INT] = sizeof(int64_t),
+                [OPTION_DURATION_MS] = sizeof(int64_t),
+                [OPTION_NUMBER] = sizeof(double),
+                [OPTION_STRING] = sizeof(const char *),
+                [OPTION_LIST] = sizeof(struct option_list),
+                [OPTION_ENUM] = sizeof(int),
+        };
+
+        memset(row->value, 0, bytes[row->type]);
 }
 
 static const struct option_row *find_row(const struct option_row *rows, size_t count,
