@@ -135,12 +135,6 @@ const struct tree_node *tree_get(const struct tree_node *map, const char *key) {
         return NULL;
 }
 
-const char *tree_string(const struct tree_node *map, const char *key) {
-        const struct tree_node *node = tree_get(map, key);
-
-        return node && node->kind == TREE_SCALAR ? node->text : NULL;
-}
-
 bool tree_is_null(const struct tree_node *node) {
         static const char *const words[] = {"", "~", "null", "Null", "NULL"};
 

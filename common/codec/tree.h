@@ -64,7 +64,5 @@ DEFINE_FREEP(struct tree, tree_free);
 const struct tree_node *tree_root(const struct tree *tree);
 /** tree_get() - the value of @key, NULL when absent or when @map is NULL or no map */
 const struct tree_node *tree_get(const struct tree_node *map, const char *key);
-/** tree_string() - tree_get()'s scalar text, NULL when absent or no scalar */
-const char *tree_string(const struct tree_node *map, const char *key);
 /** tree_is_null() - an unquoted null, ~ or empty scalar */
 bool tree_is_null(const struct tree_node *node);
