@@ -178,11 +178,11 @@ void node_set_apply(struct node_set *set, enum reflector_event event, const json
         const char *address = find_address(set, object);
         if (!node) {
                 node = insert(set, name, uid_hash);
-                node->address = address ? xstrdup(address) : NULL;
+                node->address = xstrdup_or_null(address);
                 set->events.on_added(set->events.userdata, node);
         } else if (!is_same(node->address, address)) {
                 free(node->address);
-                node->address = address ? xstrdup(address) : NULL;
+                node->address = xstrdup_or_null(address);
                 set->events.on_moved(set->events.userdata, node);
         }
         node->allocatable_cpu_cores = find_allocatable(object, "cpu");

@@ -46,7 +46,7 @@ int credentials_options_check(const struct credentials_options *options, const c
 }
 
 static struct secret_file file_of(enum secret_kind kind, const char *path) {
-        return (struct secret_file){.kind = kind, .path = path ? xstrdup(path) : NULL};
+        return (struct secret_file){.kind = kind, .path = xstrdup_or_null(path)};
 }
 
 void credentials_init(struct credentials *credentials, const struct credentials_options *options) {

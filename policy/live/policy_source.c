@@ -258,7 +258,7 @@ int policy_source_new(const struct policy_source_options *options, struct policy
 
         struct policy_source *source = xcalloc(1, sizeof(*source));
         source->options = *options;
-        source->path = options->path ? xstrdup(options->path) : NULL;
+        source->path = xstrdup_or_null(options->path);
         source->check = health_add(options->health, "policy", "not loaded yet");
         register_metrics(source, options->metrics);
         source->is_taking_first = true;
