@@ -94,9 +94,9 @@ static int64_t bound_at_unix_ms(const json_t *pod, int64_t now_unix_ms) {
         return at_unix_ms < now_unix_ms ? at_unix_ms : now_unix_ms;
 }
 
-/* Those of a kubelet's own, and those that every node gets: no scheduler chose the node for its
- * load, and a new one would be hot from the start. */
-static bool is_of_every_node(const json_t *pod) {
+/* Mirror pods and pods of DaemonSets: no scheduler chose the node by its load, and a new node would
+ * be hot from the start. */
+static bool is_node_bound_by_design(const json_t *pod) {
         const json_t *owners = json_at(pod, "metadata", "ownerReferences", NULL);
 
         if (json_at(pod, "metadata", "annotations", "kubernetes.io/config.mirror", NULL))
@@ -115,12 +115,12 @@ static void on_pod(void *userdata, enum reflector_event event, const json_t *pod
         const char *uid = json_string_at(pod, "metadata", "uid", NULL);
         int64_t now_unix_ms = loop_now_unix_ms(watch->loop);
 
-        /* Gone from the watch is a pod that runs by now, mostly. */
+        /* Mostly a pod that is running by now. */
         if (event == REFLECTOR_DELETED)
                 return;
         if (!node || !*node || !uid || !*uid || strnlen(uid, UID_MAX_BYTES) == UID_MAX_BYTES)
                 return;
-        if (is_of_every_node(pod))
+        if (is_node_bound_by_design(pod))
                 return;
         int64_t at_unix_ms = bound_at_unix_ms(pod, now_unix_ms);
         if (event == REFLECTOR_APPEARED && now_unix_ms - at_unix_ms <= CLOCK_SKEW_MS)

@@ -17,7 +17,7 @@ struct exec_plugin {
         char *api_version;
         char *command;      /* with a slash a path, else looked up in PATH */
         char **arguments;   /* NULL-terminated, without the command; may be NULL */
-        char **environment; /* "NAME=value", NULL-terminated, over our own; may be NULL */
+        char **environment; /* "NAME=value", NULL-terminated, overrides ours; may be NULL */
         char *install_hint; /* shown when the command is missing */
         char *cluster_json; /* spec.cluster, with provideClusterInfo; else NULL */
 };
@@ -30,13 +30,13 @@ DEFINE_FREEP(struct exec_plugin, exec_plugin_free);
 struct exec_credential {
         char *token;              /* NULL: none */
         char *cert_pem, *key_pem; /* NULL, or both */
-        int64_t expires_unix_ms;  /* INT64_MAX: when the server says 401 */
+        int64_t expires_unix_ms;  /* INT64_MAX: valid until a 401 */
 };
 
 void exec_credential_done(struct exec_credential *credential);
 
 /**
- * exec_credential_parse() - what a plugin printed
+ * exec_credential_parse() - parse the output of a plugin
  * @ret: set on success only; owned by the caller
  * Return: 0; -EINVAL with the field in @err
  */

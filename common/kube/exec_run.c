@@ -16,14 +16,14 @@
 
 enum {
         OUTPUT_MAX_BYTES = 1 << 20,
-        /* How often a plugin is asked for its end. Its output's end is none: it may close it early,
+        /* Poll waitpid() this often. End of output does not mean exit: a plugin may close it early,
          * or leave it to a child. */
         REAP_PERIOD_MS = 20,
 };
 
-/* What one of its two pipes has brought. */
+/* One of its two output pipes. */
 struct stream {
-        int fd; /* -1: at its end */
+        int fd; /* -1: closed */
         struct buf text;
 };
 
@@ -31,10 +31,10 @@ struct exec_run {
         struct loop *loop;
         const struct exec_plugin *plugin;
         int64_t timeout_ms, deadline_mono_ms;
-        pid_t pid; /* 0: not there, or reaped */
+        pid_t pid; /* 0: not started, or reaped */
         struct stream output, errors;
         struct loop_timer timer;
-        struct error err; /* what is wrong with it; it has been killed then */
+        struct error err; /* set when it was killed or not started */
         exec_run_fn *fn;
         void *userdata;
 };
@@ -136,7 +136,7 @@ static void stream_done(struct exec_run *run, struct stream *stream) {
         buf_done(&stream->text);
 }
 
-/* Takes what is there now, and passes over what is too much. */
+/* Reads what is available now, and drops what exceeds the limit. */
 static void stream_read(struct exec_run *run, struct stream *stream) {
         char piece[4096];
 
@@ -154,7 +154,7 @@ static void stream_read(struct exec_run *run, struct stream *stream) {
                 stream->text.overflow = stream->text.overflow || (size_t)n > left;
                 (void)buf_append(&stream->text, piece, size_min((size_t)n, left));
                 if (stream->text.overflow)
-                        return; /* others may want the loop */
+                        return; /* give other callbacks their turn */
         }
 }
 
@@ -192,7 +192,7 @@ static void end(struct exec_run *run) {
                 (void)kill(-run->pid, SIGKILL);
 }
 
-/* Until it has ended; what its children may still hold open is not waited for. */
+/* Polls until the plugin has exited; pipes that children still hold open are not waited for. */
 static void on_look(void *userdata) {
         struct exec_run *run = userdata;
         int64_t now_mono_ms = clock_mono_ms();
@@ -228,7 +228,7 @@ static void on_output(void *userdata, int fd, uint32_t epoll_events) {
         }
 }
 
-/* What does not fit is read, lest the plugin waits, and forgotten. */
+/* stderr beyond the limit is read and dropped, so that the plugin does not block. */
 static void on_errors(void *userdata, int fd, uint32_t epoll_events) {
         struct exec_run *run = userdata;
 

@@ -18,10 +18,10 @@
 
 enum {
         EXEC_TIMEOUT_MS = 10000,
-        EXEC_AGAIN_MIN_MS = 1000, /* however often the server says 401 */
+        EXEC_AGAIN_MIN_MS = 1000, /* between two runs, however many 401s */
         EXEC_BACKOFF_MIN_MS = 5000,
         EXEC_BACKOFF_MAX_MS = 60000,
-        /* So long before its end a credential is renewed: a fourth of its life, at most a minute.
+        /* A credential is renewed after 3/4 of its remaining time, at most a minute before its end.
          */
         EXEC_MARGIN_DIVISOR = 4,
         EXEC_MARGIN_MAX_MS = 60000,
@@ -38,7 +38,7 @@ struct kube_access {
         /* Of the exec plugin. */
         struct exec_credential exec;
         struct loop *loop; /* NULL: not attached */
-        kube_access_news_fn *on_news;
+        kube_access_plugin_fn *on_plugin_done;
         void *userdata;
         struct exec_run *exec_run; /* NULL: none is running */
         bool has_exec, is_exec_stale, is_exec_failing;
@@ -126,7 +126,7 @@ static bool may_see_secrets(const char *server) {
                (inet_pton(AF_INET, text, &v4) == 1 && ntohl(v4.s_addr) >> 24 == 127);
 }
 
-/* The pod's service account; -ENOENT when we are in no pod, or in one without a token. */
+/* The pod's service account; -ENOENT outside of a pod, or without a token. */
 static int load_in_cluster(const char *directory, struct kubeconfig *ret, struct error *err) {
         const char *host = getenv("KUBERNETES_SERVICE_HOST");
         const char *port = getenv("KUBERNETES_SERVICE_PORT");
@@ -178,14 +178,14 @@ static int load_source(const struct kube_access_options *options, struct kubecon
                         return kubeconfig_load(path, true, options->context, ret, err);
         }
         if (options->master && *options->master)
-                return 0; /* a server that wants no credentials, such as kubectl proxy */
+                return 0; /* a server without authentication, such as kubectl proxy */
         return error_set(err, ENOENT,
                          "%s, $KUBECONFIG is not set and there is no ~/.kube/config: "
                          "use --kubeconfig",
                          in_cluster.msg);
 }
 
-/* Reads what is a file once, so that a wrong path is an error at start; asked again it is due. */
+/* Reads a file once, so that a wrong path is an error at start; the next use reads it again. */
 static int open_secret(struct secret_file *file, enum secret_kind kind, char **path,
                        struct error *err) {
         const char *text = NULL;
@@ -232,11 +232,11 @@ int kube_access_load(const struct kube_access_options *options, struct kube_acce
         return 0;
 }
 
-void kube_access_attach(struct kube_access *config, struct loop *loop, kube_access_news_fn *on_news,
-                        void *userdata) {
+void kube_access_attach(struct kube_access *config, struct loop *loop,
+                        kube_access_plugin_fn *on_plugin_done, void *userdata) {
         assert(!config->loop);
         config->loop = loop;
-        config->on_news = on_news;
+        config->on_plugin_done = on_plugin_done;
         config->userdata = userdata;
 }
 
@@ -247,7 +247,7 @@ void kube_access_detach(struct kube_access *config) {
 
 static void take_exec(struct kube_access *config, struct exec_credential *fresh) {
         int64_t left_ms = fresh->expires_unix_ms - loop_now_unix_ms(config->loop);
-        /* A part of what is left, for a plugin may give out what it has kept. */
+        /* A fraction of the remaining time, since a plugin may return a cached credential. */
         int64_t margin_ms = left_ms / EXEC_MARGIN_DIVISOR;
 
         exec_credential_done(&config->exec);
@@ -287,10 +287,10 @@ static void on_exec_done(void *userdata, struct exec_outcome *outcome) {
                                                   config->exec_backoff_ms;
         }
         exec_run_free(TAKE_PTR(config->exec_run));
-        config->on_news(config->userdata);
+        config->on_plugin_done(config->userdata);
 }
 
-/* The plugin's credential; the old one serves while a new one is under way, or not to be had. */
+/* The plugin's credential; the old one is used while the plugin runs or fails. */
 static int exec_credentials(struct kube_access *config, int64_t now_mono_ms, int64_t now_unix_ms,
                             struct kube_credentials *ret, struct error *err) {
         bool is_needed = !config->has_exec || config->is_exec_stale ||

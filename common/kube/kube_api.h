@@ -20,11 +20,11 @@ struct kube_call;
 /** kube_api_new() - @config, @client, @metrics are borrowed and outlive it; @metrics may be NULL */
 struct kube_api *kube_api_new(struct loop *loop, struct http_client *client,
                               struct kube_access *config, struct metrics *metrics);
-/** kube_api_free() - cancels what is under way, without callbacks */
+/** kube_api_free() - cancels all calls, without callbacks */
 void kube_api_free(struct kube_api *api);
 DEFINE_FREEP(struct kube_api, kube_api_free);
 
-/* What became of a call; expected outcomes are states, not errors. */
+/* The outcome of a call; expected ones are states, not errors. */
 enum kube_outcome {
         KUBE_OK,
         KUBE_UNAUTHORIZED, /* 401, after the credentials were read again once */
@@ -32,7 +32,7 @@ enum kube_outcome {
         KUBE_NOT_FOUND,    /* 404 */
         KUBE_CONFLICT,     /* 409 */
         KUBE_GONE,         /* 410: the resource version or continue token is too old */
-        KUBE_INVALID,      /* 400, 415, 422: ours to mend */
+        KUBE_INVALID,      /* 400, 415, 422: our request is wrong */
         KUBE_THROTTLED,    /* 429, after the retries */
         KUBE_UNAVAILABLE,  /* no connection, 5xx or a cut answer, after the retries */
         KUBE_BAD_ANSWER,   /* 2xx with a body that we cannot read, or one past the ceiling */
@@ -45,20 +45,19 @@ struct kube_answer {
         int status;       /* HTTP status, 0 without an answer */
         const char *body; /* borrowed for the callback */
         size_t body_bytes;
-        struct error err;          /* for humans: Status.message of the server where there is one */
-        int64_t retry_after_ms;    /* what the server asked for; -1: nothing */
+        struct error err;          /* the message of the server's Status, if there is one */
+        int64_t retry_after_ms;    /* from the Retry-After header; -1: none */
         enum http_failure failure; /* of the last attempt's transfer */
 };
 
 typedef void kube_done_fn(void *userdata, const struct kube_answer *answer);
 
 /*
- * Until when a request may be sent, for what is only ours to send for a time, as what is written
- * under a lease. Asked anew before every attempt, so that neither a pause before the next one nor a
- * process that was stopped carries a request past the end.
+ * A deadline that moves, for writes under a lease. Evaluated before every attempt, so that neither
+ * a pause between attempts nor a suspended process sends a request after the lease has ended.
  */
 struct kube_fence {
-        /* NULL: there is no end. In the past: nothing may be sent. */
+        /* NULL: no deadline. A time in the past: nothing may be sent. */
         int64_t (*until_mono_ms)(const void *userdata);
         const void *userdata;
 };
@@ -76,30 +75,32 @@ struct kube_request {
         size_t max_body_bytes; /* 0: 8 MiB */
         int max_retries;       /* beyond the first attempt; 0: none. GET, PUT and PATCH only */
         bool wants_gzip;       /* for lists */
-        bool is_urgent; /* has connections and turns of its own: a lease must not wait for others */
-        /* No attempt begins at or after these, and one under way is cut; 0: no such time. */
+        bool is_urgent;        /* own connections and queue, for leases */
+        /* No attempt starts at or after these times. A running attempt times out at the one that
+         * was valid when it started. give_up_mono_ms 0: none. */
         int64_t give_up_mono_ms;
         struct kube_fence fence;
-        /* Streams (watches): pieces of a 2xx body go here, the answer's body is then empty. Once a
-         * piece has arrived nothing is tried again. on_data may cancel the call. */
+        /* Streams (watches): pieces of a 2xx body go here, the answer's body is then empty. There
+         * are no retries after the first piece. on_data may cancel the call. */
         http_data_fn *on_data;
-        int64_t idle_timeout_ms;   /* without a byte; 0: off */
-        int64_t answer_timeout_ms; /* for the headers to come; 0: off */
+        int64_t idle_timeout_ms;   /* without receiving a byte; 0: off */
+        int64_t answer_timeout_ms; /* until the response headers; 0: off */
         kube_done_fn *on_done;
         void *userdata;
 };
 
 /**
- * kube_start() - begin a call
+ * kube_start() - start a call
  *
- * Retries 429 and 5xx that carry Retry-After after that time, connection errors and other 5xx with
- * jittered backoff, 401 once with fresh credentials. on_done is called once, on a later turn of the
- * loop; the call is gone then. A 429 without Retry-After is final, as in client-go.
+ * Retries, up to max_retries: 429 and 5xx with Retry-After after that time, connection errors and
+ * other 5xx with jittered backoff. A 429 without Retry-After is final, as in client-go. A 401 is
+ * retried once with fresh credentials, for any method. on_done is called once, on a later turn of
+ * the loop, with the call already freed.
  */
 struct kube_call *kube_start(struct kube_api *api, const struct kube_request *request);
-/** kube_is_answered() - the headers of a 2xx answer have come */
+/** kube_is_answered() - the headers of a 2xx response were received */
 bool kube_is_answered(const struct kube_call *call);
-/** kube_cancel() - end without calling back; NULL is nothing to do */
+/** kube_cancel() - end without a callback; @call may be NULL */
 void kube_cancel(struct kube_call *call);
 
 /* The Accept header for metadata alone: list, and single objects (watch, patch reply). */
@@ -108,7 +109,7 @@ void kube_cancel(struct kube_call *call);
 #define KUBE_ACCEPT_METADATA                                                                       \
         "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
 
-/* Constant, without a version in it: managedFields must not grow. */
+/* Without a version in it, so that managedFields does not grow. */
 #define KUBE_FIELD_MANAGER "plimsoll-controller"
 
 /** kube_escape() - percent-encode a path segment or query value; owned by the caller */

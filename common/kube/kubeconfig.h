@@ -1,7 +1,7 @@
 /*
- * The kubeconfig format: files merged as kubectl merges them, one context chosen, and of it what
- * a connection needs. What we cannot do (a proxy, auth-provider, impersonation) is an error that
- * says so, but only where the chosen context asks for it.
+ * The kubeconfig format: files are merged as by kubectl, one context is chosen, and its cluster
+ * and user are read. Unsupported fields (proxy-url, auth-provider, impersonation) are errors, but
+ * only in the chosen context.
  */
 #pragma once
 

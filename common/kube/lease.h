@@ -27,7 +27,7 @@ struct lease;
 struct lease_events {
         void (*on_started_leading)(void *userdata);
         void (*on_stopped_leading)(void *userdata);
-        /* Somebody else (or we) holds it now; "" when nobody does. @identity is borrowed. */
+        /* The holder has changed; "": none. @identity is borrowed and may be ours. */
         void (*on_new_leader)(void *userdata, const char *identity);
         void *userdata;
 };
@@ -42,22 +42,23 @@ struct lease_options {
 /** lease_identity_new() - host name and random digits; owned by the caller */
 char *lease_identity_new(void);
 
-/** lease_new() - a candidate; begins at once. @options' timing has been checked */
+/** lease_new() - start a candidate; the timing in @options has passed lease_timing_check() */
 struct lease *lease_new(struct loop *loop, struct kube_api *api, struct metrics *metrics,
                         const struct lease_options *options);
-/** lease_free() - without events; the Lease runs out by itself unless it was released */
+/** lease_free() - without events; the Lease expires unless it was released */
 void lease_free(struct lease *lease);
 DEFINE_FREEP(struct lease, lease_free);
 
-/** lease_is_leading() - may we write now? By the clock, whether a timer has fired or not */
+/** lease_is_leading() - whether we may write now, by the clock */
 bool lease_is_leading(const struct lease *lease);
-/** lease_until_mono_ms() - when that ends if no renewal succeeds; in the past when not leading */
+/** lease_until_mono_ms() - until when we lead without a further renewal; in the past when not
+ * leading */
 int64_t lease_until_mono_ms(const struct lease *lease);
 
 /** lease_is_settled() - the Lease has been read or written once */
 bool lease_is_settled(const struct lease *lease);
 const char *lease_identity(const struct lease *lease);
-/** lease_leader() - the holder that was seen last; "": nobody, or not known */
+/** lease_leader() - the holder seen last; "": none or unknown */
 const char *lease_leader(const struct lease *lease);
 /** lease_trouble() - "" or why the Lease cannot be read or written, for /readyz?verbose */
 const char *lease_trouble(const struct lease *lease);
@@ -68,9 +69,9 @@ struct metric *lease_leader_gauge(struct metrics *metrics);
 typedef void lease_released_fn(void *userdata);
 
 /**
- * lease_release() - take part no more, and give the Lease away so that another need not wait
+ * lease_release() - stop being a candidate, and release the Lease so that another can take it
  *
- * To be called when nothing of ours is on its way to the server. Does not lead from now on.
- * @on_done: called once on a later turn of the loop, whether that worked or not
+ * We stop leading at once. Call it when none of our writes is in flight.
+ * @on_done: called once on a later turn of the loop, also when the release failed
  */
 void lease_release(struct lease *lease, lease_released_fn *on_done, void *userdata);

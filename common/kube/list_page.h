@@ -1,7 +1,7 @@
 /*
- * A page of a list, object by object: jansson needs six times the bytes of what it holds, so the
- * items are found in the raw text and only one is decoded at a time. Everything is still checked
- * by jansson: each item, and the rest with an empty list in the items' place. Pure.
+ * Parses a page of a list one item at a time: jansson needs six times the size of the text, so the
+ * items are located in the raw text and decoded singly. jansson still validates everything: each
+ * item, and the rest of the document with an empty list in place of the items. Pure.
  */
 #pragma once
 
@@ -12,7 +12,7 @@
 #include "base/attributes.h"
 #include "base/error.h"
 
-/* Both go into the next request's URL, so a peer may not make them as long as it likes. */
+/* Both become part of the next request's URL. */
 enum { RESOURCE_VERSION_MAX_BYTES = 256, CONTINUE_TOKEN_MAX_BYTES = 16 << 10 };
 
 struct list_page {
@@ -36,7 +36,7 @@ _must_check_ int list_page_parse(const char *text, size_t len, list_item_fn *fn,
                                  struct list_page *ret, struct error *err);
 
 /**
- * list_items_parse() - the same of a list that nobody can watch: it needs no resourceVersion
+ * list_items_parse() - the same, for lists without a resourceVersion (metrics.k8s.io)
  * @ret_count: of items; set on success only
  */
 _must_check_ int list_items_parse(const char *text, size_t len, list_item_fn *fn, void *userdata,

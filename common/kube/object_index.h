@@ -1,7 +1,7 @@
 /*
- * Which objects exist, by namespace/name and uid: what a reflector must remember to notice that
- * one has gone while nobody watched, or has been replaced by another of the same name. About 150
- * bytes an object.
+ * The existing objects by namespace/name, with their uids: lets a reflector notice that an object
+ * was deleted while no watch was open, or replaced by another one of the same name. About 150 bytes
+ * per object.
  */
 #pragma once
 
@@ -30,16 +30,16 @@ enum object_sight {
 void object_index_done(struct object_index *index);
 
 /**
- * object_index_see() - the object exists
+ * object_index_see() - record that @object exists
  * @ret_old: with OBJECT_REPLACED, the old object's metadata (name, namespace, uid) to be released;
  *           else NULL
  */
 enum object_sight object_index_see(struct object_index *index, const json_t *object,
                                    json_t **ret_old);
-/** object_index_remove() - the object is gone; false when it was not known */
+/** object_index_remove() - record that @object was deleted; false when it was unknown */
 bool object_index_remove(struct object_index *index, const json_t *object);
 
-/** object_index_sweep() - take out one object of an older generation; NULL when there is none left
+/** object_index_sweep() - remove one object of an older generation; NULL when none is left
  * @position: 0 at first. Return: its metadata as above, to be released
  */
 json_t *object_index_sweep(struct object_index *index, size_t *position);

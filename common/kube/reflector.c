@@ -25,28 +25,28 @@ enum {
         PAGE_MAX_BYTES = 16 << 20,
         PAGE_TIMEOUT_MS = 60000,
 
-        /* The server ends a watch after a random time, so that not all come back at once. */
+        /* timeoutSeconds is random, so that clients do not reconnect together. */
         WATCH_MIN_S = 300,
         WATCH_MAX_S = 600,
         WATCH_GRACE_S = 30,
-        /* Bookmarks come every minute, if they come: a quiet watch is only taken up again. */
+        /* Bookmarks arrive every minute, if enabled; an idle watch is only reopened. */
         WATCH_IDLE_MS = 240000,
-        WATCH_SHORT_MS = 1000,   /* one that ends sooner counts as a failure, lest we spin */
+        WATCH_SHORT_MS = 1000, /* one that ends sooner counts as a failure, to avoid a busy loop */
         WATCH_ANSWER_MS = 30000, /* twice what a busy server lets requests wait */
-        WATCH_PROOF_MS = 10000,  /* open for so long, it is no trouble any more */
-        WATCH_LOOK_MS = 1000,    /* thereafter: whether it is open by now */
-        WATCH_FRUITLESS_MAX = 3, /* failed one after the other: the position itself may be bad */
+        WATCH_PROOF_MS = 10000,  /* open for this long, the error is cleared */
+        WATCH_LOOK_MS = 1000,    /* then check this often whether it is open */
+        WATCH_FRUITLESS_MAX = 3, /* consecutive failures: the resourceVersion may be bad, relist */
 
-        /* client-go's, but for the maximum: there are few of us, and its 30 s would make stale
-         * what an API server that is back has to tell. */
+        /* As in client-go, except the maximum: 30 s would delay the first events of an API server
+         * that is back. */
         BACKOFF_FIRST_MS = 800,
         BACKOFF_MAX_MS = 10000,
         BACKOFF_FORGET_MS = 120000,
         RETRY_AFTER_MAX_MS = 60000,
-        ABSENT_RETRY_MS = 5000, /* a kind that the server does not know, or not yet */
+        ABSENT_RETRY_MS = 5000, /* the resource is not served (yet) */
 };
 
-/* A watch passes everything; lines have a ceiling of their own, and its time has one. */
+/* A watch's body is unlimited; its lines and its duration are limited. */
 static const size_t watch_max_body_bytes = SIZE_MAX >> 8;
 
 enum list_kind {
@@ -84,7 +84,7 @@ struct reflector {
         unsigned fruitless_watches;
 
         char trouble[ERROR_MSG_MAX];
-        const char *trouble_reason; /* static; NULL: none has been told */
+        const char *trouble_reason; /* static, as logged; NULL: none */
 };
 
 static void begin(void *userdata);
@@ -128,7 +128,7 @@ static void set_gauge(struct reflector *r) {
                             (double)r->held.entries.len);
 }
 
-/* Trouble: told when it begins, when its reason changes and when it ends. */
+/* Errors are logged when they begin, when their reason changes and when they end. */
 
 static void set_trouble(struct reflector *r, const char *step, const char *reason,
                         const struct error *err) {
@@ -161,10 +161,8 @@ static void pause_after(struct reflector *r, const struct kube_answer *answer) {
                 pause_ms(r, ABSENT_RETRY_MS / 2 + random_below(ABSENT_RETRY_MS / 2));
                 return;
         }
-        /*
-         * How long it was away is no measure for one that is back. In its first moment it forbids
-         * everything, until it has read the roles, and versions from before it have expired.
-         */
+        /* Reset the backoff once the server is reachable again. Just after its start it answers
+         * 403, until RBAC is loaded, and 410 for old resource versions. */
         if (r->was_unreachable && !is_unreachable)
                 r->backoff.failures = 0;
         r->was_unreachable = is_unreachable;
@@ -234,8 +232,7 @@ static void add_selectors(const struct reflector *r, struct buf *path, const cha
                 add_query(path, "labelSelector", r->spec.label_selector);
 }
 
-/* A path that has lost a part asks for something else: for all objects, or for the first page
- * again. */
+/* A truncated path would request something else: all objects, or the first page again. */
 static bool is_too_long(const struct buf *path, struct kube_answer *ret) {
         if (!path->overflow)
                 return false;
@@ -292,7 +289,7 @@ static void start_list_of(struct reflector *r, enum list_kind kind) {
         request_page(r);
 }
 
-/* What is held, by our own selector. */
+/* The list whose objects are recorded. */
 static void start_held_list(struct reflector *r) {
         start_list_of(r, r->resource_version ? LIST_NOT_OLDER : LIST_CONSISTENT);
 }
@@ -336,7 +333,7 @@ static void on_list_failure(struct reflector *r, const struct kube_answer *answe
 
         count_list(r, kube_outcome_name(answer->outcome));
         if (r->list_kind == LIST_NOT_OLDER && !r->continue_token && is_version_refused) {
-                /* Compacted, or "Too large resource version" of a server that is behind. */
+                /* Compacted, or "Too large resource version" from a server that lags. */
                 replace(&r->resource_version, NULL);
                 start_held_list(r);
                 return;
@@ -436,8 +433,8 @@ static bool on_watch_data(void *userdata, const char *data, size_t len) {
 struct watch_end {
         const char *reason; /* static: a label */
         bool is_trouble;
-        bool is_at_once;   /* no pause */
-        bool is_fruitless; /* may be the fault of the position that we watch from */
+        bool is_at_once;   /* without a pause */
+        bool is_fruitless; /* possibly because of the resourceVersion */
         bool must_list;
         const struct error *err;
 };

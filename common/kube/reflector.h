@@ -1,10 +1,10 @@
 /*
- * A reflector: list, then watch, and again list when the watch has been lost, so that its owner
- * sees every object's present state in the end and is told when it disappears.
+ * A reflector: list, then watch, and relist when the watch cannot be resumed, so that its owner
+ * eventually sees the current state of every object, and every deletion.
  *
- * Memory is that of one page of the list (its text, and one object decoded) and one event.
- * Deletions that happened while no watch was open are found by comparing a relist with the names
- * and uids held. An object that was replaced by another of its name is deleted first.
+ * Needs memory for one list page (its text and one decoded object) and one event. Deletions that
+ * happened while no watch was open are found by comparing a relist with the known names and uids.
+ * When an object was replaced by another one of the same name, its deletion is reported first.
  */
 #pragma once
 
@@ -20,9 +20,9 @@
 struct reflector;
 
 enum reflector_event {
-        REFLECTOR_PRESENT,  /* the object is there: listed, or changed */
-        REFLECTOR_APPEARED, /* it is there since now: the watch has seen it come */
-        REFLECTOR_DELETED,  /* it is gone; @object is its last state, or only metadata.name,
+        REFLECTOR_PRESENT,  /* the object exists: it was listed or modified */
+        REFLECTOR_APPEARED, /* the object was added, as seen by the watch */
+        REFLECTOR_DELETED,  /* it was deleted; @object is its last state, or only metadata.name,
                                .namespace and .uid when a relist found it missing */
 };
 
@@ -40,13 +40,12 @@ struct reflector_spec {
         const char *label_selector; /* unencoded; may be NULL */
         bool metadata_only;         /* PartialObjectMetadata */
         size_t page_limit;          /* objects per list page; 0: 500 of metadata, 100 whole ones */
-        size_t max_objects;         /* more are an error, said once; 0: 100,000 */
-        int64_t first_pause_ms;     /* before trying again; doubled, up to 10 s of 800 ms; 0: 800 */
-        int64_t watch_answer_ms;    /* for a watch's headers to come, else trouble; 0: 30 s */
-        /* Asked before every list when not NULL: a wider selector for what came and went while
-         * nobody watched (pods that are running already). Its objects arrive before those of the
-         * list, are not held, and so are never reported as deleted unless the narrower list had
-         * them too. */
+        size_t max_objects;         /* more are ignored, logged once; 0: 100,000 */
+        int64_t first_pause_ms;     /* of the backoff, whose maximum is 12.5 times that; 0: 800 */
+        int64_t watch_answer_ms;    /* timeout for a watch's response headers; 0: 30 s */
+        /* When not NULL, every list is preceded by one with this wider selector, for objects that
+         * stopped matching while no watch was open (pods that are already running). These are
+         * reported but not recorded, so their deletion is not. */
         const char *initial_field_selector;
         reflector_event_fn *on_event;
         reflector_synced_fn *on_synced; /* may be NULL */
@@ -62,7 +61,7 @@ DEFINE_FREEP(struct reflector, reflector_free);
 bool reflector_is_synced(const struct reflector *reflector);
 
 /**
- * reflector_trouble() - what keeps it from being current, for /readyz?verbose
+ * reflector_trouble() - the present error, for /readyz?verbose
  * Return: "" when the watch is open, else for example "list: 403 nodes is forbidden: ..."
  */
 const char *reflector_trouble(const struct reflector *reflector);

@@ -1,6 +1,5 @@
 /*
- * The body of a watch: one JSON object per line, cut into pieces anywhere. A pure decoder: bytes
- * in, events out, and the same events however the bytes are split.
+ * Decodes the body of a watch: one JSON object per line, received in pieces of any size. Pure.
  */
 #pragma once
 
@@ -31,11 +30,11 @@ struct watch_event {
         const char *resource_version; /* of its metadata; never NULL but in WATCH_ERROR */
 };
 
-/** watch_event_fn: returning false ends the decoding; feeding more is then -ECANCELED */
+/** watch_event_fn: returning false stops the decoder; further calls return -ECANCELED */
 typedef bool watch_event_fn(void *userdata, const struct watch_event *event);
 
 struct watch_stream {
-        struct buf line; /* what has come of a line whose end has not */
+        struct buf line; /* the beginning of an incomplete line */
         watch_event_fn *fn;
         void *userdata;
         struct error failure; /* sticky */
@@ -50,10 +49,9 @@ void watch_stream_done(struct watch_stream *stream);
 /**
  * watch_stream_feed() - decode the next piece
  *
- * Empty lines are passed over. What stands behind the last line's end stays undecoded for ever
- * when the stream ends there: the watch is taken up again before it.
- * Return: 0; -EBADMSG for a line that is no watch event; -EFBIG past the ceiling; -ECANCELED when
- * the callback ended it. After a failure every call repeats it.
+ * Empty lines are skipped. An incomplete last line is never decoded: the watch resumes before it.
+ * Return: 0; -EBADMSG for an invalid event; -EFBIG for a line over the limit; -ECANCELED when the
+ * callback returned false. After a failure every call returns it again.
  */
 _must_check_ int watch_stream_feed(struct watch_stream *stream, const char *data, size_t len,
                                    struct error *err);
