@@ -179,12 +179,12 @@ static void finish(struct exec_run *run, int status) {
         else
                 (void)error_wrap(err, err->code, "credential plugin %s", run->plugin->command);
         outcome.err = *err;
-        char *said = buf_take(&run->errors.text);
-        secret_mask(said, credential.token);
-        outcome.said = said;
+        char *stderr_text = buf_take(&run->errors.text);
+        secret_mask(stderr_text, credential.token);
+        outcome.stderr_text = stderr_text;
         run->fn(run->userdata, &outcome); /* frees @run */
         exec_credential_done(&credential);
-        secret_free(said);
+        secret_free(stderr_text);
 }
 
 static void end(struct exec_run *run) {
@@ -254,7 +254,7 @@ static int begin(struct exec_run *run) {
 
         int r = stream_open(&run->output, OUTPUT_MAX_BYTES, &output_fd);
         if (r == 0)
-                r = stream_open(&run->errors, EXEC_SAID_MAX_BYTES, &errors_fd);
+                r = stream_open(&run->errors, EXEC_STDERR_MAX_BYTES, &errors_fd);
         if (r == 0)
                 r = spawn(run->plugin, output_fd, errors_fd, &run->pid);
         if (output_fd >= 0)

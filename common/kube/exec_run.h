@@ -11,7 +11,7 @@
 #include "kube/exec_credential.h"
 #include "net/loop.h"
 
-enum { EXEC_SAID_MAX_BYTES = 1024 };
+enum { EXEC_STDERR_MAX_BYTES = 1024 };
 
 struct exec_run;
 
@@ -20,7 +20,7 @@ struct exec_outcome {
         struct exec_credential *credential;
         struct error err; /* -ETIMEDOUT, -ENOENT, -EFBIG, -EPROTO, -EINVAL, ... */
         /* The beginning of stderr, masked by secret_mask(). */
-        const char *said;
+        const char *stderr_text;
 };
 
 /** exec_run_fn: the run has ended; everything in @outcome is borrowed. It calls exec_run_free(). */

@@ -268,14 +268,14 @@ static void on_exec_done(void *userdata, struct exec_outcome *outcome) {
         if (outcome->credential) {
                 if (config->is_exec_failing)
                         log_info(MSG("credential plugin works again"));
-                if (outcome->said[0])
+                if (outcome->stderr_text[0])
                         log_info(MSG("credential plugin wrote to stderr"),
-                                 STR("stderr", outcome->said));
+                                 STR("stderr", outcome->stderr_text));
                 take_exec(config, outcome->credential);
         } else {
                 if (!config->is_exec_failing)
                         log_error(MSG("credential plugin failed"), ERR(&outcome->err),
-                                  STR("stderr", outcome->said));
+                                  STR("stderr", outcome->stderr_text));
                 config->exec_err = outcome->err;
                 config->is_exec_failing = true;
                 config->exec_backoff_ms *= 2;

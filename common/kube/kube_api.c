@@ -16,13 +16,13 @@ enum {
         DEFAULT_MAX_BODY_BYTES = 8 << 20,
         RETRY_FIRST_MS = 500,
         RETRY_MAX_MS = 10000,
-        RETRY_AFTER_MAX_MS = 60000, /* a server that asks for more is asked again all the same */
+        RETRY_AFTER_MAX_MS = 60000, /* a longer Retry-After is cut to this */
         STATUS_MAX_BYTES = 64 << 10,
         MESSAGE_MAX_BYTES = 300,
 };
 
-/* Of connections and turns: streams stay open and must not take the turns of short calls, and what
- * is urgent waits for nobody. */
+/* Connections and queues: streams stay open and must not occupy places of short calls, and urgent
+ * calls must not queue behind others. */
 enum { COMMON_POOL, STREAM_POOL, URGENT_POOL };
 
 struct kube_api {
@@ -41,7 +41,7 @@ struct kube_call {
         struct http_call *http;  /* NULL between attempts */
         struct loop_timer timer; /* the pause before an attempt */
         struct backoff backoff;
-        enum kube_outcome refusal; /* why no attempt was begun */
+        enum kube_outcome refusal; /* why no attempt was started */
         struct error refusal_err;
         int retries_left;
         bool is_waiting; /* for credentials; the timer limits it */
@@ -198,7 +198,7 @@ static enum kube_outcome outcome_of(const struct http_response *response) {
                 return KUBE_UNAVAILABLE;
         if (response->status >= 400)
                 return KUBE_INVALID;
-        /* A redirect is an answer of something else, a login page for example. */
+        /* A redirect is not from an API server; a login page, for example. */
         return response->status >= 200 && response->status < 300 ? KUBE_OK : KUBE_BAD_ANSWER;
 }
 
@@ -223,7 +223,7 @@ static void describe(const struct http_response *response, enum kube_outcome out
                         len > 0 ? message : "(no message)");
 }
 
-/* The end of a call: it is gone before its owner hears of it, who may then do anything. */
+/* Frees the call before on_done, which may do anything. */
 static void finish(struct kube_call *call, const struct kube_answer *answer) {
         kube_done_fn *on_done = call->request.on_done;
         void *userdata = call->request.userdata;
@@ -232,10 +232,10 @@ static void finish(struct kube_call *call, const struct kube_answer *answer) {
         on_done(userdata, answer);
 }
 
-/* When to try again; -1: not. Spends what it takes. */
+/* The pause before a retry; -1: no retry. Counts the retry. */
 static int64_t retry_pause_ms(struct kube_call *call, const struct http_response *response,
                               enum kube_outcome outcome) {
-        bool has_wish = response->retry_after_ms >= 0;
+        bool has_retry_after = response->retry_after_ms >= 0;
 
         if (call->has_streamed)
                 return -1;
@@ -245,16 +245,16 @@ static int64_t retry_pause_ms(struct kube_call *call, const struct http_response
                 return 0;
         }
         if (call->retries_left <= 0 ||
-            (outcome != KUBE_UNAVAILABLE && !(outcome == KUBE_THROTTLED && has_wish)))
+            (outcome != KUBE_UNAVAILABLE && !(outcome == KUBE_THROTTLED && has_retry_after)))
                 return -1;
         call->retries_left--;
-        if (has_wish)
+        if (has_retry_after)
                 return response->retry_after_ms < RETRY_AFTER_MAX_MS ? response->retry_after_ms
                                                                      : RETRY_AFTER_MAX_MS;
         return backoff_next_ms(&call->backoff, loop_now_mono_ms(call->api->loop));
 }
 
-/* Asked whenever it matters: a fence's end moves. */
+/* Evaluated anew each time, since a fence's end moves. */
 static int64_t end_mono_ms(const struct kube_call *call) {
         const struct kube_fence *fence = &call->request.fence;
         int64_t give_up_mono_ms = call->request.give_up_mono_ms;
@@ -312,7 +312,7 @@ static void on_refusal(void *userdata) {
         finish(call, &answer);
 }
 
-/* No attempt is begun; the owner hears of it on a later turn, unless there is one by then. */
+/* Ends the call on a later turn without an attempt, unless one is started before. */
 static void refuse(struct kube_call *call, enum kube_outcome refusal, int64_t after_ms) {
         struct loop *loop = call->api->loop;
 

@@ -15,10 +15,10 @@
 
 enum {
         LOOK_MS = 1000,
-        CALM_MS = 60 * 1000, /* without having had to make room, until that is said to be over */
+        CALM_MS = 60 * 1000, /* without closing one for another, until the end is logged */
 };
 
-/* Added to the time since when a request has been arriving: those that are idle go first. */
+/* Added to the start time of an arriving request, so that idle connections are closed first. */
 static const int64_t after_the_idle_ns = INT64_MAX / 2;
 
 enum reason { SILENT, SLOW, CROWDED, REASON_COUNT };
@@ -29,10 +29,10 @@ struct connection_watch {
         pthread_mutex_t lock; /* of all below */
         pthread_cond_t changed;
         LIST_HEAD(, watched) open_list;
-        size_t count; /* without those that have been cut */
+        size_t count; /* without those that were cut */
         bool must_end;
         bool is_crowded;
-        int64_t crowded_mono_ms; /* when room was made last */
+        int64_t crowded_mono_ms; /* when a connection was last closed for another */
         uint64_t crowded_out;    /* since is_crowded was set */
         struct metric *open, *cut[REASON_COUNT];
 };
@@ -55,7 +55,7 @@ static void cut(struct connection_watch *watch, struct watched *watched, enum re
         count_cut(watch, reason);
 }
 
-/* Ends the one that can be spared most, if any can. Under the lock. */
+/* Closes the connection with the smallest yields_mono_ns, if any. Under the lock. */
 static void make_room(struct connection_watch *watch, int64_t now_mono_ms) {
         struct watched *w = NULL, *spared = NULL;
         int64_t least_mono_ns = INT64_MAX;
@@ -202,8 +202,8 @@ void connection_watch_replying(struct connection_watch *watch, struct watched *w
         atomic_store(&watched->due_mono_ms, clock_mono_ms() + watch->options.transfer_ms);
 }
 
-/* A request line that drips in keeps the connection from being idle for libmicrohttpd; an honest
- * peer has gone or sent its next request by then. */
+/* A slowly arriving request line restarts libmicrohttpd's idle timeout; a well-behaved client has
+ * closed the connection or sent its next request by this deadline. */
 void connection_watch_idle(struct connection_watch *watch, struct watched *watched) {
         atomic_store(&watched->due_mono_ms,
                      clock_mono_ms() + watch->options.idle_ms + watch->options.transfer_ms);

@@ -17,7 +17,7 @@ enum {
         RECEIVE_BYTES = 64 * 1024,      /* curl's 16 kB cost a third more CPU on 58 kB pages */
         HEADERS_MAX_BYTES = 128 * 1024, /* of one answer; curl itself limits single lines only */
         BODY_KEEP_BYTES = 256 * 1024,
-        BODY_RESERVE_MAX_BYTES = 1024 * 1024, /* what a Content-Length alone may make us allocate */
+        BODY_RESERVE_MAX_BYTES = 1024 * 1024, /* allocated on a Content-Length alone */
         REFUSAL_MAX_BYTES = 256 * 1024,       /* body of an error answer to a streaming call */
         KEEPALIVE_IDLE_S = 30,
         KEEPALIVE_INTERVAL_S = 10,
@@ -125,14 +125,14 @@ struct http_call *http_call_new(const struct http_request *request,
         bool has_content_type = false;
         for (const char *const *line = request->headers; line && *line; line++) {
                 add_line(&call->headers, *line);
-                /* A token with a line break in it would end the header, or the request. */
+                /* A line break in a token would allow header injection. */
                 call->is_malformed = call->is_malformed || strpbrk(*line, "\r\n");
                 has_content_type = has_content_type || is_header(*line, "Content-Type:");
         }
         if (request->body) {
                 call->body = xmemdup0(request->body, request->body_bytes);
                 call->body_bytes = request->body_bytes;
-                /* Not the form type that curl would make up, and no round trip of "Expect". */
+                /* Not curl's default of a form, and no round trip for "Expect". */
                 if (!has_content_type)
                         add_line(&call->headers, "Content-Type:");
                 add_line(&call->headers, "Expect:");
@@ -188,7 +188,7 @@ size_t http_call_authority(const char *url, const char **ret_authority) {
         if (!start)
                 return 0;
         size_t len = strcspn(*ret_authority, "/?#");
-        /* Credentials tell nothing about the host and must not reach a message. */
+        /* Credentials must not appear in messages. */
         const char *at = memrchr(*ret_authority, '@', len);
         if (at) {
                 len -= (size_t)(at + 1 - *ret_authority);
@@ -204,7 +204,7 @@ static void take_body_memory(struct http_call *call) {
         curl_off_t announced = -1;
 
         call->received = pool->len > 0 ? pool->bodies[--pool->len] : BUF_INIT(call->max_body_bytes);
-        /* A stream's ceiling is that of a whole watch, far too much to keep of a refusal. */
+        /* A stream's limit is that of a whole watch, too much for an error body. */
         call->received.max_bytes = call->on_data ? size_min(call->max_body_bytes, REFUSAL_MAX_BYTES)
                                                  : call->max_body_bytes;
         buf_clear(&call->received);
@@ -271,7 +271,7 @@ static size_t on_header(char *data, size_t size, size_t count, void *userdata) {
                 return 0;
         }
         if (len > 5 && is_header(data, "HTTP/"))
-                call->has_headers = false; /* another answer, after "100 Continue" */
+                call->has_headers = false; /* another response, after "100 Continue" */
         else if (len <= 2)
                 call->has_headers = true; /* the empty line behind the last one */
         if (len >= sizeof(retry_after) && is_header(data, retry_after)) {
@@ -360,7 +360,7 @@ CURLcode http_call_configure(struct http_call *call, const char *user_agent) {
                                "a request header contains a line break");
                 return CURLE_BAD_FUNCTION_ARGUMENT;
         }
-        /* No other scheme, and none of curl's guesses at an URL without one. */
+        /* No other scheme; curl would guess one for a URL without. */
         if (!is_header(call->url, "http://") && !is_header(call->url, "https://"))
                 return CURLE_URL_MALFORMAT;
 
@@ -411,10 +411,11 @@ CURLcode http_call_configure(struct http_call *call, const char *user_agent) {
 static enum http_failure failure_of(const struct http_call *call, CURLcode code) {
         if (call->is_too_large)
                 return HTTP_TOO_LARGE;
-        /* curl takes an answer that was cut within its headers for one with an empty body. */
+        /* curl treats a response that was cut within its headers as one with an empty body. */
         if (code == CURLE_OK && !call->has_headers)
                 return HTTP_RESET;
-        /* With TLS 1.3 a server refuses our certificate after the handshake has ended for us. */
+        /* With TLS 1.3 a server rejects our certificate after our side of the handshake is
+         * complete. */
         if ((code == CURLE_RECV_ERROR || code == CURLE_SEND_ERROR) &&
             strstr(call->curl_message, "SSL") && strstr(call->curl_message, " alert "))
                 return HTTP_TLS;

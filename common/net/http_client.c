@@ -16,7 +16,7 @@
 enum {
         DEFAULT_MAX_IN_FLIGHT = 128,
         HOSTS_PER_SHARD = 256,
-        /* Hosts do not spread evenly: twice the mean, and then some for small numbers. */
+        /* Hosts are not distributed evenly: twice the mean, plus a constant for small numbers. */
         CONNECTIONS_SPARE = 64,
 };
 
@@ -48,13 +48,13 @@ struct http_client {
         struct http_tls_copy *last_tls;
         CURL **easies; /* idle handles */
         size_t easies_len, easies_cap;
-        unsigned depth;      /* of callbacks into the user: the memory must stay */
+        unsigned depth;      /* of nested user callbacks; freed only at 0 */
         bool is_inside_curl; /* curl must not be entered again */
         bool has_doomed;     /* calls were cancelled while inside curl */
         bool is_freed;
 };
 
-/* Easy handles go round: making one costs as much as a scrape. */
+/* Easy handles are reused: creating one costs as much as a scrape. */
 
 static CURL *take_easy(struct http_client *client) {
         if (client->easies_len > 0)
@@ -119,7 +119,7 @@ static void destroy(struct http_client *client) {
         free(client);
 }
 
-/* Calls into the user may free the client; the outermost frame then does the work. */
+/* User callbacks may free the client; the outermost leave() then destroys it. */
 static void enter(struct http_client *client) {
         client->depth++;
 }
@@ -356,8 +356,8 @@ static void start(struct http_call *call) {
         }
 }
 
-/* Starts what may start. Each call once, so that one that fails and is begun again at once does
- * not hold the loop. */
+/* Starts queued calls, each at most once per turn, so that one that fails at once and is restarted
+ * by its owner does not block the loop. */
 static void pump(void *userdata) {
         struct http_client *client = userdata;
 
@@ -398,7 +398,7 @@ static struct http_pool *get_pool(struct http_client *client, unsigned number) {
                     curl_multi_setopt(shard->multi, CURLMOPT_MAXCONNECTS, (long)connections))
                         mem_exhausted();
         }
-        /* At the end: pump() may be walking along the list. */
+        /* Appended, since pump() may be iterating over the list. */
         struct http_pool **end = &client->pools;
         while (*end)
                 end = &(*end)->next;

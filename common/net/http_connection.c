@@ -10,15 +10,14 @@
 #include "base/mem.h"
 #include "base/number.h"
 
-/* A probe that only connects, or sends less than a record's header, has begun no handshake. */
 enum { TLS_RECORD_HEADER_BYTES = 5 };
 
 enum phase {
-        PHASE_IDLE,     /* between requests, or the request line is arriving */
-        PHASE_HEADERS,  /* from the request line on */
-        PHASE_BODY,     /* the handler was called once */
-        PHASE_RESTING,  /* suspended by the handler */
-        PHASE_REPLYING, /* the reply is queued */
+        PHASE_IDLE,      /* between requests, or the request line is arriving */
+        PHASE_HEADERS,   /* from the request line on */
+        PHASE_BODY,      /* the handler was called once */
+        PHASE_SUSPENDED, /* suspended by the handler */
+        PHASE_REPLYING,  /* the reply is queued */
 };
 
 /* One connection and the request that it carries. */
@@ -101,7 +100,7 @@ static enum MHD_Result refuse(struct connection *connection, struct MHD_Connecti
         return reply(connection, mhd);
 }
 
-/* The headers are there. Returning without a reply asks for the body. */
+/* The headers were read. Returning without a reply makes libmicrohttpd read the body. */
 static enum MHD_Result begin(struct connection *connection, struct MHD_Connection *mhd) {
         struct http_server *server = connection->server;
         const char *length = header_value(mhd, MHD_HTTP_HEADER_CONTENT_LENGTH);
@@ -112,11 +111,10 @@ static enum MHD_Result begin(struct connection *connection, struct MHD_Connectio
         server->requests_under_way++;
         pthread_mutex_unlock(&server->lock);
 
-        /* The handshake has seen to it; this is for the day when it does not. */
+        /* The handshake has ensured this; checked again as a defence. */
         if (server->needs_client_cert && !connection->handshake.is_verified)
                 return refuse(connection, mhd, MHD_HTTP_FORBIDDEN);
-        /* Two lengths: somebody between us and the client may have believed the other one. RFC
-         * 9112, 6.1 */
+        /* Two lengths: an intermediary may have used the other one. RFC 9112, 6.1 */
         if (*length && *header_value(mhd, MHD_HTTP_HEADER_TRANSFER_ENCODING)) {
                 connection->is_last = true;
                 return refuse(connection, mhd, MHD_HTTP_BAD_REQUEST);
@@ -128,8 +126,8 @@ static enum MHD_Result begin(struct connection *connection, struct MHD_Connectio
         return MHD_YES;
 }
 
-/* What cannot be taken is read and dropped until the request is over: only then libmicrohttpd lets
- * us answer. connection_watch.h limits how long that is. */
+/* A body that is refused is read and dropped: libmicrohttpd accepts a reply only after the end of
+ * the request. connection_watch.h limits how long that takes. */
 static void take(struct connection *connection, const char *data, size_t len) {
         struct http_server *server = connection->server;
 
@@ -176,7 +174,7 @@ static enum MHD_Result answer(struct connection *connection, struct MHD_Connecti
         }
         connection_watch_handling(&connection->watched);
         connection->server->handler(connection->server->userdata, exchange);
-        return connection->phase == PHASE_RESTING ? MHD_YES : reply(connection, mhd);
+        return connection->phase == PHASE_SUSPENDED ? MHD_YES : reply(connection, mhd);
 }
 
 enum MHD_Result http_connection_request(void *userdata, struct MHD_Connection *mhd, const char *url,
@@ -198,7 +196,7 @@ enum MHD_Result http_connection_request(void *userdata, struct MHD_Connection *m
                 take(connection, upload_data, *upload_data_size);
                 *upload_data_size = 0;
                 return MHD_YES;
-        case PHASE_RESTING: /* libmicrohttpd asks again when it was resumed */
+        case PHASE_SUSPENDED: /* called again after MHD_resume_connection() */
                 return reply(connection, mhd);
         case PHASE_IDLE:
         case PHASE_REPLYING:
@@ -218,7 +216,7 @@ void http_suspend(struct http_exchange *exchange) {
                                                                       offsetof(struct connection,
                                                                                exchange));
 
-        connection->phase = PHASE_RESTING;
+        connection->phase = PHASE_SUSPENDED;
         MHD_suspend_connection(exchange->connection);
 }
 
@@ -226,7 +224,7 @@ void http_resume(struct http_exchange *exchange) {
         MHD_resume_connection(exchange->connection);
 }
 
-/* Called when the request line has been read: the earliest that we hear of a request. */
+/* The earliest callback of a request. */
 void *http_connection_request_line(void *userdata, const char *uri, struct MHD_Connection *mhd) {
         struct connection *connection = connection_of(mhd);
 
@@ -285,9 +283,8 @@ static void *on_opened(struct http_server *server, struct MHD_Connection *mhd) {
         return connection;
 }
 
-/* Whether the peer sent what may have been the beginning of a handshake: a probe that only connects
- * is none. */
-static bool has_spoken(int fd) {
+/* Whether the peer sent enough to be the beginning of a handshake; a probe only connects. */
+static bool has_sent_record(int fd) {
         struct tcp_info info = {0};
         socklen_t len = sizeof(info);
 
@@ -295,10 +292,10 @@ static bool has_spoken(int fd) {
                info.tcpi_bytes_received > TLS_RECORD_HEADER_BYTES;
 }
 
-/* libmicrohttpd closes the socket after this: while a connection is watched, so is its fd open. */
+/* libmicrohttpd closes the socket after this, so the fd of a watched connection is open. */
 static void on_closed(struct http_server *server, struct connection *connection) {
         bool has_failed = connection->tls && !connection->handshake.is_complete &&
-                          has_spoken(connection->watched.fd);
+                          has_sent_record(connection->watched.fd);
 
         connection_watch_close(server->watch, &connection->watched);
         if (has_failed && !connection->watched.is_cut) {

@@ -19,12 +19,12 @@ enum {
         DEFAULT_IDLE_S = 120, /* above the 90 s after which Go's client drops idle connections */
         DEFAULT_FIRST_REQUEST_S = 10,
         TRANSFER_MAX_S = 30,
-        /* Those that have been cut stand beside the new ones until their worker looks at them. */
+        /* Spare places, since a connection that was cut is closed only when its worker runs. */
         CUT_CONNECTIONS_DIVISOR = 8,
 };
 
-/* libmicrohttpd wants a source of certificates. It is not asked: sessions have credentials of their
- * own, and one that had not would fail. Without MHD_USE_TLS it is ignored. */
+/* libmicrohttpd requires a source of certificates, which is never called: server_tls_attach() gives
+ * every session its credentials. Ignored without MHD_USE_TLS. */
 static int refuse_handshake(gnutls_session_t session,
                             const struct gnutls_cert_retr_st *cert_request,
                             gnutls_pcert_st **ret_certs, unsigned *ret_count,
@@ -58,7 +58,7 @@ static struct MHD_Daemon *start_daemon(struct http_server *server,
         }
         items[count] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
 
-        /* libmicrohttpd shares its ceiling out among the workers, and at its ceiling each waits. */
+        /* libmicrohttpd divides the limit among its workers, which stop accepting at theirs. */
         unsigned limit = connections + connections / CUT_CONNECTIONS_DIVISOR + options->threads;
         return MHD_start_daemon(flags, options->port, NULL, NULL, http_connection_request, server,
                                 MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, limit,
@@ -180,7 +180,7 @@ void http_server_quiesce(struct http_server *server) {
         int fd = MHD_quiesce_daemon(server->daemon);
         if (fd < 0)
                 return;
-        /* A worker's poll() still holds the socket: shut down, it refuses from now on. */
+        /* A worker's poll() still holds the socket; after shutdown() it refuses connections. */
         (void)shutdown(fd, SHUT_RDWR);
         close(fd);
 }

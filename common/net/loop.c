@@ -56,7 +56,7 @@ struct loop {
         size_t posts_cap;
 };
 
-/* Out of descriptors, watches or kernel memory: nothing works without them. */
+/* Out of descriptors, epoll watches or kernel memory. */
 static _noreturn_ void give_up(const char *call) {
         log_error(MSG("event loop failed"), STR("call", call), STR("error", strerror(errno)));
         abort();
@@ -90,8 +90,8 @@ void loop_fd_set(struct loop *loop, int fd, uint32_t epoll_events, loop_fd_fn *f
         struct epoll_event event = {.events = epoll_events,
                                     .data.u64 = pack_event(fd, watch->generation)};
         int r = epoll_ctl(loop->epoll_fd, watch->fn ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event);
-        /* Closed without our being told, by a library of whose descriptors we only hear, and the
-         * number in use again: the kernel has forgotten the old one. */
+        /* A library closed the descriptor without loop_fd_remove() and the number was reused: the
+         * kernel has dropped the old registration. */
         if (r < 0 && errno == ENOENT)
                 r = epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, fd, &event);
         if (r < 0)
@@ -123,7 +123,7 @@ static void heap_place(struct loop *loop, size_t index, struct loop_timer *timer
         timer->heap_index = (uint32_t)index;
 }
 
-/* Puts @timer at @index, a free place, or wherever the order wants it above or below. */
+/* Puts @timer into the free place @index, and moves it up or down to restore the heap order. */
 static void heap_sift(struct loop *loop, size_t index, struct loop_timer *timer) {
         while (index > 1 && is_before(timer, loop->heap[index / 2])) {
                 heap_place(loop, index, loop->heap[index / 2]);

@@ -170,7 +170,7 @@ int server_tls_succeeds(const struct server_tls *tls, const struct server_tls *o
         return 0;
 }
 
-/* GnuTLS tells of each message of a handshake. */
+/* Called by GnuTLS for each handshake message. */
 static int on_message(gnutls_session_t session, unsigned type, unsigned when, unsigned is_incoming,
                       const gnutls_datum_t *message) {
         struct tls_handshake *handshake = gnutls_session_get_ptr(session);
@@ -188,7 +188,8 @@ static int on_message(gnutls_session_t session, unsigned type, unsigned when, un
 }
 
 static int verify(gnutls_session_t session) {
-        /* As Go does: the certificate must be meant for clients, or say nothing about its use. */
+        /* As in Go: the certificate's extended key usage must include client authentication, if
+         * present. */
         static char purpose[] = GNUTLS_KP_TLS_WWW_CLIENT;
         gnutls_typed_vdata_st wanted[] = {
                 {.type = GNUTLS_DT_KEY_PURPOSE_OID, .data = (unsigned char *)purpose, .size = 0}};
@@ -214,9 +215,9 @@ void server_tls_attach(struct server_tls *tls, void *session, struct tls_handsha
          * http/1.0 into the second place. */
         const gnutls_datum_t protocols[] = {{name, sizeof(name) - 1}, {name, sizeof(name) - 1}};
 
-        /* Failing for want of memory, it leaves a handshake that cannot succeed. */
+        /* Fails only without memory; the handshake then fails, too. */
         (void)gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, tls->credentials);
-        /* RFC 7301, 3.2: whoever offers protocols, but not ours, is refused. */
+        /* RFC 7301, 3.2: a client that offers only other protocols is rejected. */
         (void)gnutls_alpn_set_protocols(session, protocols, ARRAY_LEN(protocols),
                                         GNUTLS_ALPN_MANDATORY);
         /* libmicrohttpd keeps a pointer there for pre-shared keys, which we do not offer. */

@@ -76,7 +76,7 @@ struct ended {
         struct exec_run *run;
         struct exec_credential credential;
         struct error err;
-        char said[2 * EXEC_SAID_MAX_BYTES];
+        char said[2 * EXEC_STDERR_MAX_BYTES];
 };
 
 static void on_ended(void *userdata, struct exec_outcome *outcome) {
@@ -87,7 +87,7 @@ static void on_ended(void *userdata, struct exec_outcome *outcome) {
                 *outcome->credential = (struct exec_credential){0};
         }
         ended->err = outcome->err;
-        (void)snprintf(ended->said, sizeof(ended->said), "%s", outcome->said);
+        (void)snprintf(ended->said, sizeof(ended->said), "%s", outcome->stderr_text);
         exec_run_free(TAKE_PTR(ended->run));
         loop_stop(ended->loop);
 }
@@ -164,7 +164,7 @@ static void test_exec_stderr(void **state) {
         struct exec_plugin *plugin = plugin_new("yes spam | head -c 1000000 >&2; exit 1");
         struct ended ended;
         assert_int_equal(run(plugin, 10000, &ended), -EPROTO);
-        assert_int_equal(strlen(ended.said), EXEC_SAID_MAX_BYTES);
+        assert_int_equal(strlen(ended.said), EXEC_STDERR_MAX_BYTES);
         exec_plugin_free(plugin);
 }
 
