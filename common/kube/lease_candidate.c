@@ -58,7 +58,7 @@ enum lease_action lease_candidate_begin(struct lease_candidate *candidate, int64
         return LEASE_READ;
 }
 
-/* A record, as long as we have not seen it stand still for its duration. */
+/* Another holder's record that has not been unchanged for its duration. */
 static bool is_taken(const struct lease_candidate *candidate, int64_t now_mono_ms) {
         const struct lease_record *seen = &candidate->seen;
 
@@ -71,7 +71,7 @@ enum lease_action lease_candidate_read(struct lease_candidate *candidate,
                                        const struct lease_record *record, int64_t now_mono_ms) {
         candidate->has_read = candidate->is_current = true;
         candidate->is_absent = !record;
-        /* A Lease that somebody deleted still counts: its holder hasn't heard of it yet. */
+        /* A deleted Lease still counts until it expires: its holder has not noticed yet. */
         if (record && (!candidate->has_seen || !records_are_equal(record, &candidate->seen))) {
                 candidate->seen = *record;
                 candidate->changed_mono_ms = now_mono_ms;
