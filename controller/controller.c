@@ -19,7 +19,7 @@ enum {
         PRUNE_TICKS = 60,
         SHUTDOWN_MS = 5000,
         ONCE_SYNC_MS = 30000,
-        ONCE_INTERVALS = 3, /* two attempts, the second one slow */
+        ONCE_INTERVALS = 3, /* two scrapes, the second of which may be slow */
         FIRST_PRINT_MS = 1000,
 };
 
@@ -91,7 +91,7 @@ static void tracked_values(const struct tracked *t, struct plan_values *ret) {
         }
 }
 
-/* The writer's questions and reports */
+/* Callbacks of the writer */
 
 static void on_values(void *userdata, const struct writer_node *node, struct plan_values *ret) {
         (void)userdata;
@@ -158,12 +158,12 @@ static bool once_is_synced(const struct controller *c) {
         const struct reflector *bindings = bindings_reflector(c->bindings);
 
         if (!nodes)
-                return true; /* the nodes were given by hand */
+                return true; /* the nodes are targets */
         return reflector_is_synced(nodes) && (c->compiled->policy->hot_value_count == 0 ||
                                               (bindings && reflector_is_synced(bindings)));
 }
 
-/* Asked anew each time: another policy may have another source take part. */
+/* Computed each time: a change of policy may change which sources are read. */
 static bool is_seen(const struct tracked *t) {
         return node_track_outcomes(&t->track, t->controller->compiled) >= ONCE_OUTCOMES;
 }
@@ -231,9 +231,9 @@ static void on_once_deadline(void *userdata) {
         end_with(c, 1);
 }
 
-/* What sources say */
+/* Callbacks of the sources */
 
-/* Another source may be the one to believe now. */
+/* Switches to another source if need be. */
 static void look_at_source(struct tracked *t) {
         struct controller *c = t->controller;
         size_t from;
@@ -274,7 +274,7 @@ static void on_peak(void *userdata, size_t source, struct node *node,
         node_track_peak(&t->track, c->compiled, query, ratio, age_ms, now_mono(c));
 }
 
-/* What the API server says about nodes */
+/* Callbacks of the node set */
 
 static void on_node_added(void *userdata, struct node *node) {
         struct controller *c = userdata;
@@ -327,7 +327,7 @@ static void on_nodes_synced(void *userdata, size_t count) {
 
 /* The policy */
 
-/* Hot values are counted once a policy has asked for them. */
+/* Bindings are watched from the first policy with hot values on. */
 static void follow_policy(struct controller *c) {
         const struct policy *policy = c->compiled->policy;
 
@@ -395,15 +395,15 @@ static void on_tick(void *userdata) {
         writer_tick(c->writer);
         if (++c->ticks % PRUNE_TICKS == 0) {
                 bindings_prune(c->bindings, now_unix(c));
-                /* What decoding a watch event leaves lies in holes between what stays; at 5,000
-                 * nodes a seventh of the heap. glibc gives whole pages of it back when asked. */
+                /* Decoding watch events fragments the heap: at 5,000 nodes a seventh of it is free
+                 * memory between objects in use. This returns its whole pages to the system. */
                 (void)malloc_trim(0);
         }
         once_look(c);
         loop_timer_arm(c->parts.loop, &c->tick, now_mono(c) + TICK_MS, on_tick, c);
 }
 
-/* Beginning and end */
+/* Start and shutdown */
 
 int controller_new(const struct controller_parts *parts, const struct controller_options *options,
                    struct policy *policy, struct controller **ret, struct error *err) {

@@ -1,9 +1,9 @@
 /*
- * The controller's loop: nodes from the API server (or by hand), readings from sources, one plan
- * per node, patches through the publisher. Everything on one thread; the pages of health and
- * metrics are served from another, which reads atomics.
+ * The controller: nodes from the API server (or --target), readings from sources, one plan per
+ * node, patches through the writer. Everything runs on the loop's thread; health and metrics are
+ * served from another one, which reads only atomics.
  *
- * Whatever happens, nothing has to be saved: the annotations are the store.
+ * Nothing has to be saved on exit: the annotations are the store.
  */
 #pragma once
 
@@ -22,23 +22,23 @@
 
 /* Strings are borrowed for the life of the controller. */
 struct controller_options {
-        struct compiled_policy_options compiled; /* their sources follow from those below */
+        struct compiled_policy_options compiled; /* its sources are derived from those below */
         struct source_set_options sources;
         struct node_set_options nodes;
         const char *node_selector;  /* NULL: every node */
-        const char *const *targets; /* NAME=URL; without them nodes come from the API server */
+        const char *const *targets; /* NAME=URL; none: nodes come from the API server */
         size_t target_count;
         double patches_per_s;
         size_t patches_in_flight;
         struct leader_options leader; /* no election with a dry run or --once */
         bool is_dry_run;              /* print instead of writing */
-        bool is_once;                 /* two scrapes of every node, write or print, end */
+        bool is_once;                 /* scrape every node twice, write or print, exit */
         enum report_format output;
 };
 
 struct controller;
 
-/* What it works with; borrowed. */
+/* What it needs; borrowed. */
 struct controller_parts {
         /* controller_is_writer() has changed, after controller_new(); may be NULL. */
         void (*on_writer)(void *userdata);
@@ -51,9 +51,9 @@ struct controller_parts {
 };
 
 /**
- * controller_new() - begins at once; ends with loop_stop() when it is done or shut down
- * @policy: owned by the controller from here on, whatever the outcome
- * Return: 0; -EINVAL for a target that is none
+ * controller_new() - starts at once; calls loop_stop() when it is done or shut down
+ * @policy: owned by the controller, whatever the outcome
+ * Return: 0; -EINVAL for an invalid target
  */
 _must_check_ int controller_new(const struct controller_parts *parts,
                                 const struct controller_options *options, struct policy *policy,
@@ -61,18 +61,18 @@ _must_check_ int controller_new(const struct controller_parts *parts,
 void controller_free(struct controller *controller);
 DEFINE_FREEP(struct controller, controller_free);
 
-/** controller_set_policy() - another policy from now on; windows and records of metrics that both
- * have are kept. @policy is owned by the controller */
+/** controller_set_policy() - put another policy in force; metrics that both policies have keep
+ * their windows and records. @policy is owned by the controller */
 void controller_set_policy(struct controller *controller, struct policy *policy);
-/** controller_is_writer() - does this replica write now? */
+/** controller_is_writer() - whether this replica writes now */
 bool controller_is_writer(const struct controller *controller);
-/** controller_fence() - of all that is written because this replica does */
+/** controller_fence() - for every request that is sent because this replica writes */
 struct kube_fence controller_fence(const struct controller *controller);
 /**
- * controller_shut_down() - nothing new begins; patches under way are waited for, 5 s at most
+ * controller_shut_down() - stop scraping and patching; patches in flight may take up to 5 s
  *
- * The lease is given away when the last of them has been answered. One that was given up may still
- * arrive: then the lease runs out by itself, which leaves it the time to.
+ * The Lease is released when all of them have been answered. If one had to be abandoned, it may
+ * still be applied, so the Lease is not released but left to expire.
  */
 void controller_shut_down(struct controller *controller);
 /** controller_exit_code() - 0; 1 when --once met a target that failed or a patch that was refused

@@ -92,7 +92,7 @@ static void on_policy(void *userdata, struct policy *policy) {
         controller_set_policy(state->controller, policy);
 }
 
-/* Controllers outside of the cluster are in one election with those that the manifests install. */
+/* A controller outside of the cluster uses the Lease of those that the manifests install. */
 static const char *lease_namespace(const struct controller_options *options,
                                    const struct kube_access *config) {
         if (options->leader.name_space)
@@ -101,7 +101,7 @@ static const char *lease_namespace(const struct controller_options *options,
                                                            : "kube-system";
 }
 
-/* Who writes on the nodes also keeps the policy object's status, under the same fence. */
+/* The replica that patches nodes also writes the policy object's status, under the same fence. */
 static void on_writer(void *userdata) {
         struct daemon_state *state = userdata;
         struct kube_fence fence = controller_fence(state->controller);
@@ -215,8 +215,9 @@ static int obey(int argc, char **argv) {
         struct error err = ERROR_NULL;
 
         daemon_block_signals();
-        /* Large buffers (a list, an exporter's flood) go back to the system when they are freed.
-         * By default glibc learns from the first of them to keep all later ones on its heap. */
+        /* Large buffers (a list, a huge page) are returned to the system when they are freed. By
+         * default glibc raises this threshold after the first one and keeps the rest on its heap.
+         */
         (void)mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD_BYTES);
         if (settings_parse(argc, argv, &outcome, &settings, &err) < 0) {
                 (void)fprintf(stderr, PROGRAM ": %s\nSee " PROGRAM " --help.\n", err.msg);

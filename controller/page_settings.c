@@ -8,7 +8,7 @@
 
 const char *const page_schemes[] = {"http", "https", NULL};
 
-/* "dcgm=http://{address}:9400/metrics", with the pace of the others. */
+/* "dcgm=http://{address}:9400/metrics", with the interval and limits of the others. */
 static int read_exporter(const char *text, const struct page_options *common,
                          struct source_set_options *ret, struct error *err) {
         size_t name_len = strcspn(text, "=");
@@ -32,7 +32,7 @@ static int read_exporter(const char *text, const struct page_options *common,
         return 0;
 }
 
-/* By name; NULL: there is none. */
+/* NULL: no such exporter */
 static struct page_options *find_exporter(struct source_set_options *sources, const char *name,
                                           size_t len) {
         const char *agent = sources->node_metrics.profile->name;

@@ -1,6 +1,6 @@
 /*
  * The options of the sources that scrape pages (node-exporter, node-metrics, and any --exporter):
- * rows for the controller's table, and what they come to.
+ * rows for the controller's option table, and their evaluation.
  */
 #pragma once
 

@@ -117,7 +117,7 @@ static struct lease_timing lease_timing(void) {
                                      .retry_ms = raw.retry_period_ms};
 }
 
-/* What one row alone cannot know. */
+/* Checks across several options. */
 static int check_together(struct error *err) {
         if (raw.targets.count > 0 && !raw.dry_run)
                 return error_set(err, EINVAL,

@@ -1,5 +1,5 @@
 /*
- * The controller's command line: one table row per option, and what the rows together must mean.
+ * The controller's command line: one table row per option, and checks across options.
  */
 #pragma once
 
@@ -16,8 +16,8 @@ struct settings {
         struct controller_options controller;
         struct program_options shared;
         struct program_annotations annotations; /* controller.compiled.style borrows them */
-        bool needs_cluster;                     /* false: a dry run of targets given by hand */
-        bool is_cleanup;                        /* take annotations off, nothing else */
+        bool needs_cluster;                     /* false: a dry run with --target */
+        bool is_cleanup;                        /* remove annotations, nothing else */
         bool has_server;                        /* health and metrics are served */
         const char *bind_address;               /* NULL: every address */
         uint16_t health_port;
@@ -26,13 +26,13 @@ struct settings {
 /**
  * settings_parse() - options and environment into @ret; all strings are borrowed from them
  *
- * With --check-config the files of credentials are opened, too.
- * Return: 0; -EINVAL, said in @err, or why a file could not be read
+ * With --check-config the credential files are opened, too.
+ * Return: 0; -EINVAL, or the negative errno of a file that could not be read; @err says which
  */
 _must_check_ int settings_parse(int argc, char **argv, enum options_outcome *ret_outcome,
                                 struct settings *ret, struct error *err);
 void settings_help(FILE *out);
 /** settings_check() - for --check-config, see policy_options_check() */
 _must_check_ int settings_check(struct error *err);
-/** settings_done() - the strings that @settings refers to are gone */
+/** settings_done() - frees the strings that @settings refers to */
 void settings_done(struct settings *settings);

@@ -12,9 +12,10 @@
 #include "extender/refusal_log.h"
 
 enum {
-        POOL_MAX = 64, /* idle jobs kept: workers times requests that are still being sent */
-        /* A job that grew past so many candidates, or so much text of its reply (nodes that are
-         * copied one by one), is not kept: memory follows the usual. */
+        POOL_MAX = 64, /* idle jobs kept; in use are as many as there are workers, and replies being
+                          sent */
+        /* A job that has grown past this many candidates, or this much reply text (nodes that are
+         * copied one by one), is freed: the pool keeps jobs of usual size only. */
         POOL_MAX_CANDIDATES = 1 << 16,
         POOL_MAX_TEXT_BYTES = 4 << 20,
 };
@@ -23,7 +24,7 @@ enum verb { VERB_FILTER, VERB_PRIORITIZE, VERB_PREEMPT, VERB_BIND, VERB_COUNT };
 
 static const char *const verb_names[] = {"filter", "prioritize", "preempt", "bind"};
 
-/* Everything that one request needs; lives until its reply has been sent. */
+/* The working memory of one request, until its reply has been sent. */
 struct job {
         struct job *next;
         struct handlers *handlers;
@@ -48,7 +49,7 @@ struct handlers {
         struct metric *passed, *unknown, *duplicates, *strict, *daemonset;
 };
 
-/* The last one may be switched off. */
+/* The last verb, bind, is optional. */
 static enum verb verb_count(const struct handlers *handlers) {
         return handlers->options.binder ? VERB_COUNT : VERB_BIND;
 }
@@ -132,7 +133,7 @@ static struct job *job_take(struct handlers *handlers) {
         return job;
 }
 
-/* An http_exchange's release: the reply has left. */
+/* An http_exchange's release: the reply has been sent. */
 static void job_give_back(void *userdata) {
         struct job *job = userdata;
         struct handlers *handlers = job->handlers;
@@ -221,7 +222,7 @@ static bool prioritize(struct handlers *handlers, struct job *job, int64_t now_u
 
 /*
  * The scheduler chooses victims by its own filters alone. On a node that is both full and hot it
- * would evict pods, and the node be rejected for its load all the same: then the next node's.
+ * would evict pods although filter rejects the node afterwards, and then go on to the next node.
  */
 static bool preempt(struct job *job, int64_t now_unix_ms) {
         judge_filter(&job->judge, job->snapshot, &job->request, now_unix_ms);
@@ -254,7 +255,7 @@ static void refuse(struct handlers *handlers, enum verb verb, struct http_exchan
         log_refusal(handlers, exchange, err);
 }
 
-/* The binder has metrics of its own for what becomes of it. */
+/* The binder counts the results of binds. */
 static void answer_bind(struct handlers *handlers, struct http_exchange *exchange) {
         struct error err = ERROR_NULL;
 
@@ -283,7 +284,7 @@ static void answer_verb(struct handlers *handlers, enum verb verb, struct http_e
         }
         log_recovery(handlers);
         if (!act(handlers, verb, job)) {
-                metrics_inc(metrics->failed); /* past the ceiling; stays 500 without a body */
+                metrics_inc(metrics->failed); /* reply too large: 500 without a body */
                 return;
         }
         if (job->judge.unknown_count > 0)

@@ -1,11 +1,11 @@
 /*
- * What the extender answers over HTTP: POST .../filter, .../prioritize, .../preempt and, if that is
- * switched on, .../bind under any prefix, and the pages of net/daemon.h. Runs on the server's
- * worker threads; reads the node table by snapshots.
+ * The extender's HTTP handlers: POST .../filter, .../prioritize, .../preempt and, if enabled,
+ * .../bind under any prefix, and the pages of net/daemon.h. They run on the server's worker threads
+ * and read snapshots of the node table.
  *
- * Our own trouble never rejects a node: what the table does not know passes. A request that cannot
- * be read is answered with a status other than 200 and no body, which the scheduler treats as a
- * failed extender (ignorable: true skips it then), and never with an empty list of nodes.
+ * A fault of ours never rejects a node: nodes that are not in the table pass. A request that cannot
+ * be parsed is answered with a status other than 200 and no body, which the scheduler treats as a
+ * failed extender (and skips if it is ignorable), and never with an empty list of nodes.
  */
 #pragma once
 

@@ -123,7 +123,7 @@ struct extender {
         struct program_annotations annotations;
         struct node_table *table;
         struct table_watch *table_watch;
-        struct binder *binder; /* NULL: not asked for */
+        struct binder *binder; /* NULL: without --bind */
         struct handlers *handlers;
         struct http_server *server;
         struct certificates *certificates; /* NULL: plain HTTP */

@@ -1,6 +1,6 @@
 /*
- * How many pods each node was given lately, from a watch on pods: the hot value's raw material.
- * Kept by node name, since a pod may be bound to a node that we have not seen yet; nodes without
+ * How many pods were recently bound to each node, from a watch on pods: the input of the hot value.
+ * Kept by node name, since a pod may be bound to a node that has not been seen yet; nodes without
  * recent bindings take no memory.
  */
 #pragma once
@@ -12,18 +12,18 @@
 #include "kube/binding_watch.h"
 #include "policy/hot_value.h"
 
-enum { BINDINGS_KEEP_MIN_MS = 600000 }; /* what a later policy may ask about at least */
+enum { BINDINGS_KEEP_MIN_MS = 600000 }; /* at least, so that a later policy finds some history */
 
 struct bindings;
 
-/** bindings_new() - empty; counts what bindings_add() is told, until bindings_watch() */
+/** bindings_new() - empty; only bindings_add() adds to it until bindings_watch() */
 struct bindings *bindings_new(void);
 void bindings_free(struct bindings *bindings);
 DEFINE_FREEP(struct bindings, bindings_free);
 
-/** bindings_keep() - how far back will be asked; at least BINDINGS_KEEP_MIN_MS */
+/** bindings_keep() - how long bindings are kept; at least BINDINGS_KEEP_MIN_MS */
 void bindings_keep(struct bindings *bindings, int64_t keep_ms);
-/** bindings_watch() - count the API server's from now on, and those of the recent past; once */
+/** bindings_watch() - watch the API server's bindings, recent ones included; call it once */
 void bindings_watch(struct bindings *bindings, struct loop *loop, struct kube_api *api,
                     struct metrics *metrics);
 /** bindings_reflector() - for readiness; NULL before bindings_watch() */
@@ -34,12 +34,12 @@ bool bindings_is_counting(const struct bindings *bindings);
 /** bindings_add() - a pod was bound to @node at @at_unix_ms, not after now */
 void bindings_add(struct bindings *bindings, const char *node, int64_t at_unix_ms,
                   int64_t now_unix_ms);
-/** bindings_forget() - the node is gone: another of its name was given nothing yet */
+/** bindings_forget() - the node was deleted; a new one of the same name starts from zero */
 void bindings_forget(struct bindings *bindings, const char *node);
 /** bindings_hot() - the node's hot value */
 int64_t bindings_hot(struct bindings *bindings, const struct policy *policy, const char *node,
                      int64_t now_unix_ms);
-/** bindings_prune() - forget nodes whose bindings are all too old; call it every minute or so */
+/** bindings_prune() - free nodes whose bindings are all too old; call it every minute or so */
 void bindings_prune(struct bindings *bindings, int64_t now_unix_ms);
-/** bindings_nodes() - nodes that memory is held for */
+/** bindings_nodes() - number of nodes that memory is held for */
 size_t bindings_nodes(const struct bindings *bindings);

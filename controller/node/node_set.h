@@ -1,7 +1,7 @@
 /*
- * The nodes: from a watch on the API server, or given by hand (--target NAME=URL). Keeps of each
- * object only what is needed to reach and to tell it, a hundred bytes or so; annotations are
- * passed on and not kept. Objects may hold anything.
+ * The nodes: from a watch on the API server, or from --target NAME=URL. Keeps of each object only
+ * what is needed to identify and reach the node, about a hundred bytes; annotations are passed on
+ * and not kept. Objects may hold anything.
  */
 #pragma once
 
@@ -15,7 +15,7 @@
 #include "kube/reflector.h"
 
 struct node {
-        uint32_t slot; /* dense, taken again after a removal: others index arrays by it */
+        uint32_t slot; /* dense, reused after a removal: other modules index arrays by it */
         uint64_t uid_hash;
         char *name;
         char *address; /* an IP address or host name; NULL when it has none of the wanted types */
@@ -30,7 +30,7 @@ struct node_set_events {
         void (*on_added)(void *userdata, struct node *node);
         /* The address has changed. */
         void (*on_moved)(void *userdata, struct node *node);
-        /* What the node carries now, after on_added and at every change; NULL: no annotations. */
+        /* The present annotations, after on_added and at every change; NULL: none. */
         void (*on_annotations)(void *userdata, struct node *node, const json_t *annotations);
         /* @node is gone when this returns. */
         void (*on_removed)(void *userdata, struct node *node);
@@ -65,11 +65,11 @@ void node_set_watch(struct node_set *set, struct loop *loop, struct kube_api *ap
 /** node_set_reflector() - for readiness; NULL without a watch */
 const struct reflector *node_set_reflector(const struct node_set *set);
 
-/** node_set_apply() - account for one event of the watch; public for tests */
+/** node_set_apply() - apply one event of the watch; public for tests */
 void node_set_apply(struct node_set *set, enum reflector_event event, const json_t *object);
 
 /**
- * node_set_read_target() - "NAME=URL", or an URL alone, whose host is then the name
+ * node_set_read_target() - "NAME=URL", or a URL alone, whose host is then the name
  * @ret_name: owned by the caller
  * @ret_url:  points into @text
  * Return: 0; -EINVAL
@@ -77,8 +77,8 @@ void node_set_apply(struct node_set *set, enum reflector_event event, const json
 _must_check_ int node_set_read_target(const char *text, char **ret_name, const char **ret_url,
                                       struct error *err);
 /**
- * node_set_add_target() - a node by hand, from what node_set_read_target() reads
- * Return: 0; -EINVAL no such thing, or the name is there already
+ * node_set_add_target() - add a node from a text that node_set_read_target() accepts
+ * Return: 0; -EINVAL for an invalid text or a name that is used already
  */
 _must_check_ int node_set_add_target(struct node_set *set, const char *text, struct error *err);
 

@@ -1,7 +1,7 @@
 /*
- * Where in a period a node has its turn: an even, stable place derived from its name, the same in
- * every process, so that neither a restart nor a change of leader moves anybody's turn, and 5,000
- * nodes never have theirs together.
+ * The phase of a node's turns within a period: derived from its name, evenly distributed, and the
+ * same in every process, so that neither a restart nor a change of leader moves a turn, and the
+ * turns of 5,000 nodes never coincide.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 
 #include "base/hash.h"
 
-/** spread_phase_ms() - the node's place in [0, period); @salt tells several schedules apart */
+/** spread_phase_ms() - the node's place in [0, period); @salt: one per schedule */
 static inline int64_t spread_phase_ms(const char *node, uint64_t salt, int64_t period_ms) {
         /* FNV-1a, and the finalizer of MurmurHash3: FNV alone leaves names that differ in their
          * last digit next to each other. */

@@ -1,6 +1,6 @@
 /*
- * The state of all nodes together, as gauges and as what /readyz says: how many are followed and
- * measured, how old the samples are, and where to look when nothing comes.
+ * The state of all nodes together, as gauges and as checks of /readyz: how many nodes are watched
+ * and measured, how old the samples are, and which flags to check when there are none.
  */
 #pragma once
 
@@ -19,13 +19,13 @@ struct census {
 
 /* One count over all nodes. */
 struct census_tally {
-        bool is_idle; /* the policy has no metrics: nobody is asked for any */
+        bool is_idle; /* the policy has no metrics, so nothing is scraped */
         size_t nodes;
         size_t stale;      /* no recent sample, or none ever */
         size_t windows;    /* that have a value now */
-        int64_t oldest_ms; /* age of the newest sample where that is oldest, stale nodes left out */
-        const char *failed_node, *failed_reason; /* one that fails, borrowed; NULL: none */
-        const char *failed_hint;                 /* flags to look at */
+        int64_t oldest_ms; /* largest age of a node's newest sample, stale nodes excluded */
+        const char *failed_node, *failed_reason; /* a failing node, borrowed; NULL: none */
+        const char *failed_hint;                 /* flags to check */
         const struct reflector *node_watch, *binding_watch; /* NULL: not watched */
         size_t bound_nodes;                                 /* with recent bindings */
         const char *write_trouble;                          /* "": none; NULL: dry run */

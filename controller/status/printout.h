@@ -1,6 +1,6 @@
 /*
- * What a dry run prints, on standard output: all nodes' rows (report.h), once or again and again;
- * then in a terminal in the same place, elsewhere one table below the other.
+ * What a dry run prints on standard output: the rows of all nodes (report.h), once or repeatedly.
+ * Repeated tables overwrite each other on a terminal; elsewhere they follow one another.
  */
 #pragma once
 
@@ -25,5 +25,5 @@ void printout_begin(struct printout *printout, const struct compiled_policy *com
                     enum report_format format, size_t node_width, bool is_repeated);
 void printout_row(struct printout *printout, const struct report_row *row, int64_t now_mono_ms,
                   int64_t now_unix_ms);
-/** printout_end() - write it; false: nobody reads it any more */
+/** printout_end() - write it; false: standard output is closed */
 bool printout_end(struct printout *printout);

@@ -13,7 +13,7 @@ enum { CELL_MIN = 7, AGE_WIDTH = 5 };
 #define DIM "\033[2m"
 #define PLAIN "\033[0m"
 
-/* "cpu_usage_max_avg_1h" -> "cpu max_avg_1h": the middle is the same in all of them. */
+/* "cpu_usage_max_avg_1h" -> "cpu max_avg_1h": "_usage_" is common to all. */
 static void title(const char *name, char *text, size_t text_bytes) {
         const char *usage = strstr(name, "_usage_");
 

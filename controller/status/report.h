@@ -1,5 +1,5 @@
 /*
- * What --dry-run shows of each node: a table for people, or a JSON object a line for programs.
+ * What --dry-run prints of each node: a row of a table, or one line with a JSON object.
  */
 #pragma once
 

@@ -24,7 +24,7 @@ void serving_init(struct serving *serving, struct metrics *metrics, struct healt
                 serving->nodes[i] = metrics_gauge(metrics, "plimsoll_nodes_served",
                                                   "Nodes whose readings come from the source.",
                                                   LABELS("source", names[i]));
-                /* What can happen is there from the start, at 0. */
+                /* Every series exists from the start, at 0. */
                 for (size_t other = 0; other < i; other++) {
                         (void)switches(serving, other, i);
                         (void)switches(serving, i, other);
@@ -96,8 +96,7 @@ void serving_publish(struct serving *serving, const struct serving_tally *tally,
         if (tally->node)
                 buf_printf(&line, " (%s: %s%s)", tally->node, tally->reason,
                            tally->others > 0 ? ", ..." : "");
-        /* Not a condition of being ready: some source will do, and whether any does is `scrapes`'
-         * to say. */
+        /* Always passes: any source will do, and the check `scrapes` fails when none does. */
         health_pass(serving->check, "%s", line.data);
         buf_done(&line);
 }

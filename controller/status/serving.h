@@ -1,7 +1,7 @@
 /*
  * Which source each node's readings come from, over all nodes: metrics, a line of /readyz?verbose,
- * and the log when nodes go over to another source and when they come back. The first few of a
- * minute get a line each, the rest one line together when the minute is over.
+ * and log lines when nodes switch to another source and back. The first few switches of a minute
+ * are logged one by one, the rest in one summary line when the minute is over.
  */
 #pragma once
 
@@ -16,7 +16,7 @@
 enum { SERVING_LINES_PER_MIN = 10 };
 
 struct serving {
-        size_t count; /* sources; the exporters are none of them */
+        size_t count; /* sources, without the exporters */
         const char *names[SOURCE_MAX];
         struct metric *nodes[SOURCE_MAX];
         struct metrics *metrics;
@@ -29,9 +29,9 @@ struct serving {
 /* One count over all nodes; zero-initialised. */
 struct serving_tally {
         size_t nodes[SOURCE_MAX];
-        size_t silent;             /* no source has a recent reading of them */
-        const char *node, *reason; /* one that is not served by the first source, and why not */
-        size_t others;             /* that are not, either */
+        size_t silent;             /* without a recent reading from any source */
+        const char *node, *reason; /* a node that is not served by the first source, and why */
+        size_t others;             /* further such nodes */
 };
 
 /** serving_init() - @names, of the ordered sources, @metrics and @health outlive @serving */
@@ -45,7 +45,7 @@ void serving_init(struct serving *serving, struct metrics *metrics, struct healt
 void serving_switched(struct serving *serving, int64_t now_mono_ms, const char *node, size_t from,
                       size_t to, const char *reason);
 
-/** serving_count() - one node more in @tally */
+/** serving_count() - add a node to @tally */
 void serving_count(struct serving_tally *tally, const struct node_track *track,
                    const struct compiled_policy *compiled, const char *node, int64_t now_mono_ms);
 /** serving_publish() - every second or so */

@@ -1,12 +1,11 @@
 /*
- * What one source says about one node, kept apart from what others say, and which of several is
- * believed. Pure: the clock is an argument.
+ * What one source has reported on one node, kept apart from other sources, and whether that source
+ * may serve the node. Pure: the clock is an argument.
  *
- * Sources have an order of preference. A feed *serves* while it has been heard of lately and has
- * not failed twice in a row; once down, it serves again after two good answers in a row, so that a
- * source that comes and goes does not take the node with it each time (and a counter needs two
- * readings for its first interval). A feed that has never been heard of is hoped for until it has
- * failed twice.
+ * Sources have an order of preference. A feed *serves* while it is fresh and has not failed twice
+ * in a row; once down, it serves again after two good readings in a row, so that a flapping source
+ * does not move the node each time (and a counter needs two readings for its first interval). A
+ * feed that has never had a reading serves until it has failed twice.
  */
 #pragma once
 
@@ -26,9 +25,9 @@ struct feed {
         struct window_store *windows;
         double *ready_ratio; /* [metric]; NULL: none was ever delivered ready-made */
         uint64_t ready;
-        int64_t heard_mono_ms; /* last reading; says nothing unless is_heard */
-        uint32_t outcomes;     /* attempts that came to an end, well or not */
-        uint8_t in_a_row;      /* outcomes like the last one, up to what changes is_down */
+        int64_t heard_mono_ms; /* time of the last reading, if is_heard */
+        uint32_t outcomes;     /* attempts that have ended, in a reading or a failure */
+        uint8_t in_a_row; /* equal outcomes up to the last one, counted as far as is_down needs */
         bool is_heard, is_down;
         const char **why; /* [channel] of the last reading, see source_reading; NULL: no reasons */
         const char *failure; /* of the last attempt, static text; NULL: it went well, or none was */
@@ -37,21 +36,22 @@ struct feed {
 /** feed_init() - @plan is borrowed */
 void feed_init(struct feed *feed, const struct window_plan *plan);
 void feed_done(struct feed *feed);
-/** feed_replan() - windows keep their history; what was ready-made waits for the next answer */
+/** feed_replan() - windows keep their history; ready-made values are dropped until the next answer
+ */
 void feed_replan(struct feed *feed, const struct window_plan *plan,
                  const struct window_renumbering *renumbering);
 
 /**
- * feed_reading() - an answer
+ * feed_reading() - take in a reading
  * @metric_count: of the policy
- * @fresh_ms:     a feed that was silent for longer has to be heard of twice
+ * @fresh_ms:     a feed without readings for longer than this needs two to serve again
  */
 void feed_reading(struct feed *feed, const struct source_reading *reading, size_t metric_count,
                   int64_t fresh_ms, int64_t now_mono_ms);
-/** feed_failed() - an attempt that gave nothing; @reason is static text */
+/** feed_failed() - an attempt has failed; @reason is static text */
 void feed_failed(struct feed *feed, const char *reason);
 
-/** feed_is_fresh() - was there a reading within @fresh_ms? */
+/** feed_is_fresh() - whether there was a reading within @fresh_ms */
 bool feed_is_fresh(const struct feed *feed, int64_t fresh_ms, int64_t now_mono_ms);
-/** feed_serves() - as above */
+/** feed_serves() - see the top of this file */
 bool feed_serves(const struct feed *feed, int64_t fresh_ms, int64_t now_mono_ms);

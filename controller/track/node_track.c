@@ -9,7 +9,7 @@
 /* A metric that has less of its window than this gives way to another feed's that has more. */
 static const double FULL_ENOUGH = 0.5;
 
-/* Nobody is believed who is asked for nothing, nor an exporter in the place of a source. */
+/* A source of which no metric is wanted never serves, nor does an exporter instead of a source. */
 static void settle_serving(struct node_track *track, const struct compiled_policy *compiled) {
         bool is_exporter = track->serving >= compiled->ordered_count;
 
@@ -40,7 +40,7 @@ void node_track_done(struct node_track *track, const struct compiled_policy *com
         *track = (struct node_track){0};
 }
 
-/* What the new policy's own resources were under the old one. */
+/* The channel numbers under the old policy of the new policy's own resources. */
 static struct window_renumbering renumber(const struct policy *old, const struct policy *policy) {
         struct window_renumbering renumbering;
 
@@ -104,7 +104,7 @@ static bool read_annotation(const struct node_track *track, const struct compile
                annotation_parse(text, strlen(text), compiled->options.style.zone, ret, NULL) == 0;
 }
 
-/* An annotation has whole seconds, we remember milliseconds: only a later second is news. */
+/* Annotations have whole seconds, the record has milliseconds: only a later second is news. */
 static void note_written(struct plan_written *written, bool is_there,
                          const struct annotation *annotation) {
         if (is_there && written->at_unix_ms != PLAN_NEVER &&
@@ -121,13 +121,13 @@ static void note_peak(struct plan_written *written, bool is_there,
         written->peak_unix_ms = is_there ? annotation->at_unix_ms : PLAN_NEVER;
 }
 
-/* Above 1 stands the percentage of another program, and a clock that is far ahead says nothing
- * about when it was. */
+/* A value above 1 is another program's percentage, and a timestamp far in the future says nothing
+ * about the time of the peak. */
 static bool can_be_learned(const struct annotation *annotation, int64_t now_unix_ms) {
         return annotation->value <= 1 && annotation->at_unix_ms <= now_unix_ms + ANNOTATION_SKEW_MS;
 }
 
-/* What was written without saying when it was. */
+/* A value whose time of measurement is not known, only the time of writing. */
 static void learn_written(struct node_track *track, const struct compiled_policy *compiled,
                           size_t metric_index, const struct annotation *annotation,
                           int64_t now_mono_ms, int64_t now_unix_ms) {
@@ -143,8 +143,8 @@ static void learn_written(struct node_track *track, const struct compiled_policy
                                                 now_unix_ms - annotation->at_unix_ms, now_mono_ms);
 }
 
-/* A peak that had left its window when the maximum was written is not that maximum's: somebody has
- * written it who does not say when peaks were. */
+/* A peak that had already left its window when the maximum was written does not belong to that
+ * maximum: another program, which does not write peaks, has overwritten the maximum. */
 static bool is_peak_of(const struct annotation *peak, const struct policy_sync *metric,
                        const struct annotation *written) {
         int64_t window_ms = metric->query.window_ms;
@@ -153,8 +153,8 @@ static bool is_peak_of(const struct annotation *peak, const struct policy_sync *
                                    window_ms + 2 * window_resolution_ms(window_ms);
 }
 
-/* Takes in what the node carries. First the maxima: where their peaks are known, a 5-minute mean of
- * the same resource tells nothing new, and may rest on a few seconds. */
+/* Takes in the node's annotations. Maxima come first: where their peaks are known, the 5-minute
+ * mean of the same resource adds nothing, and may cover only a few seconds. */
 static void look(struct node_track *track, const struct compiled_policy *compiled,
                  int64_t now_mono_ms, int64_t now_unix_ms) {
         const struct policy *policy = compiled->policy;
@@ -247,14 +247,14 @@ uint32_t node_track_outcomes(const struct node_track *track,
         return least;
 }
 
-/* The feed that is asked in place @turn: the one in use, then the others in their order. */
+/* The feed at place @turn: the one in use, then the others in order. */
 static size_t feed_at_turn(const struct node_track *track, size_t turn) {
         if (turn == 0)
                 return track->serving;
         return turn <= track->serving ? turn - 1 : turn;
 }
 
-/* One feed's word on a metric. */
+/* A metric's value according to one feed. */
 static struct window_reading feed_value(const struct feed *feed, const struct policy_sync *metric,
                                         size_t index, int64_t now_mono_ms) {
         if (feed->ready & (UINT64_C(1) << index))
@@ -280,7 +280,7 @@ static bool metric_value_now(const struct node_track *track, const struct compil
                 if (reading.status != WINDOW_KNOWN)
                         continue;
                 is_full = reading.fullness >= FULL_ENOUGH;
-                /* A peak that anybody saw was one. */
+                /* A maximum is the largest that any feed has seen. */
                 bool is_better = is_known && compiled_policy_is_maximum(metric)
                                          ? reading.ratio > ret->ratio
                                          : is_full;
@@ -317,7 +317,7 @@ void node_track_values(const struct node_track *track, const struct compiled_pol
         }
 }
 
-/* What the first fresh feed that has something to say about it says; or NULL. */
+/* The reason that the first fresh feed gives, if any does; or NULL. */
 static const char *why_not_read(const struct node_track *track,
                                 const struct compiled_policy *compiled, unsigned resource,
                                 int64_t now_mono_ms) {
@@ -331,7 +331,7 @@ static const char *why_not_read(const struct node_track *track,
         return why;
 }
 
-/* The feed that a metric is to be expected from; NULL when there is none. */
+/* The first feed that can provide the metric; NULL when none can. */
 static const struct feed *feed_of(const struct node_track *track,
                                   const struct compiled_policy *compiled,
                                   const struct policy_sync *metric) {

@@ -55,19 +55,19 @@ void node_track_replan(struct node_track *track, const struct compiled_policy *o
                        const struct compiled_policy *compiled, int64_t now_mono_ms,
                        int64_t now_unix_ms);
 
-/** node_track_reading() - an answer of source number @source */
+/** node_track_reading() - take in a reading from source number @source */
 void node_track_reading(struct node_track *track, const struct compiled_policy *compiled,
                         size_t source, const struct source_reading *reading, int64_t now_mono_ms);
-/** node_track_failed() - an attempt of source number @source gave nothing; @reason is static */
+/** node_track_failed() - an attempt of source number @source has failed; @reason is static */
 void node_track_failed(struct node_track *track, size_t source, const char *reason);
 /** node_track_peak() - @query's value was @ratio @age_ms ago, from before this process: every feed
- * learns it, like the peaks of annotations, whoever tells it */
+ * takes it in, like the peaks of annotations, whichever source has reported it */
 void node_track_peak(struct node_track *track, const struct compiled_policy *compiled,
                      const struct metric_query *query, double ratio, int64_t age_ms,
                      int64_t now_mono_ms);
 
 /**
- * node_track_switch() - decide anew which feed is in use
+ * node_track_switch() - choose the feed in use
  *
  * Of the sources in order that are asked, the first that serves; when none does, the first that is
  * fresh; when none is, the one in use.
@@ -77,7 +77,7 @@ bool node_track_switch(struct node_track *track, const struct compiled_policy *c
                        int64_t now_mono_ms, size_t *ret_from);
 
 /**
- * node_track_annotations() - what stands on the node
+ * node_track_annotations() - take in the node's present annotations
  * @annotations: may be NULL; values may be of any type and content
  */
 void node_track_annotations(struct node_track *track, const struct compiled_policy *compiled,
@@ -85,15 +85,16 @@ void node_track_annotations(struct node_track *track, const struct compiled_poli
 
 /** node_track_age_ms() - since the last reading of the feed in use; false when there was none */
 bool node_track_age_ms(const struct node_track *track, int64_t now_mono_ms, int64_t *ret_ms);
-/** node_track_is_fresh() - is that recent enough to say something about now? */
+/** node_track_is_fresh() - is that reading recent enough to be used? */
 bool node_track_is_fresh(const struct node_track *track, const struct compiled_policy *compiled,
                          int64_t now_mono_ms);
-/** node_track_failure() - of the last attempt of the feed in use; NULL: it went well, or none was
+/** node_track_failure() - of the last attempt of the feed in use; NULL: it succeeded, or there was
+ * none
  */
 const char *node_track_failure(const struct node_track *track);
-/** node_track_trouble() - why a source's feed is not in use: of its last failure, or "silent" */
+/** node_track_trouble() - why a source's feed is not in use: its last failure, or "silent" */
 const char *node_track_trouble(const struct node_track *track, size_t source);
-/** node_track_outcomes() - attempts that every source has come to the end of, well or not */
+/** node_track_outcomes() - the number of attempts that every source that is read has completed */
 uint32_t node_track_outcomes(const struct node_track *track,
                              const struct compiled_policy *compiled);
 

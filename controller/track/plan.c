@@ -14,8 +14,8 @@ enum {
         RETRY_SALT = 2,
 };
 
-/* Longest that a value within its dead band outlives its period: readers use it for 5 minutes
- * more, and one of these is for the way of the patch. */
+/* How long a value within its dead band may stay beyond its period: readers use it for 5 minutes
+ * more, one of which is reserved for sending the patch. */
 #define DEAD_BAND_MAX_MS (ANNOTATION_GRACE_MS - MS_PER_MIN)
 
 void plan_init(struct plan *plan, const struct policy *policy, double dead_band_ratio) {
@@ -79,9 +79,9 @@ int64_t plan_first_sync_unix_ms(const struct plan *plan, const char *node, int64
 int64_t plan_next_sync_unix_ms(const struct plan *plan, const char *node, int64_t now_unix_ms) {
         int64_t on_grid = grid_at_or_after(plan, node, now_unix_ms + plan->sync_ms / 2);
 
-        /* Too soon for the instant that comes next and too late to wait for the one behind it:
-         * one turn half way, from which the grid is within reach. A turn that is merely a little
-         * early (clocks, timers) does not count as off the grid. */
+        /* Too early for the next instant, and too long until the one after it: take one turn half
+         * way, from which the grid can be reached. A turn that is slightly early (clocks, timers)
+         * counts as on the grid. */
         if (on_grid - now_unix_ms > plan->sync_ms + plan->sync_ms / 16)
                 return now_unix_ms + (on_grid - now_unix_ms) / 2;
         return on_grid;
@@ -97,8 +97,8 @@ int64_t plan_retry_ms(const struct plan *plan, const char *node) {
         return wait_ms + spread_phase_ms(node, RETRY_SALT, wait_ms);
 }
 
-/* Milliseconds since it was written; INT64_MAX for never. One from the future, beyond what clocks
- * may differ by, is as good as none: it would otherwise never grow old. */
+/* Milliseconds since it was written; INT64_MAX for never. A timestamp further in the future than
+ * clocks may differ counts as never: it would not expire otherwise. */
 static int64_t age_ms(const struct plan_written *written, int64_t now_unix_ms) {
         if (written->at_unix_ms == PLAN_NEVER ||
             written->at_unix_ms > now_unix_ms + ANNOTATION_SKEW_MS)
@@ -123,9 +123,9 @@ static bool is_due(const struct plan *plan, int64_t age, int64_t limit_ms) {
         return age == INT64_MAX || age + plan->sync_ms > limit_ms + plan->sync_ms / 16;
 }
 
-/* Turns of a node are half a sync apart at least, but for one whose reason was a value that had
- * been missing: that one does not write the others again. And what was written within this very
- * second would get the same timestamp: of two such values nobody could tell which is the newer. */
+/* Turns of a node are at least half a sync apart, except for one that adds a missing value: that
+ * one does not rewrite the others. And a value written within the current second would get the same
+ * timestamp, so that readers could not tell which is newer. */
 static bool is_recent(const struct plan *plan, const struct plan_written *written,
                       int64_t now_unix_ms) {
         int64_t age = age_ms(written, now_unix_ms);
@@ -146,7 +146,7 @@ static bool has_moved(const struct plan *plan, size_t metric, double old, double
         return false;
 }
 
-/* Does the node say another peak, or another time of it? Five decimals are written. */
+/* Does the annotation have another peak, or another time of it? Five decimals are written. */
 static bool is_new_peak(const struct plan *plan, size_t metric, const struct plan_written *written,
                         const struct plan_values *values, int64_t now_unix_ms) {
         int64_t bucket_ms = window_resolution_ms(plan->policy->sync[metric].query.window_ms);
@@ -232,7 +232,7 @@ size_t plan_choice_count(const struct plan_choice *choice) {
 
 static void append_entry(struct buf *out, bool *is_first, const struct plan_style *style,
                          const char *key, const char *suffix, const char *text) {
-        /* They hold nothing that JSON would escape: all of them are validated. */
+        /* All are validated: none needs escaping in JSON. */
         buf_printf(out, "%s\"%s%s%s\":\"%s\"", *is_first ? "" : ",", style->prefix, key, suffix,
                    text);
         *is_first = false;

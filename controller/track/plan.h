@@ -1,33 +1,33 @@
 /*
  * The plan: what to write on a node, and when. Pure: the values and the wall clock are arguments.
  *
- * Every node has *syncs*, one in each shortest period of the policy (3 minutes by default), at an
- * instant of its own that depends on its name alone. What is due at a sync goes into one merge
+ * Every node has *syncs*, one per shortest period of the policy (3 minutes by default), at an
+ * instant of its own that depends on its name alone. Everything due at a sync goes into one merge
  * patch:
  *
  * - A metric is due when it would be older than its period at the next sync. So each metric is
  *   rewritten before its period has passed, the 15 min and 3 h ones ride along with the 3 min ones,
  *   and from one instant of the node to the next there is at most one patch.
  * - The patch is sent only if there is reason to. A value that moved by less than the dead band
- *   since it was written, and did not cross a limit of the policy, is none for one more period (at
- *   most 4 minutes of the 5 in which readers still use it); then its timestamp is renewed whatever
- *   it says. Once there is a reason, all that is due goes along.
- * - What was provisional when it was written is due as soon as it no longer is: a maximum of the
- *   first seconds would stand for three hours otherwise, and be believed after a restart.
- * - Of each maximum a patch also says when its peak was, in an annotation of its own that
- *   controllers read (annotation.h): the peak outlives its writer, and is forgotten in its time,
- *   by whomever. It is no reason to write, but rides along with every patch when it has changed,
- *   also between its metric's turns: for three hours nobody else would know of a new one. A peak
- *   that stands there within a bucket of its window (window.h) keeps its time, so that it grows no
- *   younger when machines hand it on.
- * - The hot value rides along with every patch, and is a reason itself when readers would
- *   otherwise see a wrong one. It is never written between syncs: the extender counts bindings
- *   live, so the annotation serves other readers, who had no more than this from crane.
- * - A value that is not usable is not written; what stands on the node expires by itself.
+ *   since it was written, and did not cross a limit of the policy, is no reason for one more period
+ *   (at most 4 of the 5 minutes in which readers still use it); then it is rewritten even if it is
+ *   unchanged. Once there is a reason, everything due is included.
+ * - A value that was provisional when it was written is due as soon as it no longer is: otherwise a
+ *   maximum of the first seconds would be in use for three hours, and be learned after a restart.
+ * - The time of each maximum's peak is written, too, in an annotation of its own for controllers
+ *   (annotation.h), so that the peak survives a change of writer and leaves the window in time. It
+ *   is no reason to write, but is included in every patch when it has changed, also between turns
+ *   of its metric: otherwise other replicas would not learn of it for three hours. A peak that is
+ *   already there, to within a bucket of its window (window.h), keeps its time, so that it does not
+ *   become younger each time it is passed on.
+ * - The hot value is included in every patch, and is a reason to write when the annotation would
+ *   otherwise be wrong. It is never written between syncs: the extender counts bindings itself, and
+ *   other readers got no more than this from crane.
+ * - A value that is not usable is not written; the annotation on the node expires by itself.
  *
- * A node that has never been written, or whose values have run out, doesn't wait for its sync (see
- * plan_is_overdue()); the sync after such a write follows after half to one shortest period. What
- * was written moments before is not written again by it.
+ * A node that has never been written, or whose annotations have expired, does not wait for its sync
+ * (see plan_is_overdue()); the next sync follows after half to one shortest period, and does not
+ * rewrite what was written moments before.
  */
 #pragma once
 
@@ -54,10 +54,10 @@ struct plan {
         double dead_band_ratio;
 };
 
-/* What an annotation on the node says, as far as we know. */
+/* The last known content of an annotation on the node. */
 struct plan_written {
         double value;
-        int64_t at_unix_ms; /* PLAN_NEVER: it isn't there */
+        int64_t at_unix_ms; /* PLAN_NEVER: no annotation */
         bool is_provisional;
         double peak_ratio; /* of a maximum */
         int64_t peak_unix_ms;
@@ -73,8 +73,8 @@ struct plan_record {
 /* What could be written now. */
 struct plan_values {
         uint64_t usable;      /* a bit per metric of the policy */
-        uint64_t provisional; /* those that rest on next to nothing, see window_reading */
-        uint64_t peaks;       /* the maxima of which we know when they were, ditto */
+        uint64_t provisional; /* those that cover too little time, see window_reading */
+        uint64_t peaks;       /* the maxima whose time is known, ditto */
         double ratio[POLICY_MAX_SYNC];
         double peak_ratio[POLICY_MAX_SYNC];
         int64_t peak_age_ms[POLICY_MAX_SYNC];
@@ -94,7 +94,7 @@ struct plan_choice {
 void plan_init(struct plan *plan, const struct policy *policy, double dead_band_ratio);
 
 struct plan_record *plan_record_new(const struct plan *plan);
-/** plan_record_replan() - the record under another policy: metrics keep what is known of their name
+/** plan_record_replan() - the record under another policy; metrics that both policies have are kept
  * @record: consumed
  */
 struct plan_record *plan_record_replan(struct plan_record *record, const struct policy *old,
@@ -103,7 +103,7 @@ void plan_record_free(struct plan_record *record);
 DEFINE_FREEP(struct plan_record, plan_record_free);
 
 /**
- * plan_next_sync_unix_ms() - when the node's turn comes after one at @now_unix_ms
+ * plan_next_sync_unix_ms() - the turn of the node that follows one at @now_unix_ms
  *
  * Half to one sync_ms later (give or take a sixteenth): on the node's own instants as soon as that
  * is possible.
@@ -111,8 +111,8 @@ DEFINE_FREEP(struct plan_record, plan_record_free);
 int64_t plan_next_sync_unix_ms(const struct plan *plan, const char *node, int64_t now_unix_ms);
 
 /**
- * plan_first_sync_unix_ms() - the node's next instant, however near: for a node that comes into
- * sight with annotations that are still good
+ * plan_first_sync_unix_ms() - the node's next instant, however near: for a new node whose
+ * annotations are still valid
  */
 int64_t plan_first_sync_unix_ms(const struct plan *plan, const char *node, int64_t now_unix_ms);
 

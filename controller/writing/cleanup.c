@@ -34,7 +34,7 @@ struct cleanup {
         struct policy *policy;
         struct reflector *reflector;
         struct publisher *publisher;
-        struct kube_call *call; /* of policy and lease, one after the other */
+        struct kube_call *call; /* for the lease, then for the policy */
         struct strmap by_name;  /* struct dirty_node */
         struct loop_timer deadline, progress;
         struct outage_log failures;
@@ -126,7 +126,7 @@ static void on_node(void *userdata, enum reflector_event event, const json_t *ob
         struct cleanup *cleanup = userdata;
         const char *name = json_string_at(object, "metadata", "name", NULL);
 
-        /* What comes after the list is our own patches, and nodes that never had any. */
+        /* Events after the list are our own patches, or new nodes, which have none. */
         if (event != REFLECTOR_PRESENT || !name || cleanup->is_over ||
             loop_timer_is_armed(&cleanup->progress))
                 return;
@@ -208,7 +208,7 @@ static void list_nodes(struct cleanup *cleanup) {
                                            });
 }
 
-/* What is asked first: is a controller running, and what does the policy name? */
+/* First the lease (is a controller running?) and the policy (which metrics are there?) */
 
 static void ask(struct cleanup *cleanup, const char *path, const char *resource,
                 kube_done_fn *on_answer) {
@@ -279,7 +279,7 @@ struct cleanup *cleanup_new(struct loop *loop, struct kube_api *api, struct metr
         cleanup->metrics = metrics;
         cleanup->options = *options;
         cleanup->policy = policy;
-        cleanup->exit_code = 1; /* should it be ended from outside */
+        cleanup->exit_code = 1; /* in case a signal ends it */
         cleanup->failures.what = "cleanup";
         cleanup->publisher = publisher_new(loop, api, metrics, options->patches_per_s,
                                            options->patches_in_flight, (struct kube_fence){0},

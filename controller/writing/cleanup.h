@@ -1,7 +1,8 @@
 /*
- * --cleanup: our annotations off every node, with one patch each at the same pace as the controller
- * writes. Nodes without any are not touched, so that it can be repeated; what we know as ours is in
- * own_keys.h. A controller that still runs would write them again: that is said, not prevented.
+ * --cleanup: remove our annotations from every node, with one patch per node at the controller's
+ * usual pace. Nodes without any are not touched, so the command can be repeated. own_keys.h defines
+ * which annotations are ours. A running controller would write them again: this is logged, not
+ * prevented.
  */
 #pragma once
 
@@ -16,7 +17,7 @@
 struct cleanup_options {
         const char *prefix;        /* see own_keys_find() */
         const char *node_selector; /* NULL: every node */
-        const char *policy_object; /* path of the policy to go by; NULL: the given one */
+        const char *policy_object; /* API path of the policy to use; NULL: the given one */
         const char *lease_name, *lease_namespace;
         double patches_per_s;
         size_t patches_in_flight;
@@ -25,12 +26,12 @@ struct cleanup_options {
 
 struct cleanup;
 
-/** cleanup_new() - begins at once, and ends with loop_stop(); @policy is its own from here on */
+/** cleanup_new() - starts at once, and ends with loop_stop(); takes ownership of @policy */
 struct cleanup *cleanup_new(struct loop *loop, struct kube_api *api, struct metrics *metrics,
                             const struct cleanup_options *options, struct policy *policy);
 void cleanup_free(struct cleanup *cleanup);
 DEFINE_FREEP(struct cleanup, cleanup_free);
 
-/** cleanup_exit_code() - 0: nothing of ours is left on any node (or a dry run said what is); else 1
+/** cleanup_exit_code() - 0: no annotation of ours is left, or this was a dry run; else 1
  */
 int cleanup_exit_code(const struct cleanup *cleanup);

@@ -1,7 +1,7 @@
 /*
- * May this replica write? With an election while it holds the Lease, without one always, in a dry
- * run never. Every request that writes goes under leader_fence(). And what /readyz says of it: a
- * standby is as ready as the leader.
+ * Whether this replica may write: with leader election while it holds the Lease, without election
+ * always, in a dry run never. Every request that writes carries leader_fence(). Also the `leader`
+ * check of /readyz, which passes on a standby too.
  */
 #pragma once
 
@@ -34,12 +34,12 @@ DEFINE_FREEP(struct leader, leader_free);
 
 /** leader_may_write() - now */
 bool leader_may_write(const struct leader *leader);
-/** leader_fence() - for every request that writes: it ends when leader_may_write() does */
+/** leader_fence() - for every request that writes; it closes when leader_may_write() turns false */
 struct kube_fence leader_fence(const struct leader *leader);
-/** leader_show() - bring the readiness check up to date; every second or so */
+/** leader_show() - update the readiness check; call it every second or so */
 void leader_show(struct leader *leader);
 /**
- * leader_resign() - let another lead, when nothing of ours is on its way any more
+ * leader_resign() - release the Lease; no write may be in flight any more
  * @on_done: called once, on a later turn unless there is no election
  */
 void leader_resign(struct leader *leader, lease_released_fn *on_done, void *userdata);

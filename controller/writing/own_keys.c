@@ -22,7 +22,7 @@ static bool is_owned(const json_t *node, const char *key) {
         return false;
 }
 
-/* A metric's, or its peak's. */
+/* The name of a metric, or of its peak. */
 static bool is_query_name(const struct policy *policy, const char *name) {
         size_t len = strlen(name), suffix_len = strlen(ANNOTATION_PEAK);
         bool is_peak = len > suffix_len && strcmp(name + len - suffix_len, ANNOTATION_PEAK) == 0;

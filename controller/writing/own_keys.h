@@ -1,13 +1,13 @@
 /*
- * Which of a node's annotations are ours, or would be: what --cleanup takes off. Pure.
+ * Which of a node's annotations are ours, that is, what --cleanup removes. Pure.
  *
- * - Those that the API server says our field manager owns, whatever they are called: all that we
- *   have written under any policy and nobody has written since.
- * - node_hot_value, the metrics of the policy, and whatever has the name of a metric, or of its
- * peak, and the value of a reading: written under a policy of before, or by crane.
+ * - Keys that belong to our field manager, according to metadata.managedFields: everything that was
+ *   written under any policy and not overwritten since.
+ * - node_hot_value, the metrics of the policy, and keys that are named like a metric or its peak
+ *   and have the value of a reading: written under an earlier policy, or by crane.
  *
- * With a prefix, only keys that begin with it: others are those of another controller, whose field
- * manager is ours. Without one, what is owned goes under whatever prefix it stands.
+ * With a prefix, only keys that begin with it: the others may belong to another controller, whose
+ * field manager is the same. Without one, owned keys are removed whatever their prefix.
  */
 #pragma once
 

@@ -35,8 +35,8 @@ static void make_room(struct judge *judge, size_t candidates, size_t rows) {
         judge->unknown_count = judge->duplicate_count = judge->rejected_count = 0;
 }
 
-/* Whether candidate @index is the first stranger of its name. The set is made when it is needed:
- * as long as the table is not filled that is every node of every request. */
+/* Whether candidate @index is the first stranger of its name. The set is allocated when needed:
+ * until the table is filled, every node of every request is a stranger. */
 static bool is_new_stranger(struct judge *judge, const struct request *request, size_t index) {
         const struct request_node *node = &request->nodes[index];
 
@@ -66,7 +66,7 @@ static bool is_new_stranger(struct judge *judge, const struct request *request, 
 }
 
 static uint32_t place_stranger(struct judge *judge, const struct request *request, size_t index) {
-        /* A Node object without a name is odd, but no second mention of another one. */
+        /* Node objects without a name are not duplicates of each other. */
         bool is_nameless = !request->has_names && request->nodes[index].name_bytes == 0;
 
         if (!is_nameless && !is_new_stranger(judge, request, index)) {
@@ -121,7 +121,7 @@ void judge_filter(struct judge *judge, const struct node_snapshot *snapshot,
         }
 }
 
-/* Duplicates have no share in what is best and worst, since the scheduler sees them once. */
+/* Duplicates are left out: the scheduler sees each node once. */
 static void spread(struct judge *judge, const struct request *request) {
         _cleanup_(freep) int *scores = xcalloc(request->count, sizeof(*scores));
         size_t count = 0;
@@ -136,7 +136,7 @@ static void spread(struct judge *judge, const struct request *request) {
                         judge->verdicts[i] = scores[count++];
 }
 
-/* @level: score100 to what the reply carries */
+/* @level: score100 to the score in the reply */
 static void score_rows(struct judge *judge, const struct node_snapshot *snapshot, size_t count,
                        const int level[static 101], int64_t now_unix_ms) {
         bool is_settled = node_snapshot_is_settled(snapshot, now_unix_ms);
@@ -149,7 +149,7 @@ static void score_rows(struct judge *judge, const struct node_snapshot *snapshot
                                                              .score100];
 }
 
-/* The same where a score depends on who else is a candidate, so that none stands in the table. */
+/* The same for relative priorities: scores depend on the candidates, so none is precomputed. */
 static void score_rows_relative(struct judge *judge, const struct node_snapshot *snapshot,
                                 size_t count, const int level[static 101], int64_t now_unix_ms) {
         const struct policy *policy = snapshot->table_policy->policy;

@@ -1,10 +1,10 @@
 /*
  * From a request's candidates to rows of the table and verdicts. A judge is the reusable working
- * memory of one worker; it remembers the order in which the scheduler named nodes last time, so
- * that most look-ups are one comparison instead of a hash.
+ * memory of one request; it remembers in which order the scheduler listed nodes last time, so that
+ * most look-ups are one comparison instead of a hash.
  *
- * A node that the table does not know passes, and scores 0 as crane gives a node without data:
- * it is neither starved (filtering lets it through) nor preferred to nodes known to be idle.
+ * A node that is not in the table passes, and scores 0, as crane scores a node without data: it is
+ * neither excluded nor preferred to nodes that are known to be idle.
  */
 #pragma once
 
@@ -16,9 +16,9 @@
 #include "extender/answer/request.h"
 #include "extender/table/node_table.h"
 
-/* What stands in judge.rows for a candidate that is no row. */
+/* Values of judge.rows for candidates without a row. */
 #define JUDGE_UNKNOWN (NODE_ROW_NONE)       /* not in the table */
-#define JUDGE_DUPLICATE (NODE_ROW_NONE - 1) /* named before in this request: left out */
+#define JUDGE_DUPLICATE (NODE_ROW_NONE - 1) /* repeated in this request: left out */
 
 struct judge {
         uint32_t *rows; /* [candidate]: row of the table, or one of the above */
@@ -27,8 +27,8 @@ struct judge {
         size_t unknown_count, duplicate_count, rejected_count;
 
         /* [row] of the table */
-        uint32_t *seen_in; /* number of the request that named it last */
-        uint32_t *next;    /* the row that was named after it */
+        uint32_t *seen_in; /* number of the last request with it */
+        uint32_t *next;    /* the row that followed it there */
         size_t row_cap;
         uint32_t request_number;
 

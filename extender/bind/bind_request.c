@@ -44,7 +44,7 @@ static bool is_uid(const char *text) {
         return text[0] != '\0' && strspn(text, allowed) == strlen(text);
 }
 
-/* @what it is is for the error. */
+/* @what: what the member is, for the error */
 static int read_member(const json_t *args, const char *member, bool (*is_valid)(const char *text),
                        const char *what, char *ret, size_t size, struct error *err) {
         const json_t *value = json_member(args, member);

@@ -25,13 +25,13 @@ enum {
 
 enum bind_result {
         BIND_BOUND,
-        BIND_ALREADY_BOUND, /* as asked, by an attempt whose answer was lost */
+        BIND_ALREADY_BOUND, /* as requested, by an attempt whose answer was lost */
         BIND_CONFLICT,
         BIND_NOT_FOUND,
         BIND_FORBIDDEN,
         BIND_INVALID,
         BIND_UNAVAILABLE,
-        BIND_REFUSED, /* the request, without asking the API server */
+        BIND_REFUSED, /* without a call to the API server */
         BIND_BUSY,
         BIND_RESULT_COUNT,
 };
@@ -41,7 +41,7 @@ static const char *const result_names[] = {
         "invalid", "unavailable",   "refused",  "busy",
 };
 
-/* One request; the worker's until it is suspended and after it is resumed, the loop's between. */
+/* One request. It belongs to the worker, but while it is suspended to the loop. */
 struct bind {
         LIST_ENTRY(bind) link; /* in binder->incoming or binder->active */
         struct binder *binder;
@@ -72,7 +72,7 @@ struct binder {
         struct bind_list active;
         void (*on_drained)(void *userdata);
         void *on_drained_userdata;
-        enum bind_result outage; /* BIND_BOUND: none, else what was logged last */
+        enum bind_result outage; /* BIND_BOUND: none, else the failure that was logged */
         struct health_check *check;
         struct metric *results[BIND_RESULT_COUNT], *under_way_gauge, *duration;
 };
@@ -89,7 +89,7 @@ static void bind_free(void *userdata) {
         free(bind);
 }
 
-/* Into the exchange: {"Error":@text}. */
+/* Sets the reply of the exchange: {"Error":@text}. */
 static void compose(struct bind *bind, enum bind_result result, const char *text) {
         struct http_exchange *exchange = bind->exchange;
         struct binder *binder = bind->binder;
@@ -112,7 +112,7 @@ static void compose(struct bind *bind, enum bind_result result, const char *text
 
 /* ---- The loop's side. */
 
-/* The scheduler shows each pod's error in an event; the log tells when such errors begin and end.
+/* Each pod's error is in an event of the scheduler's; the log has when such errors begin and end.
  */
 static void note_outage(struct binder *binder, enum bind_result result, const char *text) {
         bool is_outage = result == BIND_FORBIDDEN || result == BIND_UNAVAILABLE;
@@ -227,7 +227,7 @@ static void on_pod(void *userdata, const struct kube_answer *answer) {
         }
 }
 
-/* What does a conflict mean? */
+/* After a conflict: reads the pod. */
 static void look(void *userdata) {
         struct bind *bind = userdata;
         const struct bind_request *request = &bind->request;
@@ -244,7 +244,7 @@ static void look(void *userdata) {
              on_pod);
 }
 
-/* The API server forbids what is made in a namespace that is going: no question of RBAC. */
+/* 403 also means that the namespace is being deleted, which is not about RBAC. */
 static bool is_namespace_going(const struct kube_answer *answer) {
         json_auto_t *status = NULL;
         const json_t *cause;
@@ -289,7 +289,7 @@ static void on_answer(void *userdata, const struct kube_answer *answer) {
                 break;
         case KUBE_THROTTLED:
         case KUBE_UNAVAILABLE:
-        case KUBE_BAD_ANSWER: /* done or not, the next attempt will tell */
+        case KUBE_BAD_ANSWER: /* perhaps applied: the next attempt shows */
                 retry(bind, answer, attempt);
                 break;
         }
@@ -300,7 +300,7 @@ static void attempt(void *userdata) {
         const struct bind_request *request = &bind->request;
         _cleanup_(freep) char *path = xasprintf("/api/v1/namespaces/%s/pods/%s/binding",
                                                 request->pod_namespace, request->pod_name);
-        /* None of them holds a character that JSON would have escaped. */
+        /* All four are validated: none needs escaping in JSON. */
         _cleanup_(freep) char *body = xasprintf(
                 "{\"apiVersion\":\"v1\",\"kind\":\"Binding\",\"metadata\":{\"namespace\":\"%s\","
                 "\"name\":\"%s\",\"uid\":\"%s\"},\"target\":{\"apiVersion\":\"v1\","
@@ -319,7 +319,7 @@ static void attempt(void *userdata) {
              on_answer);
 }
 
-/* Whether the node is known not to be there. Without a watch of nodes nothing is known. */
+/* Whether the node does not exist; false while the watch of nodes is down. */
 static bool is_missing(const struct binder *binder, const char *node) {
         if (!table_watch_sees_nodes(binder->options.table_watch))
                 return false;
@@ -357,8 +357,8 @@ static void on_incoming(void *userdata) {
 
 /* ---- The workers' side. */
 
-/* Suspends the request and queues it, in one step with the look at whether that is still allowed:
- * what is suspended would otherwise be missed by binder_stop(). */
+/* Checks, suspends and queues the request under one lock: binder_stop() would otherwise miss a
+ * request that is suspended after the check. */
 static const char *admit(struct binder *binder, struct bind *bind) {
         const char *refusal = NULL;
 

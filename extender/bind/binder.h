@@ -1,18 +1,17 @@
 /*
- * The verb bind: in the place of kube-scheduler's own binder, POST the Binding that puts a pod on a
- * node. It carries the pod's UID, so that a pod that was made anew under its old name is not bound
- * on its predecessor's account.
+ * The verb bind: POST the Binding that assigns a pod to a node, instead of kube-scheduler's own
+ * binder. The Binding carries the pod's UID, so that a pod recreated under the same name is not
+ * bound by mistake.
  *
- * A bind begins on a worker of the HTTP server, which suspends the request and goes on with others:
- * however slow the API server is, filter and prioritize do not wait. It is carried out on the
- * loop's thread, where the API client lives, and answered by the worker again. At most
- * BINDER_MAX_UNDER_WAY are under way; what comes beyond them is refused at once, and the scheduler
- * tries that pod again.
+ * A worker of the HTTP server takes the request, suspends it and goes on with others, so that
+ * filter and prioritize do not wait for the API server. The call is made on the loop's thread,
+ * where the API client lives, and the worker sends the answer. At most BINDER_MAX_UNDER_WAY binds
+ * are in progress; beyond that a request is refused at once, and the scheduler retries the pod.
  *
- * 429, 5xx and broken connections are tried again until the timeout, which is to be below the
- * scheduler's httpTimeout. A 409 may be our own doing, when an answer was lost on its way: the pod
- * is looked at then, and one that is bound as asked is a success. The answer is {"Error":""}, or
- * says what went wrong.
+ * 429, 5xx and broken connections are retried until the timeout, which should be below the
+ * scheduler's httpTimeout. A 409 may follow from an earlier attempt whose answer was lost: then the
+ * pod is read, and if it is bound as requested, this is a success. The answer is {"Error":""}, or
+ * the reason of the failure.
  */
 #pragma once
 
@@ -29,7 +28,7 @@
 #include "net/http_server.h"
 #include "net/loop.h"
 
-/* Below the API client's places (128) and far below the server's connections (512). */
+/* Below the API client's requests in flight (128) and the server's connections (512). */
 enum { BINDER_MAX_UNDER_WAY = 100 };
 
 struct binder_options {
@@ -50,19 +49,19 @@ void binder_free(struct binder *binder);
 DEFINE_FREEP(struct binder, binder_free);
 
 /**
- * binder_answer() - carry out the ExtenderBindingArgs in @exchange; from the server's handler
- * Return: 0: it is answered, or will be, and no longer the caller's; -E2BIG or -EBADMSG: it cannot
- * be read, and @exchange is as it was
+ * binder_answer() - execute the ExtenderBindingArgs in @exchange; called by the server's handler
+ * Return: 0: @exchange is answered, or will be, and is no longer the caller's; -E2BIG or -EBADMSG:
+ * not parsable, and @exchange is unchanged
  */
 _must_check_ int binder_answer(struct binder *binder, struct http_exchange *exchange,
                                struct error *err);
 
 /**
- * binder_drain() - begin no more binds, and call @on_drained when none is under way
+ * binder_drain() - start no more binds, and call @on_drained once when none is in progress
  *
- * That is within the timeout; perhaps at once. Once only.
+ * This takes at most the timeout of a bind; @on_drained may be called at once.
  */
 void binder_drain(struct binder *binder, void (*on_drained)(void *userdata), void *userdata);
-/** binder_stop() - answer what is under way with an error; before http_server_stop(), after
+/** binder_stop() - answer the binds in progress with an error; before http_server_stop(), after
  * loop_run() has returned */
 void binder_stop(struct binder *binder);

@@ -128,8 +128,8 @@ static int load_nodes(struct node_table *table, const char *path, int64_t now_un
 
 /* ---- Judging. */
 
-/* The scheduler asks for scores of nodes that passed the filter: these are the candidates. A node
- * that is rejected is measured as if it were one of them. */
+/* The scheduler requests scores for the nodes that passed the filter: these are the candidates. A
+ * rejected node is scored as if it were one of them. */
 static void judge_nodes(const struct node_snapshot *snapshot, size_t count,
                         struct node_verdict *verdicts, struct verdict_largest *ret_largest,
                         int64_t now_unix_ms) {
@@ -147,7 +147,7 @@ static void judge_nodes(const struct node_snapshot *snapshot, size_t count,
                                                           ret_largest, now_unix_ms);
 }
 
-/* Candidates alone are spread, too. */
+/* Spread scoring, too, is over the candidates alone. */
 static void score(struct node_verdict *verdicts, int *scores10, size_t count,
                   const struct policy *policy) {
         size_t passing = 0;
@@ -223,7 +223,7 @@ static int explain(const char *path, struct error *err) {
         return 0;
 }
 
-/* kubectl's habit: -o json, -ojson, -o=json. Owned by the caller, with argv's borrowed texts. */
+/* -o json, -ojson and -o=json, as in kubectl. Owned by the caller; the texts are argv's. */
 static char **spell_out_short_options(int argc, char **argv, char **ret_owned) {
         char **spelt = xcalloc((size_t)argc + 1, sizeof(*spelt));
 

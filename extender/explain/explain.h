@@ -1,6 +1,6 @@
 /*
- * `plimsoll-extender explain`: why each node of a NodeList gets its verdict and score. Reads what
- * `kubectl get nodes -o json` prints and runs it through the server's own node table.
+ * `plimsoll-extender explain`: the reasons of each node's verdict and score. Reads the output of
+ * `kubectl get nodes -o json` and runs it through the server's own node table.
  */
 #pragma once
 
@@ -14,13 +14,13 @@
 /** explain_main() - the subcommand; @argv[0] is "explain". Return: the exit status */
 int explain_main(int argc, char **argv);
 
-/* What is to be printed. */
+/* The input of the two printers. */
 struct explanation {
         const struct node_table *table; /* its rows, in the order of the input */
         const struct policy *policy;
         const struct verdict_largest *largest; /* among the nodes that pass */
         const struct node_verdict *verdicts;   /* [row] */
-        const int *scores10;                   /* [row]; what the scheduler would get */
+        const int *scores10;                   /* [row]; as the scheduler would receive them */
         int64_t now_unix_ms;
 };
 

@@ -5,8 +5,7 @@
 #include "codec/json.h"
 #include "extender/explain/explain.h"
 
-/* jansson returns NULL for memory alone here: every text comes out of a JSON document or from us.
- */
+/* Here jansson returns NULL only without memory: every text is valid UTF-8 already. */
 static json_t *must(json_t *value) {
         if (!value)
                 mem_exhausted();
@@ -23,7 +22,7 @@ static void append(json_t *array, json_t *value) {
                 mem_exhausted();
 }
 
-/* JSON has no infinity, which a reading of 1e308 can make of a product. */
+/* JSON has no infinity, which the product with a reading of 1e308 may be. */
 static json_t *number_json(double value) {
         return number_is_finite(value) ? json_real(value) : json_null();
 }

@@ -19,17 +19,17 @@ static const struct style coloured = {
 };
 
 static void format_age(int64_t age_ms, char text[static DURATION_TEXT_MAX]) {
-        /* Whole seconds: nobody reads the milliseconds of an age. */
+        /* Whole seconds. */
         duration_format(age_ms / MS_PER_S * MS_PER_S, text);
 }
 
-/* An annotation may say 1e300, which is no reason to print 300 digits. */
+/* An annotation may contain 1e300: do not print 300 digits. */
 static const char *format_number(double value, char text[static NUMBER_MAX]) {
         (void)snprintf(text, NUMBER_MAX, fabs(value) < 1e5 ? "%.1f" : "%.2g", value);
         return text;
 }
 
-/* Names and annotations are a peer's text: what is no printable ASCII shows as a question mark. */
+/* Names and annotations are untrusted: bytes other than printable ASCII show as '?'. */
 static void put_text(const char *text, size_t max_bytes, FILE *out) {
         for (size_t i = 0; text[i] && i < max_bytes; i++)
                 (void)fputc(text[i] >= ' ' && text[i] <= '~' ? text[i] : '?', out);
@@ -72,7 +72,7 @@ static void put_age(const struct reading *reading, int64_t now_unix_ms, const st
 static void put_bar(double ratio, double limit_ratio, const struct style *style, FILE *out) {
         if (!style->has_bars)
                 return;
-        /* Readings may be above 1, and what is free of them below 0. */
+        /* Usage may be above 1, and the free share below 0. */
         int full = ratio >= 1 ? BAR_CELLS : ratio <= 0 ? 0 : (int)lround(ratio * BAR_CELLS);
         int mark = limit_ratio > 0 ? (int)lround(limit_ratio * BAR_CELLS) : -1;
         (void)fputs(limit_ratio > 0 && ratio > limit_ratio ? style->red : style->green, out);
@@ -150,7 +150,7 @@ static void put_hot(const struct explanation *of, size_t row, const struct style
                               trunc(10 * reading.value));
                 put_age(&reading, of->now_unix_ms, style, out);
         } else {
-                /* An expired hot value is no percentage. */
+                /* put_unusable() prints percentages, which a hot value is not. */
                 reading.value /= 100;
                 (void)fputs("     0  ", out);
                 if (reading.state == READING_MISSING)

@@ -1,6 +1,6 @@
 /*
- * The names of the table's rows: an index from name to row, and what replies say of each, rendered
- * once. Immutable and shared by reference count; any thread may read it.
+ * The names of the table's rows: an index from name to row, and what replies contain of each,
+ * rendered once. Immutable and shared by reference count; any thread may read it.
  */
 #pragma once
 

@@ -9,10 +9,10 @@
 
 struct node {
         char *name;
-        uint32_t row;              /* NODE_ROW_NONE: a stranger, of whom we only saw bindings */
-        struct binding_ring bound; /* pods it was given lately */
+        uint32_t row;              /* NODE_ROW_NONE: a stranger, of which only bindings were seen */
+        struct binding_ring bound; /* recent bindings */
         struct kept_annotations annotations;
-        /* What the parsing of them gave. */
+        /* Parsed from them. */
         struct annotation hot; /* of node_hot_value */
         int64_t hot_expires_unix_ms;
         uint32_t missing, malformed, skewed;
@@ -24,13 +24,13 @@ struct node_table {
         struct strmap nodes_by_name; /* struct node */
         size_t stranger_count;
 
-        /* Rows: dense; the last one moves into the place of one that goes. */
+        /* Rows are dense: the last one takes the place of one that is removed. */
         struct node **rows;
         size_t count, cap;
         struct node_columns columns;
         size_t missing, malformed, skewed; /* sums over the rows */
 
-        /* Bindings were seen as they happened until then: INT64_MIN never, INT64_MAX they are. */
+        /* The watch of bindings was live until then: INT64_MIN: never was; INT64_MAX: it is. */
         int64_t live_until_unix_ms;
 
         struct node_names *names; /* of the last publication; stale when has_new_names */
@@ -93,7 +93,7 @@ static int64_t earlier_if_ahead(int64_t until, int64_t candidate, int64_t now_un
         return candidate > now_unix_ms && candidate < until ? candidate : until;
 }
 
-/* Which hot value counts: our own count or the annotation, whichever is newer. */
+/* The hot value in use: the count or the annotation, whichever is newer. */
 static int64_t settle_hot(struct node_table *table, size_t row, int64_t now_unix_ms) {
         const struct policy *policy = policy_of(table);
         struct node *node = table->rows[row];
@@ -418,7 +418,8 @@ static void renew_names(struct node_table *table) {
 
 void node_table_publish(struct node_table *table, int64_t now_unix_ms) {
         if (now_unix_ms < table->published_unix_ms)
-                settle_all(table, now_unix_ms); /* the clock was set back: fresh again, perhaps */
+                settle_all(table, now_unix_ms); /* the clock was set back: expired readings may be
+                                                   valid again */
         for (size_t row = 0; row < table->count; row++)
                 if (table->columns.settled_until_unix_ms[row] <= now_unix_ms)
                         settle_row(table, row, now_unix_ms);
@@ -438,7 +439,7 @@ struct node_snapshot *node_table_acquire(struct node_table *table) {
         return snapshot;
 }
 
-/* ---- What there is to say. */
+/* ---- Readings for explain, and statistics. */
 
 static void judge_age(struct reading *reading, int64_t now_unix_ms) {
         if (reading->state == READING_USABLE && now_unix_ms >= reading->expires_unix_ms)

@@ -31,7 +31,7 @@
 
 enum {
         NODE_TABLE_MAX_ROWS = 100000,
-        /* Bindings to nodes that we have not seen are kept, for this many names. */
+        /* Bindings to nodes that are not in the table are kept for this many names. */
         NODE_TABLE_MAX_STRANGERS = 10000,
 };
 
@@ -66,14 +66,14 @@ void node_table_put(struct node_table *table, const char *name, const json_t *an
                     int64_t now_unix_ms);
 void node_table_remove(struct node_table *table, const char *name);
 
-/** node_table_bind() - a pod was bound to @name at @at_unix_ms, seen by our own watch */
+/** node_table_bind() - a pod was bound to @name at @at_unix_ms, according to the watch of pods */
 void node_table_bind(struct node_table *table, const char *name, int64_t at_unix_ms,
                      int64_t now_unix_ms);
 /**
- * node_table_set_live() - whether bindings are being seen as they happen
+ * node_table_set_live() - whether the watch of bindings is live
  *
- * While they are, hot values are counted from them. After that an annotation counts when it is
- * younger than the loss; what was counted goes on otherwise.
+ * While it is, hot values are counted from it. After it was lost, an annotation that is younger
+ * than the loss is used; without one, the count is.
  */
 void node_table_set_live(struct node_table *table, bool is_live, int64_t now_unix_ms);
 
@@ -82,9 +82,9 @@ size_t node_table_count(const struct node_table *table);
 /** node_table_name() - of a row */
 const char *node_table_name(const struct node_table *table, size_t row);
 
-/** node_table_is_dirty() - there is something that a new snapshot would show */
+/** node_table_is_dirty() - the table differs from the last snapshot */
 bool node_table_is_dirty(const struct node_table *table);
-/** node_table_next_change_unix_ms() - when a verdict will change by the passing of time alone */
+/** node_table_next_change_unix_ms() - when the next verdict changes by the passing of time alone */
 int64_t node_table_next_change_unix_ms(const struct node_table *table);
 /** node_table_publish() - bring every row up to @now and make it what node_table_acquire() gives */
 void node_table_publish(struct node_table *table, int64_t now_unix_ms);

@@ -12,23 +12,24 @@
 
 enum {
         PUBLISH_INTERVAL_MS = 10,
-        PUBLISH_SHARE = 20, /* at most one part in so many of the time goes into publishing */
+        PUBLISH_SHARE = 20, /* publishing takes at most one part in this many of the time */
         LOOK_INTERVAL_MS = 1000,
-        /* A verdict due later than this is looked at again, in case the wall clock is stepped. */
+        /* A verdict that changes later than this is checked earlier, in case the wall clock is set.
+         */
         CHANGE_MAX_MS = 60000,
 };
 
 struct table_watch {
         struct table_watch_options options;
         struct reflector *nodes;
-        struct binding_watch *bindings; /* NULL as long as no policy had hot values */
+        struct binding_watch *bindings; /* NULL until a policy has hot values */
 
         struct loop_timer publish_timer; /* something is dirty */
-        struct loop_timer change_timer;  /* a reading will expire, or a hot value fall */
-        struct loop_timer look_timer;    /* troubles and gauges */
+        struct loop_timer change_timer;  /* a reading expires, or a hot value falls */
+        struct loop_timer look_timer;    /* health checks and gauges */
         int64_t publish_not_before_mono_ms;
         bool is_synced;
-        bool is_skewed; /* and said so */
+        bool is_skewed; /* and a line was logged */
 
         struct health_check *nodes_check, *bindings_check;
         struct metric *rows, *readings[READING_STATE_COUNT], *skewed, *publications;
@@ -95,11 +96,11 @@ static void on_nodes_synced(void *userdata, size_t count) {
         struct table_watch *watch = userdata;
 
         watch->is_synced = true;
-        publish(watch); /* first: whoever sees us ready asks about nodes that the workers know */
+        publish(watch); /* before the check passes: once ready, the workers have the nodes */
         health_pass(watch->nodes_check, "%zu nodes", count);
 }
 
-/* Returns whether our own count of bindings is what counts. */
+/* Return: whether hot values come from the watch */
 static bool settle_live(struct table_watch *watch) {
         bool is_live = binding_watch_is_live(watch->bindings);
 
@@ -111,7 +112,7 @@ static void on_binding(void *userdata, const char *node, int64_t at_unix_ms) {
         struct table_watch *watch = userdata;
 
         node_table_bind(watch->options.table, node, at_unix_ms, now_unix_ms(watch));
-        /* A burst may come before the next look. While the watch is being made there is none. */
+        /* A burst may come before the next look(). NULL within binding_watch_new(). */
         if (watch->bindings)
                 settle_live(watch);
         touched(watch);
@@ -124,15 +125,15 @@ static void watch_bindings(struct table_watch *watch) {
                 health_pass(watch->bindings_check, "not needed: the policy has no hotValue");
                 return;
         }
-        /* Once started it stays: starting anew would report, and count, the same bindings again. */
+        /* Never stopped: a new watch would report, and count, the same bindings again. */
         if (!watch->bindings)
                 watch->bindings = binding_watch_new(watch->options.loop, watch->options.api,
                                                     watch->options.metrics,
                                                     hot_value_keep_ms(policy), on_binding, watch);
 }
 
-/* Without a watch the extender goes on: readings expire by themselves, and the controller's
- * annotation stands in for our own count. So trouble is told, but does not make us unready. */
+/* The extender works without this watch: the controller's annotation takes the place of the count.
+ * So a failure shows in the check's detail, but the check passes. */
 static void look_at_bindings(struct table_watch *watch) {
         if (!watch->bindings || node_table_policy(watch->options.table)->hot_value_count == 0)
                 return;

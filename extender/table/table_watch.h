@@ -1,7 +1,7 @@
 /*
- * What fills the node table: a watch of the nodes' metadata, a watch of bindings while the policy
- * has hot values, and the clock. Publishes snapshots: at once after a quiet time, and under a
- * stream of changes at most every 10 ms (or rarer, so that copying stays a twentieth of the time).
+ * What fills the node table: a watch of the nodes' metadata, a watch of bindings once a policy has
+ * hot values, and the clock. Publishes snapshots: at once after a quiet time, and under a stream of
+ * changes at most every 10 ms (less often if publishing takes more than a twentieth of the time).
  *
  * Everything runs on the loop's thread.
  */
@@ -32,8 +32,8 @@ struct table_watch *table_watch_new(const struct table_watch_options *options);
 void table_watch_free(struct table_watch *watch);
 DEFINE_FREEP(struct table_watch, table_watch_free);
 
-/** table_watch_sees_nodes() - nodes are listed and the watch is open: what is not in the table is
- * no node
+/** table_watch_sees_nodes() - the table is complete and current: nodes are listed, the watch is
+ * open
  */
 bool table_watch_sees_nodes(const struct table_watch *watch);
 
