@@ -185,6 +185,24 @@ static void test_next_sync(void **state) {
                         plan.sync_ms - 1);
 }
 
+static void test_retry(void **state) {
+        const struct {
+                int64_t sync_ms, min_ms, max_ms;
+        } rows[] = {
+                {1000, 1000, 1999}, /* never at once */
+                {180000, 22500, 44999},
+                {3600000, 30000, 59999},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                const struct plan plan = {.sync_ms = rows[i].sync_ms};
+                int64_t one = plan_retry_ms(&plan, "node-a");
+                assert_in_range(one, rows[i].min_ms, rows[i].max_ms);
+                assert_int_not_equal(one, plan_retry_ms(&plan, "node-b"));
+        }
+}
+
 static void test_policy_without_periods(void **state) {
         struct policy policy = {0};
         struct plan plan;
@@ -464,6 +482,7 @@ int main(void) {
                 cmocka_unit_test(test_a_late_value),
                 cmocka_unit_test(test_within_a_second),
                 cmocka_unit_test(test_provisional),
+                cmocka_unit_test(test_retry),
                 cmocka_unit_test(test_patch_text),
                 cmocka_unit_test(test_replan),
         };
