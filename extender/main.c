@@ -38,6 +38,7 @@ static struct {
         int64_t bind_timeout_ms;
 } settings;
 
+/* clang-format off */
 static const struct option_row rows[] = {
         {.help = "Policy"},
         PROGRAM_POLICY_ROWS(settings.shared),
@@ -45,69 +46,41 @@ static const struct option_row rows[] = {
         {.help = "API server"},
         PROGRAM_KUBE_ROWS(settings.shared),
         {.help = "Serving"},
-        {.name = "bind-address",
-         .type = OPTION_STRING,
-         .value = &settings.bind_address,
-         .fallback = "127.0.0.1",
-         .metavar = "ADDRESS",
-         .help = "Address to listen on. The default serves a scheduler on the same host or in the "
-                 "same pod; behind a Service set 0.0.0.0 or ::, and --client-ca-file, since "
+        {.name = "bind-address", .type = OPTION_STRING, .value = &settings.bind_address,
+         .fallback = "127.0.0.1", .metavar = "ADDRESS",
+         .help = "Address to listen on. The default serves a scheduler on the same host or in "
+                 "the same pod; behind a Service set 0.0.0.0 or ::, and --client-ca-file, since "
                  "requests carry whole pod specs."},
-        {.name = "port",
-         .type = OPTION_INT,
-         .value = &settings.port,
-         .fallback = "8010",
-         .metavar = "PORT",
-         .min = 0,
-         .max = 65535,
+        {.name = "port", .type = OPTION_INT, .value = &settings.port, .fallback = "8010",
+         .metavar = "PORT", .min = 0, .max = 65535,
          .help = "Port to listen on; 0: any free port."},
-        {.name = "threads",
-         .type = OPTION_INT,
-         .value = &settings.threads,
-         .fallback = "2",
-         .metavar = "COUNT",
-         .min = 1,
-         .max = 64,
-         .help = "Worker threads. A scheduler has one call in flight at a time; more threads help "
-                 "with several schedulers."},
-        {.name = "tls-cert-file",
-         .type = OPTION_STRING,
-         .value = &settings.tls.cert_file,
+        {.name = "threads", .type = OPTION_INT, .value = &settings.threads, .fallback = "2",
+         .metavar = "COUNT", .min = 1, .max = 64,
+         .help = "Worker threads. A scheduler has one call in flight at a time; more threads "
+                 "help with several schedulers."},
+        {.name = "tls-cert-file", .type = OPTION_STRING, .value = &settings.tls.cert_file,
          .metavar = "FILE",
          .help = "Certificate to serve with, and those of its issuers, in PEM; without it, plain "
                  "HTTP. This file and the next two are read again on SIGHUP and when one of them "
-                 "changes, also behind a symbolic link as in a Secret volume; if the new ones are "
-                 "invalid or expired, the old ones stay in force."},
-        {.name = "tls-private-key-file",
-         .type = OPTION_STRING,
-         .value = &settings.tls.key_file,
+                 "changes, also behind a symbolic link as in a Secret volume; if the new ones "
+                 "are invalid or expired, the old ones stay in force."},
+        {.name = "tls-private-key-file", .type = OPTION_STRING, .value = &settings.tls.key_file,
          .metavar = "FILE",
          .help = "Its private key, in PEM."},
-        {.name = "client-ca-file",
-         .type = OPTION_STRING,
-         .value = &settings.tls.client_ca_file,
+        {.name = "client-ca-file", .type = OPTION_STRING, .value = &settings.tls.client_ca_file,
          .metavar = "FILE",
          .help = "Answer only clients whose certificate is signed by one of these CAs."},
-        {.name = "compact-scores",
-         .type = OPTION_BOOL,
-         .value = &settings.is_compact,
+        {.name = "compact-scores", .type = OPTION_BOOL, .value = &settings.is_compact,
          .fallback = "true",
          .help = "Subtract the smallest score from all scores of a reply and omit the zeros: the "
-                 "ranking is the same, and the scheduler has less to decode. False: every node is "
-                 "listed with its full score."},
-        {.name = "bind",
-         .type = OPTION_BOOL,
-         .value = &settings.is_binding,
-         .fallback = "false",
+                 "ranking is the same, and the scheduler has less to decode. False: every node "
+                 "is listed with its full score."},
+        {.name = "bind", .type = OPTION_BOOL, .value = &settings.is_binding, .fallback = "false",
          .help = "Also answer bind: create a Binding with the pod's UID, instead of the "
                  "scheduler's own binder. Every client that reaches the port can then bind pods: "
                  "listen on the loopback or set --client-ca-file."},
-        {.name = "bind-timeout",
-         .type = OPTION_DURATION_MS,
-         .value = &settings.bind_timeout_ms,
-         .fallback = "4s",
-         .metavar = "DURATION",
-         .min = BIND_TIMEOUT_MIN_MS,
+        {.name = "bind-timeout", .type = OPTION_DURATION_MS, .value = &settings.bind_timeout_ms,
+         .fallback = "4s", .metavar = "DURATION", .min = BIND_TIMEOUT_MIN_MS,
          .max = BIND_TIMEOUT_MAX_MS,
          .help = "How long a bind is retried while the API server fails; must be below the "
                  "extender's httpTimeout in the scheduler's configuration (5s unless set)."},
@@ -117,6 +90,7 @@ static const struct option_row rows[] = {
         {.help = "Log"},
         PROGRAM_LOG_ROWS(settings.shared),
 };
+/* clang-format on */
 
 struct extender {
         struct program_core core;

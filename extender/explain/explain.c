@@ -27,22 +27,18 @@ static struct {
 
 static const char *const outputs[] = {"table", "json", NULL};
 
+/* clang-format off */
 static const struct option_row rows[] = {
         PROGRAM_POLICY_ROWS(settings.shared),
-        {.name = "now",
-         .type = OPTION_STRING,
-         .value = &settings.now,
-         .metavar = "TIME",
+        {.name = "now", .type = OPTION_STRING, .value = &settings.now, .metavar = "TIME",
          .help = "Evaluate as of this time, such as 2026-07-23T11:25:54Z. Default: now."},
-        {.name = "output",
-         .type = OPTION_ENUM,
-         .value = &settings.output,
-         .fallback = "table",
+        {.name = "output", .type = OPTION_ENUM, .value = &settings.output, .fallback = "table",
          .choices = outputs,
          .help = "Output format; -o for short."},
         PROGRAM_ANNOTATION_ROWS(settings.shared),
         ANNOTATION_UNIT_ROW(settings.unit),
 };
+/* clang-format on */
 
 /* ---- Input. */
 
