@@ -171,7 +171,7 @@ static void on_started_leading(void *userdata) {
 
         if (writer->events.on_active)
                 writer->events.on_active(writer->events.userdata);
-        TAILQ_FOREACH(node, &writer->nodes, link) {
+        TAILQ_FOREACH (node, &writer->nodes, link) {
                 struct plan_values values;
                 if (node->turn_unix_ms < since_unix_ms)
                         continue;
@@ -199,8 +199,8 @@ static void on_stopped_leading(void *userdata) {
 
         if (writer->events.on_active)
                 writer->events.on_active(writer->events.userdata);
-        TAILQ_FOREACH(node, &writer->nodes, link)
-        drop_patch(node);
+        TAILQ_FOREACH (node, &writer->nodes, link)
+                drop_patch(node);
 }
 
 /* Nodes */
@@ -233,8 +233,8 @@ void writer_push_all(struct writer *writer) {
 
         if (!writer->publisher)
                 return;
-        TAILQ_FOREACH(node, &writer->nodes, link)
-        publisher_push(writer->publisher, &node->job);
+        TAILQ_FOREACH (node, &writer->nodes, link)
+                publisher_push(writer->publisher, &node->job);
 }
 
 /* The whole */
@@ -293,8 +293,8 @@ void writer_set_policy(struct writer *writer, const struct compiled_policy *comp
 
         writer->compiled = compiled;
         writer->generation++;
-        TAILQ_FOREACH(node, &writer->nodes, link)
-        arm_first_sync(node);
+        TAILQ_FOREACH (node, &writer->nodes, link)
+                arm_first_sync(node);
 }
 
 void writer_tick(struct writer *writer) {

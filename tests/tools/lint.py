@@ -13,8 +13,8 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 COMMON = ["base", "codec", "metrics", "net", "kube", "program"]
 SOURCES = [f"controller/source/{name}" for name in ("page", "prometheus", "metrics_api")]
 
-# room -> the rooms it may include, beside itself. Whoever is used stands above its user, so there is
-# no circle.
+# library -> the libraries it may include, beside itself. A library stands below those that it uses, so
+# there is no circle.
 MAY_USE = {
     "base": [],
     "codec": ["base"],
@@ -70,7 +70,7 @@ MAY_USE = {
     ],
 }
 
-# library header -> the rooms that may see it
+# library header -> the libraries that may see it
 LIBRARY_USERS = {
     "curl/curl.h": {"net"},
     "microhttpd.h": {"net"},
@@ -93,10 +93,15 @@ MAY_ALLOCATE = {"common/base/mem.c"}
 MARKS = re.compile(r"\b(?:TODO|FIXME|XXX|HACK)\b")
 INCLUDE = re.compile(r'#include [<"]([^>"]+)[>"]')
 LOG_CALL = re.compile(r"\blog_(?:debug|info|warn|error)\(")
-MAX_LINES = 800
+# A function that a header declares, at the left margin.
+FUNCTION = re.compile(r"^(?![#/ ]|typedef)[A-Za-z_][\w \t*]*?\b([a-z_]\w*)\s*\(", re.MULTILINE)
+NO_FUNCTIONS = {"_printf_", "__attribute__", "static_assert"}
+# Names that are used everywhere need no prefix.
+MAY_BE_SHORT = {"common/base/attributes.h", "common/base/mem.h"}
+MAX_LINES, MAX_TEST_LINES = 600, 700
 
 
-def room_of(path):
+def library_of(path):
     return path.parent.as_posix().removeprefix("common/")
 
 
@@ -109,14 +114,25 @@ def without_comments(text):
     return re.sub(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', blank, text, flags=re.S)
 
 
-def check_include(room, included):
+def check_include(library, included):
     used = pathlib.PurePosixPath(included).parent.as_posix()
-    if used in MAY_USE and used != room and used not in MAY_USE[room]:
-        return f"{room} may not use {used} ({included})"
+    if used in MAY_USE and used != library and used not in MAY_USE[library]:
+        return f"{library} may not use {used} ({included})"
     users = LIBRARY_USERS.get(included)
-    if users is not None and room not in users:
+    if users is not None and library not in users:
         return f"only {', '.join(sorted(users))} may include {included}"
     return None
+
+
+def check_prefixes(path, text):
+    """A header's functions begin with its name, or with the first word of it."""
+    first_word = path.stem.split("_")[0]
+    for match in FUNCTION.finditer(text):
+        name = match.group(1)
+        if name in NO_FUNCTIONS or name.startswith((path.stem, f"{first_word}_")):
+            continue
+        number = text.count("\n", 0, match.start()) + 1
+        yield number, f"{name}(): expected a name that begins with {first_word}_"
 
 
 def check_file(path):
@@ -127,12 +143,12 @@ def check_file(path):
             yield number, "a mark for later without an owner"
         if path.parts[0] == "tests":
             continue
-        room = room_of(path)
-        if room not in MAY_USE:
-            yield number, f"{room} is no room: give it a row in MAY_USE"
+        library = library_of(path)
+        if library not in MAY_USE:
+            yield number, f"{library} is not known: give it a row in MAY_USE"
             break
         include = INCLUDE.match(raw_line)
-        if include and (breach := check_include(room, include.group(1))):
+        if include and (breach := check_include(library, include.group(1))):
             yield number, breach
         for pattern, instead in BANNED.items():
             if "base/mem.h" in instead and str(path) in MAY_ALLOCATE:
@@ -141,10 +157,13 @@ def check_file(path):
                 yield number, f"{line.strip()}: {instead}"
         if re.search(r"\bexit\(", line) and path.name != "main.c":
             yield number, "exit() belongs in main.c"
-        if room in NEVER_LOG and path.stem != "log" and LOG_CALL.search(line):
-            yield number, f"{room} returns errors; its caller logs"
-    if len(lines) > MAX_LINES:
-        yield MAX_LINES, f"{len(lines)} lines: split by idea"
+        if library in NEVER_LOG and path.stem != "log" and LOG_CALL.search(line):
+            yield number, f"{library} returns errors; its caller logs"
+    if path.suffix == ".h" and path.parts[0] != "tests" and str(path) not in MAY_BE_SHORT:
+        yield from check_prefixes(path, "\n".join(lines))
+    most = MAX_TEST_LINES if path.parts[0] == "tests" else MAX_LINES
+    if len(lines) > most:
+        yield most, f"{len(lines)} lines: split by idea"
 
 
 def main():
@@ -157,10 +176,10 @@ def main():
     )
     paths = [pathlib.Path(p) for p in listed.stdout.split() if (TOP / p).exists()]
     breaches = 0
-    rooms = list(MAY_USE)
-    for room, used in MAY_USE.items():
-        if any(rooms.index(lower) >= rooms.index(room) for lower in used):
-            print(f"MAY_USE: {room} uses what stands below it")
+    libraries = list(MAY_USE)
+    for library, used in MAY_USE.items():
+        if any(libraries.index(lower) >= libraries.index(library) for lower in used):
+            print(f"MAY_USE: {library} uses a library that stands below it")
             breaches += 1
     for path in paths:
         for number, what in check_file(path):

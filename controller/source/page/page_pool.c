@@ -61,8 +61,8 @@ struct page_scrape *page_pool_excess(const struct page_pool *pool, struct page_s
 
         if (pool->used_bytes <= pool->budget_bytes)
                 return NULL;
-        LIST_FOREACH(other, &pool->under_way, link)
-        if (other->page.cap > largest->page.cap)
-                largest = other;
+        LIST_FOREACH (other, &pool->under_way, link)
+                if (other->page.cap > largest->page.cap)
+                        largest = other;
         return largest;
 }
