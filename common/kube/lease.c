@@ -204,28 +204,12 @@ static void clear_trouble(struct lease *lease) {
 static void on_answer(void *userdata, const struct kube_answer *answer);
 static void on_round(void *userdata);
 
-/*
- * The leader renews every retry_ms. A standby reads more often, since the age of a record counts
- * from when its change was seen, and again when the record expires. After an error all wait longer,
- * with jitter.
- */
-static int64_t next_round_mono_ms(const struct lease *lease) {
-        int64_t retry_ms = lease->candidate.timing.retry_ms;
-        int64_t now_mono_ms = loop_now_mono_ms(lease->loop);
-
-        if (lease_is_leading(lease))
-                return lease->round_mono_ms + retry_ms;
-        if (lease->trouble[0])
-                return now_mono_ms + retry_ms + random_below(retry_ms * 6 / 5 + 1);
-        int64_t next_mono_ms = now_mono_ms + retry_ms / 2 + random_below(retry_ms / 4 + 1);
-        int64_t out_mono_ms = lease_candidate_runs_out_mono_ms(&lease->candidate);
-        if (out_mono_ms > now_mono_ms && out_mono_ms < next_mono_ms)
-                return out_mono_ms + random_below(retry_ms / 20 + 1);
-        return next_mono_ms;
-}
-
 static void end_round(struct lease *lease) {
-        loop_timer_arm(lease->loop, &lease->round, next_round_mono_ms(lease), on_round, lease);
+        double random = (double)random_below(INT64_C(1) << 32) * 0x1p-32;
+        int64_t next_mono_ms = lease_candidate_next_round_mono_ms(
+                &lease->candidate, lease->round_mono_ms, loop_now_mono_ms(lease->loop), random);
+
+        loop_timer_arm(lease->loop, &lease->round, next_mono_ms, on_round, lease);
 }
 
 static void send(struct lease *lease, enum lease_action action, const char *body,

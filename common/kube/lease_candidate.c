@@ -6,6 +6,11 @@
 
 #include "base/clock.h"
 
+/* Shares of retry_ms: how long to wait at least, and by how much at most longer. */
+static const double FAILED_JITTER = 1.2; /* JitterFactor of client-go's leaderelection.go */
+static const double STANDBY_WAIT = 0.5, STANDBY_JITTER = 0.25;
+static const double EXPIRY_JITTER = 0.05;
+
 /* What leaseDurationSeconds and leaseTransitions hold. */
 static const int64_t max_int32 = INT32_MAX;
 
@@ -15,7 +20,8 @@ int lease_timing_check(const struct lease_timing *timing, struct error *err) {
         if (timing->duration_ms <= timing->renew_deadline_ms)
                 return error_set(err, EINVAL,
                                  "the lease duration must be longer than the renew deadline");
-        if (timing->retry_ms <= 0 || timing->renew_deadline_ms * 5 <= timing->retry_ms * 6)
+        if (timing->retry_ms <= 0 ||
+            (double)timing->renew_deadline_ms <= FAILED_JITTER * (double)timing->retry_ms)
                 return error_set(err, EINVAL,
                                  "the renew deadline must be longer than 1.2 retry periods");
         return 0;
@@ -52,13 +58,13 @@ int64_t lease_candidate_runs_out_mono_ms(const struct lease_candidate *candidate
 }
 
 enum lease_action lease_candidate_begin(struct lease_candidate *candidate, int64_t now_mono_ms) {
-        candidate->has_read = false;
+        candidate->has_read = candidate->has_failed = false;
         if (candidate->is_current && lease_candidate_leads(candidate, now_mono_ms))
                 return LEASE_UPDATE;
         return LEASE_READ;
 }
 
-/* Another holder's record that has not been unchanged for its duration. */
+/* We do not lead, and the record names a holder and changed less than its duration ago. */
 static bool is_taken(const struct lease_candidate *candidate, int64_t now_mono_ms) {
         const struct lease_record *seen = &candidate->seen;
 
@@ -131,4 +137,22 @@ enum lease_action lease_candidate_refused(struct lease_candidate *candidate) {
 
 void lease_candidate_failed(struct lease_candidate *candidate) {
         candidate->is_current = false;
+        candidate->has_failed = true;
+}
+
+int64_t lease_candidate_next_round_mono_ms(const struct lease_candidate *candidate,
+                                           int64_t round_mono_ms, int64_t now_mono_ms,
+                                           double random) {
+        double retry_ms = (double)candidate->timing.retry_ms;
+        int64_t expires_mono_ms = lease_candidate_runs_out_mono_ms(candidate);
+
+        if (lease_candidate_leads(candidate, now_mono_ms))
+                return round_mono_ms + candidate->timing.retry_ms;
+        if (candidate->has_failed)
+                return now_mono_ms + (int64_t)(retry_ms * (1 + FAILED_JITTER * random));
+        int64_t next_mono_ms = now_mono_ms +
+                               (int64_t)(retry_ms * (STANDBY_WAIT + STANDBY_JITTER * random));
+        if (expires_mono_ms > now_mono_ms && expires_mono_ms < next_mono_ms)
+                return expires_mono_ms + (int64_t)(retry_ms * EXPIRY_JITTER * random);
+        return next_mono_ms;
 }

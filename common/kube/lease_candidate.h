@@ -32,7 +32,7 @@ enum {
 struct lease_timing {
         int64_t duration_ms;       /* leaseDurationSeconds: others wait this long */
         int64_t renew_deadline_ms; /* the holder leads this long after a renewal was sent */
-        int64_t retry_ms;          /* between rounds */
+        int64_t retry_ms;          /* between the leader's renewals */
 };
 
 #define LEASE_TIMING_DEFAULT ((struct lease_timing){15000, 10000, 2000})
@@ -69,14 +69,14 @@ struct lease_candidate {
         bool is_absent;  /* at the last reading */
         bool is_current; /* `seen` may be updated without reading it again */
         bool has_read;   /* in this round */
+        bool has_failed; /* likewise: a request failed */
 };
 
 /** lease_candidate_init() - @identity: unique among all processes that there ever were */
 void lease_candidate_init(struct lease_candidate *candidate, const struct lease_timing *timing,
                           const char *identity);
 
-/** lease_candidate_begin() - a round begins, retry_ms after the last: READ, or the leader's UPDATE
- */
+/** lease_candidate_begin() - a round begins: READ, or the leader's UPDATE */
 enum lease_action lease_candidate_begin(struct lease_candidate *candidate, int64_t now_mono_ms);
 
 /**
@@ -113,6 +113,20 @@ enum lease_action lease_candidate_refused(struct lease_candidate *candidate);
 void lease_candidate_failed(struct lease_candidate *candidate);
 /** lease_candidate_resign() - stop leading */
 void lease_candidate_resign(struct lease_candidate *candidate);
+
+/**
+ * lease_candidate_next_round_mono_ms() - when the next round should begin
+ * @round_mono_ms: when this one began
+ * @random:        [0, 1), drawn anew for each round: candidates must not try together
+ *
+ * The leader renews every retry_ms. A standby reads after half to three quarters of it, since the
+ * age of a record counts from when its change was seen, and again as soon as the record expires.
+ * After a failed request everybody who does not lead waits longer, by up to client-go's
+ * JitterFactor of 1.2 retry periods.
+ */
+int64_t lease_candidate_next_round_mono_ms(const struct lease_candidate *candidate,
+                                           int64_t round_mono_ms, int64_t now_mono_ms,
+                                           double random);
 
 /** lease_candidate_leads() - whether it may write now */
 bool lease_candidate_leads(const struct lease_candidate *candidate, int64_t now_mono_ms);

@@ -186,6 +186,41 @@ static void test_leader_who_never_hears(void **state) {
         assert_int_equal(applied.transitions, 0); /* nobody else has led */
 }
 
+static void test_next_round(void **state) {
+        static const double most = 0.999999;
+        struct lease_candidate leader = leader_at(1000), standby = candidate_of("standby");
+        struct lease_candidate failed = candidate_of("failed"), waiting = candidate_of("waiting");
+        const struct lease_record theirs = record_of("other", 15, 1, "t0");
+
+        (void)state;
+        assert_int_equal(lease_candidate_begin(&waiting, 1000), LEASE_READ);
+        assert_int_equal(lease_candidate_read(&waiting, &theirs, 1000), LEASE_REST);
+        lease_candidate_failed(&failed);
+        const struct {
+                const struct lease_candidate *candidate;
+                int64_t round_mono_ms, now_mono_ms, least_mono_ms, most_mono_ms;
+        } rows[] = {
+                {&leader, 3000, 3700, 5000, 5000},      /* in step, however long the answer took */
+                {&leader, 10000, 11500, 12500, 12999},  /* its term is over */
+                {&standby, 3000, 3700, 4700, 5199},     /* it has seen no record */
+                {&failed, 3000, 3700, 5700, 8099},      /* nobody hurries then */
+                {&waiting, 3000, 3700, 4700, 5199},     /* the record is good until 16000 */
+                {&waiting, 15000, 15500, 16000, 16099}, /* it expires before the next round */
+                {&waiting, 16000, 16500, 17500, 17999}, /* it has expired, others may be quicker */
+        };
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                int64_t least = lease_candidate_next_round_mono_ms(
+                        rows[i].candidate, rows[i].round_mono_ms, rows[i].now_mono_ms, 0);
+                int64_t latest = lease_candidate_next_round_mono_ms(
+                        rows[i].candidate, rows[i].round_mono_ms, rows[i].now_mono_ms, most);
+                if (least != rows[i].least_mono_ms || latest != rows[i].most_mono_ms)
+                        fail_msg("row %zu: %lld to %lld", i, (long long)least, (long long)latest);
+        }
+        /* The next round is another chance. */
+        (void)lease_candidate_begin(&failed, 8000);
+        assert_int_equal(lease_candidate_next_round_mono_ms(&failed, 8000, 8000, 0), 9000);
+}
+
 static void test_lease_deleted(void **state) {
         struct lease_candidate me = leader_at(1000);
         struct lease_candidate standby = candidate_of("standby");
@@ -328,10 +363,8 @@ static void sim_act(struct sim *sim, struct sim_candidate *c, enum lease_action 
 
         c->is_waiting = false;
         if (action == LEASE_REST) {
-                int64_t pause_ms = 2000;
-                if (!lease_candidate_leads(&c->lease, now_ms))
-                        pause_ms += (int64_t)draw(sim, 2401);
-                c->next_round_local_ms = c->round_local_ms + pause_ms;
+                c->next_round_local_ms = lease_candidate_next_round_mono_ms(
+                        &c->lease, c->round_local_ms, now_ms, (double)draw(sim, 1000) / 1000);
                 return;
         }
         if (action != LEASE_READ)
@@ -524,6 +557,7 @@ int main(void) {
                 cmocka_unit_test(test_leader_finds_another),
                 cmocka_unit_test(test_leader_whose_answer_was_lost),
                 cmocka_unit_test(test_leader_who_never_hears),
+                cmocka_unit_test(test_next_round),
                 cmocka_unit_test(test_lease_deleted),
                 cmocka_unit_test(test_release),
                 cmocka_unit_test(test_odd_records),
