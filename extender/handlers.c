@@ -20,10 +20,6 @@ enum {
         POOL_MAX_TEXT_BYTES = 4 << 20,
 };
 
-enum verb { VERB_FILTER, VERB_PRIORITIZE, VERB_PREEMPT, VERB_BIND, VERB_COUNT };
-
-static const char *const verb_names[] = {"filter", "prioritize", "preempt", "bind"};
-
 /* The working memory of one request, until its reply has been sent. */
 struct job {
         struct job *next;
@@ -38,6 +34,28 @@ struct verb_metrics {
         struct metric *ok, *refused, *too_large, *failed, *duration;
 };
 
+/* What a verb is; the last segment of its path is its name. */
+struct verb {
+        const char *name;
+        int (*parse)(struct request *request, const char *body, size_t body_bytes,
+                     struct error *err);
+        /* Judges the candidates and fills the reply; false when that is too large. NULL: the binder
+         * answers, if there is one. */
+        bool (*act)(struct handlers *handlers, struct job *job, int64_t now_unix_ms);
+        bool is_skimmed; /* usually: a request that is not is counted */
+};
+
+static bool filter(struct handlers *handlers, struct job *job, int64_t now_unix_ms);
+static bool prioritize(struct handlers *handlers, struct job *job, int64_t now_unix_ms);
+static bool preempt(struct handlers *handlers, struct job *job, int64_t now_unix_ms);
+
+static const struct verb verbs[] = {
+        {"filter", request_parse, filter, true},
+        {"prioritize", request_parse, prioritize, true},
+        {"preempt", request_parse_preemption, preempt, false},
+        {"bind", NULL, NULL, false},
+};
+
 struct handlers {
         struct handlers_options options;
         pthread_mutex_t pool_lock; /* the pool, before and after the work */
@@ -45,13 +63,16 @@ struct handlers {
         size_t pool_count;
         struct refusal_log refusals;
 
-        struct verb_metrics verbs[VERB_COUNT];
+        struct verb_metrics verbs[ARRAY_LEN(verbs)];
         struct metric *passed, *unknown, *duplicates, *strict, *daemonset;
 };
 
-/* The last verb, bind, is optional. */
-static enum verb verb_count(const struct handlers *handlers) {
-        return handlers->options.binder ? VERB_COUNT : VERB_BIND;
+static bool has_verb(const struct handlers *handlers, const struct verb *verb) {
+        return verb->act || handlers->options.binder;
+}
+
+static struct verb_metrics *metrics_of(struct handlers *handlers, const struct verb *verb) {
+        return &handlers->verbs[verb - verbs];
 }
 
 static struct metric *request_counter(struct metrics *metrics, const char *verb, const char *code) {
@@ -60,19 +81,25 @@ static struct metric *request_counter(struct metrics *metrics, const char *verb,
                                LABELS("verb", verb, "code", code));
 }
 
+static void register_verb(struct handlers *handlers, struct metrics *metrics,
+                          const struct verb *verb) {
+        *metrics_of(handlers, verb) = (struct verb_metrics){
+                .ok = request_counter(metrics, verb->name, "200"),
+                .refused = request_counter(metrics, verb->name, "400"),
+                .too_large = request_counter(metrics, verb->name, "413"),
+                .failed = request_counter(metrics, verb->name, "500"),
+                .duration = metrics_histogram(
+                        metrics, "plimsoll_extender_request_duration_seconds",
+                        "Time from a request's last byte to its reply's first.",
+                        LABELS("verb", verb->name), metrics_duration_bounds_s,
+                        metrics_duration_bounds_count),
+        };
+}
+
 static void register_metrics(struct handlers *handlers, struct metrics *metrics) {
-        for (enum verb verb = 0; verb < verb_count(handlers); verb++)
-                handlers->verbs[verb] = (struct verb_metrics){
-                        .ok = request_counter(metrics, verb_names[verb], "200"),
-                        .refused = request_counter(metrics, verb_names[verb], "400"),
-                        .too_large = request_counter(metrics, verb_names[verb], "413"),
-                        .failed = request_counter(metrics, verb_names[verb], "500"),
-                        .duration = metrics_histogram(
-                                metrics, "plimsoll_extender_request_duration_seconds",
-                                "Time from a request's last byte to its reply's first.",
-                                LABELS("verb", verb_names[verb]), metrics_duration_bounds_s,
-                                metrics_duration_bounds_count),
-                };
+        for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
+                if (has_verb(handlers, &verbs[i]))
+                        register_verb(handlers, metrics, &verbs[i]);
         handlers->passed = metrics_counter(metrics, TABLE_POLICY_VERDICTS_NAME,
                                            TABLE_POLICY_VERDICTS_HELP, LABELS("predicate", "none"));
         handlers->unknown = metrics_counter(
@@ -175,13 +202,13 @@ static void log_recovery(struct handlers *handlers) {
                 log_info(MSG("requests are accepted again"), INT("refused", refused));
 }
 
-static void log_request(const struct job *job, enum verb verb) {
+static void log_request(const struct job *job, const struct verb *verb) {
         const struct request *request = &job->request;
         _cleanup_(freep) char *namespace = xmemdup0(request->pod_namespace.data,
                                                     request->pod_namespace.len);
         _cleanup_(freep) char *name = xmemdup0(request->pod_name.data, request->pod_name.len);
 
-        log_debug(MSG("request"), STR("verb", verb_names[verb]), STR("namespace", namespace),
+        log_debug(MSG("request"), STR("verb", verb->name), STR("namespace", namespace),
                   STR("pod", name), INT("candidates", request->count),
                   INT("rejected", job->judge.rejected_count),
                   INT("unknown", job->judge.unknown_count), INT("reply_bytes", job->reply.bytes));
@@ -224,31 +251,15 @@ static bool prioritize(struct handlers *handlers, struct job *job, int64_t now_u
  * The scheduler chooses victims by its own filters alone. On a node that is both full and hot it
  * would evict pods although filter rejects the node afterwards, and then go on to the next node.
  */
-static bool preempt(struct job *job, int64_t now_unix_ms) {
+static bool preempt(struct handlers *handlers, struct job *job, int64_t now_unix_ms) {
+        (void)handlers;
         judge_filter(&job->judge, job->snapshot, &job->request, now_unix_ms);
         return reply_preempt(&job->reply, &job->judge, &job->request);
 }
 
-static bool act(struct handlers *handlers, enum verb verb, struct job *job) {
-        int64_t now_unix_ms = clock_wall_unix_ms();
-
-        switch (verb) {
-        case VERB_FILTER:
-                return filter(handlers, job, now_unix_ms);
-        case VERB_PRIORITIZE:
-                return prioritize(handlers, job, now_unix_ms);
-        case VERB_PREEMPT:
-                return preempt(job, now_unix_ms);
-        case VERB_BIND:
-        case VERB_COUNT:
-                break;
-        }
-        return false;
-}
-
-static void refuse(struct handlers *handlers, enum verb verb, struct http_exchange *exchange,
-                   int code, const struct error *err) {
-        const struct verb_metrics *metrics = &handlers->verbs[verb];
+static void refuse(struct handlers *handlers, const struct verb *verb,
+                   struct http_exchange *exchange, int code, const struct error *err) {
+        const struct verb_metrics *metrics = metrics_of(handlers, verb);
 
         exchange->status = code == -E2BIG ? 413 : 400;
         metrics_inc(code == -E2BIG ? metrics->too_large : metrics->refused);
@@ -256,34 +267,35 @@ static void refuse(struct handlers *handlers, enum verb verb, struct http_exchan
 }
 
 /* The binder counts the results of binds. */
-static void answer_bind(struct handlers *handlers, struct http_exchange *exchange) {
+static void answer_bind(struct handlers *handlers, const struct verb *verb,
+                        struct http_exchange *exchange) {
         struct error err = ERROR_NULL;
 
         int r = binder_answer(handlers->options.binder, exchange, &err);
-        if (r < 0) {
-                refuse(handlers, VERB_BIND, exchange, r, &err);
-                return;
-        }
-        log_recovery(handlers);
-        metrics_inc(handlers->verbs[VERB_BIND].ok);
-}
-
-static void answer_verb(struct handlers *handlers, enum verb verb, struct http_exchange *exchange) {
-        int64_t begin_ns = clock_mono_ns();
-        struct verb_metrics *metrics = &handlers->verbs[verb];
-        struct job *job = job_take(handlers);
-        struct error err = ERROR_NULL;
-
-        exchange->release = job_give_back;
-        exchange->release_userdata = job;
-        int r = (verb == VERB_PREEMPT ? request_parse_preemption : request_parse)(
-                &job->request, exchange->body, exchange->body_bytes, &err);
         if (r < 0) {
                 refuse(handlers, verb, exchange, r, &err);
                 return;
         }
         log_recovery(handlers);
-        if (!act(handlers, verb, job)) {
+        metrics_inc(metrics_of(handlers, verb)->ok);
+}
+
+static void answer_verb(struct handlers *handlers, const struct verb *verb,
+                        struct http_exchange *exchange) {
+        int64_t begin_ns = clock_mono_ns();
+        const struct verb_metrics *metrics = metrics_of(handlers, verb);
+        struct job *job = job_take(handlers);
+        struct error err = ERROR_NULL;
+
+        exchange->release = job_give_back;
+        exchange->release_userdata = job;
+        int r = verb->parse(&job->request, exchange->body, exchange->body_bytes, &err);
+        if (r < 0) {
+                refuse(handlers, verb, exchange, r, &err);
+                return;
+        }
+        log_recovery(handlers);
+        if (!verb->act(handlers, job, clock_wall_unix_ms())) {
                 metrics_inc(metrics->failed); /* reply too large: 500 without a body */
                 return;
         }
@@ -291,7 +303,7 @@ static void answer_verb(struct handlers *handlers, enum verb verb, struct http_e
                 metrics_add(handlers->unknown, job->judge.unknown_count);
         if (job->judge.duplicate_count > 0)
                 metrics_add(handlers->duplicates, job->judge.duplicate_count);
-        if (verb != VERB_PREEMPT && !job->request.is_contiguous)
+        if (verb->is_skimmed && !job->request.is_contiguous)
                 metrics_inc(handlers->strict);
         exchange->status = 200;
         exchange->reply_content_type = "application/json";
@@ -305,7 +317,7 @@ static void answer_verb(struct handlers *handlers, enum verb verb, struct http_e
 
 /* The verb is the path's last segment; the scheduler makes "//filter" of a verb "/filter", and
  * people end a prefix or a verb with a slash. */
-static bool find_verb(const struct handlers *handlers, const char *path, enum verb *ret_verb) {
+static const struct verb *find_verb(const struct handlers *handlers, const char *path) {
         size_t end = strlen(path);
 
         while (end > 0 && path[end - 1] == '/')
@@ -313,27 +325,25 @@ static bool find_verb(const struct handlers *handlers, const char *path, enum ve
         size_t begin = end;
         while (begin > 0 && path[begin - 1] != '/')
                 begin--;
-        for (enum verb verb = 0; verb < verb_count(handlers); verb++)
-                if (end - begin == strlen(verb_names[verb]) &&
-                    memcmp(path + begin, verb_names[verb], end - begin) == 0) {
-                        *ret_verb = verb;
-                        return true;
-                }
-        return false;
+        for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
+                if (has_verb(handlers, &verbs[i]) && end - begin == strlen(verbs[i].name) &&
+                    memcmp(path + begin, verbs[i].name, end - begin) == 0)
+                        return &verbs[i];
+        return NULL;
 }
 
 void handlers_answer(void *userdata, struct http_exchange *exchange) {
         struct handlers *handlers = userdata;
-        enum verb verb;
+        const struct verb *verb = find_verb(handlers, exchange->path);
 
         if (daemon_pages(handlers->options.health, handlers->options.metrics, exchange))
                 return;
-        if (!find_verb(handlers, exchange->path, &verb))
+        if (!verb)
                 exchange->status = 404;
         else if (strcmp(exchange->method, "POST") != 0)
                 exchange->status = 405;
-        else if (verb == VERB_BIND)
-                answer_bind(handlers, exchange);
+        else if (!verb->act)
+                answer_bind(handlers, verb, exchange);
         else
                 answer_verb(handlers, verb, exchange);
 }
