@@ -65,8 +65,8 @@ static void raise_file_limit(void) {
                          STR("error", strerror(errno)));
 }
 
-static int serve(const struct settings *settings, struct daemon_state *state,
-                 struct http_server **ret, struct error *err) {
+static int start_health_server(const struct settings *settings, struct daemon_state *state,
+                               struct http_server **ret, struct error *err) {
         int r = http_server_start(
                 &(struct http_server_options){
                         .bind_address = settings->bind_address,
@@ -111,8 +111,8 @@ static void on_writer(void *userdata) {
 }
 
 /* Runs until the loop ends; @policy is the controller's from here on. */
-static int work(const struct settings *settings, struct daemon_state *state, struct policy *policy,
-                struct error *err) {
+static int connect_and_run(const struct settings *settings, struct daemon_state *state,
+                           struct policy *policy, struct error *err) {
         struct program_core *core = state->core;
         _cleanup_(http_client_freep) struct http_client *scrape_client = http_client_new(
                 core->loop,
@@ -144,7 +144,7 @@ static int work(const struct settings *settings, struct daemon_state *state, str
         on_writer(state);
         if (daemon_signals_new(core->loop, on_signal, state, &core->signals, err) < 0)
                 return program_exit_code(err);
-        if (settings->has_server && serve(settings, state, &server, err) < 0) {
+        if (settings->has_server && start_health_server(settings, state, &server, err) < 0) {
                 (void)error_wrap(err, err->code, "--bind-address, --health-port");
                 return program_exit_code(err);
         }
@@ -154,7 +154,7 @@ static int work(const struct settings *settings, struct daemon_state *state, str
         return controller_exit_code(controller);
 }
 
-static int run(const struct settings *settings, struct error *err) {
+static int run_controller(const struct settings *settings, struct error *err) {
         _cleanup_(program_core_done) struct program_core core = {0};
         struct daemon_state state = {.core = &core};
         struct policy *policy = NULL;
@@ -172,7 +172,7 @@ static int run(const struct settings *settings, struct error *err) {
                         "no cluster configuration (--dry-run --target NAME=URL needs none)");
                 return program_exit_code(err);
         }
-        return work(settings, &state, policy, err);
+        return connect_and_run(settings, &state, policy, err);
 }
 
 static void on_cleanup_signal(void *userdata, int signal_number) {
@@ -209,7 +209,7 @@ static int run_cleanup(const struct settings *settings, struct error *err) {
         return cleanup_exit_code(cleanup);
 }
 
-static int obey(int argc, char **argv) {
+static int run_command_line(int argc, char **argv) {
         enum options_outcome outcome;
         struct settings settings;
         struct error err = ERROR_NULL;
@@ -238,7 +238,8 @@ static int obey(int argc, char **argv) {
                 if (code != 0)
                         (void)fprintf(stderr, PROGRAM ": %s\n", err.msg);
         } else {
-                code = settings.is_cleanup ? run_cleanup(&settings, &err) : run(&settings, &err);
+                code = settings.is_cleanup ? run_cleanup(&settings, &err)
+                                           : run_controller(&settings, &err);
                 if (err.code < 0)
                         log_error(MSG("cannot start"), ERR(&err));
         }
@@ -247,5 +248,5 @@ static int obey(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-        return program_end(PROGRAM, obey(argc, argv));
+        return program_end(PROGRAM, run_command_line(argc, argv));
 }

@@ -106,7 +106,7 @@ static const struct option_row rows[] = {
         {.name = "bind-address", .type = OPTION_STRING, .value = &raw.bind_address, .metavar = "ADDRESS",
          .help = "Address that serves /healthz /livez /readyz /metrics. Default: all addresses."},
         {.name = "health-port", .type = OPTION_INT, .value = &raw.health_port, .fallback = "8090", .metavar = "PORT", .min = 0, .max = 65535,
-         .help = "Port that serves them; 0: any free port, see the log. Not served with --once, --cleanup or --target."},
+         .help = "Port of the health and metrics pages. 0 picks a free port and logs it. Not served with --once, --cleanup or --target."},
         PROGRAM_LOG_ROWS(raw.shared),
 };
 /* clang-format on */

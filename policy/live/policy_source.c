@@ -202,7 +202,7 @@ static void on_object(void *userdata, enum reflector_event event, const json_t *
                 json_decref(TAKE_PTR(source->object));
                 free(TAKE_PTR(source->problem));
                 show(source);
-                log_warn(MSG("policy object deleted, its policy stays in force"),
+                log_warn(MSG("policy object deleted, keeping the policy in force"),
                          STR("in_force", source->from), INT("generation", source->generation));
                 return;
         }

@@ -71,7 +71,8 @@ def block(page, name):
 
 
 def shown_policies():
-    """The README's policy, and the same with each of the specs that the reference shows."""
+    """The README's policy, and the same with each of the specs that the reference shows; those
+    that show no syncPolicy have the README's, which the CRD demands."""
     policy = yaml.safe_load(block("README.md", "policy"))
     specs = (
         block(REFERENCE, "sync-policy"),
@@ -82,7 +83,9 @@ def shown_policies():
         block(REFERENCE, "own-metrics"),
         block(REFERENCE, "own-counter"),
     )
-    return [policy, *({**policy, **yaml.safe_load(spec)} for spec in specs)]
+    syncs = {"syncPolicy": policy["spec"]["syncPolicy"]}
+    shown = (yaml.safe_load(spec)["spec"] for spec in specs)
+    return [policy, *({**policy, "spec": syncs | spec} for spec in shown)]
 
 
 def anchors(page):

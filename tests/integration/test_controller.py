@@ -131,7 +131,7 @@ USAGE_ERRORS = [
     (["--node-exporter-port=0"], "node-exporter-port"),
     (["--node-exporter-path=metrics"], "path"),
     (["--node-address-types=Internal"], "node-address-types"),
-    (["--target-url-template=http://proxy/metrics"], "same page"),
+    (["--target-url-template=http://proxy/metrics"], "share one page"),
     (["--target=a=http://127.0.0.1/"], "--dry-run"),
     (["--dry-run", "--target=nonsense"], "NAME=URL"),
     (["--dry-run", "--target=a=http://h/", "--target=a=http://h/"], "already"),

@@ -87,10 +87,10 @@ def test_windows_agree_with_the_truth(start_standin, start_exporters, start_cont
             got = values[f"{signal}_usage_avg_5m"]
             worst.append(min(abs(got - value) for value in wanted))
             assert worst[-1] < 0.01, (row["name"], signal, got, wanted)
-        # Its cells are wider, so that it may round otherwise.
-        assert abs(values["cpu_usage_avg_1h"] - values["cpu_usage_avg_5m"]) < 2e-5
-        # Less than half of five minutes has passed: the largest mean is the mean.
-        assert values["cpu_usage_max_avg_1h"] == values["cpu_usage_avg_5m"]
+        # Less than half of five minutes has passed: the largest mean is the mean. Its memory is
+        # of floats, and the cells of an hour are wider, so that the last digit may differ.
+        for other in ("cpu_usage_avg_1h", "cpu_usage_max_avg_1h"):
+            assert abs(values[other] - values["cpu_usage_avg_5m"]) < 2e-5
     print(f"{len(worst)} values of {len(worst) // 2} patches, the worst is off by {max(worst):.5f}")
     assert len(worst) >= 24
 

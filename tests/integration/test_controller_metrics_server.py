@@ -155,7 +155,7 @@ def test_nodes_without_a_usable_item(start_standin, start_controller):
         assert sum(f"node={name} reason={reason} " in line for line in told) == 1, told
     assert len(told) == len(reasons)
     ready, text = controller.ready()
-    assert ready and f"{len(measured) + 1} of {len(names) + 2} nodes are measured" in text
+    assert ready and f"{len(measured) + 1} of {len(names) + 2} nodes have recent samples" in text
 
     # All of them get well.
     standin.admin(

@@ -157,7 +157,7 @@ def test_relative(explain):
         ("[]", "metadata.name"),
         ('{"items": 5}', "items"),
         ('{"items": [{"metadata": {"name": "a"}}, {}]}', "items[1]"),
-        ('{"items": [{"metadata": {"name": "a"}}, {"metadata": {"name": "a"}}]}', "twice"),
+        ('{"items": [{"metadata": {"name": "a"}}, {"metadata": {"name": "a"}}]}', "duplicate"),
     ],
 )
 def test_bad_input(explain, text, why):

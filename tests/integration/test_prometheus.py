@@ -345,7 +345,10 @@ def test_behind_a_path_with_tls_and_credentials(start_pretended, start_asking, t
             ["--prometheus-address=http://h", "--metrics-source=node-exporter"],
             "needs prometheus in",
         ),
-        (["--prometheus-address=http://h", "--dry-run", "--target=http://h/"], "--target names"),
+        (
+            ["--prometheus-address=http://h", "--dry-run", "--target=http://h/"],
+            "--target needs sources that scrape",
+        ),
     ],
 )
 def test_flags(run, binary, flags, complaint):
