@@ -40,6 +40,7 @@ static const struct tree_node *node_of(const struct policy_map *map, const char 
 static unsigned line_of(const struct policy_map *map, const char *field) {
         const struct tree_node *node = node_of(map, field);
 
+        assert(map->node);
         return node ? node->line : map->node->line;
 }
 
@@ -61,6 +62,7 @@ static const char *nearest_field(const struct policy_map *map, const char *key) 
 
 /* An unknown key that may be a misspelling of the field that is missing, or NULL. */
 static const char *misspelling_of(const struct policy_map *map, const char *missing) {
+        assert(map->node);
         for (size_t i = 0; i < map->node->count; i++) {
                 const char *key = map->node->keys[i];
                 const char *meant = is_known(map, key) ? NULL : nearest_field(map, key);
