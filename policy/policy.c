@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "policy/policy_yaml.h"
 
 const char *const policy_kind_names[] = {
         [POLICY_GAUGE] = "gauge", [POLICY_COUNTER] = "counter", NULL};
@@ -20,15 +19,6 @@ const char *const policy_scale_names[] = {
         [POLICY_SCALE_ABSOLUTE] = "absolute", [POLICY_SCALE_RELATIVE] = "relative", NULL};
 const char *const policy_scoring_names[] = {
         [POLICY_SCORING_ABSOLUTE] = "absolute", [POLICY_SCORING_SPREAD] = "spread", NULL};
-
-struct policy *policy_default(void) {
-        struct policy *policy = NULL;
-
-        /* It is part of the program: a unit test reads it, strictly. */
-        if (policy_parse((const char *)policy_yaml, policy_yaml_bytes, true, &policy, NULL) < 0)
-                abort();
-        return policy;
-}
 
 void policy_free(struct policy *policy) {
         if (!policy)

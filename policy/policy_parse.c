@@ -3,6 +3,7 @@
  */
 #include <float.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -10,6 +11,7 @@
 #include "base/number.h"
 #include "policy/policy.h"
 #include "policy/policy_reader.h"
+#include "policy/policy_yaml.h"
 
 #define LOWER "abcdefghijklmnopqrstuvwxyz"
 #define UPPER "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -387,4 +389,13 @@ int policy_load_file(const char *path, bool is_strict, struct policy **ret, stru
         if (r < 0 && err)
                 (void)error_wrap(err, err->code, "%s", path);
         return r;
+}
+
+struct policy *policy_default(void) {
+        struct policy *policy = NULL;
+
+        /* It is part of the program: a unit test reads it, strictly. */
+        if (policy_parse((const char *)policy_yaml, policy_yaml_bytes, true, &policy, NULL) < 0)
+                abort();
+        return policy;
 }
