@@ -1,0 +1,268 @@
+#include "policy/estimate/inflight.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+double inflight_overlap(const struct inflight_pod *pod, const struct inflight_reading *reading) {
+        int64_t begins_unix_ms = reading->ends_unix_ms - reading->window_ms;
+        int64_t from = pod->bound_unix_ms > begins_unix_ms ? pod->bound_unix_ms : begins_unix_ms;
+        int64_t to = pod->gone_unix_ms < reading->ends_unix_ms ? pod->gone_unix_ms
+                                                               : reading->ends_unix_ms;
+
+        return to > from ? (double)(to - from) / (double)reading->window_ms : 0;
+}
+
+static const double BASE_MS = 30 * 60 * 1000.0;
+
+static bool is_live(const struct inflight_pod *pod) {
+        return pod->gone_unix_ms == INFLIGHT_LIVE;
+}
+
+/* How much of its load a reading lacks (or has too much). */
+static double missing(const struct inflight_pod *pod, const struct inflight_reading *reading) {
+        double overlap = reading->window_ms > 0 ? inflight_overlap(pod, reading) : 0;
+
+        return is_live(pod) ? 1 - overlap : -overlap;
+}
+
+static void add_k(struct inflight *node, const struct inflight_pod *pod,
+                  const struct load_factor *factor, double sign) {
+        struct pod_load load = workload_estimate(pod->workload, &pod->request, factor);
+
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
+                node->k.of[r] += sign * load.of[r] * missing(pod, &node->readings[r]);
+}
+
+static void add_request(struct pod_load *sum, const struct inflight_pod *pod, double share) {
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
+                sum->of[r] = fmax(0, sum->of[r] + share * pod->request.of[r]);
+}
+
+/* Does every window hold the pod whole, or nothing of it any more? */
+static bool is_settled(const struct inflight *node, const struct inflight_pod *pod) {
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
+                const struct inflight_reading *reading = &node->readings[r];
+                int64_t changed = is_live(pod) ? pod->bound_unix_ms : pod->gone_unix_ms;
+                if (reading->window_ms == 0 || changed > reading->ends_unix_ms - reading->window_ms)
+                        return false;
+        }
+        return true;
+}
+
+/* The workload's; begun when it has none. Pods without an owner share one, of which nothing is
+ * learned. */
+static struct inflight_group *group_of(struct inflight *node, struct workload *workload) {
+        for (size_t i = 0; i < node->group_count; i++)
+                if (node->groups[i].workload == workload)
+                        return &node->groups[i];
+        mem_grow(&node->groups, node->group_count, &node->group_cap);
+        struct inflight_group *group = &node->groups[node->group_count++];
+        *group = (struct inflight_group){.workload = workload_hold(workload)};
+        return group;
+}
+
+static struct inflight_pod *find_recent(const struct inflight *node, uint64_t id) {
+        for (size_t i = node->recent_count; i-- > 0;)
+                if (node->recent[i].id == id)
+                        return &node->recent[i];
+        return NULL;
+}
+
+static bool add_recent(struct inflight *node, const struct inflight_pod *pod) {
+        if (node->recent_count >= INFLIGHT_MAX_RECENT)
+                return false;
+        mem_grow(&node->recent, node->recent_count, &node->recent_cap);
+        node->recent[node->recent_count++] = *pod;
+        return true;
+}
+
+void inflight_done(struct inflight *node, struct workload_set *workloads) {
+        for (size_t i = 0; i < node->group_count; i++)
+                workload_unref(workloads, node->groups[i].workload);
+        free(node->groups);
+        free(node->recent);
+        *node = (struct inflight){0};
+}
+
+static void settle_pod(struct inflight_group *group, const struct inflight_pod *pod) {
+        group->settled++;
+        add_request(&group->settled_request, pod, 1);
+}
+
+/* A pod that the windows hold, live until now. */
+static void add_shown_live(struct inflight *node, const struct inflight_pod *pod,
+                           const struct load_factor *factor, double sign) {
+        struct pod_load load = workload_estimate(pod->workload, &pod->request, factor);
+
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
+                struct inflight_pod live = *pod;
+                live.gone_unix_ms = INFLIGHT_LIVE;
+                if (node->readings[r].window_ms > 0)
+                        node->shown_live.of[r] += sign * load.of[r] *
+                                                  inflight_overlap(&live, &node->readings[r]);
+        }
+}
+
+void inflight_bind(struct inflight *node, const struct inflight_pod *pod,
+                   const struct load_factor *factor) {
+        struct inflight_group *group = group_of(node, pod->workload);
+
+        assert(is_live(pod));
+        if (find_recent(node, pod->id))
+                return;
+        add_request(&node->requested, pod, 1);
+        if (!is_settled(node, pod) && add_recent(node, pod))
+                add_k(node, pod, factor, 1);
+        else
+                settle_pod(group, pod);
+}
+
+void inflight_end(struct inflight *node, const struct inflight_pod *pod,
+                  const struct load_factor *factor) {
+        struct inflight_pod *recent = find_recent(node, pod->id);
+        struct inflight_group *group = group_of(node, pod->workload);
+
+        assert(!is_live(pod));
+        if (recent && !is_live(recent))
+                return;
+        add_request(&node->requested, pod, -1);
+        if (recent) {
+                add_shown_live(node, recent, factor, -1);
+                add_k(node, recent, factor, -1);
+                recent->gone_unix_ms = pod->gone_unix_ms;
+                add_k(node, recent, factor, 1);
+                return;
+        }
+        group->settled -= group->settled > 0;
+        add_request(&group->settled_request, pod, -1);
+        add_shown_live(node, pod, factor, -1);
+        if (!is_settled(node, pod) && add_recent(node, pod))
+                add_k(node, pod, factor, 1);
+}
+
+/* Live pods that all windows hold whole are only counted from here on, gone ones that none holds
+ * are forgotten. */
+static void settle(struct inflight *node) {
+        size_t kept = 0;
+
+        for (size_t i = 0; i < node->recent_count; i++) {
+                const struct inflight_pod *pod = &node->recent[i];
+                if (!is_settled(node, pod))
+                        node->recent[kept++] = *pod;
+                else if (is_live(pod))
+                        settle_pod(group_of(node, pod->workload), pod);
+        }
+        node->recent_count = kept;
+}
+
+static void count_anew(struct inflight *node, const struct load_factor *factor) {
+        node->k = node->shown = node->shown_live = (struct pod_load){0};
+        node->held = node->requested;
+        for (size_t i = 0; i < node->group_count; i++) {
+                const struct inflight_group *group = &node->groups[i];
+                struct pod_load load = workload_estimate(group->workload, &group->settled_request,
+                                                         factor);
+                if (group->settled == 0)
+                        continue;
+                if (group->workload && workload_is_learned(group->workload))
+                        load.of[ESTIMATE_CPU] *= group->settled;
+                for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
+                        node->shown.of[r] += load.of[r];
+                        node->shown_live.of[r] += load.of[r];
+                }
+        }
+        for (size_t i = 0; i < node->recent_count; i++) {
+                const struct inflight_pod *pod = &node->recent[i];
+                struct pod_load load = workload_estimate(pod->workload, &pod->request, factor);
+                add_k(node, pod, factor, 1);
+                for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
+                        node->held.of[r] -= pod->request.of[r] * missing(pod, &node->readings[r]);
+                        if (node->readings[r].window_ms == 0)
+                                continue;
+                        double shown = load.of[r] * inflight_overlap(pod, &node->readings[r]);
+                        node->shown.of[r] += shown;
+                        node->shown_live.of[r] += is_live(pod) ? shown : 0;
+                }
+        }
+}
+
+/* Drops the groups that are of no pod, neither now nor in the window before. */
+static void drop_empty_groups(struct inflight *node, struct workload_set *workloads) {
+        size_t kept = 0;
+
+        for (size_t i = 0; i < node->group_count; i++) {
+                struct inflight_group *group = &node->groups[i];
+                if (group->settled > 0 || group->pods > 0 || group->is_recent)
+                        node->groups[kept++] = *group;
+                else
+                        workload_unref(workloads, group->workload);
+        }
+        node->group_count = kept;
+}
+
+static void learn(struct inflight *node, struct workload_set *workloads, bool has_before) {
+        const struct inflight_reading *reading = &node->readings[ESTIMATE_CPU];
+        double capacity = node->capacity.of[ESTIMATE_CPU], cores = reading->ratio * capacity;
+        struct workload_change changes[INFLIGHT_MAX_CHANGES];
+        size_t count = 0;
+
+        for (size_t i = 0; i < node->group_count; i++) {
+                struct inflight_group *group = &node->groups[i];
+                group->pods_before = group->pods;
+                group->pods = group->settled;
+                group->is_recent = false;
+        }
+        for (size_t i = 0; i < node->recent_count; i++) {
+                struct inflight_group *group = group_of(node, node->recent[i].workload);
+                group->pods += inflight_overlap(&node->recent[i], reading);
+                group->is_recent = true;
+        }
+        for (size_t i = 0; i < node->group_count && count < ARRAY_LEN(changes); i++) {
+                const struct inflight_group *group = &node->groups[i];
+                if (group->workload && group->pods != group->pods_before)
+                        changes[count++] = (struct workload_change){
+                                group->workload, group->pods - group->pods_before};
+        }
+        if (has_before && capacity > 0)
+                workload_learn(changes, count, cores - node->cores_before, capacity);
+        node->cores_before = cores;
+        drop_empty_groups(node, workloads);
+}
+
+void inflight_read(struct inflight *node, struct workload_set *workloads, int resource,
+                   const struct inflight_reading *reading, const struct load_factor *factor) {
+        const struct inflight_reading before = node->readings[resource];
+        bool has_before = before.window_ms == reading->window_ms;
+
+        assert(reading->window_ms > 0);
+        node->readings[resource] = *reading;
+        settle(node);
+        if (resource == ESTIMATE_CPU)
+                learn(node, workloads, has_before);
+        count_anew(node, factor);
+        node->rest.of[resource] = reading->ratio * node->capacity.of[resource] -
+                                  node->shown.of[resource];
+        double passed_ms = (double)(reading->ends_unix_ms - before.ends_unix_ms);
+        double share = has_before ? 1 - exp(-fmax(0, passed_ms) / BASE_MS) : 1;
+        node->base.of[resource] += share * (node->rest.of[resource] - node->base.of[resource]);
+}
+
+double inflight_usage_ratio(const struct inflight *node, int resource,
+                            const struct load_factor *factor) {
+        double capacity = node->capacity.of[resource];
+
+        if (node->readings[resource].window_ms == 0)
+                return capacity > 0
+                               ? factor->ratio[resource] * node->requested.of[resource] / capacity
+                               : 0;
+        double live =
+                node->shown.of[resource] > 0
+                        ? fmin(1, fmax(0, node->shown_live.of[resource] / node->shown.of[resource]))
+                        : 1;
+        double passing = (1 - live) * (node->rest.of[resource] - node->base.of[resource]);
+        double k_ratio = capacity > 0 ? (node->k.of[resource] - passing) / capacity : 0;
+        return fmax(0, node->readings[resource].ratio + k_ratio);
+}

@@ -1,0 +1,89 @@
+/*
+ * What a node's annotation cannot show yet: a mean over five minutes holds a pod that was bound a
+ * minute ago by a fifth, and one that ended a minute ago by four. For each resource
+ *
+ *     K = sum over live pods of e(1 - ov)  -  sum over pods that are gone of e * ov
+ *
+ * with e the pod's estimate and ov the part of the window in which it ran, so that reading + K /
+ * capacity is what the node uses once every binding has taken effect. K does not depend on the
+ * clock: it moves with bindings, with deletions, and when a new annotation arrives. Each new CPU
+ * annotation also teaches the workloads whose pods it is about (workload.h). Pure.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "policy/estimate/workload.h"
+
+enum {
+        INFLIGHT_MAX_RECENT = 4096, /* pods of a node that came or went within a window */
+        INFLIGHT_MAX_CHANGES = 64,  /* workloads that one reading teaches */
+};
+
+#define INFLIGHT_LIVE INT64_MAX
+
+/* A pod as its node sees it; `id` tells it from the others there. */
+struct inflight_pod {
+        uint64_t id;
+        struct workload *workload; /* NULL: it has no owner; held by whoever keeps the pod */
+        struct pod_load request;
+        int64_t bound_unix_ms;
+        int64_t gone_unix_ms; /* INFLIGHT_LIVE */
+};
+
+/* A reading of one resource. */
+struct inflight_reading {
+        double ratio;         /* of the capacity */
+        int64_t ends_unix_ms; /* of its window */
+        int64_t window_ms;    /* > 0 */
+};
+
+/* The pods of one workload on a node. */
+struct inflight_group {
+        struct workload *workload;
+        uint32_t settled;                /* live pods that every window holds whole */
+        struct pod_load settled_request; /* of all those together */
+        bool is_recent;                  /* some came or went within a window */
+        double pods, pods_before;        /* that the last CPU window held, and the one before it */
+};
+
+struct inflight {
+        struct pod_load capacity;  /* 0: not known, then there is no K */
+        struct pod_load requested; /* by live pods */
+        struct pod_load held;      /* of that, what the windows hold */
+        struct pod_load k;         /* cores and bytes */
+        /* What the windows hold by what is expected of their pods: of all, and of those that still
+         * live; what a reading shows beside that, and what of it is always there. */
+        struct pod_load shown, shown_live, rest, base;
+        struct inflight_reading readings[ESTIMATE_RESOURCE_COUNT]; /* window_ms 0: none yet */
+        double cores_before;                                       /* the last CPU reading */
+        struct inflight_pod *recent;
+        size_t recent_count, recent_cap;
+        struct inflight_group *groups;
+        size_t group_count, group_cap;
+};
+
+/* Zero-initialised is a node without pods. */
+void inflight_done(struct inflight *node, struct workload_set *workloads);
+
+/** inflight_bind() - a pod was bound; one that is known already is not counted again */
+void inflight_bind(struct inflight *node, const struct inflight_pod *pod,
+                   const struct load_factor *factor);
+/** inflight_end() - a pod of inflight_bind() is gone, at pod->gone_unix_ms */
+void inflight_end(struct inflight *node, const struct inflight_pod *pod,
+                  const struct load_factor *factor);
+/**
+ * inflight_read() - a new annotation
+ * @resource: ESTIMATE_CPU or ESTIMATE_MEM; a CPU reading teaches the workloads
+ */
+void inflight_read(struct inflight *node, struct workload_set *workloads, int resource,
+                   const struct inflight_reading *reading, const struct load_factor *factor);
+
+/** inflight_overlap() - the part of the window in which the pod ran: 0 to 1 */
+double inflight_overlap(const struct inflight_pod *pod, const struct inflight_reading *reading);
+/** inflight_usage_ratio() - reading and what it does not show, of the capacity; >= 0. Without a
+ * reading what the live pods are expected to use; 0 without a capacity */
+double inflight_usage_ratio(const struct inflight *node, int resource,
+                            const struct load_factor *factor);

@@ -1,0 +1,48 @@
+/*
+ * The score of a candidate by what its node will use with the pod on it:
+ *
+ *     v = usage + 2 * (what the pod is expected to use) / capacity, of each resource
+ *     h = 100 * (1 - the largest weighted v)
+ *     points = round(max(0, 10 - (best h - h) / 2))
+ *
+ * The pod counts twice: the reading of the next one comes minutes late, and what it does to the
+ * node while it starts is more than its mean. Points are measured from the best candidate, so that
+ * they tell nodes apart on a cluster that is idle or full alike. Pure, and allocates nothing.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "policy/estimate/workload.h"
+
+enum { SCORE_OWN_LOAD_FACTOR = 2, SCORE_POINTS_PER_STEP = 2, SCORE_BEST_POINTS = 10 };
+
+/* A candidate. */
+struct score_node {
+        double usage_ratio[ESTIMATE_RESOURCE_COUNT];  /* inflight_usage_ratio() */
+        double per_capacity[ESTIMATE_RESOURCE_COUNT]; /* 1 / capacity; 0: not known */
+};
+
+/**
+ * score_headroom() - h; at most 100, below 0 for a node that will be overloaded
+ * @weights: of each resource in the maximum, relative to the largest: 0 to 1
+ */
+static inline double score_headroom(const struct score_node *node, const struct pod_load *pod,
+                                    const double weights[static ESTIMATE_RESOURCE_COUNT]) {
+        double largest = 0;
+
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
+                double ratio = node->usage_ratio[r] +
+                               SCORE_OWN_LOAD_FACTOR * pod->of[r] * node->per_capacity[r];
+                double weighted = ratio * weights[r];
+                largest = weighted > largest ? weighted : largest;
+        }
+        return 100 * (1 - largest);
+}
+
+/** score_points() - 0 to 10, of a candidate with @headroom beside one with @best */
+static inline int score_points(double headroom, double best) {
+        double points = SCORE_BEST_POINTS - (best - headroom) / SCORE_POINTS_PER_STEP;
+
+        return points > 0 ? (int)(points + 0.5) : 0;
+}

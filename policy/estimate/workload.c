@@ -1,0 +1,173 @@
+#include "policy/estimate/workload.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include "base/mem.h"
+#include "base/strmap.h"
+
+static const double CORES_MIN = 0.005, CORES_MAX = 10000; /* of one pod */
+static const double NOISE_RATIO = 0.03;        /* of a node's capacity: what moves without a pod */
+static const double LOAD_VARIANCE_RATIO = 0.1; /* pods of a workload differ, (a third)^2 */
+/* Of a pod of which nothing is known: rather too much than too little. */
+static const double UNKNOWN_CPU = 1.5;
+static const struct pod_load NO_REQUEST = {{0.1, 200.0 * 1024 * 1024}};
+
+struct workload {
+        TAILQ_ENTRY(workload) age; /* in the set's idle, while nobody holds it */
+        char *name;
+        size_t name_len;
+        uint32_t holders;
+        uint32_t observations;
+        double cores;    /* theta */
+        double variance; /* P */
+        double begun_variance;
+};
+
+struct workload_set {
+        struct strmap by_name;
+        TAILQ_HEAD(, workload) idle; /* the one that was used longest ago first */
+};
+
+static struct pod_load with_defaults(const struct pod_load *request) {
+        struct pod_load load = *request;
+
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
+                if (!(load.of[r] > 0))
+                        load.of[r] = NO_REQUEST.of[r];
+        return load;
+}
+
+struct workload_set *workload_set_new(void) {
+        struct workload_set *set = xcalloc(1, sizeof(*set));
+
+        TAILQ_INIT(&set->idle);
+        return set;
+}
+
+static void forget(struct workload_set *set, struct workload *workload) {
+        (void)strmap_remove(&set->by_name, workload->name, workload->name_len);
+        free(workload->name);
+        free(workload);
+}
+
+void workload_set_free(struct workload_set *set) {
+        struct strmap_entry *entry;
+
+        if (!set)
+                return;
+        STRMAP_FOREACH (entry, &set->by_name) {
+                struct workload *workload = entry->value;
+                free(workload->name);
+                free(workload);
+        }
+        strmap_done(&set->by_name);
+        free(set);
+}
+
+static struct workload *begin(struct workload_set *set, const char *name, size_t name_len,
+                              const struct pod_load *request, const struct load_factor *factor) {
+        struct workload *workload = xcalloc(1, sizeof(*workload));
+        double cores = with_defaults(request).of[ESTIMATE_CPU];
+
+        workload->name = xmemdup0(name, name_len);
+        workload->name_len = name_len;
+        workload->cores = fmax(CORES_MIN, factor->ratio[ESTIMATE_CPU] * cores);
+        workload->variance = workload->begun_variance = cores * cores;
+        (void)strmap_put(&set->by_name, name, name_len, workload);
+        return workload;
+}
+
+struct workload *workload_set_get(struct workload_set *set, const char *name, size_t name_len,
+                                  const struct pod_load *request,
+                                  const struct load_factor *factor) {
+        struct workload *workload = strmap_get(&set->by_name, name, name_len);
+
+        if (!workload) {
+                struct workload *oldest = TAILQ_FIRST(&set->idle);
+                if (set->by_name.len >= WORKLOADS_MAX && oldest) {
+                        TAILQ_REMOVE(&set->idle, oldest, age);
+                        forget(set, oldest);
+                }
+                workload = begin(set, name, name_len, request, factor);
+        } else if (workload->holders == 0) {
+                TAILQ_REMOVE(&set->idle, workload, age);
+        }
+        workload->holders++;
+        return workload;
+}
+
+struct workload *workload_hold(struct workload *workload) {
+        if (workload)
+                workload->holders++;
+        return workload;
+}
+
+void workload_unref(struct workload_set *set, struct workload *workload) {
+        if (!workload)
+                return;
+        assert(workload->holders > 0);
+        if (--workload->holders > 0)
+                return;
+        if (workload->observations > 0)
+                TAILQ_INSERT_TAIL(&set->idle, workload, age);
+        else
+                forget(set, workload);
+}
+
+size_t workload_set_count(const struct workload_set *set) {
+        return set->by_name.len;
+}
+
+bool workload_is_learned(const struct workload *workload) {
+        return workload->observations > 0;
+}
+
+double workload_cores(const struct workload *workload) {
+        return workload->cores;
+}
+
+double workload_confidence(const struct workload *workload) {
+        return 1 - sqrt(workload->variance / workload->begun_variance);
+}
+
+void workload_learn(const struct workload_change *changes, size_t count, double cores,
+                    double capacity) {
+        double surprise = cores;
+        double variance = NOISE_RATIO * capacity * (NOISE_RATIO * capacity);
+
+        for (size_t i = 0; i < count; i++) {
+                const struct workload *workload = changes[i].workload;
+                double squared = changes[i].pods * changes[i].pods;
+                surprise -= changes[i].pods * workload->cores;
+                variance += squared * (workload->variance +
+                                       LOAD_VARIANCE_RATIO * workload->cores * workload->cores);
+        }
+        if (!isfinite(surprise) || !isfinite(variance) || !(variance > 0))
+                return;
+        for (size_t i = 0; i < count; i++) {
+                struct workload *workload = changes[i].workload;
+                double gain = workload->variance * changes[i].pods / variance;
+                double moved = workload->cores + gain * surprise;
+                if (changes[i].pods == 0 || !isfinite(moved))
+                        continue;
+                workload->cores = fmin(fmax(CORES_MIN, moved), CORES_MAX);
+                workload->variance *= 1 - gain * changes[i].pods;
+                workload->observations += workload->observations < UINT32_MAX;
+        }
+}
+
+struct pod_load workload_estimate(const struct workload *workload, const struct pod_load *request,
+                                  const struct load_factor *factor) {
+        struct pod_load load = with_defaults(request);
+
+        load.of[ESTIMATE_MEM] *= factor->ratio[ESTIMATE_MEM];
+        if (workload && workload->observations > 0)
+                load.of[ESTIMATE_CPU] = workload->cores;
+        else
+                load.of[ESTIMATE_CPU] *= UNKNOWN_CPU * factor->ratio[ESTIMATE_CPU];
+        return load;
+}

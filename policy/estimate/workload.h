@@ -1,0 +1,68 @@
+/*
+ * What one pod of a workload uses, learned from how a node's CPU reading moves when its pods come
+ * and go: one scalar Kalman filter per workload, all those of a node corrected by one observation.
+ * Pure: time is an argument.
+ *
+ * A workload is a namespace and the owner of its pods (a Deployment's ReplicaSet without its hash,
+ * a CronJob's Job without its number). Names come from the API server, so their number is bounded:
+ * past the ceiling the one that was used longest ago is forgotten.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "policy/estimate/pod_load.h"
+
+enum { WORKLOADS_MAX = 50000 };
+
+struct workload;
+struct workload_set;
+
+struct workload_set *workload_set_new(void);
+void workload_set_free(struct workload_set *set);
+DEFINE_FREEP(struct workload_set, workload_set_free);
+
+/**
+ * workload_set_get() - find or begin the workload called @name, and hold it
+ * @request: of one of its pods: what is expected until something is learned
+ * Return: borrowed from @set until workload_unref(); never forgotten while it is held
+ */
+struct workload *workload_set_get(struct workload_set *set, const char *name, size_t name_len,
+                                  const struct pod_load *request, const struct load_factor *factor);
+/** workload_hold() - once more; NULL is fine */
+struct workload *workload_hold(struct workload *workload);
+void workload_unref(struct workload_set *set, struct workload *workload);
+/** workload_set_count() - workloads of which something is known or held */
+size_t workload_set_count(const struct workload_set *set);
+
+/** workload_is_learned() - at least one observation concerned it */
+bool workload_is_learned(const struct workload *workload);
+/** workload_cores() - of one pod, >= WORKLOAD_CORES_MIN */
+double workload_cores(const struct workload *workload);
+/** workload_confidence() - 0: nothing but its request is known, towards 1 with each observation */
+double workload_confidence(const struct workload *workload);
+
+/* One workload's part in an observation. */
+struct workload_change {
+        struct workload *workload;
+        double pods; /* how many more of its pods the window holds than the one before it */
+};
+
+/**
+ * workload_learn() - a node's reading has moved
+ * @cores:    by how much, in cores
+ * @capacity: of the node, in cores; > 0
+ */
+void workload_learn(const struct workload_change *changes, size_t count, double cores,
+                    double capacity);
+
+/**
+ * workload_estimate() - what one pod is expected to use
+ * @workload: NULL: the pod has no owner
+ * @request:  0 where it requests nothing: then 100m and 200 MiB
+ */
+struct pod_load workload_estimate(const struct workload *workload, const struct pod_load *request,
+                                  const struct load_factor *factor);
