@@ -9,56 +9,6 @@
 #include "base/number.h"
 #include "codec/tree_builder.h"
 
-static bool begins_as_json(const char *text, size_t len) {
-        size_t i = 0;
-
-        while (i < len && strchr(" \t\r\n", text[i]) && text[i] != '\0')
-                i++;
-        return i < len && (text[i] == '{' || text[i] == '[');
-}
-
-static bool is_behind(struct tree_mark a, struct tree_mark b) {
-        return a.line != b.line ? a.line > b.line : a.column > b.column;
-}
-
-/*
- * What begins with a bracket may be JSON, or YAML as in {period: 3m}. When it is neither, the
- * error is that of the reader that got further.
- */
-static int read_bracketed(struct tree_builder *builder, const char *text, size_t len,
-                          struct error *err) {
-        struct error json_err = ERROR_NULL;
-        int r = tree_read_json(builder, text, len, &json_err);
-
-        if (r == -EINVAL) {
-                struct tree_mark json_failed_at = builder->failed_at;
-                bool is_cut_off = builder->is_cut_off;
-                tree_builder_done(builder);
-                tree_builder_init(builder);
-                r = tree_read_yaml(builder, text, len, err);
-                if (r == 0 || (is_behind(builder->failed_at, json_failed_at) && !is_cut_off))
-                        return r;
-                r = json_err.code;
-        }
-        if (r < 0 && err)
-                *err = json_err;
-        return r;
-}
-
-int tree_parse(const char *text, size_t len, struct tree **ret, struct error *err) {
-        _cleanup_(tree_builder_done) struct tree_builder builder = {0};
-
-        if (len > TREE_MAX_BYTES)
-                return error_set(err, E2BIG, "larger than %d bytes", TREE_MAX_BYTES);
-        tree_builder_init(&builder);
-        int r = begins_as_json(text, len) ? read_bracketed(&builder, text, len, err)
-                                          : tree_read_yaml(&builder, text, len, err);
-        if (r < 0)
-                return r;
-        *ret = tree_builder_take(&builder);
-        return 0;
-}
-
 static int add_json(struct tree_builder *builder, const json_t *json, struct error *err) {
         const struct tree_mark nowhere = {0};
         char number[NUMBER_TEXT_MAX];
@@ -114,6 +64,55 @@ int tree_from_json(const json_t *json, struct tree **ret, struct error *err) {
         int r = add_json(&builder, json, err);
         if (r < 0)
                 return r;
+        *ret = tree_builder_take(&builder);
+        return 0;
+}
+
+static bool begins_as_json(const char *text, size_t len) {
+        size_t i = 0;
+
+        while (i < len && strchr(" \t\r\n", text[i]) && text[i] != '\0')
+                i++;
+        return i < len && (text[i] == '{' || text[i] == '[');
+}
+
+/* NULL: not JSON. jansson skips NUL bytes between tokens. */
+static json_t *load_json(const char *text, size_t len) {
+        return memchr(text, '\0', len) ? NULL : json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
+}
+
+/* U+0085, U+2028 and U+2029, at which YAML folds a text and JSON does not. */
+static bool has_yaml_breaks(const char *text, size_t len) {
+        return memmem(text, len, "\xc2\x85", 2) || memmem(text, len, "\xe2\x80\xa8", 3) ||
+               memmem(text, len, "\xe2\x80\xa9", 3);
+}
+
+/*
+ * libyaml reads nearly all JSON, and counts the lines. jansson reads what libyaml rejects:
+ * surrogate pairs, keys of more than 1,024 characters, a line break before a colon, tabs before the
+ * first bracket.
+ */
+int tree_parse(const char *text, size_t len, struct tree **ret, struct error *err) {
+        _cleanup_(tree_builder_done) struct tree_builder builder = {0};
+        struct error problem = ERROR_NULL;
+
+        if (len > TREE_MAX_BYTES)
+                return error_set(err, E2BIG, "larger than %d bytes", TREE_MAX_BYTES);
+        bool may_be_json = begins_as_json(text, len);
+        json_auto_t *json = may_be_json && has_yaml_breaks(text, len) ? load_json(text, len) : NULL;
+        tree_builder_init(&builder);
+        int r = json ? 0 : tree_read_yaml(&builder, text, len, &problem);
+        if (r == -EINVAL && may_be_json && (json = load_json(text, len)) != NULL) {
+                tree_builder_done(&builder);
+                tree_builder_init(&builder);
+        }
+        if (json)
+                r = add_json(&builder, json, &problem);
+        if (r < 0) {
+                if (err)
+                        *err = problem;
+                return r;
+        }
         *ret = tree_builder_take(&builder);
         return 0;
 }

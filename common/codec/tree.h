@@ -1,6 +1,6 @@
 /*
  * A document of a configuration file: YAML (by libyaml) or JSON, as a bounded tree whose nodes
- * know their line, so that an error can point at it. Anchors, aliases, tags, merge keys, several
+ * have their line, so that an error can point at it. Anchors, aliases, tags, merge keys, several
  * documents and duplicate keys are refused; size, depth and number of nodes have ceilings.
  * Immutable after parsing.
  */
@@ -23,7 +23,7 @@ enum tree_kind { TREE_SCALAR, TREE_LIST, TREE_MAP };
 
 struct tree_node {
         enum tree_kind kind;
-        unsigned line;   /* 1-based; 0 when the document came from an API object */
+        unsigned line;   /* 1-based; 0: not known, as in an API object; see tree_parse() */
         unsigned column; /* 1-based */
 
         /* TREE_SCALAR; text is NUL-terminated and holds no other NUL */
@@ -42,6 +42,9 @@ struct tree;
 
 /**
  * tree_parse() - read a YAML 1.1 or JSON document
+ *
+ * Lines are known of all YAML, and of all JSON that is also YAML to libyaml: without surrogate
+ * pairs in \u escapes, keys of more than 1,024 characters, and a few oddities of white space.
  * @ret: owned by the caller; an empty document is an error
  * Return: 0; -EINVAL with "line N, column N: what" in @err; -E2BIG past a ceiling
  */

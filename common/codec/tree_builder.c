@@ -74,15 +74,13 @@ void tree_builder_done(struct tree_builder *builder) {
         *builder = (struct tree_builder){0};
 }
 
-int tree_builder_fail(struct tree_builder *builder, int code, struct tree_mark at,
-                      struct error *err, const char *fmt, ...) {
+int tree_builder_fail(int code, struct tree_mark at, struct error *err, const char *fmt, ...) {
         char what[ERROR_MSG_MAX];
         va_list args;
 
         va_start(args, fmt);
         (void)vsnprintf(what, sizeof(what), fmt, args);
         va_end(args);
-        builder->failed_at = at;
         if (at.line == 0)
                 return error_set(err, code, "%s", what);
         return error_set(err, code, "line %u, column %u: %s", at.line, at.column, what);
@@ -115,16 +113,14 @@ static void add_node(struct tree_builder *builder, struct tree_node node) {
 
 static int count_node(struct tree_builder *builder, struct tree_mark at, struct error *err) {
         if (builder->node_count >= TREE_MAX_NODES)
-                return tree_builder_fail(builder, E2BIG, at, err, "more than %d values",
-                                         TREE_MAX_NODES);
+                return tree_builder_fail(E2BIG, at, err, "more than %d values", TREE_MAX_NODES);
         builder->node_count++;
         return 0;
 }
 
-static int refuse_nul(struct tree_builder *builder, const char *text, size_t len,
-                      struct tree_mark at, struct error *err) {
+static int refuse_nul(const char *text, size_t len, struct tree_mark at, struct error *err) {
         if (len > 0 && memchr(text, '\0', len))
-                return tree_builder_fail(builder, EINVAL, at, err, "a NUL character in the text");
+                return tree_builder_fail(EINVAL, at, err, "a NUL character in the text");
         return 0;
 }
 
@@ -135,7 +131,7 @@ int tree_builder_begin(struct tree_builder *builder, enum tree_kind kind, struct
         if (r < 0)
                 return r;
         if (builder->depth == TREE_MAX_DEPTH)
-                return tree_builder_fail(builder, E2BIG, at, err, "nested deeper than %d levels",
+                return tree_builder_fail(E2BIG, at, err, "nested deeper than %d levels",
                                          TREE_MAX_DEPTH);
         builder->frames[builder->depth++] = (struct tree_frame){
                 .kind = kind,
@@ -184,15 +180,14 @@ int tree_builder_key(struct tree_builder *builder, const char *text, size_t len,
                      struct tree_mark at, struct error *err) {
         assert(tree_builder_wants_key(builder));
         struct tree_frame *frame = &builder->frames[builder->depth - 1];
-        int r = refuse_nul(builder, text, len, at, err);
+        int r = refuse_nul(text, len, at, err);
 
         if (r < 0)
                 return r;
         uintptr_t seen_line = (uintptr_t)strmap_put(&frame->seen, text, len,
                                                     (void *)((uintptr_t)at.line + 1));
         if (seen_line > 0)
-                return tree_builder_fail(builder, EINVAL, at, err,
-                                         "duplicate key '%.*s', first on line %u",
+                return tree_builder_fail(EINVAL, at, err, "duplicate key '%.*s', first on line %u",
                                          (int)size_min(len, 128), text, (unsigned)seen_line - 1);
         frame->key = arena_text(builder->tree, text, len);
         frame->key_line = at.line;
@@ -204,7 +199,7 @@ int tree_builder_scalar(struct tree_builder *builder, const char *text, size_t l
         int r = count_node(builder, at, err);
 
         if (r == 0)
-                r = refuse_nul(builder, text, len, at, err);
+                r = refuse_nul(text, len, at, err);
         if (r < 0)
                 return r;
         add_node(builder, (struct tree_node){

@@ -1,6 +1,6 @@
 /*
- * Inside the tree module: what its three readers (YAML, JSON, API objects) build a tree with. The
- * builder owns every rule that does not depend on the syntax: the ceilings, duplicate keys, NUL in
+ * Inside the tree module: what its two readers (YAML, jansson's objects) build a tree with. The
+ * builder has all rules that do not depend on the syntax: the ceilings, duplicate keys, NUL in
  * text. A reader calls begin/end, key and scalar in document order.
  */
 #pragma once
@@ -11,7 +11,7 @@
 #include "base/strmap.h"
 #include "codec/tree.h"
 
-/* A place in the document, both from 1; line 0 where there is none (API objects). */
+/* A place in the document, both from 1; line 0: not known (jansson's objects). */
 struct tree_mark {
         unsigned line;
         unsigned column;
@@ -41,16 +41,14 @@ struct tree_builder {
         size_t entry_count, entry_cap;
         size_t node_count;
         bool has_root;
-        struct tree_mark failed_at; /* where tree_builder_fail() pointed */
-        bool is_cut_off;            /* the reader wanted more when the text ended */
 };
 
 void tree_builder_init(struct tree_builder *builder);
 void tree_builder_done(struct tree_builder *builder);
 
-/** tree_builder_fail() - error_set() with "line N, column N: " in front; remembers the place */
-int tree_builder_fail(struct tree_builder *builder, int code, struct tree_mark at,
-                      struct error *err, const char *fmt, ...) _printf_(5, 6);
+/** tree_builder_fail() - error_set() with "line N, column N: " in front */
+int tree_builder_fail(int code, struct tree_mark at, struct error *err, const char *fmt, ...)
+        _printf_(4, 5);
 
 /** tree_builder_wants_key() - the innermost open container is a map that waits for a key */
 bool tree_builder_wants_key(const struct tree_builder *builder);
@@ -67,8 +65,6 @@ _must_check_ int tree_builder_scalar(struct tree_builder *builder, const char *t
 /** tree_builder_take() - the finished tree, owned by the caller; every container has ended */
 struct tree *tree_builder_take(struct tree_builder *builder);
 
-/* The readers. They leave what they built in @builder, for tree_builder_take(). */
+/** tree_read_yaml() - read a document into @builder, for tree_builder_take() */
 _must_check_ int tree_read_yaml(struct tree_builder *builder, const char *text, size_t len,
-                                struct error *err);
-_must_check_ int tree_read_json(struct tree_builder *builder, const char *text, size_t len,
                                 struct error *err);

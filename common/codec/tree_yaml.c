@@ -33,8 +33,8 @@ static bool is_tab_at(const char *text, size_t len, size_t char_index) {
         return at < len && text[at] == '\t';
 }
 
-static int fail_with_parser(struct tree_builder *builder, const yaml_parser_t *parser,
-                            const char *text, size_t len, struct error *err) {
+static int fail_with_parser(const yaml_parser_t *parser, const char *text, size_t len,
+                            struct error *err) {
         struct tree_mark at = mark_of(parser->problem_mark);
 
         switch (parser->error) {
@@ -42,12 +42,11 @@ static int fail_with_parser(struct tree_builder *builder, const yaml_parser_t *p
                 mem_exhausted();
         case YAML_READER_ERROR:
                 at = mark_of_offset(text, size_min(parser->problem_offset, len));
-                return tree_builder_fail(builder, EINVAL, at, err, "not UTF-8 text: %s",
-                                         parser->problem);
+                return tree_builder_fail(EINVAL, at, err, "not UTF-8 text: %s", parser->problem);
         case YAML_SCANNER_ERROR:
                 if (is_tab_at(text, len, parser->problem_mark.index))
                         return tree_builder_fail(
-                                builder, EINVAL, at, err,
+                                EINVAL, at, err,
                                 "a tab in the indentation, which YAML does not allow");
                 break;
         case YAML_NO_ERROR:
@@ -58,21 +57,20 @@ static int fail_with_parser(struct tree_builder *builder, const yaml_parser_t *p
                 break;
         }
         if (!parser->context)
-                return tree_builder_fail(builder, EINVAL, at, err, "%s", parser->problem);
+                return tree_builder_fail(EINVAL, at, err, "%s", parser->problem);
         struct tree_mark began = mark_of(parser->context_mark);
-        return tree_builder_fail(builder, EINVAL, at, err, "%s (%s that begins on line %u)",
-                                 parser->problem, parser->context, began.line);
+        return tree_builder_fail(EINVAL, at, err, "%s (%s that begins on line %u)", parser->problem,
+                                 parser->context, began.line);
 }
 
 /* A configuration needs neither, and both make it hard to read. */
-static int refuse_decorations(struct tree_builder *builder, const yaml_char_t *anchor,
-                              const yaml_char_t *tag, struct tree_mark at, struct error *err) {
+static int refuse_decorations(const yaml_char_t *anchor, const yaml_char_t *tag,
+                              struct tree_mark at, struct error *err) {
         if (anchor)
-                return tree_builder_fail(builder, EINVAL, at, err,
-                                         "anchors (&%.64s) are not supported",
+                return tree_builder_fail(EINVAL, at, err, "anchors (&%.64s) are not supported",
                                          (const char *)anchor);
         if (tag)
-                return tree_builder_fail(builder, EINVAL, at, err, "tags (%.64s) are not supported",
+                return tree_builder_fail(EINVAL, at, err, "tags (%.64s) are not supported",
                                          (const char *)tag);
         return 0;
 }
@@ -82,34 +80,32 @@ static int read_scalar(struct tree_builder *builder, const yaml_event_t *event, 
         const char *text = (const char *)event->data.scalar.value;
         size_t len = event->data.scalar.length;
         bool is_quoted = event->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
-        int r = refuse_decorations(builder, event->data.scalar.anchor, event->data.scalar.tag, at,
-                                   err);
+        int r = refuse_decorations(event->data.scalar.anchor, event->data.scalar.tag, at, err);
 
         if (r < 0)
                 return r;
         if (!tree_builder_wants_key(builder)) {
                 if (builder->depth == 0 && len == 0 && !is_quoted)
-                        return tree_builder_fail(builder, EINVAL, at, err, "the document is empty");
+                        return tree_builder_fail(EINVAL, at, err, "the document is empty");
                 return tree_builder_scalar(builder, text, len, is_quoted, at, err);
         }
         if (!is_quoted && strcmp(text, "<<") == 0)
-                return tree_builder_fail(builder, EINVAL, at, err,
-                                         "merge keys (<<) are not supported");
+                return tree_builder_fail(EINVAL, at, err, "merge keys (<<) are not supported");
         return tree_builder_key(builder, text, len, at, err);
 }
 
 static int read_begin(struct tree_builder *builder, const yaml_event_t *event, struct error *err) {
         struct tree_mark at = mark_of(event->start_mark);
         bool is_map = event->type == YAML_MAPPING_START_EVENT;
-        int r = is_map ? refuse_decorations(builder, event->data.mapping_start.anchor,
+        int r = is_map ? refuse_decorations(event->data.mapping_start.anchor,
                                             event->data.mapping_start.tag, at, err)
-                       : refuse_decorations(builder, event->data.sequence_start.anchor,
+                       : refuse_decorations(event->data.sequence_start.anchor,
                                             event->data.sequence_start.tag, at, err);
 
         if (r < 0)
                 return r;
         if (tree_builder_wants_key(builder))
-                return tree_builder_fail(builder, EINVAL, at, err,
+                return tree_builder_fail(EINVAL, at, err,
                                          "expected plain text as a key, got a list or map");
         return tree_builder_begin(builder, is_map ? TREE_MAP : TREE_LIST, at, err);
 }
@@ -128,17 +124,16 @@ static int read_event(struct tree_builder *builder, const yaml_event_t *event, s
                 tree_builder_end(builder);
                 return 0;
         case YAML_ALIAS_EVENT:
-                return tree_builder_fail(builder, EINVAL, at, err,
-                                         "aliases (*%.64s) are not supported",
+                return tree_builder_fail(EINVAL, at, err, "aliases (*%.64s) are not supported",
                                          (const char *)event->data.alias.anchor);
         case YAML_DOCUMENT_START_EVENT:
                 if (builder->has_root)
-                        return tree_builder_fail(builder, EINVAL, at, err,
+                        return tree_builder_fail(EINVAL, at, err,
                                                  "expected one document, got a second");
                 return 0;
         case YAML_STREAM_END_EVENT:
                 if (!builder->has_root)
-                        return tree_builder_fail(builder, EINVAL, at, err, "the document is empty");
+                        return tree_builder_fail(EINVAL, at, err, "the document is empty");
                 return 0;
         case YAML_NO_EVENT:
         case YAML_STREAM_START_EVENT:
@@ -159,7 +154,7 @@ int tree_read_yaml(struct tree_builder *builder, const char *text, size_t len, s
         for (bool at_end = false; !at_end;) {
                 _cleanup_(yaml_event_delete) yaml_event_t event;
                 if (!yaml_parser_parse(&parser, &event))
-                        return fail_with_parser(builder, &parser, text, len, err);
+                        return fail_with_parser(&parser, text, len, err);
                 int r = read_event(builder, &event, err);
                 if (r < 0)
                         return r;
