@@ -172,8 +172,6 @@ static void update(struct lease *lease) {
         else if (!lease_candidate_is_holder(&lease->candidate))
                 log_info(MSG("new leader elected"), STR("lease", lease->name),
                          STR("leader", holder));
-        if (lease->events.on_new_leader)
-                lease->events.on_new_leader(lease->events.userdata, holder);
 }
 
 static void on_term_end(void *userdata) {

@@ -27,8 +27,6 @@ struct lease;
 struct lease_events {
         void (*on_started_leading)(void *userdata);
         void (*on_stopped_leading)(void *userdata);
-        /* The holder has changed; "": none. @identity is borrowed and may be ours. */
-        void (*on_new_leader)(void *userdata, const char *identity);
         void *userdata;
 };
 

@@ -103,16 +103,6 @@ void health_shut_down(struct health *health) {
         pthread_mutex_unlock(health->lock);
 }
 
-bool health_is_ready(const struct health *health) {
-        pthread_mutex_lock(health->lock);
-        bool is_ready = !health->is_shut_down;
-        const struct health_check *check;
-        STAILQ_FOREACH (check, &health->checks, entry)
-                is_ready = is_ready && check->is_passing;
-        pthread_mutex_unlock(health->lock);
-        return is_ready;
-}
-
 static void beat(void *userdata) {
         struct health *health = userdata;
         int64_t now_mono_ms = loop_now_mono_ms(health->loop);

@@ -46,7 +46,6 @@ enum { HEALTH_MAX_STUCK_MS = 60 * 1000 };
  */
 void health_heartbeat(struct health *health, struct loop *loop, int64_t max_stuck_ms);
 
-bool health_is_ready(const struct health *health);
 /** health_write_ready() - append one line per check; false when not ready. Any thread. */
 bool health_write_ready(const struct health *health, struct buf *out);
 /** health_write_live() - append the state of the heartbeat; false when it is overdue. Any thread.

@@ -147,7 +147,6 @@ struct http_call *http_call_new(const struct http_request *request,
         call->answer_timeout_ms = request->answer_timeout_ms;
         call->max_body_bytes = request->max_body_bytes;
         call->wants_gzip = request->wants_gzip;
-        call->is_streaming_all = request->is_streaming_all;
         call->on_data = request->on_data;
         call->on_done = request->on_done;
         call->userdata = request->userdata;
@@ -226,10 +225,6 @@ bool http_is_answered(const struct http_call *call) {
         return call->state == HTTP_CALL_ACTIVE && call->has_headers && is_good(call);
 }
 
-static bool is_for_on_data(const struct http_call *call) {
-        return call->on_data && (call->is_streaming_all || is_good(call));
-}
-
 static size_t on_write(char *data, size_t size, size_t count, void *userdata) {
         struct http_call *call = userdata;
         size_t len = size * count;
@@ -242,7 +237,7 @@ static size_t on_write(char *data, size_t size, size_t count, void *userdata) {
                 return CURL_WRITEFUNC_ERROR;
         }
         call->received_bytes += len;
-        if (is_for_on_data(call)) {
+        if (call->on_data && is_good(call)) {
                 if (call->on_data(call->userdata, data, len))
                         return len;
                 call->is_refused = true;

@@ -63,7 +63,7 @@ struct http_call {
         struct http_tls_copy *tls;
         int64_t connect_timeout_ms, timeout_ms, idle_timeout_ms, answer_timeout_ms;
         size_t max_body_bytes;
-        bool wants_gzip, is_streaming_all;
+        bool wants_gzip;
         bool is_malformed; /* fails before it starts */
         http_data_fn *on_data;
         http_done_fn *on_done;

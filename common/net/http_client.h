@@ -79,7 +79,8 @@ struct http_response {
 /** http_done_fn: called exactly once unless the call was cancelled; the call is freed afterwards.
  * It may cancel other calls, start new ones, and free the client. */
 typedef void http_done_fn(void *userdata, const struct http_response *response);
-/** http_data_fn: a piece of a 2xx body; returning false ends the call (HTTP_PROTOCOL). It may
+/** http_data_fn: a piece of a 2xx body (of others at most 256 KiB are kept as body);
+ * returning false ends the call (HTTP_PROTOCOL). It may
  * cancel any call, start new ones, and free the client. */
 typedef bool http_data_fn(void *userdata, const char *data, size_t len);
 
@@ -95,8 +96,6 @@ struct http_request {
         int64_t answer_timeout_ms;  /* until the response headers; 0: off */
         size_t max_body_bytes;      /* of all pieces together when streamed; must be > 0 */
         bool wants_gzip;        /* ask for gzip and unpack; the ceiling holds for the unpacked */
-        bool is_streaming_all;  /* with on_data: stream non-2xx bodies too (default: at most 256 KiB
-                                   of them are kept as body) */
         const char *basic_auth; /* "user:password"; may be NULL */
         const struct http_tls *tls; /* may be NULL */
         /* The call's connections are shared only with calls of an equal pool (streams that stay

@@ -34,16 +34,12 @@ static void environment_name(const char *name, char text[static NAME_MAX_BYTES +
                 text[i] = text[i] == '-' ? '_' : (char)toupper((unsigned char)text[i]);
 }
 
-/* Text as it may stand in an error: quoted, but never a secret. */
 struct given {
         const char *source; /* "--name" or the variable */
         const char *text;
 };
 
-static int refuse(const struct option_row *row, struct given given, struct error *err,
-                  const char *expected) {
-        if (row->is_secret)
-                return error_set(err, EINVAL, "%s: expected %s", given.source, expected);
+static int refuse(struct given given, struct error *err, const char *expected) {
         return error_set(err, EINVAL, "%s: '%.128s': expected %s", given.source, given.text,
                          expected);
 }
@@ -85,7 +81,7 @@ static int check_bounds(const struct option_row *row, double value, struct given
                 buf_puts(&expected, " to ");
                 append_bound(&expected, row, row->max);
         }
-        return refuse(row, given, err, expected.data);
+        return refuse(given, err, expected.data);
 }
 
 /* What Go's strconv.ParseBool takes, since users bring their flags along. */
@@ -100,14 +96,14 @@ static int set_bool(const struct option_row *row, struct given given, struct err
                         return 0;
                 }
         }
-        return refuse(row, given, err, "true or false");
+        return refuse(given, err, "true or false");
 }
 
 static int set_int(const struct option_row *row, struct given given, struct error *err) {
         int64_t value = 0;
 
         if (!number_parse_i64(given.text, strlen(given.text), &value))
-                return refuse(row, given, err, "an integer");
+                return refuse(given, err, "an integer");
         int r = check_bounds(row, (double)value, given, err);
         if (r == 0)
                 *(int64_t *)row->value = value;
@@ -118,7 +114,7 @@ static int set_duration(const struct option_row *row, struct given given, struct
         int64_t value_ms = 0;
 
         if (duration_parse(given.text, strlen(given.text), &value_ms) < 0)
-                return refuse(row, given, err, "a duration such as 500ms, 90s or 1h30m");
+                return refuse(given, err, "a duration such as 500ms, 90s or 1h30m");
         int r = check_bounds(row, (double)value_ms, given, err);
         if (r == 0)
                 *(int64_t *)row->value = value_ms;
@@ -129,7 +125,7 @@ static int set_number(const struct option_row *row, struct given given, struct e
         double value = 0;
 
         if (!number_parse(given.text, strlen(given.text), &value))
-                return refuse(row, given, err, "a decimal number");
+                return refuse(given, err, "a decimal number");
         int r = check_bounds(row, value, given, err);
         if (r == 0)
                 *(double *)row->value = value;
@@ -147,7 +143,7 @@ static int set_enum(const struct option_row *row, struct given given, struct err
                 }
                 buf_printf(&expected, "%s %s", i > 0 ? "," : "", row->choices[i]);
         }
-        return refuse(row, given, err, expected.data);
+        return refuse(given, err, expected.data);
 }
 
 /* From the environment or a default: the array and a copy of the text are one allocation. */
@@ -192,20 +188,6 @@ static int set_value(const struct option_row *row, enum origin origin, struct gi
                 return set_enum(row, given, err);
         }
         return -EINVAL;
-}
-
-static void clear_value(const struct option_row *row) {
-        static const size_t bytes[] = {
-                [OPTION_BOOL] = sizeof(bool),
-                [OPTION_INT] = sizeof(int64_t),
-                [OPTION_DURATION_MS] = sizeof(int64_t),
-                [OPTION_NUMBER] = sizeof(double),
-                [OPTION_STRING] = sizeof(const char *),
-                [OPTION_LIST] = sizeof(struct option_list),
-                [OPTION_ENUM] = sizeof(int),
-        };
-
-        memset(row->value, 0, bytes[row->type]);
 }
 
 static const struct option_row *find_row(const struct option_row *rows, size_t count,
@@ -316,8 +298,6 @@ int options_parse(const struct option_row *rows, size_t count, int argc, char **
         for (size_t i = 0; i < count; i++) {
                 assert(!rows[i].name || strlen(rows[i].name) <= NAME_MAX_BYTES);
                 last_parse.origins[i] = ORIGIN_DEFAULT;
-                if (rows[i].name)
-                        clear_value(&rows[i]);
         }
         int r = read_flags(rows, count, argc, argv, &outcome, &args, err);
         for (size_t i = 0; r == 0 && outcome == OPTIONS_RUN && i < count; i++)
@@ -477,10 +457,7 @@ void options_dump(const struct option_row *rows, size_t count, FILE *out) {
                         continue;
                 buf_clear(&text);
                 buf_printf(&text, "%s=", rows[i].name);
-                if (rows[i].is_secret)
-                        buf_puts(&text, "(secret)");
-                else
-                        append_value(&text, &rows[i]);
+                append_value(&text, &rows[i]);
                 (void)fprintf(out, "%s (%s)\n", text.data, names[last_parse.origins[i]]);
         }
 }

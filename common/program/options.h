@@ -34,12 +34,11 @@ struct option_list {
 struct option_row {
         const char *name; /* long name without dashes; NULL: `help` is a heading in --help */
         enum option_type type;
-        void *value;                /* where the result goes; type above */
+        void *value;                /* where the result goes, zero before; type above */
         const char *fallback;       /* default as text, NULL: unset (NULL string, false, 0) */
         const char *metavar;        /* FILE, DURATION, ... for --help */
         double min, max;            /* OPTION_INT, _DURATION_MS, _NUMBER; both 0: no bound */
         const char *const *choices; /* OPTION_ENUM: NULL-terminated */
-        bool is_secret;             /* never dumped */
         bool hides_query;           /* of an URL; dumped up to its query, which may hold a secret */
         const char *help;           /* one or more sentences; wrapped by --help */
 };

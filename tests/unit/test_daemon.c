@@ -35,11 +35,10 @@ static void test_readiness(void **state) {
         _cleanup_(health_freep) struct health *health = health_new();
 
         (void)state;
-        assert_true(health_is_ready(health)); /* nothing is missing */
+        expect(ask(health, NULL, "GET", "/readyz"), 200, "ok"); /* nothing is missing */
         struct health_check *policy = health_add(health, "policy",
                                                  "not read yet: --policy-config-path");
         struct health_check *watch = health_add(health, "node-watch", "no list yet");
-        assert_false(health_is_ready(health));
         expect(ask(health, NULL, "GET", "/readyz"), 503,
                "[-] policy: not read yet: --policy-config-path\n"
                "[-] node-watch: no list yet\n"
@@ -50,7 +49,6 @@ static void test_readiness(void **state) {
                "[+] node-watch: 5000 nodes\n"
                "readyz check failed\n");
         health_pass(policy, "%s", "");
-        assert_true(health_is_ready(health));
         expect(ask(health, NULL, "GET", "/readyz"), 200, "ok");
 
         /* An error message cannot forge a line. */
@@ -62,7 +60,6 @@ static void test_readiness(void **state) {
         health_pass(policy, "again");
 
         health_shut_down(health);
-        assert_false(health_is_ready(health));
         expect(ask(health, NULL, "GET", "/readyz"), 503,
                "[+] policy: again\n"
                "[+] node-watch: 5000 nodes\n"
