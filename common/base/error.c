@@ -6,11 +6,21 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Messages quote outside input; a control character in it must not reach a terminal or a log. */
-static void replace_control(char *text) {
-        for (; *text; text++)
-                if ((unsigned char)*text < 0x20 || *text == 0x7f)
+#include "base/utf8.h"
+
+/*
+ * Messages quote outside input: a control character must not reach a terminal or a log, and JSON,
+ * such as a policy's status, takes no text that is not UTF-8, or was cut within a character.
+ */
+static void replace_unprintable(char *text) {
+        for (size_t left = strlen(text); left > 0;) {
+                size_t sequence = utf8_sequence_len(text, left);
+                if (sequence == 0 || (unsigned char)*text < 0x20 || *text == 0x7f)
                         *text = '?';
+                sequence += sequence == 0;
+                text += sequence;
+                left -= sequence;
+        }
 }
 
 _printf_(4, 0) static int set(struct error *err, int code, const char *cause, const char *fmt,
@@ -23,7 +33,7 @@ _printf_(4, 0) static int set(struct error *err, int code, const char *cause, co
         int len = vsnprintf(err->msg, sizeof(err->msg), fmt, args);
         if (cause && len >= 0 && (size_t)len < sizeof(err->msg))
                 (void)snprintf(err->msg + len, sizeof(err->msg) - (size_t)len, ": %s", cause);
-        replace_control(err->msg);
+        replace_unprintable(err->msg);
         err->code = negative;
         return negative;
 }

@@ -14,7 +14,7 @@ enum { ERROR_MSG_MAX = 512 };
 
 struct error {
         int code;                /* negative errno; 0 when nothing has failed */
-        char msg[ERROR_MSG_MAX]; /* NUL-terminated, cut when longer, control characters replaced */
+        char msg[ERROR_MSG_MAX]; /* UTF-8 without control characters; cut when longer */
 };
 
 #define ERROR_NULL ((struct error){0})

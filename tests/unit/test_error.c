@@ -60,12 +60,29 @@ static void test_control_characters(void **state) {
         assert_string_equal(err.msg, "c?d: 'a?b?[1m??\xc3\xa9'");
 }
 
+/* jansson makes no string of what is not UTF-8. */
+static void test_utf8(void **state) {
+        char text[2 * ERROR_MSG_MAX] = "";
+        struct error err = ERROR_NULL;
+
+        (void)state;
+        (void)error_set(&err, EINVAL, "'%.4s...' \xff\xc0", "abc\xc3\xa9");
+        assert_string_equal(err.msg, "'abc?...' ??");
+        for (size_t i = 1; i < sizeof(text) - 1; i++)
+                text[i] = i % 2 ? '\xc3' : '\xa9';
+        text[0] = 'x';
+        (void)error_set(&err, EINVAL, "%s", text);
+        assert_int_equal(strlen(err.msg), ERROR_MSG_MAX - 1);
+        assert_int_equal(err.msg[ERROR_MSG_MAX - 2], '\xa9');
+        (void)error_set(&err, EINVAL, "%s", text + 1);
+        assert_int_equal(err.msg[ERROR_MSG_MAX - 2], '?');
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_set),
-                cmocka_unit_test(test_wrap),
-                cmocka_unit_test(test_long),
-                cmocka_unit_test(test_control_characters),
+                cmocka_unit_test(test_set),  cmocka_unit_test(test_wrap),
+                cmocka_unit_test(test_long), cmocka_unit_test(test_control_characters),
+                cmocka_unit_test(test_utf8),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
