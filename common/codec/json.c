@@ -9,8 +9,7 @@
 
 #include "base/mem.h"
 
-/* When an allocation fails, jansson reports an invalid token, or line -1. With xmalloc() none does.
- */
+/* When an allocation fails, jansson reports an invalid token, or line -1. */
 __attribute__((constructor)) static void give_memory(void) {
         json_set_alloc_funcs(xmalloc, free);
 }

@@ -1,7 +1,8 @@
 /*
  * JSON by jansson, for everything that is small. The document is bounded by its caller's ceiling
  * on bytes, nesting by jansson's own limit (2,048 levels). Objects are freed with json_decref() or
- * held in json_auto_t.
+ * held in json_auto_t. jansson allocates with xmalloc(), so none of its functions fails for want of
+ * memory; those that take a text return NULL when it is not UTF-8.
  */
 #pragma once
 

@@ -207,10 +207,7 @@ static char *cluster_json(const struct place *cluster, const struct kubeconfig *
                 "{s:s, s:s*, s:o*, s:s*}", "server", server ? server : "", "tls-server-name",
                 config->tls_server_name, "insecure-skip-tls-verify",
                 config->is_insecure ? json_true() : NULL, "certificate-authority-data", encoded);
-        char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
-        if (!text)
-                mem_exhausted();
-        return text;
+        return json_dumps(json, JSON_COMPACT);
 }
 
 static int read_exec(const struct place *user, const struct place *cluster,

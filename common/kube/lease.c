@@ -50,12 +50,6 @@ char *lease_identity_new(void) {
 
 /* The object and its fields */
 
-static json_t *need(json_t *json) {
-        if (!json)
-                mem_exhausted();
-        return json;
-}
-
 static void read_text(const json_t *spec, const char *key, char *text, size_t text_bytes) {
         const char *value = json_string_at(spec, key, NULL);
 
@@ -74,39 +68,31 @@ static void read_record(const json_t *object, struct lease_record *ret) {
         read_text(spec, "holderIdentity", ret->holder, sizeof(ret->holder));
         read_text(spec, "acquireTime", ret->acquire_time, sizeof(ret->acquire_time));
         read_text(spec, "renewTime", ret->renew_time, sizeof(ret->renew_time));
+        /* No time is as long; it would be written back, perhaps cut within a character. */
+        if (strlen(ret->acquire_time) == sizeof(ret->acquire_time) - 1)
+                ret->acquire_time[0] = '\0';
         ret->duration_s = read_count(spec, "leaseDurationSeconds");
         ret->transitions = read_count(spec, "leaseTransitions");
 }
 
-static void set(json_t *object, const char *key, json_t *value) {
-        if (json_object_set_new(object, key, need(value)) < 0)
-                mem_exhausted();
-}
-
 /* The object as it was read, other fields included, with the five fields of @record. */
 static char *render(const struct lease *lease, const struct lease_record *record) {
-        json_auto_t *object = need(lease->object ? json_copy(lease->object) : json_object());
-        json_t *old_spec = json_object_get(object, "spec");
-        json_t *spec = need(json_is_object(old_spec) ? json_copy(old_spec) : json_object());
+        json_auto_t *object = json_pack("{s:{s:s, s:s}}", "metadata", "name", lease->name,
+                                        "namespace", lease->name_space);
+        json_t *spec = json_object();
 
-        set(spec, "holderIdentity", json_string(record->holder));
-        set(spec, "leaseDurationSeconds", json_integer(record->duration_s));
-        set(spec, "acquireTime", json_string(record->acquire_time));
-        set(spec, "renewTime", json_string(record->renew_time));
-        set(spec, "leaseTransitions", json_integer(record->transitions));
-        set(object, "spec", spec);
-        set(object, "apiVersion", json_string("coordination.k8s.io/v1"));
-        set(object, "kind", json_string("Lease"));
-        if (!lease->object) {
-                json_t *metadata = need(json_object());
-                set(metadata, "name", json_string(lease->name));
-                set(metadata, "namespace", json_string(lease->name_space));
-                set(object, "metadata", metadata);
-        }
-        char *text = json_dumps(object, JSON_COMPACT);
-        if (!text)
-                mem_exhausted();
-        return text;
+        json_object_update(object, lease->object);
+        json_object_update(spec, json_object_get(object, "spec"));
+        json_object_update_new(spec,
+                               json_pack("{s:s, s:I, s:s, s:s, s:I}", "holderIdentity",
+                                         record->holder, "leaseDurationSeconds",
+                                         (json_int_t)record->duration_s, "acquireTime",
+                                         record->acquire_time, "renewTime", record->renew_time,
+                                         "leaseTransitions", (json_int_t)record->transitions));
+        json_object_update_new(object,
+                               json_pack("{s:s, s:s, s:o}", "apiVersion", "coordination.k8s.io/v1",
+                                         "kind", "Lease", "spec", spec));
+        return json_dumps(object, JSON_COMPACT);
 }
 
 static void forget_object(struct lease *lease) {

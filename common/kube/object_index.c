@@ -52,17 +52,10 @@ static bool identify(const json_t *object, struct identity *ret) {
 
 static json_t *synthesise(const char *key, const char *uid) {
         const char *slash = strchr(key, '/');
-        json_t *metadata = json_object();
 
-        if (json_object_set_new(metadata, "name", json_string(slash + 1)) < 0 ||
-            json_object_set_new(metadata, "uid", json_string(uid)) < 0 ||
-            (slash > key && json_object_set_new(metadata, "namespace",
-                                                json_stringn(key, (size_t)(slash - key))) < 0))
-                mem_exhausted();
-        json_t *object = json_object();
-        if (json_object_set_new(object, "metadata", metadata) < 0)
-                mem_exhausted();
-        return object;
+        return json_pack("{s:{s:s, s:s, s:o*}}", "metadata", "name", slash + 1, "uid", uid,
+                         "namespace",
+                         slash > key ? json_stringn(key, (size_t)(slash - key)) : NULL);
 }
 
 static struct held *held_new(const char *uid, uint32_t generation) {

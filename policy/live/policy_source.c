@@ -139,8 +139,6 @@ static void write_status(void *userdata) {
         if (!patch)
                 return;
         char *body = json_dumps(patch, JSON_COMPACT);
-        if (!body)
-                mem_exhausted();
         source->status_call = kube_start(source->api,
                                          &(struct kube_request){
                                                  .method = "PATCH",
@@ -209,8 +207,6 @@ static void on_object(void *userdata, enum reflector_event event, const json_t *
         bool is_news = !has_same_spec(source->object, object);
         json_decref(source->object);
         source->object = json_deep_copy(object);
-        if (!source->object)
-                mem_exhausted();
         if (is_news)
                 take_object(source, object);
         write_status(source);

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "base/mem.h"
 #include "base/timestamp.h"
 #include "codec/json.h"
 
@@ -34,14 +33,10 @@ static json_t *conditions_with(const json_t *object, json_t *ours) {
         json_t *condition = NULL;
         size_t i;
 
-        if (!all)
-                mem_exhausted();
         json_array_foreach (conditions, i, condition)
-                if (strcmp(text_of(condition, "type"), CONDITION_TYPE) != 0 &&
-                    json_array_append(all, condition) < 0)
-                        mem_exhausted();
-        if (json_array_append_new(all, ours) < 0)
-                mem_exhausted();
+                if (strcmp(text_of(condition, "type"), CONDITION_TYPE) != 0)
+                        json_array_append(all, condition);
+        json_array_append_new(all, ours);
         return all;
 }
 
@@ -65,17 +60,9 @@ json_t *policy_status_patch(const json_t *object, const struct policy_status *st
                                       "status", state, "reason", reason, "message", message,
                                       "lastTransitionTime", is_same_state && since[0] ? since : now,
                                       "observedGeneration", (json_int_t)status->generation);
-        if (!condition)
-                mem_exhausted();
-        json_t *patch = json_pack("{s:{s:s*}, s:{s:I, s:o}}", "metadata", "resourceVersion",
-                                  json_string_at(object, "metadata", "resourceVersion", NULL),
-                                  "status", "observedGeneration", (json_int_t)status->generation,
-                                  "conditions", conditions_with(object, condition));
-        if (!patch)
-                mem_exhausted();
-        if (!status->problem &&
-            json_object_set_new(json_object_get(patch, "status"), "metrics",
-                                json_integer((json_int_t)status->metric_count)) < 0)
-                mem_exhausted();
-        return patch;
+        return json_pack("{s:{s:s*}, s:{s:I, s:o, s:o*}}", "metadata", "resourceVersion",
+                         json_string_at(object, "metadata", "resourceVersion", NULL), "status",
+                         "observedGeneration", (json_int_t)status->generation, "conditions",
+                         conditions_with(object, condition), "metrics",
+                         status->problem ? NULL : json_integer((json_int_t)status->metric_count));
 }
