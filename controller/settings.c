@@ -13,7 +13,7 @@
 /* Where the rows put their values; read once by settings_parse(). */
 static struct {
         struct program_options shared;
-        double annotation_dead_band;
+        double annotation_dead_band, annotation_early_delta;
 
         const char *node_selector;
         double patch_qps;
@@ -48,6 +48,8 @@ static const struct option_row rows[] = {
         PROGRAM_ANNOTATION_ROWS(raw.shared),
         {.name = "annotation-dead-band", .type = OPTION_NUMBER, .value = &raw.annotation_dead_band, .fallback = "0.01", .metavar = "RATIO", .min = 0, .max = 1,
          .help = "A value that has changed by less than this since it was written, and has crossed no limit, is rewritten only after a second period. 0 rewrites every value once per period."},
+        {.name = "annotation-early-delta", .type = OPTION_NUMBER, .value = &raw.annotation_early_delta, .fallback = "0.1", .metavar = "RATIO", .min = 0, .max = 1,
+         .help = "A node is written before its next turn when a mean has changed by this since it was written, and the node was last written at least 30 seconds ago. 0 writes at turns only."},
 
         {.help = "Cluster"},
         PROGRAM_KUBE_ROWS(raw.shared),
@@ -196,6 +198,7 @@ int settings_parse(int argc, char **argv, enum options_outcome *ret_outcome, str
                 return r;
 
         controller->compiled.dead_band_ratio = raw.annotation_dead_band;
+        controller->compiled.early_delta_ratio = raw.annotation_early_delta;
         controller->node_selector = raw.node_selector;
         controller->targets = raw.targets.items;
         controller->target_count = raw.targets.count;

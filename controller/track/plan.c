@@ -18,7 +18,8 @@ enum {
  * more, one of which is reserved for sending the patch. */
 #define DEAD_BAND_MAX_MS (ANNOTATION_GRACE_MS - MS_PER_MIN)
 
-void plan_init(struct plan *plan, const struct policy *policy, double dead_band_ratio) {
+void plan_init(struct plan *plan, const struct policy *policy, double dead_band_ratio,
+               double early_delta_ratio) {
         int64_t sync_ms = INT64_MAX;
 
         for (size_t i = 0; i < policy->sync_count; i++)
@@ -28,8 +29,10 @@ void plan_init(struct plan *plan, const struct policy *policy, double dead_band_
                 sync_ms = PLAN_SYNC_DEFAULT_MS;
         if (sync_ms < PLAN_SYNC_MIN_MS)
                 sync_ms = PLAN_SYNC_MIN_MS;
-        *plan = (struct plan){
-                .policy = policy, .sync_ms = sync_ms, .dead_band_ratio = dead_band_ratio};
+        *plan = (struct plan){.policy = policy,
+                              .sync_ms = sync_ms,
+                              .dead_band_ratio = dead_band_ratio,
+                              .early_delta_ratio = early_delta_ratio};
 }
 
 struct plan_record *plan_record_new(const struct plan *plan) {
@@ -117,6 +120,10 @@ static bool is_usable(const struct plan_values *values, size_t i) {
         return (values->usable & (UINT64_C(1) << i)) != 0;
 }
 
+static bool is_provisional(const struct plan_values *values, size_t i) {
+        return (values->provisional & (UINT64_C(1) << i)) != 0;
+}
+
 /* Would it be older than @limit_ms at the next sync? A sixteenth of a sync is forgiven, so that a
  * turn that comes a little early does not find the next one too late. */
 static bool is_due(const struct plan *plan, int64_t age, int64_t limit_ms) {
@@ -144,6 +151,39 @@ static bool has_moved(const struct plan *plan, size_t metric, double old, double
                         return true;
         }
         return false;
+}
+
+static bool is_mean(const struct policy_sync *metric) {
+        return metric->is_query && metric->query.statistic == METRIC_AVG;
+}
+
+/* The metrics that moved by the early delta, if a mean is one of them. */
+static uint64_t far_metrics(const struct plan *plan, const struct plan_record *record,
+                            const struct plan_values *values, int64_t now_unix_ms) {
+        uint64_t far = 0;
+        bool has_mean = false;
+
+        if (plan->early_delta_ratio <= 0)
+                return 0;
+        for (size_t i = 0; i < plan->policy->sync_count; i++) {
+                const struct policy_sync *metric = &plan->policy->sync[i];
+                const struct plan_written *written = &record->metrics[i];
+                int64_t age = age_ms(written, now_unix_ms);
+                if (age < PLAN_EARLY_GAP_MS)
+                        return 0;
+                if (age == INT64_MAX || metric->period_ms <= 0 || !is_usable(values, i) ||
+                    is_provisional(values, i) ||
+                    fabs(values->ratio[i] - written->value) < plan->early_delta_ratio)
+                        continue;
+                far |= UINT64_C(1) << i;
+                has_mean = has_mean || is_mean(metric);
+        }
+        return has_mean ? far : 0;
+}
+
+bool plan_is_early(const struct plan *plan, const struct plan_record *record,
+                   const struct plan_values *values, int64_t now_unix_ms) {
+        return far_metrics(plan, record, values, now_unix_ms) != 0;
 }
 
 /* Does the annotation have another peak, or another time of it? Five decimals are written. */
@@ -189,7 +229,8 @@ bool plan_is_overdue(const struct plan *plan, const struct plan_record *record,
 struct plan_choice plan_choose(const struct plan *plan, const struct plan_record *record,
                                const struct plan_values *values, int64_t now_unix_ms) {
         struct plan_choice choice = {0};
-        bool is_needed = hot_is_needed(plan, record, values, now_unix_ms);
+        uint64_t far = far_metrics(plan, record, values, now_unix_ms);
+        bool is_needed = far != 0 || hot_is_needed(plan, record, values, now_unix_ms);
 
         for (size_t i = 0; i < plan->policy->sync_count; i++) {
                 const struct policy_sync *metric = &plan->policy->sync[i];
@@ -200,10 +241,10 @@ struct plan_choice plan_choose(const struct plan *plan, const struct plan_record
                     is_new_peak(plan, i, written, values, now_unix_ms))
                         choice.peaks |= UINT64_C(1) << i;
                 int64_t age = age_ms(written, now_unix_ms);
-                bool is_corrected = written->is_provisional &&
-                                    (values->provisional & (UINT64_C(1) << i)) == 0;
-                if ((!is_due(plan, age, metric->period_ms) && !is_corrected) ||
-                    is_recent(plan, written, now_unix_ms))
+                bool is_corrected = written->is_provisional && !is_provisional(values, i);
+                bool is_timely = (is_due(plan, age, metric->period_ms) || is_corrected) &&
+                                 !is_recent(plan, written, now_unix_ms);
+                if (!is_timely && (far >> i & 1) == 0)
                         continue;
                 choice.metrics |= UINT64_C(1) << i;
                 is_needed = is_needed || is_due(plan, age, lenient_ms(plan, metric)) ||
@@ -280,7 +321,7 @@ void plan_confirm(struct plan_record *record, const struct plan_choice *choice,
                 if ((choice->metrics & (UINT64_C(1) << i)) != 0) {
                         written->value = values->ratio[i];
                         written->at_unix_ms = now_unix_ms;
-                        written->is_provisional = (values->provisional >> i & 1) != 0;
+                        written->is_provisional = is_provisional(values, i);
                 }
                 if ((choice->peaks & (UINT64_C(1) << i)) != 0) {
                         written->peak_ratio = values->peak_ratio[i];

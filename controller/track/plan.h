@@ -7,7 +7,7 @@
  *
  * - A metric is due when it would be older than its period at the next sync. So each metric is
  *   rewritten before its period has passed, the 15 min and 3 h ones ride along with the 3 min ones,
- *   and from one instant of the node to the next there is at most one patch.
+ *   and there is at most one patch per instant.
  * - The patch is sent only if there is reason to. A value that moved by less than the dead band
  *   since it was written, and did not cross a limit of the policy, is no reason for one more period
  *   (at most 4 of the 5 minutes in which readers still use it); then it is rewritten even if it is
@@ -24,6 +24,10 @@
  *   otherwise be wrong. It is never written between syncs: the extender counts bindings itself, and
  *   other readers got no more than this from crane.
  * - A value that is not usable is not written; the annotation on the node expires by itself.
+ *
+ * A mean that moved by the early delta since it was written does not wait for the node's next sync,
+ * unless the node was written within the last 30 s, or less than half of the window has data. That
+ * patch carries what is due, as at a sync, and every metric that moved as far. It moves no sync.
  *
  * A node that has never been written, or whose annotations have expired, does not wait for its sync
  * (see plan_is_overdue()); the next sync follows after half to one shortest period, and does not
@@ -46,12 +50,14 @@
 enum {
         PLAN_SYNC_DEFAULT_MS = 180000, /* of a policy whose metrics have no period */
         PLAN_SYNC_MIN_MS = 1000,
+        PLAN_EARLY_GAP_MS = 30000, /* from a node's last write to the next early one, at least */
 };
 
 struct plan {
         const struct policy *policy;
         int64_t sync_ms;
         double dead_band_ratio;
+        double early_delta_ratio; /* 0: nothing is written early */
 };
 
 /* The last known content of an annotation on the node. */
@@ -89,9 +95,13 @@ struct plan_choice {
         bool has_hot;
 };
 
-/** plan_init() - @policy is borrowed for the life of @plan; @dead_band_ratio 0: write what is due
+/**
+ * plan_init() - @policy is borrowed for the life of @plan
+ * @dead_band_ratio:   0: write what is due
+ * @early_delta_ratio: 0: write at syncs only
  */
-void plan_init(struct plan *plan, const struct policy *policy, double dead_band_ratio);
+void plan_init(struct plan *plan, const struct policy *policy, double dead_band_ratio,
+               double early_delta_ratio);
 
 struct plan_record *plan_record_new(const struct plan *plan);
 /** plan_record_replan() - the record under another policy; metrics that both policies have are kept
@@ -124,7 +134,11 @@ int64_t plan_retry_ms(const struct plan *plan, const char *node);
 bool plan_is_overdue(const struct plan *plan, const struct plan_record *record,
                      const struct plan_values *values, int64_t now_unix_ms);
 
-/** plan_choose() - what to write at a sync; empty when there is no reason to write */
+/** plan_is_early() - a mean has moved so far that the node is to be patched before its next sync */
+bool plan_is_early(const struct plan *plan, const struct plan_record *record,
+                   const struct plan_values *values, int64_t now_unix_ms);
+
+/** plan_choose() - what to write at a sync, or early; empty when there is no reason to write */
 struct plan_choice plan_choose(const struct plan *plan, const struct plan_record *record,
                                const struct plan_values *values, int64_t now_unix_ms);
 /** plan_choose_all() - everything that is usable and has a period, for --once */

@@ -249,6 +249,7 @@ struct window_reading window_read(const struct window_store *store,
                         return reading;
                 reading.ratio = sums.num / sums.den;
                 reading.fullness = fmin(sums.covered_ms / window_ms, 1);
+                reading.is_provisional = reading.fullness < 0.5;
         } else {
                 float values[VALUES_MAX];
                 size_t count = window_ring_collect(store, ring, channel, now_mono_ms, values);

@@ -153,7 +153,8 @@ struct window_reading {
         enum window_status status;
         double ratio;    /* 0 unless WINDOW_KNOWN */
         double fullness; /* share of the window's time that has data, [0, 1] */
-        /* It rests on a mean that is not full enough to be remembered, and may be gone soon. */
+        /* Less than half of the mean's window has data; or a maximum or quantile is such a mean,
+         * which is not remembered. */
         bool is_provisional;
         /* Of a maximum: the largest mean that is remembered, and how long ago that was, at most by
          * a bucket less; 0 and 0 when none is. */

@@ -27,7 +27,7 @@ struct writer {
         bool is_stopping;
         lease_released_fn *on_stopped;
         void *on_stopped_userdata;
-        struct metric *patch_keys, *unchanged, *sample_age;
+        struct metric *patch_keys, *unchanged, *early, *sample_age;
 };
 
 static int64_t now_mono(const struct writer *writer) {
@@ -64,6 +64,13 @@ static void arm_next_sync(struct writer_node *node, int64_t now_unix_ms) {
                                now_unix_ms);
 }
 
+/* A turn makes up for an early patch that waits, and not the other way round. */
+static void push(struct writer_node *node, bool is_early) {
+        if (node->job.state == PUBLISHER_IDLE || !is_early)
+                node->is_early = is_early;
+        publisher_push(node->writer->publisher, &node->job);
+}
+
 static void on_sync(void *userdata) {
         struct writer_node *node = userdata;
         struct writer *writer = node->writer;
@@ -77,10 +84,23 @@ static void on_sync(void *userdata) {
         node->turn_unix_ms = now_unix(writer);
         arm_next_sync(node, node->turn_unix_ms);
         if (writer_is_active(writer))
-                publisher_push(writer->publisher, &node->job);
+                push(node, false);
 }
 
 /* Patches */
+
+/* Empty when there is nothing to write, or no more reason to write it early. */
+static struct plan_choice choose(const struct writer *writer, const struct writer_node *node,
+                                 const struct writer_patch *patch) {
+        const struct plan *plan = &writer->compiled->plan;
+        const struct plan_record *record = node->track->record;
+
+        if (!writer->options.has_turns)
+                return plan_choose_all(plan, &patch->values);
+        if (node->is_early && !plan_is_early(plan, record, &patch->values, patch->at_unix_ms))
+                return (struct plan_choice){0};
+        return plan_choose(plan, record, &patch->values, patch->at_unix_ms);
+}
 
 static bool on_turn(void *userdata, struct publisher_job *job, struct buf *text) {
         struct writer *writer = userdata;
@@ -93,15 +113,15 @@ static bool on_turn(void *userdata, struct publisher_job *job, struct buf *text)
         if (!writer_is_active(writer))
                 return false;
         writer->events.values(writer->events.userdata, node, &patch.values);
-        patch.choice = writer->options.has_turns ? plan_choose(plan, node->track->record,
-                                                               &patch.values, patch.at_unix_ms)
-                                                 : plan_choose_all(plan, &patch.values);
+        patch.choice = choose(writer, node, &patch);
         if (plan_choice_is_empty(&patch.choice)) {
-                if (writer->options.has_turns)
+                if (writer->options.has_turns && !node->is_early)
                         metrics_inc(writer->unchanged);
                 return false;
         }
-        if (writer->options.has_turns)
+        if (node->is_early)
+                metrics_inc(writer->early);
+        else if (writer->options.has_turns)
                 arm_next_sync(node, patch.at_unix_ms);
         plan_patch(plan, &patch.choice, &patch.values, &writer->compiled->options.style,
                    patch.at_unix_ms, text);
@@ -179,7 +199,7 @@ static void on_started_leading(void *userdata) {
                 struct plan_choice missed = plan_choose(
                         &writer->compiled->plan, node->track->record, &values, node->turn_unix_ms);
                 if (!plan_choice_is_empty(&missed))
-                        publisher_push(writer->publisher, &node->job);
+                        push(node, false);
         }
 }
 
@@ -220,12 +240,18 @@ void writer_remove(struct writer_node *node) {
 
 void writer_update(struct writer_node *node, const struct plan_values *values) {
         struct writer *writer = node->writer;
+        const struct plan *plan = &writer->compiled->plan;
+        const struct plan_record *record = node->track->record;
+        int64_t now_unix_ms = now_unix(writer);
 
         node->has_values = values->usable != 0;
-        if (writer->options.has_turns && writer_is_active(writer) &&
-            now_mono(writer) >= node->not_before_mono_ms &&
-            plan_is_overdue(&writer->compiled->plan, node->track->record, values, now_unix(writer)))
-                publisher_push(writer->publisher, &node->job);
+        if (!writer->options.has_turns || !writer_is_active(writer) ||
+            now_mono(writer) < node->not_before_mono_ms)
+                return;
+        if (plan_is_overdue(plan, record, values, now_unix_ms))
+                push(node, false);
+        else if (plan_is_early(plan, record, values, now_unix_ms))
+                push(node, true);
 }
 
 void writer_push_all(struct writer *writer) {
@@ -234,7 +260,7 @@ void writer_push_all(struct writer *writer) {
         if (!writer->publisher)
                 return;
         TAILQ_FOREACH (node, &writer->nodes, link)
-                publisher_push(writer->publisher, &node->job);
+                push(node, false);
 }
 
 /* The whole */
@@ -250,6 +276,10 @@ static void register_metrics(struct writer *writer, struct metrics *metrics) {
         writer->unchanged = metrics_counter(metrics, "plimsoll_syncs_unchanged_total",
                                             "Turns of nodes at which there was nothing to write.",
                                             NULL);
+        writer->early = metrics_counter(metrics, "plimsoll_early_patches_total",
+                                        "Patches sent between a node's turns because a mean moved "
+                                        "by --annotation-early-delta.",
+                                        NULL);
 }
 
 struct writer *writer_new(const struct writer_options *options,

@@ -1,7 +1,11 @@
 /*
  * When each node is patched, and with what. A node has turns at its own instants (plan.h), and is
- * patched sooner when its annotations are missing or have expired. Only the replica that leads
- * patches; one that begins to lead makes up for the turns that its predecessor missed.
+ * patched sooner when its annotations are missing or have expired, or when a mean has moved far.
+ * Only the replica that leads patches; one that begins to lead makes up for the turns that its
+ * predecessor missed.
+ *
+ * Early patches wait in one queue with the turns. A node is in it once at most, so that however
+ * many nodes move at a time, a turn waits no longer than one patch of each node takes.
  *
  * Owns the publisher and the leader election. Everything runs on the loop's thread.
  */
@@ -33,6 +37,7 @@ struct writer_node {
         struct loop_timer sync;
         struct writer_patch *pending; /* the patch in flight; NULL: none */
         bool has_values;              /* some metric was usable at the last reading */
+        bool is_early;                /* it is, or was last, pushed between its turns */
         bool is_failing;              /* the last patch failed */
         int64_t turn_unix_ms;         /* last sync, whether or not this replica led; 0: none */
         int64_t not_before_mono_ms;   /* back-off after a failed patch */
@@ -77,7 +82,8 @@ void writer_add(struct writer *writer, struct writer_node *node, const char *nam
                 struct node_track *track);
 /** writer_remove() - cancels the patch that is queued or in flight */
 void writer_remove(struct writer_node *node);
-/** writer_update() - the node has new @values: patch it at once if its annotations have expired */
+/** writer_update() - the node has new @values: patch it at once if its annotations have expired, or
+ * if a mean has moved far */
 void writer_update(struct writer_node *node, const struct plan_values *values);
 /** writer_push_all() - patch every node, with every usable value unless it has turns */
 void writer_push_all(struct writer *writer);

@@ -217,6 +217,43 @@ def test_nothing_is_written_for_its_own_sake(start_standin, start_exporters, sta
     assert rows("node-0002") == []
 
 
+def test_a_load_that_jumps_is_written_early(start_standin, start_exporters, start_controller):
+    """Within seconds, but not within 30 s of the node's last write; and not when that is off."""
+    standin, exporters = start_standin("--nodes", 1), start_exporters(*FAST)
+    key = "cpu_usage_avg_4s"
+    exporters.set(["127.1.0.1"], load={"cpu": 0.2})
+    early, off = (
+        start_controller(
+            standin,
+            exporters,
+            f"--annotation-prefix={prefix}",
+            *flags,
+            content=policy({key: "10m"}),
+        )
+        for prefix, *flags in (("early.local",), ("off.local", "--annotation-early-delta=0"))
+    )
+
+    def written(prefix="early.local"):
+        rows = [(r["at_unix"], patched(r).get(f"{prefix}/{key}")) for r in standin.patches()]
+        return [(at, read_annotation(text).value) for at, text in rows if text]
+
+    wait_until(lambda: written() and written("off.local"), what="the first patches")
+    time.sleep(max(0, written()[0][0] + 31 - time.time()))
+    assert [round(value, 1) for _, value in written()] == [0.2]
+    jumped = time.time()
+    exporters.set(["127.1.0.1"], load={"cpu": 0.8})
+    wait_until(lambda: len(written()) == 2, 10, "the jump to be written")
+    exporters.set(["127.1.0.1"], load={"cpu": 0.2})
+    wait_until(lambda: len(written()) == 3, 45, "the way back to be written")
+    (_, _), (up_at, up), (down_at, down) = written()
+    print(f"{up} after {up_at - jumped:.1f} s, {down} another {down_at - up_at:.1f} s later")
+    assert up >= 0.3 and up_at - jumped < 5
+    assert abs(down - 0.2) < 0.05 and 29.5 < down_at - up_at < 35
+    assert len(written("off.local")) == 1
+    assert early.metric("plimsoll_early_patches_total") == 2
+    assert off.metric("plimsoll_early_patches_total") == 0
+
+
 def test_a_long_period_is_kept(start_standin, start_exporters, start_controller):
     """Nothing when nothing is due; an annotation that is good already is left alone."""
     standin, exporters = start_standin(), start_exporters(*FAST)

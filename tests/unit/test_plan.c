@@ -8,38 +8,7 @@
 #include "base/clock.h"
 #include "controller/node/spread.h"
 #include "controller/track/plan.h"
-
-/* 2026-07-23T11:25:54Z */
-static const int64_t start_unix_ms = INT64_C(1784805954000);
-
-static void add_metric(struct policy *policy, const char *name, int64_t period_ms) {
-        struct policy_sync *metric = &policy->sync[policy->sync_count++];
-
-        snprintf(metric->name, sizeof(metric->name), "%s", name);
-        metric->period_ms = period_ms;
-        metric->is_query = metric_query_parse(name, &metric->query);
-}
-
-/* The default policy, as far as the plan looks at it. */
-static void fill_policy(struct policy *policy) {
-        *policy = (struct policy){0};
-        add_metric(policy, "cpu_usage_avg_5m", 3 * MS_PER_MIN);
-        add_metric(policy, "cpu_usage_max_avg_1h", 15 * MS_PER_MIN);
-        add_metric(policy, "cpu_usage_max_avg_1d", 3 * MS_PER_HOUR);
-        add_metric(policy, "mem_usage_avg_5m", 3 * MS_PER_MIN);
-        add_metric(policy, "mem_usage_max_avg_1h", 15 * MS_PER_MIN);
-        add_metric(policy, "mem_usage_max_avg_1d", 3 * MS_PER_HOUR);
-        policy->predicate_count = 1;
-        policy->predicates[0] = (struct policy_predicate){.metric = 0, .limit_ratio = 0.65};
-        policy->hot_value_count = 1;
-        policy->hot_values[0] = (struct policy_hot_value){5 * MS_PER_MIN, 5};
-}
-
-static void all_usable(const struct policy *policy, struct plan_values *values, double ratio) {
-        *values = (struct plan_values){.usable = (UINT64_C(1) << policy->sync_count) - 1};
-        for (size_t i = 0; i < policy->sync_count; i++)
-                values->ratio[i] = ratio;
-}
+#include "plan_fixture.h"
 
 enum { DAY_NODES = 5000, DAY_START_SPREAD_S = 100 };
 
@@ -60,7 +29,7 @@ static void simulate_day(struct day *day) {
         size_t patches = 0, keys = 0;
 
         fill_policy(&policy);
-        plan_init(&plan, &policy, 0.01);
+        plan_init(&plan, &policy, 0.01, 0);
         memset(per_s, 0, sizeof(per_s));
         memset(day->oldest_ms, 0, sizeof(day->oldest_ms));
         all_usable(&policy, &values, 0.5);
@@ -168,7 +137,7 @@ static void test_next_sync(void **state) {
 
         (void)state;
         fill_policy(&policy);
-        plan_init(&plan, &policy, 0.01);
+        plan_init(&plan, &policy, 0.01, 0);
         assert_int_equal(plan.sync_ms, 3 * MS_PER_MIN);
         for (int64_t offset = 0; offset < 2 * plan.sync_ms; offset += 997) {
                 int64_t now = start_unix_ms + offset;
@@ -210,7 +179,7 @@ static void test_policy_without_periods(void **state) {
 
         (void)state;
         add_metric(&policy, "cpu_usage_avg_5m", 0);
-        plan_init(&plan, &policy, 0.01);
+        plan_init(&plan, &policy, 0.01, 0);
         assert_int_equal(plan.sync_ms, PLAN_SYNC_DEFAULT_MS);
         all_usable(&policy, &values, 0.5);
         _cleanup_(plan_record_freep) struct plan_record *record = plan_record_new(&plan);
@@ -219,7 +188,7 @@ static void test_policy_without_periods(void **state) {
         assert_false(plan_is_overdue(&plan, record, &values, start_unix_ms));
 
         policy.sync[0].period_ms = 1; /* a period that nobody can want */
-        plan_init(&plan, &policy, 0.01);
+        plan_init(&plan, &policy, 0.01, 0);
         assert_int_equal(plan.sync_ms, PLAN_SYNC_MIN_MS);
 }
 
@@ -257,7 +226,7 @@ static void test_choose(void **state) {
 
         (void)state;
         fill_policy(&policy);
-        plan_init(&plan, &policy, 0.01);
+        plan_init(&plan, &policy, 0.01, 0);
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct plan_values values;
                 _cleanup_(plan_record_freep) struct plan_record *record = plan_record_new(&plan);
@@ -286,7 +255,7 @@ static void test_crossing_a_limit(void **state) {
 
         (void)state;
         fill_policy(&policy);
-        plan_init(&plan, &policy, 0.01);
+        plan_init(&plan, &policy, 0.01, 0);
         all_usable(&policy, &values, 0.649);
         _cleanup_(plan_record_freep) struct plan_record *record = plan_record_new(&plan);
         struct plan_choice choice = plan_choose_all(&plan, &values);
@@ -303,7 +272,7 @@ static void test_without_dead_band(void **state) {
 
         (void)state;
         fill_policy(&policy);
-        plan_init(&plan, &policy, 0);
+        plan_init(&plan, &policy, 0, 0);
         all_usable(&policy, &values, 0.5);
         _cleanup_(plan_record_freep) struct plan_record *record = plan_record_new(&plan);
         struct plan_choice choice = plan_choose_all(&plan, &values);
@@ -319,7 +288,7 @@ static void test_overdue(void **state) {
 
         (void)state;
         fill_policy(&policy);
-        plan_init(&plan, &policy, 0.01);
+        plan_init(&plan, &policy, 0.01, 0);
         all_usable(&policy, &values, 0.5);
         _cleanup_(plan_record_freep) struct plan_record *record = plan_record_new(&plan);
         assert_true(plan_is_overdue(&plan, record, &values, start_unix_ms));
@@ -343,7 +312,7 @@ static void test_a_late_value(void **state) {
 
         (void)state;
         fill_policy(&policy);
-        plan_init(&plan, &policy, 0.01);
+        plan_init(&plan, &policy, 0.01, 0);
         _cleanup_(plan_record_freep) struct plan_record *record = plan_record_new(&plan);
         all_usable(&policy, &values, 0.5);
         values.usable &= ~UINT64_C(1);
@@ -375,7 +344,7 @@ static void test_within_a_second(void **state) {
         (void)state;
         fill_policy(&policy);
         policy.sync[0].period_ms = MS_PER_S;
-        plan_init(&plan, &policy, 0);
+        plan_init(&plan, &policy, 0, 0);
         all_usable(&policy, &values, 0.5);
         _cleanup_(plan_record_freep) struct plan_record *record = plan_record_new(&plan);
         struct plan_choice choice = plan_choose_all(&plan, &values);
@@ -397,7 +366,7 @@ static void test_provisional(void **state) {
 
         (void)state;
         fill_policy(&policy);
-        plan_init(&plan, &policy, 0.01);
+        plan_init(&plan, &policy, 0.01, 0);
         _cleanup_(plan_record_freep) struct plan_record *record = plan_record_new(&plan);
         all_usable(&policy, &values, 0.9);
         values.provisional = 1u << 2 | 1u << 5; /* the maxima of a day */
@@ -432,7 +401,7 @@ static void test_patch_text(void **state) {
 
         (void)state;
         fill_policy(&policy);
-        plan_init(&plan, &policy, 0.01);
+        plan_init(&plan, &policy, 0.01, 0);
         all_usable(&policy, &values, 0.3421);
         values.has_hot = true;
         values.hot = 2;
@@ -453,10 +422,10 @@ static void test_replan(void **state) {
 
         (void)state;
         fill_policy(&policy);
-        plan_init(&plan, &policy, 0.01);
+        plan_init(&plan, &policy, 0.01, 0);
         add_metric(&other, "load_usage_avg_5m", MS_PER_MIN);
         add_metric(&other, "mem_usage_avg_5m", MS_PER_MIN);
-        plan_init(&next, &other, 0.01);
+        plan_init(&next, &other, 0.01, 0);
         all_usable(&policy, &values, 0.5);
         struct plan_record *record = plan_record_new(&plan);
         struct plan_choice choice = plan_choose_all(&plan, &values);
