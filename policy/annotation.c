@@ -64,6 +64,10 @@ void annotation_format_hot(int64_t hot, int64_t at_unix_ms, const struct zone *z
                      snprintf(text, ANNOTATION_TEXT_MAX, "%lld,", (long long)hot));
 }
 
+int64_t annotation_stamp_unix_ms(int64_t now_unix_ms, int64_t age_ms) {
+        return now_unix_ms - (age_ms < ANNOTATION_LAG_MS ? age_ms : ANNOTATION_LAG_MS);
+}
+
 int64_t annotation_expires_unix_ms(int64_t at_unix_ms, int64_t period_ms) {
         int64_t expires_ms = 0;
 

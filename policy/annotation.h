@@ -1,9 +1,14 @@
 /*
  * The annotations that the controller writes and the extender reads: `<metric>:
- * <ratio>,<timestamp>` and `node_hot_value: <integer>,<timestamp>`, with the time of writing. For
- * each maximum there is one more, which only controllers read: `<metric>_peak:
- * <ratio>,<timestamp>`, the largest 5-minute mean of the window with the time at which it was
- * measured.
+ * <ratio>,<timestamp>` and `node_hot_value: <integer>,<timestamp>`. For each maximum there is one
+ * more, which only controllers read: `<metric>_peak: <ratio>,<timestamp>`, the largest 5-minute
+ * mean of the window.
+ *
+ * The timestamp says when what the value is made of ended: for a metric, at its newest sample,
+ * which is where the window of a mean ends; for the hot value, when it was counted, which is when
+ * it was written; for a peak, when the 5-minute mean was measured. It is never later than the
+ * writing, and no earlier than a minute before it: a metric of which nodes are sampled less often
+ * would otherwise expire between two samples. (crane's timestamps are the time of writing.)
  */
 #pragma once
 
@@ -22,6 +27,7 @@ enum {
         ANNOTATION_TEXT_MAX = 64,     /* of annotation_format_*(), with the NUL */
         ANNOTATION_MAX_BYTES = 256,   /* a longer value is malformed */
         ANNOTATION_GRACE_MS = 300000, /* how long past its period a value stays usable: 5 min */
+        ANNOTATION_LAG_MS = 60000,    /* a timestamp is at most this long before the writing */
         ANNOTATION_SKEW_MS = 60000,   /* a timestamp further ahead of the clock is a warning */
         ANNOTATION_RATIO_MAX = 1000000000, /* a larger ratio is written as this one */
 };
@@ -50,6 +56,10 @@ void annotation_format_ratio(double ratio, int64_t at_unix_ms, const struct zone
 /** annotation_format_hot() - "2,2026-07-23T11:25:54Z" */
 void annotation_format_hot(int64_t hot, int64_t at_unix_ms, const struct zone *zone,
                            char text[static ANNOTATION_TEXT_MAX]);
+
+/** annotation_stamp_unix_ms() - the timestamp of a metric that is written now, from its newest
+ * sample's age >= 0; see the top of this file */
+int64_t annotation_stamp_unix_ms(int64_t now_unix_ms, int64_t age_ms);
 
 /**
  * annotation_expires_unix_ms() - first instant at which a value is no longer usable

@@ -127,7 +127,7 @@ static bool can_be_learned(const struct annotation *annotation, int64_t now_unix
         return annotation->value <= 1 && annotation->at_unix_ms <= now_unix_ms + ANNOTATION_SKEW_MS;
 }
 
-/* A value whose time of measurement is not known, only the time of writing. */
+/* A maximum whose time is not known, only that of its annotation; or a mean. */
 static void learn_written(struct node_track *track, const struct compiled_policy *compiled,
                           size_t metric_index, const struct annotation *annotation,
                           int64_t now_mono_ms, int64_t now_unix_ms) {
@@ -258,8 +258,10 @@ static size_t feed_at_turn(const struct node_track *track, size_t turn) {
 static struct window_reading feed_value(const struct feed *feed, const struct policy_sync *metric,
                                         size_t index, int64_t now_mono_ms) {
         if (feed->ready & (UINT64_C(1) << index))
-                return (struct window_reading){
-                        .status = WINDOW_KNOWN, .ratio = feed->ready_ratio[index], .fullness = 1};
+                return (struct window_reading){.status = WINDOW_KNOWN,
+                                               .ratio = feed->ready_ratio[index],
+                                               .fullness = 1,
+                                               .age_ms = now_mono_ms - feed->heard_mono_ms};
         if (!metric->is_query)
                 return (struct window_reading){.status = WINDOW_NOT_PLANNED};
         return window_read(feed->windows, &metric->query, now_mono_ms);
@@ -306,6 +308,7 @@ void node_track_values(const struct node_track *track, const struct compiled_pol
                 if (!metric_value_now(track, compiled, i, now_mono_ms, &reading))
                         continue;
                 ret->ratio[i] = reading.ratio;
+                ret->age_ms[i] = reading.age_ms;
                 ret->usable |= UINT64_C(1) << i;
                 if (reading.is_provisional)
                         ret->provisional |= UINT64_C(1) << i;

@@ -9,7 +9,7 @@
  *
  * A peak whose annotation carries its time (annotation.h) is taken into every feed, whoever wrote
  * it, whenever it is seen. For a maximum without such an annotation (written by crane, or by an
- * older version), the time of writing stands in for the time of the peak; a 5-minute mean is used
+ * older version), the annotation's time stands in for that of the peak; a 5-minute mean is used
  * likewise. Either is read once, when its node or its metric is new, or by a feed that has no
  * recent reading of its own.
  *

@@ -15,8 +15,8 @@ enum {
 };
 
 /* How long a value within its dead band may stay beyond its period: readers use it for 5 minutes
- * more, one of which is reserved for sending the patch. */
-#define DEAD_BAND_MAX_MS (ANNOTATION_GRACE_MS - MS_PER_MIN)
+ * more, counted from a timestamp before the writing; a minute is reserved for sending the patch. */
+#define DEAD_BAND_MAX_MS (ANNOTATION_GRACE_MS - ANNOTATION_LAG_MS - MS_PER_MIN)
 
 void plan_init(struct plan *plan, const struct policy *policy, double dead_band_ratio,
                double early_delta_ratio) {
@@ -131,8 +131,8 @@ static bool is_due(const struct plan *plan, int64_t age, int64_t limit_ms) {
 }
 
 /* Turns of a node are at least half a sync apart, except for one that adds a missing value: that
- * one does not rewrite the others. And a value written within the current second would get the same
- * timestamp, so that readers could not tell which is newer. */
+ * one does not rewrite the others. And nothing is rewritten within a second, the resolution of
+ * timestamps. */
 static bool is_recent(const struct plan *plan, const struct plan_written *written,
                       int64_t now_unix_ms) {
         int64_t age = age_ms(written, now_unix_ms);
@@ -289,7 +289,10 @@ void plan_annotations(const struct plan *plan, const struct plan_choice *choice,
         for (size_t i = 0; i < plan->policy->sync_count; i++) {
                 const char *name = plan->policy->sync[i].name;
                 if ((choice->metrics & (UINT64_C(1) << i)) != 0) {
-                        annotation_format_ratio(values->ratio[i], now_unix_ms, style->zone, text);
+                        annotation_format_ratio(
+                                values->ratio[i],
+                                annotation_stamp_unix_ms(now_unix_ms, values->age_ms[i]),
+                                style->zone, text);
                         append_entry(out, &is_first, style, name, "", text);
                 }
                 if ((choice->peaks & (UINT64_C(1) << i)) != 0) {

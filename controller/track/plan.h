@@ -10,7 +10,7 @@
  *   and there is at most one patch per instant.
  * - The patch is sent only if there is reason to. A value that moved by less than the dead band
  *   since it was written, and did not cross a limit of the policy, is no reason for one more period
- *   (at most 4 of the 5 minutes in which readers still use it); then it is rewritten even if it is
+ *   (at most 3 of the 5 minutes in which readers still use it); then it is rewritten even if it is
  *   unchanged. Once there is a reason, everything due is included.
  * - A value that was provisional when it was written is due as soon as it no longer is: otherwise a
  *   maximum of the first seconds would be in use for three hours, and be learned after a restart.
@@ -63,7 +63,9 @@ struct plan {
 /* The last known content of an annotation on the node. */
 struct plan_written {
         double value;
-        int64_t at_unix_ms; /* PLAN_NEVER: no annotation */
+        /* When it was written, or if that was another replica its timestamp, which is up to a
+         * minute earlier (annotation.h). PLAN_NEVER: no annotation. */
+        int64_t at_unix_ms;
         bool is_provisional;
         double peak_ratio; /* of a maximum */
         int64_t peak_unix_ms;
@@ -82,6 +84,7 @@ struct plan_values {
         uint64_t provisional; /* those that cover too little time, see window_reading */
         uint64_t peaks;       /* the maxima whose time is known, ditto */
         double ratio[POLICY_MAX_SYNC];
+        int64_t age_ms[POLICY_MAX_SYNC]; /* of the newest sample in it */
         double peak_ratio[POLICY_MAX_SYNC];
         int64_t peak_age_ms[POLICY_MAX_SYNC];
         bool has_hot; /* bindings are being counted and the policy asks for it */

@@ -241,11 +241,13 @@ struct window_reading window_read(const struct window_store *store,
         reading.status = unknown_status(store, ring, now_mono_ms);
         if (!(store->counted >> channel & 1))
                 return reading;
+        reading.age_ms = now_mono_ms - store->last_mono_ms;
 
         double window_ms = (double)ring->window_ms;
         if (ring->kind == WINDOW_CELLS) {
-                struct window_sums sums = window_ring_sum(store, ring, channel, now_mono_ms);
-                if (sums.den <= 0)
+                struct window_sums sums = window_ring_sum(store, ring, channel,
+                                                          store->last_mono_ms);
+                if (sums.den <= 0 || reading.age_ms >= ring->window_ms)
                         return reading;
                 reading.ratio = sums.num / sums.den;
                 reading.fullness = fmin(sums.covered_ms / window_ms, 1);

@@ -7,7 +7,7 @@
  *     counter   num += d(busy)       den += d(total)     between two scrapes
  *     gauge     num += ratio * dt    den += dt           each scrape counts for the time since the
  *                                                        one before
- *     avg_W  =  sum num / sum den over the trailing W
+ *     avg_W  =  sum num / sum den over the W that end with the newest scrape
  *
  * so that counters give the exact ratio of differences and gauges the time-weighted mean. Steps
  * are kept, not running totals: an absurd step is forgotten when it leaves the window, where it
@@ -153,6 +153,7 @@ struct window_reading {
         enum window_status status;
         double ratio;    /* 0 unless WINDOW_KNOWN */
         double fullness; /* share of the window's time that has data, [0, 1] */
+        int64_t age_ms;  /* of the newest step */
         /* Less than half of the mean's window has data; or a maximum or quantile is such a mean,
          * which is not remembered. */
         bool is_provisional;

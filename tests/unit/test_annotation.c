@@ -167,6 +167,13 @@ static void test_round_trip(void **state) {
         }
 }
 
+static void test_stamp(void **state) {
+        (void)state;
+        assert_true(annotation_stamp_unix_ms(AT_UNIX_MS, 0) == AT_UNIX_MS);
+        assert_true(annotation_stamp_unix_ms(AT_UNIX_MS, 14999) == AT_UNIX_MS - 14999);
+        assert_true(annotation_stamp_unix_ms(AT_UNIX_MS, 60001) == AT_UNIX_MS - 60000);
+}
+
 static void test_expiry(void **state) {
         (void)state;
         assert_true(annotation_expires_unix_ms(AT_UNIX_MS, 180000) == AT_UNIX_MS + 480000);
@@ -181,6 +188,7 @@ int main(void) {
                 cmocka_unit_test(test_bytes),
                 cmocka_unit_test(test_format),
                 cmocka_unit_test(test_round_trip),
+                cmocka_unit_test(test_stamp),
                 cmocka_unit_test(test_expiry),
                 /* Last: loading a zone sets the process's TZ. */
                 cmocka_unit_test(test_zone),

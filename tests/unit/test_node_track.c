@@ -74,6 +74,7 @@ static void test_values(void **state) {
         /* The windows would still answer, but nobody has looked for too long. */
         node_track_values(&track, compiled, now_mono_ms + 15000 + 60000, &values);
         assert_int_equal(values.usable, 3);
+        assert_int_equal(values.age_ms[0], 60000);
         node_track_values(&track, compiled, now_mono_ms + 15000 + 60001, &values);
         assert_int_equal(values.usable, 0);
         assert_string_equal(node_track_why(&track, compiled, 1, now_mono_ms + 15000 + 60001),
@@ -95,6 +96,8 @@ static void test_ready_made(void **state) {
         node_track_values(&track, compiled, now_mono_ms, &values);
         assert_int_equal(values.usable, 4);
         assert_float_equal(values.ratio[2], 0.7, 0);
+        node_track_values(&track, compiled, now_mono_ms + 7000, &values);
+        assert_int_equal(values.age_ms[2], 7000);
         /* A page without it. */
         node_track_reading(&track, compiled, 0, &(struct source_reading){0}, now_mono_ms + 15000);
         node_track_values(&track, compiled, now_mono_ms + 15000, &values);

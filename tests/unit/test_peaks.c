@@ -240,7 +240,7 @@ static void test_a_new_peak_rides_along(void **state) {
         write(&life);
         const char *metric = json_string_value(
                 json_object_get(life.annotations, "cpu_usage_max_avg_1h"));
-        assert_string_equal(metric, "0.20000,2026-07-23T11:35:54Z");
+        assert_string_equal(metric, "0.20000,2026-07-23T11:35:39Z"); /* of the last scrape */
         end(&life);
         begin(&life);
         scrape(&life, 0.1, MS_PER_MIN);

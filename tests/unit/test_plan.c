@@ -405,12 +405,14 @@ static void test_patch_text(void **state) {
         all_usable(&policy, &values, 0.3421);
         values.has_hot = true;
         values.hot = 2;
+        values.age_ms[0] = 14999;
+        values.age_ms[3] = 5 * MS_PER_MIN; /* sampled that seldom: the timestamp says a minute */
         plan_patch(&plan, &(struct plan_choice){.metrics = 9, .has_hot = true}, &values, &style,
                    start_unix_ms, &out);
         assert_string_equal(
                 out.data, "{\"metadata\":{\"annotations\":{"
-                          "\"load.example.com/cpu_usage_avg_5m\":\"0.34210,2026-07-23T11:25:54Z\","
-                          "\"load.example.com/mem_usage_avg_5m\":\"0.34210,2026-07-23T11:25:54Z\","
+                          "\"load.example.com/cpu_usage_avg_5m\":\"0.34210,2026-07-23T11:25:39Z\","
+                          "\"load.example.com/mem_usage_avg_5m\":\"0.34210,2026-07-23T11:24:54Z\","
                           "\"load.example.com/node_hot_value\":\"2,2026-07-23T11:25:54Z\"}}}");
         buf_done(&out);
 }

@@ -114,14 +114,14 @@ static int channel_of(const struct metric_query *query) {
         return query->resource == METRIC_CPU ? 0 : 1;
 }
 
-/* Sums over (now - window, now], the interval across the old edge by its share. */
-static double brute_avg(int channel, int64_t now_ms, int64_t window_ms, double *ret_covered_ms,
+/* Sums over (end - window, end], the interval across the old edge by its share. */
+static double brute_avg(int channel, int64_t end_ms, int64_t window_ms, double *ret_covered_ms,
                         double *ret_den) {
         double num = 0, den = 0, covered_ms = 0;
 
         for (size_t i = brute.sample_count; i-- > 0;) {
                 const struct sample *sample = &brute.samples[i];
-                int64_t edge_ms = now_ms - window_ms;
+                int64_t edge_ms = end_ms - window_ms;
                 if (sample->at_ms <= edge_ms)
                         break;
                 int64_t begin_ms = sample->at_ms - sample->dt_ms;
@@ -233,7 +233,10 @@ static void look(const struct window_store *store, size_t q, int64_t now_ms, int
                 fail_msg("query %zu gave %g", q, ratio);
         if (query->statistic == METRIC_AVG) {
                 double covered_ms = 0, den = 0;
-                low = high = brute_avg(channel, now_ms, query->window_ms, &covered_ms, &den);
+                int64_t end_ms = brute.samples[brute.sample_count - 1].at_ms;
+                low = high = brute_avg(channel, end_ms, query->window_ms, &covered_ms, &den);
+                if (now_ms - end_ms >= query->window_ms)
+                        low = high = -1;
                 if (is_known && low >= 0 && query->window_ms > 5 * MS_PER_MIN) {
                         /* A cell is closed by the first scrape past its resolution. */
                         double cell = (double)(resolution_ms + interval_ms * 6 / 5);
