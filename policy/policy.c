@@ -18,7 +18,13 @@ const char *const policy_reduce_names[] = {
 const char *const policy_scale_names[] = {
         [POLICY_SCALE_ABSOLUTE] = "absolute", [POLICY_SCALE_RELATIVE] = "relative", NULL};
 const char *const policy_scoring_names[] = {
-        [POLICY_SCORING_ABSOLUTE] = "absolute", [POLICY_SCORING_SPREAD] = "spread", NULL};
+        [POLICY_SCORING_ABSOLUTE] = "absolute",
+        [POLICY_SCORING_SPREAD] = "spread",
+        [POLICY_SCORING_ESTIMATE] = "estimate",
+        NULL,
+};
+const char *const policy_when_all_over_names[] = {
+        [POLICY_ALL_OVER_REJECT] = "reject", [POLICY_ALL_OVER_PASS] = "pass", NULL};
 
 void policy_free(struct policy *policy) {
         if (!policy)

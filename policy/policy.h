@@ -61,8 +61,9 @@ struct policy_metric {
 };
 
 /* The words of the document for each of the enums, NULL-terminated. */
-extern const char *const policy_kind_names[],
-        *const policy_reduce_names[], *const policy_scale_names[], *const policy_scoring_names[];
+extern const char *const policy_kind_names[], *const policy_reduce_names[];
+extern const char *const policy_scale_names[], *const policy_scoring_names[];
+extern const char *const policy_when_all_over_names[];
 
 /* A syncPolicy entry. Predicates and priorities refer to it by its index. */
 struct policy_sync {
@@ -92,7 +93,11 @@ struct policy_hot_value {
         int64_t count;         /* >= 1 */
 };
 
-enum policy_scoring { POLICY_SCORING_ABSOLUTE, POLICY_SCORING_SPREAD };
+/* ESTIMATE: by what a node will use with the pod on it (policy/estimate/score.h). */
+enum policy_scoring { POLICY_SCORING_ABSOLUTE, POLICY_SCORING_SPREAD, POLICY_SCORING_ESTIMATE };
+
+/* When every candidate of a filter call is over a predicate's limit: all fail, or all pass. */
+enum policy_when_all_over { POLICY_ALL_OVER_REJECT, POLICY_ALL_OVER_PASS };
 
 struct policy {
         char name[254]; /* metadata.name, "" when the file has none */
@@ -107,6 +112,7 @@ struct policy {
         size_t hot_value_count;
         struct policy_hot_value hot_values[POLICY_MAX_HOT_VALUES];
         enum policy_scoring scoring;
+        enum policy_when_all_over when_all_over; /* by default PASS with POLICY_SCORING_ESTIMATE */
 
         /* "line 7: spec.predicat: unknown field" */
         size_t warning_count; /* the number found; the first POLICY_MAX_WARNINGS have a text */

@@ -309,13 +309,18 @@ static void read_hot_values(const struct policy_map *spec, struct policy *policy
 }
 
 static void read_extender(const struct policy_map *spec, struct policy *policy) {
-        static const char *const fields[] = {"scoring", NULL};
+        static const char *const fields[] = {"scoring", "whenAllOver", NULL};
         struct policy_map extender = {.fields = fields};
 
         if (!policy_map_field(spec, "extender", POLICY_OPTIONAL, &extender))
                 return;
         policy->scoring = (enum policy_scoring)policy_read_choice(
                 &extender, "scoring", POLICY_OPTIONAL, policy_scoring_names);
+        policy->when_all_over = (enum policy_when_all_over)policy_read_choice(
+                &extender, "whenAllOver", POLICY_OPTIONAL, policy_when_all_over_names);
+        if (policy->scoring == POLICY_SCORING_ESTIMATE &&
+            !policy_read_text(&extender, "whenAllOver", POLICY_OPTIONAL, ""))
+                policy->when_all_over = POLICY_ALL_OVER_PASS;
         (void)policy_map_end(&extender);
 }
 

@@ -118,5 +118,7 @@ void policy_print(const struct policy *policy, struct buf *out) {
                 buf_printf(out, "  - {timeRange: %s, count: %lld}\n", duration,
                            (long long)policy->hot_values[i].count);
         }
-        buf_printf(out, "  extender:\n    scoring: %s\n", policy_scoring_names[policy->scoring]);
+        buf_printf(out, "  extender:\n    scoring: %s\n    whenAllOver: %s\n",
+                   policy_scoring_names[policy->scoring],
+                   policy_when_all_over_names[policy->when_all_over]);
 }

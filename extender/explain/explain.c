@@ -149,11 +149,11 @@ static void score(struct node_verdict *verdicts, int *scores10, size_t count,
         size_t passing = 0;
 
         for (size_t row = 0; row < count; row++)
-                if (policy->scoring == POLICY_SCORING_ABSOLUTE)
+                if (policy->scoring != POLICY_SCORING_SPREAD)
                         scores10[row] = verdict_score10(verdicts[row].score100);
                 else if (verdicts[row].rejected_by < 0)
                         scores10[passing++] = verdicts[row].score100;
-        if (policy->scoring == POLICY_SCORING_ABSOLUTE)
+        if (policy->scoring != POLICY_SCORING_SPREAD)
                 return;
         verdict_spread10(scores10, passing);
         for (size_t row = count; row-- > 0;)

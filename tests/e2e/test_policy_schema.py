@@ -248,6 +248,14 @@ class Sample:
             names = [f"m{i}" for i in range(self.random.randint(16, 17))]
         return [self.resource(name) for name in names]
 
+    def extender(self):
+        entry = {}
+        if self.random.random() < 0.7:
+            entry["scoring"] = self.pick(["absolute", "spread", "estimate"], ["other", ""])
+        if self.random.random() < 0.4:
+            entry["whenAllOver"] = self.pick(["reject", "pass"], ["other", ""])
+        return entry
+
     def policy(self):
         known = self.some_names(NAMES)
         spec = {
@@ -279,8 +287,7 @@ class Sample:
                 for _ in range(self.pick([0, 1, 2, 16], [17]))
             ]
         if self.random.random() < 0.3:
-            spec["extender"] = self.pick([{"scoring": "spread"}, {"scoring": "absolute"}, {}],
-                                         [{"scoring": "other"}])  # fmt: skip
+            spec["extender"] = self.extender()
         return {**fast_policy(), "spec": spec}
 
 

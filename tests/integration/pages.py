@@ -80,6 +80,8 @@ def shown_policies():
         block(REFERENCE, "priority"),
         block(REFERENCE, "hot-value"),
         block(REFERENCE, "scoring"),
+        block(REFERENCE, "estimate"),
+        block(REFERENCE, "when-all-over"),
         block(REFERENCE, "own-metrics"),
         block(REFERENCE, "own-counter"),
     )

@@ -30,6 +30,19 @@ static struct policy *parse(const char *text, bool is_strict) {
         return policy;
 }
 
+static void assert_round_trip(const struct policy *policy) {
+        struct buf first = BUF_INIT(1 << 20), second = BUF_INIT(1 << 20);
+
+        policy_print(policy, &first);
+        _cleanup_(policy_freep) struct policy *again = parse(first.data, true);
+        if (!policy_equal(policy, again))
+                fail_msg("reads back differently:\n%s", first.data);
+        policy_print(again, &second);
+        assert_string_equal(first.data, second.data);
+        buf_done(&first);
+        buf_done(&second);
+}
+
 static void test_default(void **state) {
         static const struct {
                 const char *name;
@@ -84,6 +97,7 @@ static void test_default(void **state) {
         assert_true(policy->hot_values[1].time_range_ms == MS_PER_MIN);
         assert_true(policy->hot_values[1].count == 2);
         assert_int_equal(policy->scoring, POLICY_SCORING_ABSOLUTE);
+        assert_int_equal(policy->when_all_over, POLICY_ALL_OVER_REJECT);
         assert_int_equal(policy_sync_index(policy, "cpu_usage_avg_1m"), -1);
 }
 
@@ -201,6 +215,37 @@ static void test_warnings(void **state) {
         }
 }
 
+static void test_extender(void **state) {
+        static const struct {
+                const char *extender;
+                enum policy_scoring scoring;
+                enum policy_when_all_over when_all_over;
+        } rows[] = {
+                {"", POLICY_SCORING_ABSOLUTE, POLICY_ALL_OVER_REJECT},
+                {"scoring: absolute", POLICY_SCORING_ABSOLUTE, POLICY_ALL_OVER_REJECT},
+                {"scoring: spread", POLICY_SCORING_SPREAD, POLICY_ALL_OVER_REJECT},
+                {"scoring: estimate", POLICY_SCORING_ESTIMATE, POLICY_ALL_OVER_PASS},
+                {"scoring: estimate, whenAllOver: ", POLICY_SCORING_ESTIMATE, POLICY_ALL_OVER_PASS},
+                {"whenAllOver: reject, scoring: estimate", POLICY_SCORING_ESTIMATE,
+                 POLICY_ALL_OVER_REJECT},
+                {"scoring: estimate, whenAllOver: pass", POLICY_SCORING_ESTIMATE,
+                 POLICY_ALL_OVER_PASS},
+                {"scoring: spread, whenAllOver: pass", POLICY_SCORING_SPREAD, POLICY_ALL_OVER_PASS},
+                {"whenAllOver: pass", POLICY_SCORING_ABSOLUTE, POLICY_ALL_OVER_PASS},
+                {"whenAllOver: reject", POLICY_SCORING_ABSOLUTE, POLICY_ALL_OVER_REJECT},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(freep) char *text = xasprintf(HEAD SYNC "  extender: {%s}\n",
+                                                        rows[i].extender);
+                _cleanup_(policy_freep) struct policy *policy = parse(text, true);
+                assert_int_equal(policy->scoring, rows[i].scoring);
+                assert_int_equal(policy->when_all_over, rows[i].when_all_over);
+                assert_round_trip(policy);
+        }
+}
+
 static void test_many_warnings(void **state) {
         struct buf text = BUF_INIT(1 << 16);
 
@@ -315,19 +360,6 @@ static void test_own_resources(void **state) {
                             "xpu_usage_<statistic>_<window>");
 }
 
-static void assert_round_trip(const struct policy *policy) {
-        struct buf first = BUF_INIT(1 << 20), second = BUF_INIT(1 << 20);
-
-        policy_print(policy, &first);
-        _cleanup_(policy_freep) struct policy *again = parse(first.data, true);
-        if (!policy_equal(policy, again))
-                fail_msg("reads back differently:\n%s", first.data);
-        policy_print(again, &second);
-        assert_string_equal(first.data, second.data);
-        buf_done(&first);
-        buf_done(&second);
-}
-
 /* Texts that are read as another kind of value, or not at all, when they stand without quotes. */
 static void test_odd_texts_are_printed_in_quotes(void **state) {
         static const struct {
@@ -410,8 +442,10 @@ static struct policy *random_policy(unsigned short seed[3]) {
         for (size_t i = draw_below(seed, 4); i > 0; i--)
                 buf_printf(&text, "  - {timeRange: %lldms, count: %zu}\n",
                            (long long)draw_duration_ms(seed), 1 + draw_below(seed, 100));
-        if (draw(seed) < 0.5)
-                buf_puts(&text, "  extender: {scoring: spread}\n");
+        if (draw(seed) < 0.8)
+                buf_printf(&text, "  extender: {scoring: %s, whenAllOver: %s}\n",
+                           policy_scoring_names[draw_below(seed, 3)],
+                           (const char *[]){"", "reject", "pass"}[draw_below(seed, 3)]);
         return parse(text.data, true);
 }
 
@@ -443,6 +477,7 @@ int main(void) {
                 cmocka_unit_test(test_limits),
                 cmocka_unit_test(test_lenient),
                 cmocka_unit_test(test_warnings),
+                cmocka_unit_test(test_extender),
                 cmocka_unit_test(test_many_warnings),
                 cmocka_unit_test(test_api_object),
                 cmocka_unit_test(test_own_resources),
