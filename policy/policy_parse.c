@@ -10,6 +10,7 @@
 #include "base/nearest.h"
 #include "base/number.h"
 #include "policy/policy.h"
+#include "policy/policy_advice.h"
 #include "policy/policy_reader.h"
 #include "policy/policy_yaml.h"
 
@@ -339,7 +340,8 @@ static void read_spec(const struct policy_map *document, struct policy *policy) 
         read_priorities(&spec, policy);
         read_hot_values(&spec, policy);
         read_extender(&spec, policy);
-        (void)policy_map_end(&spec);
+        if (policy_map_end(&spec))
+                policy_advise(&spec, policy);
 }
 
 static void read_document(struct policy_reader *reader, const struct tree_node *root,

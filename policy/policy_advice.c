@@ -1,0 +1,71 @@
+#include "policy/policy_advice.h"
+
+#include "base/clock.h"
+#include "base/duration.h"
+
+/* It shows an hour later still what was there once. */
+static bool is_long_maximum(const struct policy_sync *metric) {
+        const struct metric_query *query = &metric->query;
+
+        return metric->is_query && query->window_ms >= MS_PER_HOUR &&
+               (query->statistic == METRIC_MAX_AVG || query->statistic == METRIC_MAX);
+}
+
+static bool is_estimated(const struct policy_sync *metric) {
+        const struct metric_query *query = &metric->query;
+
+        return metric->is_query && query->statistic == METRIC_AVG &&
+               (query->resource == METRIC_CPU || query->resource == METRIC_MEM);
+}
+
+/* A backlog fills the nodes that are not blocked until they are, each for the whole window. */
+static void advise_predicates(const struct policy_map *spec, const struct policy *policy) {
+        struct policy_map item = {0};
+
+        for (size_t i = 0; policy_map_item(spec, "predicate", POLICY_MAX_SYNC, i, &item); i++) {
+                const struct policy_sync *metric = &policy->sync[policy->predicates[i].metric];
+                char window[DURATION_TEXT_MAX];
+                if (policy->predicates[i].limit_ratio == 0 || !is_long_maximum(metric))
+                        continue;
+                duration_format(metric->query.window_ms, window);
+                policy_warn(&item, "name",
+                            "%s blocks a node for %s after it was full once: pods that wait fill "
+                            "the others, until every node is blocked",
+                            metric->name, window);
+        }
+}
+
+static void advise_priorities(const struct policy_map *spec, const struct policy *policy) {
+        struct policy_map item = {0};
+        bool has_estimate = false;
+
+        for (size_t i = 0; policy_map_item(spec, "priority", POLICY_MAX_SYNC, i, &item); i++) {
+                const struct policy_sync *metric = &policy->sync[policy->priorities[i].metric];
+                if (policy->priorities[i].weight == 0)
+                        continue;
+                has_estimate |= is_estimated(metric);
+                if (is_long_maximum(metric))
+                        policy_warn(&item, "name",
+                                    "%s still shows pods that are gone; scoring: estimate goes by "
+                                    "means",
+                                    metric->name);
+        }
+        if (!has_estimate)
+                policy_warn(spec, "priority",
+                            "scoring: estimate has nothing to go by: expected a mean of cpu or "
+                            "mem, such as cpu_usage_avg_5m");
+}
+
+void policy_advise(const struct policy_map *spec, const struct policy *policy) {
+        if (policy->scoring == POLICY_SCORING_ABSOLUTE &&
+            policy->when_all_over == POLICY_ALL_OVER_REJECT)
+                return;
+        advise_predicates(spec, policy);
+        if (policy->scoring != POLICY_SCORING_ESTIMATE)
+                return;
+        advise_priorities(spec, policy);
+        if (policy->hot_value_count > 0)
+                policy_warn(spec, "hotValue",
+                            "not needed with scoring: estimate, which counts recent bindings "
+                            "itself");
+}

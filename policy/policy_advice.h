@@ -1,0 +1,11 @@
+/*
+ * Warnings about policies that are valid, and decide worse than they look. A policy that asks for
+ * nothing but crane's arithmetic gets none: it is there to decide as crane does.
+ */
+#pragma once
+
+#include "policy/policy.h"
+#include "policy/policy_reader.h"
+
+/** policy_advise() - warn about @spec, of which all of @policy was read without an error */
+void policy_advise(const struct policy_map *spec, const struct policy *policy);
