@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "codec/json.h"
-#include "extender/answer/skim.h"
+#include "codec/skim.h"
 
 /* Whether @key is one of the fields that we read, in any spelling. */
 static bool is_field(const char *key, size_t len) {

@@ -1,4 +1,4 @@
-#include "extender/answer/skim.h"
+#include "codec/skim.h"
 
 #include <stdint.h>
 
