@@ -61,6 +61,7 @@ MAY_USE = {
         ),
         *("controller/track", "controller/status", "controller/writing"),
     ],
+    "extender/pods": ["base", "codec", "policy/estimate"],
     "extender/table": [*COMMON, "policy"],
     "extender/answer": ["base", "codec", "extender/table"],
     "extender/bind": [*COMMON, "extender/table"],
@@ -79,7 +80,7 @@ LIBRARY_USERS = {
 }
 
 # Rooms that return errors and leave the telling to their callers.
-NEVER_LOG = {"base", "codec", "policy", "controller/window", "controller/page"}
+NEVER_LOG = {"base", "codec", "policy", "controller/window", "controller/page", "extender/pods"}
 
 BANNED = {
     r"\b(?:strtol|strtoul|strtoll|strtoull|atoi|atol|atof)\(": "use base/number.h",

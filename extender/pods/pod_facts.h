@@ -1,0 +1,65 @@
+/*
+ * What the estimate needs to know of a Pod, read from the object's JSON text in one pass, without a
+ * tree and without memory of its own. Fields may come in any order; a repeated one counts as it
+ * stands last. Pure.
+ *
+ * A field of another type than expected, or a string that holds escapes or characters outside ASCII
+ * (no name, time or quantity does), counts as absent.
+ *
+ * Requests are summed as kube-scheduler does (PodRequests() and its helpers in
+ * k8s.io/component-helpers/resource/helpers.go), for each resource by itself:
+ *
+ *     app      = sum over containers + sum over sidecars
+ *     starting = the largest, over the init containers in their order, of the container's request
+ *                and those of the sidecars before it
+ *     request  = max(app, starting), or what spec.resources.requests says if it does, + overhead
+ *
+ * A sidecar is an init container with restartPolicy: Always. What status says about a resize that
+ * is under way is not looked at.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "codec/skim.h"
+#include "policy/estimate/pod_load.h"
+
+enum {
+        /* A namespace is a DNS label, a kind the singular name of one, a name a DNS subdomain. */
+        POD_FACTS_NAMESPACE_MAX = 63,
+        POD_FACTS_KIND_MAX = 63,
+        POD_FACTS_NAME_MAX = 253,
+        POD_FACTS_WORKLOAD_MAX = POD_FACTS_NAMESPACE_MAX + 1 + POD_FACTS_KIND_MAX + 1 +
+                                 POD_FACTS_NAME_MAX,
+};
+
+/* No pod requests more; what says so is cut to this. */
+#define POD_FACTS_CORES_MAX 10000.0
+#define POD_FACTS_BYTES_MAX 0x1p50
+
+struct pod_facts {
+        uint64_t id;             /* seeded hash of metadata.uid; 0: there is none */
+        struct skim_string node; /* spec.nodeName, in the text; len 0: the pod is not bound */
+        /*
+         * "<namespace>/<kind>/<name>" of the owner that is the controller, else of the first;
+         * without a NUL. A ReplicaSet's name is without its pod-template-hash, that of a CronJob's
+         * Job without its time, so that it lasts longer than one revision or run. len 0: there is
+         * no owner, or a part of it is longer than Kubernetes allows.
+         */
+        char workload[POD_FACTS_WORKLOAD_MAX];
+        size_t workload_len;
+        struct pod_load request; /* 0: none; a negative or unreadable quantity counts as none */
+        int64_t bound_unix_ms;   /* PodScheduled, else the creation; 0: unknown */
+        bool is_finished;        /* its phase is Succeeded or Failed */
+};
+
+/**
+ * pod_facts_skim() - read a Pod
+ * @facts: borrows from @text; undefined on failure
+ * Return: false when the text is no JSON object, nests deeper than SKIM_MAX_DEPTH, or spells keys
+ *         with escapes where they are looked at
+ */
+_must_check_ bool pod_facts_skim(struct pod_facts *facts, const char *text, size_t len);
