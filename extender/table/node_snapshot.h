@@ -9,25 +9,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "extender/table/node_columns.h"
 #include "extender/table/node_names.h"
 #include "extender/table/table_policy.h"
 #include "policy/policy.h"
 #include "policy/verdict.h"
-
-/* The columns of the table itself, with room for as many rows as it has allocated. */
-struct node_columns {
-        size_t metric_count;
-        double *usage_ratio[POLICY_MAX_SYNC];
-        int64_t *expires_unix_ms[POLICY_MAX_SYNC];
-        double *hot;
-        int64_t *hot_expires_unix_ms;
-        int8_t *rejected_by;
-        uint8_t *score100;
-        int64_t *settled_until_unix_ms;
-};
-
-/** node_columns_view() - the same for policy/verdict.h, as long as @columns lives */
-struct reading_columns node_columns_view(const struct node_columns *columns);
 
 struct node_snapshot {
         struct table_policy *table_policy;
@@ -42,11 +28,8 @@ struct node_snapshot {
         int64_t all_settled_until_unix_ms; /* the smallest of them */
         int64_t built_unix_ms;
 
-        /* What the members above point to. */
         atomic_size_t refs;
-        const double *usage_ratio[POLICY_MAX_SYNC];
-        const int64_t *expires_unix_ms[POLICY_MAX_SYNC];
-        int64_t block[]; /* all columns, those with the widest elements first */
+        struct node_columns rows; /* what the members above point to */
 };
 
 /** node_snapshot_new() - a copy of @count rows, with one reference; takes references of

@@ -161,50 +161,16 @@ static void parse_row(struct node_table *table, size_t row, int64_t now_unix_ms)
 /* ---- The set of rows. */
 
 static void resize_columns(struct node_table *table, size_t cap) {
-        struct node_columns *columns = &table->columns;
+        struct node_columns old = table->columns;
 
-        for (size_t i = 0; i < columns->metric_count; i++) {
-                columns->usage_ratio[i] = xreallocarray(columns->usage_ratio[i], cap,
-                                                        sizeof(double));
-                columns->expires_unix_ms[i] = xreallocarray(columns->expires_unix_ms[i], cap,
-                                                            sizeof(int64_t));
-        }
-        columns->hot = xreallocarray(columns->hot, cap, sizeof(double));
-        columns->hot_expires_unix_ms = xreallocarray(columns->hot_expires_unix_ms, cap,
-                                                     sizeof(int64_t));
-        columns->settled_until_unix_ms = xreallocarray(columns->settled_until_unix_ms, cap,
-                                                       sizeof(int64_t));
-        columns->rejected_by = xreallocarray(columns->rejected_by, cap, sizeof(int8_t));
-        columns->score100 = xreallocarray(columns->score100, cap, sizeof(uint8_t));
+        table->columns = node_columns_new(&old, table->count, cap);
+        node_columns_done(&old);
         table->rows = xreallocarray(table->rows, cap, sizeof(*table->rows));
         table->cap = cap;
 }
 
-static void free_columns(struct node_columns *columns) {
-        for (size_t i = 0; i < columns->metric_count; i++) {
-                free(columns->usage_ratio[i]);
-                free(columns->expires_unix_ms[i]);
-        }
-        free(columns->hot);
-        free(columns->hot_expires_unix_ms);
-        free(columns->settled_until_unix_ms);
-        free(columns->rejected_by);
-        free(columns->score100);
-        *columns = (struct node_columns){0};
-}
-
 static void move_row(struct node_table *table, size_t to, size_t from) {
-        struct node_columns *columns = &table->columns;
-
-        for (size_t i = 0; i < columns->metric_count; i++) {
-                columns->usage_ratio[i][to] = columns->usage_ratio[i][from];
-                columns->expires_unix_ms[i][to] = columns->expires_unix_ms[i][from];
-        }
-        columns->hot[to] = columns->hot[from];
-        columns->hot_expires_unix_ms[to] = columns->hot_expires_unix_ms[from];
-        columns->settled_until_unix_ms[to] = columns->settled_until_unix_ms[from];
-        columns->rejected_by[to] = columns->rejected_by[from];
-        columns->score100[to] = columns->score100[from];
+        node_columns_move(&table->columns, to, from);
         table->rows[to] = table->rows[from];
         table->rows[to]->row = (uint32_t)to;
 }
@@ -282,7 +248,7 @@ void node_table_free(struct node_table *table) {
         STRMAP_FOREACH (entry, &table->nodes_by_name)
                 node_free(entry->value);
         strmap_done(&table->nodes_by_name);
-        free_columns(&table->columns);
+        node_columns_done(&table->columns);
         free(table->rows);
         node_snapshot_unref(table->current);
         node_names_unref(table->names);
@@ -297,9 +263,11 @@ void node_table_set_policy(struct node_table *table, struct policy *policy, int6
         if (table->table_policy)
                 table_policy_unref(table->table_policy);
         table->table_policy = table_policy_new(policy, generation, table->options.metrics);
-        free_columns(&table->columns);
-        table->columns.metric_count = policy->sync_count;
-        resize_columns(table, size_max(table->count, 64));
+        node_columns_done(&table->columns);
+        table->cap = size_max(table->count, 64);
+        table->columns = node_columns_new(
+                &(struct node_columns){.metric_count = policy->sync_count}, 0, table->cap);
+        table->rows = xreallocarray(table->rows, table->cap, sizeof(*table->rows));
         for (size_t row = 0; row < table->count; row++)
                 parse_row(table, row, now_unix_ms);
         table->is_dirty = true;

@@ -62,7 +62,7 @@ MAY_USE = {
         *("controller/track", "controller/status", "controller/writing"),
     ],
     "extender/pods": ["base", "codec", "policy/estimate"],
-    "extender/table": [*COMMON, "policy"],
+    "extender/table": [*COMMON, "policy", "policy/estimate"],
     "extender/answer": ["base", "codec", "extender/table"],
     "extender/bind": [*COMMON, "extender/table"],
     "extender/explain": [*COMMON, "policy/live", "extender/table"],

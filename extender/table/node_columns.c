@@ -1,0 +1,84 @@
+#include "extender/table/node_columns.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/attributes.h"
+#include "base/mem.h"
+
+enum { COLUMNS_MAX = 2 * POLICY_MAX_SYNC + 2 * ESTIMATE_RESOURCE_COUNT + 16 };
+
+/* One of the pointers of struct node_columns. */
+struct column {
+        void **data;
+        size_t width;
+};
+
+#define COLUMN(pointer) ((struct column){(void **)&(pointer), sizeof(*(pointer))})
+
+/* Wide elements first, so that each column is aligned. Return: the number of columns */
+static size_t list_columns(struct node_columns *columns, struct column ret[static COLUMNS_MAX]) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < columns->metric_count; i++) {
+                ret[n++] = COLUMN(columns->usage_ratio[i]);
+                ret[n++] = COLUMN(columns->expires_unix_ms[i]);
+        }
+        ret[n++] = COLUMN(columns->hot);
+        ret[n++] = COLUMN(columns->hot_expires_unix_ms);
+        ret[n++] = COLUMN(columns->settled_until_unix_ms);
+        if (columns->has_estimate) {
+                for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
+                        ret[n++] = COLUMN(columns->used[r]);
+                        ret[n++] = COLUMN(columns->own[r]);
+                }
+                ret[n++] = COLUMN(columns->other);
+                ret[n++] = COLUMN(columns->estimate_number);
+                ret[n++] = COLUMN(columns->is_estimate_old);
+        }
+        ret[n++] = COLUMN(columns->rejected_by);
+        ret[n++] = COLUMN(columns->score100);
+        return n;
+}
+
+struct node_columns node_columns_new(const struct node_columns *like, size_t count, size_t cap) {
+        struct node_columns columns = *like;
+        struct column list[COLUMNS_MAX];
+        size_t column_count = list_columns(&columns, list), row_bytes = 0;
+
+        for (size_t i = 0; i < column_count; i++)
+                row_bytes += list[i].width;
+        columns.block = xreallocarray(NULL, cap + 1, row_bytes);
+        char *at = columns.block;
+        for (size_t i = 0; i < column_count; i++) {
+                if (count > 0)
+                        memcpy(at, *list[i].data, count * list[i].width);
+                *list[i].data = at;
+                at += cap * list[i].width;
+        }
+        return columns;
+}
+
+void node_columns_done(struct node_columns *columns) {
+        free(columns->block);
+        *columns = (struct node_columns){0};
+}
+
+void node_columns_move(struct node_columns *columns, size_t to, size_t from) {
+        struct column list[COLUMNS_MAX];
+        size_t column_count = list_columns(columns, list);
+
+        for (size_t i = 0; i < column_count; i++) {
+                char *data = *list[i].data;
+                memcpy(data + to * list[i].width, data + from * list[i].width, list[i].width);
+        }
+}
+
+struct reading_columns node_columns_view(const struct node_columns *columns) {
+        return (struct reading_columns){
+                .usage_ratio = (const double *const *)columns->usage_ratio,
+                .expires_unix_ms = (const int64_t *const *)columns->expires_unix_ms,
+                .hot = columns->hot,
+                .hot_expires_unix_ms = columns->hot_expires_unix_ms,
+        };
+}

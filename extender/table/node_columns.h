@@ -1,0 +1,43 @@
+/*
+ * The columns of the node table: arrays with one element per row, in one block of memory. The table
+ * has one set of them, which grows; each snapshot has a copy.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "policy/estimate/pod_load.h"
+#include "policy/policy.h"
+#include "policy/verdict.h"
+
+struct node_columns {
+        size_t metric_count;
+        bool has_estimate; /* the policy's scoring is estimate; otherwise those columns are NULL */
+
+        double *usage_ratio[POLICY_MAX_SYNC];
+        int64_t *expires_unix_ms[POLICY_MAX_SYNC];
+        double *hot;
+        int64_t *hot_expires_unix_ms;
+        int8_t *rejected_by; /* index into the policy's predicates, -1: passes */
+        uint8_t *score100;   /* as in struct node_verdict */
+        int64_t *settled_until_unix_ms;
+
+        /* For policy/estimate/score.h. */
+        double *used[ESTIMATE_RESOURCE_COUNT], *own[ESTIMATE_RESOURCE_COUNT], *other;
+        uint32_t *estimate_number; /* of estimator_node_number() */
+        uint8_t *is_estimate_old;  /* from a reading that has expired */
+
+        void *block;
+};
+
+/** node_columns_new() - @metric_count and @has_estimate of @like, for @cap rows, the first @count
+ * copied from it
+ * @like: its columns may be NULL when @count is 0 */
+struct node_columns node_columns_new(const struct node_columns *like, size_t count, size_t cap);
+void node_columns_done(struct node_columns *columns);
+/** node_columns_move() - row @from takes the place of row @to */
+void node_columns_move(struct node_columns *columns, size_t to, size_t from);
+/** node_columns_view() - the readings for policy/verdict.h, as long as @columns stays in place */
+struct reading_columns node_columns_view(const struct node_columns *columns);
