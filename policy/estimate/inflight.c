@@ -250,14 +250,19 @@ void inflight_read(struct inflight *node, struct workload_set *workloads, int re
         node->base.of[resource] += share * (node->rest.of[resource] - node->base.of[resource]);
 }
 
+double inflight_expected_ratio(const struct inflight *node, int resource,
+                               const struct load_factor *factor) {
+        double capacity = node->capacity.of[resource];
+
+        return capacity > 0 ? factor->ratio[resource] * node->requested.of[resource] / capacity : 0;
+}
+
 double inflight_usage_ratio(const struct inflight *node, int resource,
                             const struct load_factor *factor) {
         double capacity = node->capacity.of[resource];
 
         if (node->readings[resource].window_ms == 0)
-                return capacity > 0
-                               ? factor->ratio[resource] * node->requested.of[resource] / capacity
-                               : 0;
+                return inflight_expected_ratio(node, resource, factor);
         double live =
                 node->shown.of[resource] > 0
                         ? fmin(1, fmax(0, node->shown_live.of[resource] / node->shown.of[resource]))

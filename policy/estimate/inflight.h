@@ -83,7 +83,11 @@ void inflight_read(struct inflight *node, struct workload_set *workloads, int re
 
 /** inflight_overlap() - the part of the window in which the pod ran: 0 to 1 */
 double inflight_overlap(const struct inflight_pod *pod, const struct inflight_reading *reading);
+/** inflight_expected_ratio() - what the live pods are expected to use, of the capacity, without a
+ * reading; 0 without a capacity */
+double inflight_expected_ratio(const struct inflight *node, int resource,
+                               const struct load_factor *factor);
 /** inflight_usage_ratio() - reading and what it does not show, of the capacity; >= 0. Without a
- * reading what the live pods are expected to use; 0 without a capacity */
+ * reading inflight_expected_ratio() */
 double inflight_usage_ratio(const struct inflight *node, int resource,
                             const struct load_factor *factor);

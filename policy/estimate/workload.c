@@ -100,6 +100,11 @@ struct workload *workload_set_get(struct workload_set *set, const char *name, si
         return workload;
 }
 
+const struct workload *workload_set_find(const struct workload_set *set, const char *name,
+                                         size_t name_len) {
+        return strmap_get(&set->by_name, name, name_len);
+}
+
 struct workload *workload_hold(struct workload *workload) {
         if (workload)
                 workload->holders++;

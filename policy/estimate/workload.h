@@ -32,6 +32,9 @@ DEFINE_FREEP(struct workload_set, workload_set_free);
  */
 struct workload *workload_set_get(struct workload_set *set, const char *name, size_t name_len,
                                   const struct pod_load *request, const struct load_factor *factor);
+/** workload_set_find() - the workload called @name, or NULL; nothing is begun or held */
+const struct workload *workload_set_find(const struct workload_set *set, const char *name,
+                                         size_t name_len);
 /** workload_hold() - once more; NULL is fine */
 struct workload *workload_hold(struct workload *workload);
 void workload_unref(struct workload_set *set, struct workload *workload);

@@ -1,0 +1,363 @@
+#include "extender/estimate/estimator.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/strmap.h"
+#include "extender/estimate/pod_table.h"
+
+/* Of a node, in cores and in bytes. */
+static const double CAPACITY_MIN = 0.001, CAPACITY_MAX = 1e18;
+
+struct estimator_node {
+        char *name;
+        size_t name_len;
+        uint32_t number;
+        size_t holders; /* its pods, and its row in the node table */
+        void *owner;    /* NULL: only pods name it */
+        struct inflight inflight;
+};
+
+struct estimator {
+        estimator_changed_fn *fn;
+        void *userdata;
+
+        struct strmap by_name;         /* struct estimator_node */
+        struct estimator_node **nodes; /* by number; NULL: free */
+        size_t node_count, node_cap;
+        uint32_t *free_numbers;
+        size_t free_count, free_cap;
+        struct pod_table pods;
+        uint32_t generation; /* of the last list of pods */
+        size_t ignored_pods;
+
+        pthread_mutex_t lock; /* guards what follows: the loop's thread writes it, workers read */
+        struct workload_set *workloads;
+        struct load_factor factor;
+        struct estimator_reservation reservations[ESTIMATOR_MAX_RESERVATIONS];
+        size_t reservation_count; /* the oldest first */
+};
+
+static void lock(struct estimator *estimator) {
+        (void)pthread_mutex_lock(&estimator->lock);
+}
+
+static void unlock(struct estimator *estimator) {
+        (void)pthread_mutex_unlock(&estimator->lock);
+}
+
+struct estimator *estimator_new(estimator_changed_fn *fn, void *userdata) {
+        struct estimator *estimator = xcalloc(1, sizeof(*estimator));
+
+        estimator->fn = fn;
+        estimator->userdata = userdata;
+        (void)pthread_mutex_init(&estimator->lock, NULL);
+        estimator->workloads = workload_set_new();
+        pod_load_factor_init(&estimator->factor);
+        return estimator;
+}
+
+/* ---- Nodes. */
+
+static uint32_t take_number(struct estimator *estimator, struct estimator_node *node) {
+        if (estimator->free_count > 0) {
+                uint32_t number = estimator->free_numbers[--estimator->free_count];
+                estimator->nodes[number] = node;
+                return number;
+        }
+        mem_grow(&estimator->nodes, estimator->node_count, &estimator->node_cap);
+        estimator->nodes[estimator->node_count] = node;
+        return (uint32_t)estimator->node_count++;
+}
+
+static struct estimator_node *find_or_add(struct estimator *estimator, const char *name,
+                                          size_t name_len) {
+        struct estimator_node *node = strmap_get(&estimator->by_name, name, name_len);
+
+        if (node || estimator->by_name.len >= ESTIMATOR_MAX_NODES)
+                return node;
+        node = xcalloc(1, sizeof(*node));
+        node->name = xmemdup0(name, name_len);
+        node->name_len = name_len;
+        node->number = take_number(estimator, node);
+        (void)strmap_put(&estimator->by_name, name, name_len, node);
+        return node;
+}
+
+static void node_free(struct estimator *estimator, struct estimator_node *node) {
+        inflight_done(&node->inflight, estimator->workloads);
+        free(node->name);
+        free(node);
+}
+
+static void drop_holder(struct estimator *estimator, struct estimator_node *node) {
+        if (--node->holders > 0)
+                return;
+        (void)strmap_remove(&estimator->by_name, node->name, node->name_len);
+        mem_grow(&estimator->free_numbers, estimator->free_count, &estimator->free_cap);
+        estimator->free_numbers[estimator->free_count++] = node->number;
+        estimator->nodes[node->number] = NULL;
+        lock(estimator);
+        node_free(estimator, node);
+        unlock(estimator);
+}
+
+void estimator_free(struct estimator *estimator) {
+        if (!estimator)
+                return;
+        for (size_t i = 0; i < estimator->node_count; i++)
+                if (estimator->nodes[i])
+                        node_free(estimator, estimator->nodes[i]);
+        workload_set_free(estimator->workloads);
+        pod_table_done(&estimator->pods);
+        strmap_done(&estimator->by_name);
+        free(estimator->nodes);
+        free(estimator->free_numbers);
+        (void)pthread_mutex_destroy(&estimator->lock);
+        free(estimator);
+}
+
+struct estimator_node *estimator_node_hold(struct estimator *estimator, const char *name,
+                                           size_t name_len, void *owner) {
+        struct estimator_node *node = find_or_add(estimator, name, name_len);
+
+        if (!node)
+                return NULL;
+        node->holders++;
+        node->owner = owner;
+        return node;
+}
+
+void estimator_node_release(struct estimator *estimator, struct estimator_node *node) {
+        if (!node)
+                return;
+        node->owner = NULL;
+        drop_holder(estimator, node);
+}
+
+uint32_t estimator_node_number(const struct estimator_node *node) {
+        return node->number;
+}
+
+const struct inflight *estimator_node_inflight(const struct estimator_node *node) {
+        return &node->inflight;
+}
+
+void estimator_set_capacity(struct estimator_node *node, const struct pod_load *capacity) {
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
+                node->inflight.capacity.of[r] = capacity->of[r] >= CAPACITY_MIN &&
+                                                                capacity->of[r] <= CAPACITY_MAX
+                                                        ? capacity->of[r]
+                                                        : 0;
+}
+
+void estimator_read(struct estimator *estimator, struct estimator_node *node, int resource,
+                    const struct inflight_reading *reading) {
+        const struct inflight_reading *known = &node->inflight.readings[resource];
+
+        if (known->window_ms == reading->window_ms &&
+            known->ends_unix_ms == reading->ends_unix_ms &&
+            !(known->ratio < reading->ratio || known->ratio > reading->ratio))
+                return;
+        lock(estimator);
+        inflight_read(&node->inflight, estimator->workloads, resource, reading, &estimator->factor);
+        unlock(estimator);
+}
+
+void estimator_usage(const struct estimator *estimator, const struct estimator_node *node,
+                     int64_t now_unix_ms, struct estimator_usage *ret) {
+        const struct inflight *inflight = &node->inflight;
+
+        ret->until_unix_ms = INT64_MAX;
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
+                int64_t forgotten_unix_ms = inflight->readings[r].ends_unix_ms +
+                                            ESTIMATOR_MEMORY_MS;
+                bool has_reading = inflight->readings[r].window_ms > 0 &&
+                                   now_unix_ms < forgotten_unix_ms;
+                double capacity = inflight->capacity.of[r];
+                ret->per_capacity[r] = capacity > 0 ? 1 / capacity : 0;
+                ret->ratio[r] = has_reading
+                                        ? inflight_usage_ratio(inflight, r, &estimator->factor)
+                                        : inflight_expected_ratio(inflight, r, &estimator->factor);
+                if (has_reading && forgotten_unix_ms < ret->until_unix_ms)
+                        ret->until_unix_ms = forgotten_unix_ms;
+        }
+}
+
+/* ---- Pods. */
+
+static void tell_owner(const struct estimator *estimator, const struct estimator_node *node) {
+        if (node->owner)
+                estimator->fn(estimator->userdata, node->owner);
+}
+
+static struct inflight_pod as_inflight(const struct pod_entry *entry) {
+        return (struct inflight_pod){
+                .id = entry->id,
+                .workload = entry->workload,
+                .request = {{(double)entry->cores, (double)entry->bytes}},
+                .bound_unix_ms = entry->bound_unix_ms,
+                .gone_unix_ms = INFLIGHT_LIVE,
+        };
+}
+
+static void end_reservation(struct estimator *estimator, uint64_t id) {
+        size_t kept = 0;
+
+        for (size_t i = 0; i < estimator->reservation_count; i++)
+                if (estimator->reservations[i].id != id)
+                        estimator->reservations[kept++] = estimator->reservations[i];
+        estimator->reservation_count = kept;
+}
+
+void estimator_list_begins(struct estimator *estimator) {
+        estimator->generation++;
+}
+
+void estimator_bind(struct estimator *estimator, const struct estimator_pod *pod) {
+        struct pod_entry *entry = pod_table_get(&estimator->pods, pod->id);
+
+        if (entry) {
+                entry->generation = estimator->generation;
+                return;
+        }
+        struct estimator_node *node = find_or_add(estimator, pod->node, pod->node_len);
+        entry = node ? pod_table_add(&estimator->pods, pod->id) : NULL;
+        if (!entry) {
+                estimator->ignored_pods++;
+                return;
+        }
+        node->holders++;
+        entry->node = node;
+        entry->bound_unix_ms = pod->bound_unix_ms;
+        entry->cores = (float)pod->request.of[ESTIMATE_CPU];
+        entry->bytes = (float)pod->request.of[ESTIMATE_MEM];
+        entry->generation = estimator->generation;
+        lock(estimator);
+        if (pod->workload_len > 0)
+                entry->workload = workload_set_get(estimator->workloads, pod->workload,
+                                                   pod->workload_len, &pod->request,
+                                                   &estimator->factor);
+        const struct inflight_pod bound = as_inflight(entry);
+        inflight_bind(&node->inflight, &bound, &estimator->factor);
+        end_reservation(estimator, pod->id);
+        unlock(estimator);
+        tell_owner(estimator, node);
+}
+
+static void end_entry(struct estimator *estimator, struct pod_entry *entry, int64_t now_unix_ms) {
+        struct estimator_node *node = entry->node;
+        struct inflight_pod gone = as_inflight(entry);
+
+        gone.gone_unix_ms = now_unix_ms;
+        lock(estimator);
+        inflight_end(&node->inflight, &gone, &estimator->factor);
+        workload_unref(estimator->workloads, entry->workload);
+        unlock(estimator);
+        pod_table_remove(&estimator->pods, entry);
+        tell_owner(estimator, node);
+        drop_holder(estimator, node);
+}
+
+void estimator_end(struct estimator *estimator, uint64_t id, int64_t now_unix_ms) {
+        struct pod_entry *entry = pod_table_get(&estimator->pods, id);
+
+        if (entry)
+                end_entry(estimator, entry, now_unix_ms);
+}
+
+void estimator_list_ended(struct estimator *estimator, int64_t now_unix_ms) {
+        struct pod_entry *entry;
+        size_t position = 0;
+
+        while ((entry = pod_table_sweep(&estimator->pods, estimator->generation, &position)))
+                end_entry(estimator, entry, now_unix_ms);
+}
+
+static bool is_fresh(const struct inflight_reading *reading, int64_t now_unix_ms) {
+        return reading->window_ms > 0 &&
+               now_unix_ms - reading->ends_unix_ms < 2 * reading->window_ms;
+}
+
+void estimator_step(struct estimator *estimator, int64_t now_unix_ms) {
+        struct pod_load measured = {0}, requested = {0};
+
+        for (size_t i = 0; i < estimator->node_count; i++)
+                for (int r = 0; estimator->nodes[i] && r < ESTIMATE_RESOURCE_COUNT; r++) {
+                        const struct inflight *node = &estimator->nodes[i]->inflight;
+                        if (node->capacity.of[r] <= 0 || !is_fresh(&node->readings[r], now_unix_ms))
+                                continue;
+                        measured.of[r] += node->readings[r].ratio * node->capacity.of[r];
+                        requested.of[r] += node->held.of[r];
+                }
+        lock(estimator);
+        pod_load_factor_move(&estimator->factor, &measured, &requested);
+        unlock(estimator);
+}
+
+/* ---- Any thread. */
+
+static void forget_old_reservations(struct estimator *estimator, int64_t now_mono_ms) {
+        size_t old = 0;
+
+        while (old < estimator->reservation_count &&
+               estimator->reservations[old].until_mono_ms <= now_mono_ms)
+                old++;
+        estimator->reservation_count -= old;
+        memmove(estimator->reservations, estimator->reservations + old,
+                estimator->reservation_count * sizeof(*estimator->reservations));
+}
+
+void estimator_stats(struct estimator *estimator, int64_t now_mono_ms,
+                     struct estimator_stats *ret) {
+        lock(estimator);
+        forget_old_reservations(estimator, now_mono_ms);
+        *ret = (struct estimator_stats){
+                .pods = estimator->pods.count,
+                .ignored_pods = estimator->ignored_pods,
+                .workloads = workload_set_count(estimator->workloads),
+                .reservations = estimator->reservation_count,
+                .factor = estimator->factor,
+        };
+        unlock(estimator);
+}
+
+struct pod_load estimator_expect(struct estimator *estimator, const char *workload,
+                                 size_t workload_len, const struct pod_load *request) {
+        lock(estimator);
+        struct pod_load load = workload_estimate(
+                workload_set_find(estimator->workloads, workload, workload_len), request,
+                &estimator->factor);
+        unlock(estimator);
+        return load;
+}
+
+void estimator_reserve(struct estimator *estimator, uint64_t id, uint32_t node_number,
+                       const struct pod_load *load, int64_t now_mono_ms) {
+        lock(estimator);
+        end_reservation(estimator, id);
+        if (estimator->reservation_count == ESTIMATOR_MAX_RESERVATIONS)
+                end_reservation(estimator, estimator->reservations[0].id);
+        estimator->reservations[estimator->reservation_count++] = (struct estimator_reservation){
+                .id = id,
+                .node_number = node_number,
+                .until_mono_ms = now_mono_ms + ESTIMATOR_RESERVATION_MS,
+                .load = *load,
+        };
+        unlock(estimator);
+}
+
+size_t estimator_reservations(struct estimator *estimator, uint64_t id, int64_t now_mono_ms,
+                              struct estimator_reservation ret[static ESTIMATOR_MAX_RESERVATIONS]) {
+        size_t count = 0;
+
+        lock(estimator);
+        forget_old_reservations(estimator, now_mono_ms);
+        for (size_t i = 0; i < estimator->reservation_count; i++)
+                if (estimator->reservations[i].id != id)
+                        ret[count++] = estimator->reservations[i];
+        unlock(estimator);
+        return count;
+}

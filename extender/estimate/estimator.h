@@ -1,0 +1,117 @@
+/*
+ * The estimate of a cluster: which pods run on each node since when, what the readings do not show
+ * of them yet, what each workload has been seen to use, and which nodes were just recommended.
+ *
+ * The loop's thread feeds it with bound pods, capacities and readings, and takes each node's usage
+ * into the node table. Workers look up what a pod is expected to use and which nodes are reserved;
+ * those functions are marked "any thread", and hold the lock for a look-up.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "policy/estimate/inflight.h"
+#include "policy/estimate/workload.h"
+
+enum {
+        ESTIMATOR_MAX_NODES = 110000,     /* rows of the node table, and nodes seen in pods alone */
+        ESTIMATOR_MAX_RESERVATIONS = 128, /* one more takes the place of the oldest */
+        ESTIMATOR_RESERVATION_MS = 5000,
+        ESTIMATOR_MEMORY_MS = 3600000, /* an older reading counts as none */
+};
+
+struct estimator;
+struct estimator_node;
+
+/* A pod that is bound and has not finished. */
+struct estimator_pod {
+        uint64_t id;      /* a seeded hash of its uid, not 0 */
+        const char *node; /* borrowed, node_len bytes */
+        size_t node_len;
+        const char *workload; /* borrowed: "<namespace>/<kind>/<name>" of its owner */
+        size_t workload_len;  /* 0: it has none */
+        struct pod_load request;
+        int64_t bound_unix_ms;
+};
+
+/** estimator_changed_fn: the usage of the node that @owner was given for has changed */
+typedef void estimator_changed_fn(void *userdata, void *owner);
+
+struct estimator *estimator_new(estimator_changed_fn *fn, void *userdata);
+void estimator_free(struct estimator *estimator);
+DEFINE_FREEP(struct estimator, estimator_free);
+
+/* ---- Nodes: the loop's thread. */
+
+/**
+ * estimator_node_hold() - the node called @name, from now on with an owner that hears of changes
+ * Return: until estimator_node_release(); NULL past ESTIMATOR_MAX_NODES
+ */
+struct estimator_node *estimator_node_hold(struct estimator *estimator, const char *name,
+                                           size_t name_len, void *owner);
+void estimator_node_release(struct estimator *estimator, struct estimator_node *node);
+/** estimator_node_number() - below ESTIMATOR_MAX_NODES, its own while it is held */
+uint32_t estimator_node_number(const struct estimator_node *node);
+/** estimator_node_inflight() - for explain */
+const struct inflight *estimator_node_inflight(const struct estimator_node *node);
+
+/** estimator_set_capacity() - below a thousandth or past 10^18: not known */
+void estimator_set_capacity(struct estimator_node *node, const struct pod_load *capacity);
+/** estimator_read() - a reading, which may be the one that is known already; the owner is not told
+ */
+void estimator_read(struct estimator *estimator, struct estimator_node *node, int resource,
+                    const struct inflight_reading *reading);
+
+struct estimator_usage {
+        double ratio[ESTIMATE_RESOURCE_COUNT];        /* of the capacity; >= 0 */
+        double per_capacity[ESTIMATE_RESOURCE_COUNT]; /* 1 / capacity; 0: not known */
+        int64_t until_unix_ms; /* by time alone it changes then; INT64_MAX: never */
+};
+
+void estimator_usage(const struct estimator *estimator, const struct estimator_node *node,
+                     int64_t now_unix_ms, struct estimator_usage *ret);
+
+/* ---- Pods: the loop's thread. */
+
+/** estimator_list_begins() - all live pods follow, each by estimator_bind() */
+void estimator_list_begins(struct estimator *estimator);
+/** estimator_list_ended() - those that were not among them are gone */
+void estimator_list_ended(struct estimator *estimator, int64_t now_unix_ms);
+/** estimator_bind() - a pod runs; one that is known already is left as it is */
+void estimator_bind(struct estimator *estimator, const struct estimator_pod *pod);
+/** estimator_end() - it was deleted or has finished; unknown ids are ignored */
+void estimator_end(struct estimator *estimator, uint64_t id, int64_t now_unix_ms);
+
+/** estimator_step() - moves the cluster's factor; every POD_LOAD_FACTOR_STEP_MS */
+void estimator_step(struct estimator *estimator, int64_t now_unix_ms);
+
+struct estimator_stats {
+        size_t pods, ignored_pods, workloads, reservations;
+        struct load_factor factor;
+};
+
+void estimator_stats(struct estimator *estimator, int64_t now_mono_ms, struct estimator_stats *ret);
+
+/* ---- Any thread. */
+
+/** estimator_expect() - what one pod of @workload is expected to use */
+struct pod_load estimator_expect(struct estimator *estimator, const char *workload,
+                                 size_t workload_len, const struct pod_load *request);
+
+/* Load that an answer has promised to a node, until the binding is seen. */
+struct estimator_reservation {
+        uint64_t id;          /* of the pod */
+        uint32_t node_number; /* of estimator_node_number() */
+        int64_t until_mono_ms;
+        struct pod_load load;
+};
+
+/** estimator_reserve() - for the pod @id, in place of an earlier reservation of the same pod */
+void estimator_reserve(struct estimator *estimator, uint64_t id, uint32_t node_number,
+                       const struct pod_load *load, int64_t now_mono_ms);
+/** estimator_reservations() - those in force but that of pod @id itself. Return: their number */
+size_t estimator_reservations(struct estimator *estimator, uint64_t id, int64_t now_mono_ms,
+                              struct estimator_reservation ret[static ESTIMATOR_MAX_RESERVATIONS]);

@@ -1,0 +1,79 @@
+#include "extender/estimate/pod_table.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+enum { CAP_MIN = 1024 };
+
+/* Ids are seeded hashes. */
+static size_t place_of(const struct pod_table *table, uint64_t id) {
+        return id & (table->cap - 1);
+}
+
+static struct pod_entry *find_place(const struct pod_table *table, uint64_t id) {
+        size_t i = place_of(table, id);
+
+        while (table->entries[i].id != 0 && table->entries[i].id != id)
+                i = (i + 1) & (table->cap - 1);
+        return &table->entries[i];
+}
+
+void pod_table_done(struct pod_table *table) {
+        free(table->entries);
+        *table = (struct pod_table){0};
+}
+
+struct pod_entry *pod_table_get(const struct pod_table *table, uint64_t id) {
+        struct pod_entry *entry = table->count > 0 ? find_place(table, id) : NULL;
+
+        return entry && entry->id == id ? entry : NULL;
+}
+
+static void grow(struct pod_table *table) {
+        struct pod_table old = *table;
+
+        table->cap = old.cap ? old.cap * 2 : CAP_MIN;
+        table->entries = xcalloc(table->cap, sizeof(*table->entries));
+        for (size_t i = 0; i < old.cap; i++)
+                if (old.entries[i].id != 0)
+                        *find_place(table, old.entries[i].id) = old.entries[i];
+        free(old.entries);
+}
+
+struct pod_entry *pod_table_add(struct pod_table *table, uint64_t id) {
+        if (table->count >= POD_TABLE_MAX)
+                return NULL;
+        if (table->count >= table->cap / 4 * 3)
+                grow(table);
+        struct pod_entry *entry = find_place(table, id);
+        *entry = (struct pod_entry){.id = id};
+        table->count++;
+        return entry;
+}
+
+void pod_table_remove(struct pod_table *table, struct pod_entry *entry) {
+        size_t mask = table->cap - 1;
+        size_t hole = (size_t)(entry - table->entries);
+
+        /* What stands behind the hole and would no longer be found moves into it. */
+        for (size_t i = (hole + 1) & mask; table->entries[i].id != 0; i = (i + 1) & mask) {
+                size_t distance = (i - place_of(table, table->entries[i].id)) & mask;
+                if (distance >= ((i - hole) & mask)) {
+                        table->entries[hole] = table->entries[i];
+                        hole = i;
+                }
+        }
+        table->entries[hole] = (struct pod_entry){0};
+        table->count--;
+}
+
+struct pod_entry *pod_table_sweep(const struct pod_table *table, uint32_t generation,
+                                  size_t *position) {
+        for (; *position < table->cap; ++*position) {
+                struct pod_entry *entry = &table->entries[*position];
+                if (entry->id != 0 && entry->generation != generation)
+                        return entry;
+        }
+        return NULL;
+}
