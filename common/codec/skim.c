@@ -225,6 +225,17 @@ bool skim_value(struct skim *skim) {
         return true;
 }
 
+bool skim_plain_text(struct skim *skim, struct skim_string *ret) {
+        struct skim behind = *skim;
+
+        if (skim_string(&behind, ret) && !ret->is_escaped) {
+                *skim = behind;
+                return true;
+        }
+        *ret = (struct skim_string){"", 0, false};
+        return skim_value(skim);
+}
+
 /* To the next item of a container that @close ends. */
 static enum skim_step next_item(struct skim *skim, char close) {
         bool is_first = skim->is_first;

@@ -60,6 +60,12 @@ _must_check_ enum skim_step skim_element(struct skim *skim);
 
 /** skim_string() - take the string at the cursor */
 _must_check_ bool skim_string(struct skim *skim, struct skim_string *ret);
+/**
+ * skim_plain_text() - take the value at the cursor, whatever it is
+ * @ret: the string; len 0 when it is no string, or holds escapes or bytes outside printable ASCII
+ * Return: false when the value is malformed
+ */
+_must_check_ bool skim_plain_text(struct skim *skim, struct skim_string *ret);
 /** skim_value() - jump over the value at the cursor; false when it is malformed, or too deep */
 _must_check_ bool skim_value(struct skim *skim);
 

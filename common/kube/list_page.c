@@ -5,137 +5,70 @@
 
 #include "base/mem.h"
 #include "codec/json.h"
+#include "codec/skim.h"
 
 struct span {
         const char *at, *end;
 };
 
-static void skip_spaces(struct span *text) {
-        while (text->at < text->end &&
-               (*text->at == ' ' || *text->at == '\n' || *text->at == '\r' || *text->at == '\t'))
-                text->at++;
-}
+static int each_item(struct skim *skim, list_item_fn *fn, void *userdata, size_t *ret_count,
+                     struct error *err) {
+        enum skim_step step;
+        size_t count = 0;
 
-static bool take(struct span *text, char c) {
-        skip_spaces(text);
-        if (text->at == text->end || *text->at != c)
-                return false;
-        text->at++;
-        return true;
-}
-
-/* Over a string that begins here; false when it does not end. */
-static bool skip_string(struct span *text) {
-        if (!take(text, '"'))
-                return false;
-        for (; text->at < text->end; text->at++) {
-                if (*text->at == '\\' && text->at + 1 < text->end)
-                        text->at++;
-                else if (*text->at == '"') {
-                        text->at++;
-                        return true;
-                }
+        for (skim_enter(skim); (step = skim_element(skim)) == SKIM_MORE; count++) {
+                const char *item = skim->at;
+                /* Without a word of the text: pods hold secrets. */
+                if (!skim_value(skim))
+                        return error_set(err, EBADMSG, "item %zu: invalid JSON", count + 1);
+                if (*item != '{')
+                        return error_set(err, EBADMSG, "item %zu: not an object", count + 1);
+                fn(userdata, item, (size_t)(skim->at - item));
         }
-        return false;
-}
-
-/*
- * Over one value, by counting brackets of either kind outside of strings. Nonsense passes here and
- * is found by jansson; the count ends at or before the place where jansson's value does.
- */
-static bool skip_value(struct span *text) {
-        size_t depth = 0;
-
-        skip_spaces(text);
-        while (text->at < text->end) {
-                char c = *text->at;
-                if (c == '"') {
-                        if (!skip_string(text))
-                                return false;
-                        if (depth == 0)
-                                return true;
-                        continue;
-                }
-                if (depth == 0 && (c == ',' || c == ']' || c == '}'))
-                        return true; /* behind a number or a word */
-                if (c == '[' || c == '{')
-                        depth++;
-                if (c == ']' || c == '}')
-                        depth--;
-                text->at++;
-                if (depth == 0 && (c == ']' || c == '}'))
-                        return true;
-        }
-        return false;
-}
-
-static bool is_items_key(const char *key, const char *end) {
-        static const char items[] = "\"items\"";
-
-        return (size_t)(end - key) == sizeof(items) - 1 &&
-               memcmp(key, items, sizeof(items) - 1) == 0;
-}
-
-/* The top level's "items" array, brackets included; at is NULL when there is none. */
-static int find_items(struct span text, struct span *ret, struct error *err) {
-        struct span items = {0};
-
-        if (!take(&text, '{'))
-                return error_set(err, EBADMSG, "not a JSON object");
-        while (!take(&text, '}')) {
-                skip_spaces(&text);
-                const char *key = text.at;
-                if (!skip_string(&text))
-                        return error_set(err, EBADMSG, "list truncated or malformed");
-                bool is_items = is_items_key(key, text.at);
-                if (!take(&text, ':'))
-                        return error_set(err, EBADMSG, "list malformed");
-                skip_spaces(&text);
-                const char *value = text.at;
-                if (!skip_value(&text))
-                        return error_set(err, EBADMSG, "list truncated");
-                if (is_items && items.at)
-                        return error_set(err, EBADMSG, "list has two items fields");
-                if (is_items && *value == '[')
-                        items = (struct span){value, text.at};
-                (void)take(&text, ','); /* jansson minds where commas may stand */
-        }
-        *ret = items;
+        if (step != SKIM_END)
+                return error_set(err, EBADMSG, "list malformed after item %zu", count);
+        *ret_count = count;
         return 0;
 }
 
-static int each_item(struct span items, list_item_fn *fn, void *userdata, size_t *ret_count,
-                     struct error *err) {
-        size_t count = 0;
+/* @ret: the top level's "items" array, brackets included; at is NULL when there is none. */
+static int take_items(const char *text, size_t len, list_item_fn *fn, void *userdata,
+                      struct span *ret, size_t *ret_count, struct error *err) {
+        struct span items = {0};
+        struct skim_string key;
+        enum skim_step step;
+        struct skim skim;
+        int r = 0;
 
-        (void)take(&items, '[');
-        while (!take(&items, ']')) {
-                json_auto_t *object = NULL;
-
-                if (count > 0 && !take(&items, ','))
-                        return error_set(err, EBADMSG, "list malformed after item %zu", count);
-                skip_spaces(&items);
-                const char *begin = items.at;
-                if (!skip_value(&items))
-                        return error_set(err, EBADMSG, "list truncated in item %zu", count + 1);
-                /* Without jansson's message, which quotes: pods hold secrets. */
-                if (json_parse(begin, (size_t)(items.at - begin), &object, NULL) < 0)
-                        return error_set(err, EBADMSG, "item %zu: invalid JSON", count + 1);
-                if (!json_is_object(object))
-                        return error_set(err, EBADMSG, "item %zu: not an object", count + 1);
-                fn(userdata, object);
-                count++;
+        skim_init(&skim, text, len);
+        if (skim_peek(&skim) != '{')
+                return error_set(err, EBADMSG, "not a JSON object");
+        for (skim_enter(&skim); (step = skim_member(&skim, &key)) == SKIM_MORE;) {
+                if (!skim_is(&key, "items") || skim_peek(&skim) != '[') {
+                        if (!skim_value(&skim))
+                                return error_set(err, EBADMSG, "list truncated or malformed");
+                        continue;
+                }
+                if (items.at)
+                        return error_set(err, EBADMSG, "list has two items fields");
+                items.at = skim.at;
+                r = each_item(&skim, fn, userdata, ret_count, err);
+                if (r < 0)
+                        return r;
+                items.end = skim.at;
         }
-        *ret_count = count;
+        if (step != SKIM_END || !skim_at_end(&skim))
+                return error_set(err, EBADMSG, "list truncated or malformed");
+        *ret = items;
         return 0;
 }
 
 /* The document with "[]" for its items: the proof that it is a list and that the rest is JSON. */
 static int parse_frame(const char *text, size_t len, struct span items, json_t **ret,
                        struct error *err) {
-        _cleanup_(freep) char *frame = xmalloc(len + 1);
         size_t head = items.at ? (size_t)(items.at - text) : len;
-        size_t tail = items.at ? len - (size_t)(items.end - text) : 0;
+        size_t tail = items.at ? len - head - (size_t)(items.end - items.at) : 0;
+        _cleanup_(freep) char *frame = xmalloc(head + 2 + tail);
         json_auto_t *root = NULL;
 
         memcpy(frame, text, head);
@@ -184,14 +117,12 @@ static int parse_list(const char *text, size_t len, list_item_fn *fn, void *user
         json_auto_t *root = NULL;
         struct span items;
 
-        int r = find_items((struct span){text, text + len}, &items, err);
+        *ret_count = 0;
+        int r = take_items(text, len, fn, userdata, &items, ret_count, err);
         if (r == 0)
                 r = parse_frame(text, len, items, &root, err);
         if (r == 0 && page)
                 r = read_metadata(root, page, err);
-        *ret_count = 0;
-        if (r == 0 && items.at)
-                r = each_item(items, fn, userdata, ret_count, err);
         return r;
 }
 

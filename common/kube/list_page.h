@@ -1,11 +1,10 @@
 /*
- * Parses a page of a list one item at a time: jansson needs six times the size of the text, so the
- * items are located in the raw text and decoded singly. jansson still validates everything: each
- * item, and the rest of the document with an empty list in place of the items. Pure.
+ * Takes a page of a list apart one item at a time: jansson needs six times the size of the text, so
+ * items are skimmed (codec/skim.h) and handed on as text. jansson validates the rest of the
+ * document, with an empty list in place of the items. Pure.
  */
 #pragma once
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -23,14 +22,15 @@ struct list_page {
 
 void list_page_done(struct list_page *page);
 
-/** list_item_fn: @object is a JSON object, borrowed for the call */
-typedef void list_item_fn(void *userdata, const json_t *object);
+/** list_item_fn: @text is a JSON object, without a NUL, borrowed for the call */
+typedef void list_item_fn(void *userdata, const char *text, size_t len);
 
 /**
- * list_page_parse() - decode a "...List" document
+ * list_page_parse() - read a "...List" document
  * @fn:  called for each item; on failure it may have been called for those before the fault
  * @ret: set on success only; owned by the caller
- * Return: 0; -EBADMSG when it is no JSON, no list, or holds something else than objects
+ * Return: 0; -EBADMSG when it is no JSON, no list, holds something else than objects, or nests
+ *         deeper than SKIM_MAX_DEPTH
  */
 _must_check_ int list_page_parse(const char *text, size_t len, list_item_fn *fn, void *userdata,
                                  struct list_page *ret, struct error *err);

@@ -12,14 +12,13 @@
 #include "base/random.h"
 #include "codec/json.h"
 #include "kube/backoff.h"
+#include "kube/delivery.h"
 #include "kube/list_page.h"
-#include "kube/object_index.h"
 #include "kube/watch_stream.h"
 
 enum {
         DEFAULT_PAGE_LIMIT = 100,
         DEFAULT_PAGE_LIMIT_METADATA = 500,
-        DEFAULT_MAX_OBJECTS = 100000,
         MAX_PAGES = 20000, /* of one list: a peer whose pages never end */
         PATH_MAX_BYTES = 64 << 10,
         PAGE_MAX_BYTES = 16 << 20,
@@ -65,11 +64,10 @@ struct reflector {
         struct loop_timer timer; /* the pause between calls; a watch's proof of life */
         struct backoff backoff;
         bool was_unreachable; /* at the last failure */
-        struct object_index held;
+        struct delivery delivery;
         char *resource_version; /* where to watch from; NULL: unknown */
         bool must_list;
         bool is_synced;
-        bool is_over_limit;
 
         enum list_kind list_kind;
         char *continue_token;
@@ -115,19 +113,6 @@ static void count_restart(struct reflector *r, const char *reason) {
         count(r, "plimsoll_watch_restarts_total", "Ended watches by reason.", "reason", reason);
 }
 
-static void count_event(struct reflector *r, const char *type) {
-        count(r, "plimsoll_watch_events_total", "Watch events by type; ignored: unusable objects.",
-              "type", type);
-}
-
-static void set_gauge(struct reflector *r) {
-        if (r->metrics)
-                metrics_set(metrics_gauge(r->metrics, "plimsoll_objects",
-                                          "Objects known from list and watch.",
-                                          LABELS("resource", r->spec.name)),
-                            (double)r->held.entries.len);
-}
-
 /* Errors are logged when they begin, when their reason changes and when they end. */
 
 static void set_trouble(struct reflector *r, const char *step, const char *reason,
@@ -171,44 +156,6 @@ static void pause_after(struct reflector *r, const struct kube_answer *answer) {
                 ms = answer->retry_after_ms < RETRY_AFTER_MAX_MS ? answer->retry_after_ms
                                                                  : RETRY_AFTER_MAX_MS;
         pause_ms(r, ms);
-}
-
-/* Objects */
-
-static void deliver_present(struct reflector *r, const json_t *object, bool is_watched) {
-        enum reflector_event event = REFLECTOR_PRESENT;
-        json_t *old = NULL;
-
-        switch (object_index_see(&r->held, object, &old)) {
-        case OBJECT_UNUSABLE:
-                count_event(r, "ignored");
-                return;
-        case OBJECT_OVER_LIMIT:
-                count_event(r, "ignored");
-                if (!r->is_over_limit)
-                        log_error(MSG("object limit reached, ignoring further objects"),
-                                  STR("resource", r->spec.name), INT("max", r->held.max_objects));
-                r->is_over_limit = true;
-                return;
-        case OBJECT_REPLACED:
-                r->spec.on_event(r->spec.userdata, REFLECTOR_DELETED, old);
-                json_decref(old);
-                event = is_watched ? REFLECTOR_APPEARED : REFLECTOR_PRESENT;
-                break;
-        case OBJECT_NEW:
-                event = is_watched ? REFLECTOR_APPEARED : REFLECTOR_PRESENT;
-                break;
-        case OBJECT_KNOWN:
-                break;
-        }
-        r->spec.on_event(r->spec.userdata, event, object);
-}
-
-static void deliver_deleted(struct reflector *r, const json_t *object) {
-        if (object_index_remove(&r->held, object))
-                r->spec.on_event(r->spec.userdata, REFLECTOR_DELETED, object);
-        else
-                count_event(r, "ignored");
 }
 
 static void replace(char **place, const char *text) {
@@ -285,7 +232,8 @@ static void start_list_of(struct reflector *r, enum list_kind kind) {
         r->list_kind = kind;
         replace(&r->continue_token, NULL);
         r->pages = 0;
-        r->held.generation++;
+        if (kind != LIST_INITIAL)
+                delivery_begin_list(&r->delivery);
         request_page(r);
 }
 
@@ -302,28 +250,23 @@ static void start_list(struct reflector *r) {
 }
 
 static void finish_list(struct reflector *r, const char *resource_version) {
-        size_t position = 0;
-
         if (r->list_kind == LIST_INITIAL) {
                 start_held_list(r);
                 return;
         }
-        for (json_t *gone; (gone = object_index_sweep(&r->held, &position)) != NULL;) {
-                r->spec.on_event(r->spec.userdata, REFLECTOR_DELETED, gone);
-                json_decref(gone);
-        }
+        delivery_end_list(&r->delivery);
+        size_t count = delivery_count(&r->delivery);
         replace(&r->resource_version, resource_version);
         r->must_list = false;
         r->page_limit = r->spec.page_limit;
         r->fruitless_watches = 0;
-        set_gauge(r);
         clear_trouble(r);
         if (!r->is_synced)
                 log_info(MSG("initial list complete"), STR("resource", r->spec.name),
-                         INT("objects", r->held.entries.len));
+                         INT("objects", count));
         r->is_synced = true;
         if (r->spec.on_synced)
-                r->spec.on_synced(r->spec.userdata, r->held.entries.len);
+                r->spec.on_synced(r->spec.userdata, count);
         begin(r);
 }
 
@@ -345,15 +288,13 @@ static void on_list_failure(struct reflector *r, const struct kube_answer *answe
         pause_after(r, answer);
 }
 
-static void on_item(void *userdata, const json_t *object) {
+static void on_item(void *userdata, const char *text, size_t len) {
         struct reflector *r = userdata;
 
-        if (r->list_kind != LIST_INITIAL)
-                deliver_present(r, object, false);
-        else if (json_string_at(object, "metadata", "name", NULL))
-                r->spec.on_event(r->spec.userdata, REFLECTOR_PRESENT, object);
+        if (r->list_kind == LIST_INITIAL)
+                delivery_extra(&r->delivery, text, len);
         else
-                count_event(r, "ignored");
+                delivery_listed(&r->delivery, text, len);
 }
 
 static void on_page(void *userdata, const struct kube_answer *answer) {
@@ -385,26 +326,36 @@ static void on_page(void *userdata, const struct kube_answer *answer) {
 
 /* The watch */
 
+static void read_watch_error(struct reflector *r, const struct watch_event *event) {
+        json_auto_t *status = NULL;
+
+        bool is_read = json_parse(event->object, event->object_bytes, &status, NULL) == 0;
+        json_int_t code = json_int_at(0, status, "code", NULL);
+        const char *reason = json_string_at(status, "reason", NULL);
+        const char *message = json_string_at(status, "message", NULL);
+        bool is_expired = code == 410 || (reason && (strcmp(reason, "Expired") == 0 ||
+                                                     strcmp(reason, "Gone") == 0));
+        (void)error_set(&r->watch_error, is_expired ? ESTALE : EIO, "%lld %s", (long long)code,
+                        message   ? message
+                        : is_read ? "error event"
+                                  : "error event that cannot be read");
+}
+
 static bool on_watch_event(void *userdata, const struct watch_event *event) {
         struct reflector *r = userdata;
 
-        count_event(r, watch_event_type_name(event->type));
+        delivery_count_event(&r->delivery, watch_event_type_name(event->type));
         if (event->type == WATCH_ERROR) {
-                json_int_t code = json_int_at(0, event->object, "code", NULL);
-                const char *reason = json_string_at(event->object, "reason", NULL);
-                const char *message = json_string_at(event->object, "message", NULL);
-                bool is_expired = code == 410 || (reason && (strcmp(reason, "Expired") == 0 ||
-                                                             strcmp(reason, "Gone") == 0));
-                (void)error_set(&r->watch_error, is_expired ? ESTALE : EIO, "%lld %s",
-                                (long long)code, message ? message : "error event");
+                read_watch_error(r, event);
                 return false;
         }
         r->has_events = true;
         r->fruitless_watches = 0;
         if (event->type == WATCH_DELETED)
-                deliver_deleted(r, event->object);
+                delivery_deleted(&r->delivery, event->object, event->object_bytes);
         else if (event->type != WATCH_BOOKMARK)
-                deliver_present(r, event->object, true);
+                delivery_watched(&r->delivery, event->type == WATCH_ADDED, event->object,
+                                 event->object_bytes);
         replace(&r->resource_version, event->resource_version);
         return true;
 }
@@ -426,7 +377,7 @@ static bool on_watch_data(void *userdata, const char *data, size_t len) {
         bool goes_on = watch_stream_feed(&r->stream, data, len, NULL) == 0;
         if (r->has_events)
                 clear_trouble(r);
-        set_gauge(r);
+        (void)delivery_count(&r->delivery);
         return goes_on;
 }
 
@@ -545,7 +496,8 @@ struct reflector *reflector_new(struct loop *loop, struct kube_api *api, struct 
                                 const struct reflector_spec *spec) {
         struct reflector *r = xcalloc(1, sizeof(*r));
 
-        assert(spec->name && spec->path && spec->on_event);
+        assert(spec->name && spec->path && !spec->on_event != !spec->on_text);
+        assert(!spec->on_text || !(spec->initial_field_selector || spec->max_objects));
         r->loop = loop;
         r->api = api;
         r->metrics = metrics;
@@ -554,7 +506,7 @@ struct reflector *reflector_new(struct loop *loop, struct kube_api *api, struct 
                 r->spec.page_limit = spec->metadata_only ? DEFAULT_PAGE_LIMIT_METADATA
                                                          : DEFAULT_PAGE_LIMIT;
         r->page_limit = r->spec.page_limit;
-        r->held.max_objects = spec->max_objects ? spec->max_objects : DEFAULT_MAX_OBJECTS;
+        delivery_init(&r->delivery, &r->spec, metrics);
         if (r->spec.watch_answer_ms == 0)
                 r->spec.watch_answer_ms = WATCH_ANSWER_MS;
         int64_t first_ms = spec->first_pause_ms ? spec->first_pause_ms : BACKOFF_FIRST_MS;
@@ -575,7 +527,7 @@ void reflector_free(struct reflector *r) {
         kube_cancel(r->call);
         loop_timer_disarm(r->loop, &r->timer);
         watch_stream_done(&r->stream);
-        object_index_done(&r->held);
+        delivery_done(&r->delivery);
         free(r->resource_version);
         free(r->continue_token);
         free(r);

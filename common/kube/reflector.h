@@ -5,6 +5,10 @@
  * Needs memory for one list page (its text and one decoded object) and one event. Deletions that
  * happened while no watch was open are found by comparing a relist with the known names and uids.
  * When an object was replaced by another one of the same name, its deletion is reported first.
+ *
+ * An owner with a table of its own, of objects so many that neither decoding nor indexing them
+ * twice will do, takes them as text instead (on_text): it marks what it is shown between
+ * on_list_begin and on_synced, and then sweeps the rest.
  */
 #pragma once
 
@@ -29,7 +33,18 @@ enum reflector_event {
 /** on_event: @object is borrowed for the call. Objects without metadata.name never arrive. No
  * callback may free the reflector. */
 typedef void reflector_event_fn(void *userdata, enum reflector_event event, const json_t *object);
-/** on_synced: after every complete list (the first one and relists); @count objects are held */
+/**
+ * on_text: the same without an index: no object is decoded, none is held back
+ *
+ * APPEARED is what the watch calls ADDED. Deletions that happened while no watch was open are not
+ * reported. @text is a JSON object as the server wrote it, without a NUL, borrowed for the call;
+ * what is in it nobody has looked at.
+ */
+typedef void reflector_text_fn(void *userdata, enum reflector_event event, const char *text,
+                               size_t len);
+/** on_list_begin: a list begins, the first one or a relist, or one anew after a failure */
+typedef void reflector_list_begin_fn(void *userdata);
+/** on_synced: after every complete list (the first one and relists); @count objects exist */
 typedef void reflector_synced_fn(void *userdata, size_t count);
 
 /* All texts are borrowed and outlive the reflector. */
@@ -47,8 +62,10 @@ struct reflector_spec {
          * stopped matching while no watch was open (pods that are already running). These are
          * reported but not recorded, so their deletion is not. */
         const char *initial_field_selector;
-        reflector_event_fn *on_event;
-        reflector_synced_fn *on_synced; /* may be NULL */
+        reflector_event_fn *on_event;           /* this one or the next */
+        reflector_text_fn *on_text;             /* without initial_field_selector and max_objects */
+        reflector_list_begin_fn *on_list_begin; /* may be NULL */
+        reflector_synced_fn *on_synced;         /* may be NULL */
         void *userdata;
 };
 

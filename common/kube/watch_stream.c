@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "codec/json.h"
+#include "codec/skim.h"
 #include "kube/list_page.h"
 
 /* A line's memory is kept from event to event up to this size. */
@@ -31,26 +31,83 @@ void watch_stream_done(struct watch_stream *stream) {
         buf_done(&stream->line);
 }
 
-static int decode(const json_t *root, struct watch_event *ret, struct error *err) {
-        const char *type = json_string_at(root, "type", NULL);
-        const json_t *object = json_at(root, "object", NULL);
-        const char *version = json_string_at(object, "metadata", "resourceVersion", NULL);
+static const struct skim_string no_text = {"", 0, false};
 
-        if (!type)
+/* A line as it is skimmed; no_text and NULL are what it does not say. */
+struct line {
+        struct skim_string type, version;
+        const char *object, *object_end;
+};
+
+static bool skim_metadata(struct skim *skim, struct skim_string *ret_version) {
+        struct skim_string key;
+        enum skim_step step;
+
+        *ret_version = no_text;
+        if (skim_peek(skim) != '{')
+                return skim_value(skim);
+        for (skim_enter(skim); (step = skim_member(skim, &key)) == SKIM_MORE;)
+                if (!(skim_is(&key, "resourceVersion") ? skim_plain_text(skim, ret_version)
+                                                       : skim_value(skim)))
+                        return false;
+        return step == SKIM_END;
+}
+
+static bool skim_object(struct skim *skim, struct line *line) {
+        const char *begin = skim->at;
+        struct skim_string key;
+        enum skim_step step;
+
+        line->object = NULL;
+        line->version = no_text;
+        if (skim_peek(skim) != '{')
+                return skim_value(skim);
+        for (skim_enter(skim); (step = skim_member(skim, &key)) == SKIM_MORE;)
+                if (!(skim_is(&key, "metadata") ? skim_metadata(skim, &line->version)
+                                                : skim_value(skim)))
+                        return false;
+        line->object = begin;
+        line->object_end = skim->at;
+        return step == SKIM_END;
+}
+
+static bool skim_line(struct line *line, const char *text, size_t len) {
+        struct skim_string key;
+        enum skim_step step;
+        struct skim skim;
+
+        skim_init(&skim, text, len);
+        if (skim_peek(&skim) != '{')
+                return false;
+        for (skim_enter(&skim); (step = skim_member(&skim, &key)) == SKIM_MORE;) {
+                bool ok = skim_is(&key, "type")     ? skim_plain_text(&skim, &line->type)
+                          : skim_is(&key, "object") ? skim_object(&skim, line)
+                                                    : skim_value(&skim);
+                if (!ok)
+                        return false;
+        }
+        return step == SKIM_END && skim_at_end(&skim);
+}
+
+static int judge_line(const struct line *line, enum watch_event_type *ret, struct error *err) {
+        if (line->type.len == 0)
                 return error_set(err, EBADMSG, "watch event without a type");
         for (size_t i = 0; i < ARRAY_LEN(type_names); i++) {
-                if (strcmp(type, type_names[i]) != 0)
+                if (!skim_is(&line->type, type_names[i]))
                         continue;
-                if (!json_is_object(object))
-                        return error_set(err, EBADMSG, "watch event %s without an object", type);
+                if (!line->object)
+                        return error_set(err, EBADMSG, "watch event %s without an object",
+                                         type_names[i]);
                 if (i != WATCH_ERROR &&
-                    (!version || !*version || strlen(version) > RESOURCE_VERSION_MAX_BYTES))
+                    (line->version.len == 0 || line->version.len > RESOURCE_VERSION_MAX_BYTES))
                         return error_set(err, EBADMSG,
-                                         "watch event %s without a usable resourceVersion", type);
-                *ret = (struct watch_event){(enum watch_event_type)i, object, version};
+                                         "watch event %s without a usable resourceVersion",
+                                         type_names[i]);
+                *ret = (enum watch_event_type)i;
                 return 0;
         }
-        return error_set(err, EBADMSG, "watch event of unknown type '%.40s'", type);
+        return error_set(err, EBADMSG, "watch event of unknown type '%.*s'",
+                         (int)size_min(line->type.len, 40), line->type.text);
 }
 
 static bool is_blank(const char *line, size_t len) {
@@ -60,21 +117,26 @@ static bool is_blank(const char *line, size_t len) {
         return true;
 }
 
-static int take_line(struct watch_stream *stream, const char *line, size_t len) {
-        json_auto_t *root = NULL;
-        struct watch_event event;
+static int take_line(struct watch_stream *stream, const char *text, size_t len) {
+        char version[RESOURCE_VERSION_MAX_BYTES + 1] = "";
+        struct watch_event event = {.type = WATCH_ERROR};
         struct error *failure = &stream->failure;
+        struct line line = {.type = no_text, .version = no_text};
 
         if (len > stream->line.max_bytes)
                 return error_set(failure, EFBIG, "watch event exceeds %zu bytes",
                                  stream->line.max_bytes);
-        if (is_blank(line, len))
+        if (is_blank(text, len))
                 return 0;
-        if (json_parse(line, len, &root, NULL) < 0)
+        if (!skim_line(&line, text, len))
                 return error_set(failure, EBADMSG, "watch event is not valid JSON");
-        int r = decode(root, &event, failure);
+        int r = judge_line(&line, &event.type, failure);
         if (r < 0)
                 return r;
+        event.object = line.object;
+        event.object_bytes = (size_t)(line.object_end - line.object);
+        if (event.type != WATCH_ERROR)
+                event.resource_version = memcpy(version, line.version.text, line.version.len);
         if (!stream->fn(stream->userdata, &event))
                 return error_set(failure, ECANCELED, "watch stopped by the event handler");
         return 0;
@@ -86,7 +148,7 @@ static int feed(struct watch_stream *stream, const char *data, size_t len) {
                 size_t piece_len = end ? (size_t)(end - data) : len;
                 int r = 0;
 
-                /* Most events arrive whole and are decoded where they are. */
+                /* Most events arrive whole and are skimmed where they are. */
                 if (!end || stream->line.len > 0) {
                         if (!buf_append(&stream->line, data, piece_len))
                                 return error_set(&stream->failure, EFBIG,

@@ -1,9 +1,9 @@
 /*
- * Decodes the body of a watch: one JSON object per line, received in pieces of any size. Pure.
+ * Takes the body of a watch apart: one JSON object per line, received in pieces of any size. Lines
+ * are skimmed (codec/skim.h): objects are handed on as text. Pure.
  */
 #pragma once
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -26,11 +26,12 @@ const char *watch_event_type_name(enum watch_event_type type);
 
 struct watch_event {
         enum watch_event_type type;
-        const json_t *object;         /* a JSON object; borrowed for the call */
+        const char *object; /* text of a JSON object, without a NUL; borrowed for the call */
+        size_t object_bytes;
         const char *resource_version; /* of its metadata; never NULL but in WATCH_ERROR */
 };
 
-/** watch_event_fn: returning false stops the decoder; further calls return -ECANCELED */
+/** watch_event_fn: returning false stops the stream; further calls return -ECANCELED */
 typedef bool watch_event_fn(void *userdata, const struct watch_event *event);
 
 struct watch_stream {
@@ -47,9 +48,9 @@ void watch_stream_init(struct watch_stream *stream, size_t max_line_bytes, watch
 void watch_stream_done(struct watch_stream *stream);
 
 /**
- * watch_stream_feed() - decode the next piece
+ * watch_stream_feed() - take the next piece
  *
- * Empty lines are skipped. An incomplete last line is never decoded: the watch resumes before it.
+ * Empty lines are skipped. An incomplete last line is never taken: the watch resumes before it.
  * Return: 0; -EBADMSG for an invalid event; -EFBIG for a line over the limit; -ECANCELED when the
  * callback returned false. After a failure every call returns it again.
  */

@@ -75,25 +75,12 @@ static bool each_element(struct skim *skim, element_fn *fn, void *ret) {
         return step == SKIM_END;
 }
 
-/* A string as it stands; absent (len 0) when it is none, or not to be had without decoding. */
-static bool read_text(struct skim *skim, struct skim_string *ret) {
-        struct skim string = *skim;
-
-        *ret = (struct skim_string){"", 0, false};
-        if (skim_peek(skim) != '"' || !skim_string(&string, ret) || ret->is_escaped) {
-                *ret = (struct skim_string){"", 0, false};
-                return skim_value(skim);
-        }
-        *skim = string;
-        return true;
-}
-
 /* 0: unknown */
 static bool read_time(struct skim *skim, int64_t *ret_unix_ms) {
         struct skim_string text;
         int64_t at_unix_ms = 0;
 
-        if (!read_text(skim, &text))
+        if (!skim_plain_text(skim, &text))
                 return false;
         bool is_time = timestamp_parse(text.text, text.len, &at_unix_ms);
         *ret_unix_ms = is_time && at_unix_ms > 0 ? at_unix_ms : 0;
@@ -111,9 +98,9 @@ static bool read_owner_member(struct skim *skim, const struct skim_string *key, 
         struct owner *owner = ret;
 
         if (skim_is(key, "kind"))
-                return read_text(skim, &owner->kind);
+                return skim_plain_text(skim, &owner->kind);
         if (skim_is(key, "name"))
-                return read_text(skim, &owner->name);
+                return skim_plain_text(skim, &owner->name);
         if (skim_is(key, "controller"))
                 return read_true(skim, &owner->is_controller);
         return skim_value(skim);
@@ -132,16 +119,16 @@ static bool read_owner(struct skim *skim, void *ret) {
 }
 
 static bool read_label(struct skim *skim, const struct skim_string *key, void *ret) {
-        return skim_is(key, "pod-template-hash") ? read_text(skim, ret) : skim_value(skim);
+        return skim_is(key, "pod-template-hash") ? skim_plain_text(skim, ret) : skim_value(skim);
 }
 
 static bool read_metadata(struct skim *skim, const struct skim_string *key, void *ret) {
         struct metadata *metadata = ret;
 
         if (skim_is(key, "namespace"))
-                return read_text(skim, &metadata->name_space);
+                return skim_plain_text(skim, &metadata->name_space);
         if (skim_is(key, "uid"))
-                return read_text(skim, &metadata->uid);
+                return skim_plain_text(skim, &metadata->uid);
         if (skim_is(key, "creationTimestamp"))
                 return read_time(skim, &metadata->created_unix_ms);
         if (skim_is(key, "labels")) {
@@ -170,7 +157,7 @@ static bool read_request(struct skim *skim, const struct skim_string *key, void 
 
         if (r == ESTIMATE_MEM && !skim_is(key, "memory"))
                 return skim_value(skim);
-        if (!read_text(skim, &text))
+        if (!skim_plain_text(skim, &text))
                 return false;
         requests->is_given[r] = quantity_parse(text.text, text.len, &amount) && amount >= 0;
         requests->load.of[r] = requests->is_given[r] ? amount : 0;
@@ -198,7 +185,7 @@ static bool read_container_member(struct skim *skim, const struct skim_string *k
                 return true;
         }
         if (skim_is(key, "restartPolicy")) {
-                if (!read_text(skim, &policy))
+                if (!skim_plain_text(skim, &policy))
                         return false;
                 container->is_sidecar = skim_is(&policy, "Always");
                 return true;
@@ -231,7 +218,7 @@ static bool read_spec(struct skim *skim, const struct skim_string *key, void *re
         struct spec *spec = ret;
 
         if (skim_is(key, "nodeName"))
-                return read_text(skim, &spec->node);
+                return skim_plain_text(skim, &spec->node);
         if (skim_is(key, "containers"))
                 return read_containers(skim, &spec->containers);
         if (skim_is(key, "initContainers"))
@@ -256,9 +243,9 @@ static bool read_condition_member(struct skim *skim, const struct skim_string *k
         struct condition *condition = ret;
 
         if (skim_is(key, "type"))
-                return read_text(skim, &condition->type);
+                return skim_plain_text(skim, &condition->type);
         if (skim_is(key, "status"))
-                return read_text(skim, &condition->status);
+                return skim_plain_text(skim, &condition->status);
         if (skim_is(key, "lastTransitionTime"))
                 return read_time(skim, &condition->since_unix_ms);
         return skim_value(skim);
@@ -281,7 +268,7 @@ static bool read_status(struct skim *skim, const struct skim_string *key, void *
         struct skim_string phase;
 
         if (skim_is(key, "phase")) {
-                if (!read_text(skim, &phase))
+                if (!skim_plain_text(skim, &phase))
                         return false;
                 status->is_finished = skim_is(&phase, "Succeeded") || skim_is(&phase, "Failed");
                 return true;

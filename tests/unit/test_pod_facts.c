@@ -424,7 +424,7 @@ DEFINE_PUT_OBJECT(put_pod, {"metadata", put_metadata}, {"spec", put_spec},
 
 static void test_random(void **state) {
         (void)state;
-        for (int i = 0, n = full_size(500000, 4000); i < n; i++) {
+        for (int i = 0, n = full_size(500000, 2000); i < n; i++) {
                 _cleanup_(buf_done) struct buf text = BUF_INIT(1 << 20);
                 put_pod(&text);
                 if (!pod_property_check(text.data, text.len))

@@ -12,8 +12,10 @@
 
 /* Events as text: "ADDED a 5;" */
 static bool note_event(void *userdata, const struct watch_event *event) {
-        const char *name = json_string_at(event->object, "metadata", "name", NULL);
+        json_auto_t *object = NULL;
 
+        assert_int_equal(json_parse(event->object, event->object_bytes, &object, NULL), 0);
+        const char *name = json_string_at(object, "metadata", "name", NULL);
         (void)buf_printf(userdata, "%s %s %s;", watch_event_type_name(event->type),
                          name ? name : "-",
                          event->resource_version ? event->resource_version : "-");
@@ -59,6 +61,16 @@ static void test_events(void **state) {
                 {"{\"type\":\"ADDED\",\"object\":" OBJECT("a", "1") "}\r\n", 0, "ADDED a 1;"},
                 {"{\"type\":\"ERROR\",\"object\":{\"code\":410}}\n" EVENT("ADDED", "a", "1"),
                  -ECANCELED, "ERROR - -;"},
+                /* members in any order, others beside them; the last one counts */
+                {"{\"object\":{\"spec\":{\"metadata\":1},\"metadata\":{\"resourceVersion\":\"7\","
+                 "\"name\":\"a\"}},\"x\":[{}],\"type\":\"GROWN\",\"type\":\"DELETED\"}\n",
+                 0, "DELETED a 7;"},
+                {"{\"type\":\"ADDED\",\"object\":" OBJECT("a", "1") ",\"object\":" OBJECT(
+                         "b", "2") "}\n",
+                 0, "ADDED b 2;"},
+                {"{\"type\":\"ADDED\",\"object\":" OBJECT("a", "1") ",\"object\":null}\n", -EBADMSG,
+                 ""},
+                {EVENT("ADDED", "a", "\\u0031"), -EBADMSG, ""}, /* would need decoding */
                 {"<html>\n", -EBADMSG, ""},
                 {"null\n", -EBADMSG, ""},
                 {"{}\n", -EBADMSG, ""},
@@ -107,9 +119,11 @@ static void test_line_ceiling(void **state) {
         }
 }
 
-static void note_item(void *userdata, const json_t *object) {
-        const char *name = json_string_at(object, "metadata", "name", NULL);
+static void note_item(void *userdata, const char *text, size_t len) {
+        json_auto_t *object = NULL;
 
+        assert_int_equal(json_parse(text, len, &object, NULL), 0);
+        const char *name = json_string_at(object, "metadata", "name", NULL);
         (void)buf_printf(userdata, "%s;", name ? name : "-");
 }
 
@@ -144,12 +158,17 @@ static void test_list_page(void **state) {
                 {LIST("[]", "\"resourceVersion\":7"), -EBADMSG, "", NULL},
                 {LIST("{}", VERSION), -EBADMSG, "", NULL},
                 {LIST("[1]", VERSION), -EBADMSG, "", NULL},
-                {LIST("[{}", VERSION), -EBADMSG, "", NULL},
+                /* what stands before a fault has been handed on */
+                {LIST("[{}", VERSION), -EBADMSG, "-;", NULL},
                 {LIST("[{},]", VERSION), -EBADMSG, "-;", NULL},
                 {LIST("[{} {}]", VERSION), -EBADMSG, "-;", NULL},
                 {LIST("[{]}", VERSION), -EBADMSG, "", NULL},
                 {LIST("[}", VERSION), -EBADMSG, "", NULL},
-                {LIST("[{}]", VERSION) "x", -EBADMSG, "", NULL},
+                {LIST("[{}]", VERSION) "x", -EBADMSG, "-;", NULL},
+                {"{\"items\":[{}],\"kind\":\"Status\",\"metadata\":{" VERSION "}}", -EBADMSG, "-;",
+                 NULL},
+                {LIST("[{\"a\":01}]", VERSION), -EBADMSG, "", NULL},
+                {LIST("[{\"a\":\"\xff\"}]", VERSION), -EBADMSG, "", NULL},
                 {LIST("[]", VERSION ",,"), -EBADMSG, "", NULL},
                 {LIST("[]", "\"resourceVersion\" \"7\""), -EBADMSG, "", NULL},
                 /* none of these is an empty list */

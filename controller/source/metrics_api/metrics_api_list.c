@@ -44,11 +44,14 @@ static bool read_item(const json_t *item, struct metrics_api_item *ret) {
         return metrics.has_cpu || metrics.has_memory;
 }
 
-static void on_item(void *userdata, const json_t *item) {
+static void on_item(void *userdata, const char *text, size_t len) {
         const struct visit *visit = userdata;
-        const char *node = json_string_at(item, "metadata", "name", NULL);
+        json_auto_t *item = NULL;
         struct metrics_api_item metrics;
 
+        if (json_parse(text, len, &item, NULL) < 0)
+                return;
+        const char *node = json_string_at(item, "metadata", "name", NULL);
         if (!node || !*node)
                 return;
         visit->fn(visit->userdata, node, read_item(item, &metrics) ? &metrics : NULL);

@@ -1,0 +1,146 @@
+#include "kube/delivery.h"
+
+#include "base/log.h"
+#include "codec/json.h"
+
+enum { DEFAULT_MAX_OBJECTS = 100000 };
+
+void delivery_init(struct delivery *delivery, const struct reflector_spec *spec,
+                   struct metrics *metrics) {
+        *delivery = (struct delivery){.spec = spec, .metrics = metrics};
+        delivery->held.max_objects = spec->max_objects ? spec->max_objects : DEFAULT_MAX_OBJECTS;
+}
+
+void delivery_done(struct delivery *delivery) {
+        object_index_done(&delivery->held);
+}
+
+void delivery_count_event(struct delivery *delivery, const char *type) {
+        if (delivery->metrics)
+                metrics_inc(
+                        metrics_counter(delivery->metrics, "plimsoll_watch_events_total",
+                                        "Watch events by type; ignored: unusable objects.",
+                                        LABELS("resource", delivery->spec->name, "type", type)));
+}
+
+size_t delivery_count(struct delivery *delivery) {
+        size_t count = delivery->spec->on_text ? delivery->text_count : delivery->held.entries.len;
+
+        if (delivery->metrics)
+                metrics_set(metrics_gauge(delivery->metrics, "plimsoll_objects",
+                                          "Objects known from list and watch.",
+                                          LABELS("resource", delivery->spec->name)),
+                            (double)count);
+        return count;
+}
+
+static void tell(struct delivery *delivery, enum reflector_event event, const json_t *object) {
+        delivery->spec->on_event(delivery->spec->userdata, event, object);
+}
+
+static void tell_text(struct delivery *delivery, enum reflector_event event, const char *text,
+                      size_t len) {
+        delivery->spec->on_text(delivery->spec->userdata, event, text, len);
+}
+
+/* What list and watch let through is JSON; still it may hold what jansson cannot. */
+static json_t *decode(struct delivery *delivery, const char *text, size_t len) {
+        json_t *object = NULL;
+
+        if (json_parse(text, len, &object, NULL) < 0)
+                delivery_count_event(delivery, "ignored");
+        return object;
+}
+
+static void tell_present(struct delivery *delivery, const json_t *object, bool is_watched) {
+        enum reflector_event event = REFLECTOR_PRESENT;
+        json_t *old = NULL;
+
+        switch (object_index_see(&delivery->held, object, &old)) {
+        case OBJECT_UNUSABLE:
+                delivery_count_event(delivery, "ignored");
+                return;
+        case OBJECT_OVER_LIMIT:
+                delivery_count_event(delivery, "ignored");
+                if (!delivery->is_over_limit)
+                        log_error(MSG("object limit reached, ignoring further objects"),
+                                  STR("resource", delivery->spec->name),
+                                  INT("max", delivery->held.max_objects));
+                delivery->is_over_limit = true;
+                return;
+        case OBJECT_REPLACED:
+                tell(delivery, REFLECTOR_DELETED, old);
+                json_decref(old);
+                event = is_watched ? REFLECTOR_APPEARED : REFLECTOR_PRESENT;
+                break;
+        case OBJECT_NEW:
+                event = is_watched ? REFLECTOR_APPEARED : REFLECTOR_PRESENT;
+                break;
+        case OBJECT_KNOWN:
+                break;
+        }
+        tell(delivery, event, object);
+}
+
+void delivery_begin_list(struct delivery *delivery) {
+        delivery->held.generation++;
+        delivery->text_count = 0;
+        if (delivery->spec->on_list_begin)
+                delivery->spec->on_list_begin(delivery->spec->userdata);
+}
+
+void delivery_extra(struct delivery *delivery, const char *text, size_t len) {
+        json_auto_t *object = decode(delivery, text, len);
+
+        if (json_string_at(object, "metadata", "name", NULL))
+                tell(delivery, REFLECTOR_PRESENT, object);
+        else if (object)
+                delivery_count_event(delivery, "ignored");
+}
+
+static void deliver(struct delivery *delivery, const char *text, size_t len, bool is_watched) {
+        json_auto_t *object = decode(delivery, text, len);
+
+        if (object)
+                tell_present(delivery, object, is_watched);
+}
+
+void delivery_listed(struct delivery *delivery, const char *text, size_t len) {
+        if (!delivery->spec->on_text) {
+                deliver(delivery, text, len, false);
+                return;
+        }
+        delivery->text_count++;
+        tell_text(delivery, REFLECTOR_PRESENT, text, len);
+}
+
+void delivery_end_list(struct delivery *delivery) {
+        size_t position = 0;
+
+        for (json_t *gone; (gone = object_index_sweep(&delivery->held, &position)) != NULL;) {
+                tell(delivery, REFLECTOR_DELETED, gone);
+                json_decref(gone);
+        }
+}
+
+void delivery_watched(struct delivery *delivery, bool is_added, const char *text, size_t len) {
+        if (!delivery->spec->on_text) {
+                deliver(delivery, text, len, true);
+                return;
+        }
+        delivery->text_count += is_added;
+        tell_text(delivery, is_added ? REFLECTOR_APPEARED : REFLECTOR_PRESENT, text, len);
+}
+
+void delivery_deleted(struct delivery *delivery, const char *text, size_t len) {
+        if (delivery->spec->on_text) {
+                delivery->text_count -= delivery->text_count > 0;
+                tell_text(delivery, REFLECTOR_DELETED, text, len);
+                return;
+        }
+        json_auto_t *object = decode(delivery, text, len);
+        if (object && object_index_remove(&delivery->held, object))
+                tell(delivery, REFLECTOR_DELETED, object);
+        else if (object)
+                delivery_count_event(delivery, "ignored");
+}
