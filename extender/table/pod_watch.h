@@ -1,0 +1,43 @@
+/*
+ * Every pod that is bound and not finished, from one watch of all pods: what the estimate needs to
+ * know of each (pods/pod_facts.h), and when it is gone. Objects are neither decoded nor indexed
+ * here, so that a cluster's first list needs memory for a page of it; the owner marks what a list
+ * shows and sweeps the rest.
+ *
+ * A pod that appears before our eyes was bound when its event arrived: the API server's clock may
+ * differ from ours. Pods from a list, events of known pods, and those older than clock skew
+ * explains get the PodScheduled condition's time. Nothing was bound in the future.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "extender/pods/pod_facts.h"
+#include "kube/reflector.h"
+
+/* The first list begins before pod_watch_new() returns. None may free the watch. */
+struct pod_watch_events {
+        /* Until list_ended every pod that exists is shown; also anew when a list has failed. */
+        void (*list_begins)(void *userdata);
+        /* A pod with an id, a node and a time, unfinished. @is_appeared: the watch has just seen it
+         * bound; else it was listed or has changed, and if it is known, the time that it came with
+         * first holds. */
+        void (*pod)(void *userdata, const struct pod_facts *facts, bool is_appeared);
+        void (*gone)(void *userdata, uint64_t id);
+        void (*list_ended)(void *userdata);
+};
+
+struct pod_watch;
+
+/** pod_watch_new() - starts at once; @events is borrowed */
+struct pod_watch *pod_watch_new(struct loop *loop, struct kube_api *api, struct metrics *metrics,
+                                const struct pod_watch_events *events, void *userdata);
+void pod_watch_free(struct pod_watch *watch);
+DEFINE_FREEP(struct pod_watch, pod_watch_free);
+
+/** pod_watch_is_live() - listed once, and the watch is open */
+bool pod_watch_is_live(const struct pod_watch *watch);
+/** pod_watch_reflector() - for readiness checks; borrowed */
+const struct reflector *pod_watch_reflector(const struct pod_watch *watch);
