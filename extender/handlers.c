@@ -64,7 +64,8 @@ struct handlers {
         struct refusal_log refusals;
 
         struct verb_metrics verbs[ARRAY_LEN(verbs)];
-        struct metric *passed, *unknown, *duplicates, *strict, *daemonset;
+        struct metric *passed, *unknown, *duplicates, *strict, *daemonset, *all_over;
+        struct metric *scored_current, *scored_expired; /* with scoring: estimate */
 };
 
 static bool has_verb(const struct handlers *handlers, const struct verb *verb) {
@@ -79,6 +80,13 @@ static struct metric *request_counter(struct metrics *metrics, const char *verb,
         return metrics_counter(metrics, "plimsoll_extender_requests_total",
                                "Requests answered, by verb and HTTP status.",
                                LABELS("verb", verb, "code", code));
+}
+
+static struct metric *scored_counter(struct metrics *metrics, const char *reading) {
+        return metrics_counter(metrics, "plimsoll_extender_scored_candidates_total",
+                               "Candidates scored by estimate, by whether their readings have "
+                               "expired.",
+                               LABELS("reading", reading));
 }
 
 static void register_verb(struct handlers *handlers, struct metrics *metrics,
@@ -113,6 +121,13 @@ static void register_metrics(struct handlers *handlers, struct metrics *metrics)
                                               "Filter calls for pods of a DaemonSet, which pass "
                                               "everywhere.",
                                               NULL);
+        handlers->all_over = metrics_counter(
+                metrics, "plimsoll_extender_all_over_total",
+                "Filter calls in which every candidate was over a limit and all passed "
+                "(whenAllOver: pass).",
+                NULL);
+        handlers->scored_current = scored_counter(metrics, "current");
+        handlers->scored_expired = scored_counter(metrics, "expired");
 }
 
 struct handlers *handlers_new(const struct handlers_options *options) {
@@ -238,11 +253,23 @@ static bool filter(struct handlers *handlers, struct job *job, int64_t now_unix_
         count_rejections(job);
         if (job->request.is_daemonset_pod)
                 metrics_inc(handlers->daemonset);
+        if (judge->is_all_over)
+                metrics_inc(handlers->all_over);
         return reply_filter(&job->reply, judge, job->snapshot, &job->request);
 }
 
+static void count_scored(struct handlers *handlers, const struct job *job) {
+        const struct judge *judge = &job->judge;
+        size_t scored = job->request.count - judge->unknown_count - judge->duplicate_count;
+
+        metrics_add(handlers->scored_expired, judge->old_count);
+        metrics_add(handlers->scored_current, scored - judge->old_count);
+}
+
 static bool prioritize(struct handlers *handlers, struct job *job, int64_t now_unix_ms) {
-        judge_score(&job->judge, job->snapshot, &job->request, now_unix_ms);
+        judge_score(&job->judge, job->snapshot, &job->request, now_unix_ms, clock_mono_ms());
+        if (job->snapshot->table_policy->policy->scoring == POLICY_SCORING_ESTIMATE)
+                count_scored(handlers, job);
         return reply_prioritize(&job->reply, &job->judge, job->snapshot, &job->request,
                                 handlers->options.is_compact);
 }

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/strmap.h"
+#include "extender/answer/judge_estimate.h"
 
 void judge_done(struct judge *judge) {
         free(judge->rows);
@@ -9,6 +10,8 @@ void judge_done(struct judge *judge) {
         free(judge->seen_in);
         free(judge->next);
         free(judge->strangers);
+        free(judge->headrooms);
+        free(judge->reserved_at);
         *judge = JUDGE_NULL;
 }
 
@@ -17,6 +20,8 @@ static void make_room(struct judge *judge, size_t candidates, size_t rows) {
                 judge->rows = xreallocarray(judge->rows, candidates, sizeof(*judge->rows));
                 judge->verdicts = xreallocarray(judge->verdicts, candidates,
                                                 sizeof(*judge->verdicts));
+                judge->headrooms = xreallocarray(judge->headrooms, candidates,
+                                                 sizeof(*judge->headrooms));
                 judge->candidate_cap = candidates;
         }
         if (rows > judge->row_cap) {
@@ -33,6 +38,8 @@ static void make_room(struct judge *judge, size_t candidates, size_t rows) {
                 judge->request_number = 1;
         }
         judge->unknown_count = judge->duplicate_count = judge->rejected_count = 0;
+        judge->old_count = 0;
+        judge->is_all_over = false;
 }
 
 /* Whether candidate @index is the first stranger of its name. The set is allocated when needed:
@@ -105,6 +112,19 @@ static void find_rows(struct judge *judge, const struct node_snapshot *snapshot,
         }
 }
 
+/* A predicate that no candidate passes tells nothing about where the pod should go. */
+static void pass_when_all_over(struct judge *judge, const struct node_snapshot *snapshot,
+                               const struct request *request) {
+        if (snapshot->table_policy->policy->when_all_over != POLICY_ALL_OVER_PASS ||
+            judge->rejected_count == 0 ||
+            judge->rejected_count < request->count - judge->duplicate_count)
+                return;
+        for (size_t i = 0; i < request->count; i++)
+                judge->verdicts[i] = -1;
+        judge->rejected_count = 0;
+        judge->is_all_over = true;
+}
+
 void judge_filter(struct judge *judge, const struct node_snapshot *snapshot,
                   const struct request *request, int64_t now_unix_ms) {
         bool is_settled = node_snapshot_is_settled(snapshot, now_unix_ms);
@@ -119,6 +139,7 @@ void judge_filter(struct judge *judge, const struct node_snapshot *snapshot,
                                              .rejected_by;
                 judge->rejected_count += judge->verdicts[i] >= 0;
         }
+        pass_when_all_over(judge, snapshot, request);
 }
 
 /* Duplicates are left out: the scheduler sees each node once. */
@@ -167,12 +188,16 @@ static void score_rows_relative(struct judge *judge, const struct node_snapshot 
 }
 
 void judge_score(struct judge *judge, const struct node_snapshot *snapshot,
-                 const struct request *request, int64_t now_unix_ms) {
+                 const struct request *request, int64_t now_unix_ms, int64_t now_mono_ms) {
         const struct policy *policy = snapshot->table_policy->policy;
         bool is_spread = policy->scoring == POLICY_SCORING_SPREAD;
         int level[101];
 
         find_rows(judge, snapshot, request);
+        if (policy->scoring == POLICY_SCORING_ESTIMATE) {
+                judge_estimate(judge, snapshot, request, now_mono_ms);
+                return;
+        }
         for (int score100 = 0; score100 <= 100; score100++)
                 level[score100] = is_spread ? score100 : verdict_score10(score100);
         if (policy_is_relative(policy))

@@ -14,6 +14,7 @@
 
 #include "base/attributes.h"
 #include "extender/answer/request.h"
+#include "extender/estimate/estimator.h"
 #include "extender/table/node_table.h"
 
 /* Values of judge.rows for candidates without a row. */
@@ -25,6 +26,14 @@ struct judge {
         int *verdicts;  /* [candidate]: set by judge_filter() or judge_score() */
         size_t candidate_cap;
         size_t unknown_count, duplicate_count, rejected_count;
+        size_t old_count; /* scored by judge_score() from readings that have expired */
+        bool is_all_over; /* judge_filter(): all were rejected, and pass by whenAllOver */
+
+        /* With scoring: estimate. */
+        double *headrooms;    /* [candidate] */
+        uint8_t *reserved_at; /* [estimate_number]: index into reservations plus 1, or 0 */
+        size_t reserved_cap;
+        struct estimator_reservation reservations[ESTIMATOR_MAX_RESERVATIONS];
 
         /* [row] of the table */
         uint32_t *seen_in; /* number of the last request with it */
@@ -40,9 +49,15 @@ struct judge {
 
 void judge_done(struct judge *judge);
 
-/** judge_filter() - verdicts become the index of the predicate that rejects, or -1 */
+/** judge_filter() - verdicts become the index of the predicate that rejects, or -1. When it would
+ * reject every candidate, the policy's whenAllOver may let all pass */
 void judge_filter(struct judge *judge, const struct node_snapshot *snapshot,
                   const struct request *request, int64_t now_unix_ms);
-/** judge_score() - verdicts become 0..10, as the policy's scoring says */
+/**
+ * judge_score() - verdicts become 0..10, as the policy's scoring says
+ *
+ * With scoring: estimate the 16 best are named and the others get 0. The best is reserved for the
+ * pod, so that the next request sees its load before the watch of pods shows the binding.
+ */
 void judge_score(struct judge *judge, const struct node_snapshot *snapshot,
-                 const struct request *request, int64_t now_unix_ms);
+                 const struct request *request, int64_t now_unix_ms, int64_t now_mono_ms);

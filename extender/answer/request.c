@@ -142,6 +142,7 @@ static bool skim_pod_metadata(struct request *request, struct skim *skim) {
 }
 
 static bool skim_pod(struct request *request, struct skim *skim) {
+        const char *begin = skim->at;
         struct skim_string key;
         enum skim_step step;
 
@@ -153,6 +154,7 @@ static bool skim_pod(struct request *request, struct skim *skim) {
                 if (!ok)
                         return false;
         }
+        request->pod_json = (struct request_text){begin, (size_t)(skim->at - begin)};
         return step == SKIM_END;
 }
 
@@ -284,12 +286,17 @@ static struct request_text strict_text(struct request *request, const json_t *st
         return (struct request_text){keep(request, xmemdup0(json_string_value(string), len)), len};
 }
 
-static bool strict_node(struct request *request, const json_t *name, const json_t *echo) {
-        char *json = json_dumps(echo, JSON_COMPACT | JSON_ENCODE_ANY);
+static const char *dump(struct request *request, const json_t *value) {
+        char *json = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
 
         if (!json)
                 mem_exhausted();
-        (void)keep(request, json);
+        return keep(request, json);
+}
+
+static bool strict_node(struct request *request, const json_t *name, const json_t *echo) {
+        const char *json = dump(request, echo);
+
         return add_node(request, strict_text(request, name), json, strlen(json));
 }
 
@@ -299,6 +306,10 @@ static void strict_pod(struct request *request, const json_t *pod) {
         const json_t *owner;
         size_t i;
 
+        if (json_is_object(pod)) {
+                const char *json = dump(request, pod);
+                request->pod_json = (struct request_text){json, strlen(json)};
+        }
         request->pod_namespace = strict_text(request, json_object_get(metadata, "namespace"));
         request->pod_name = strict_text(request, json_object_get(metadata, "name"));
         json_array_foreach (owners, i, owner) {

@@ -48,6 +48,7 @@ struct request {
          * a run of them can be echoed in one piece */
         bool is_contiguous;
         struct request_text pod_namespace, pod_name; /* for debug logs; may be empty */
+        struct request_text pod_json;                /* the pod's object; empty without one */
         struct request_node *nodes; /* in the request's order; may hold duplicates */
         size_t count, cap;
 

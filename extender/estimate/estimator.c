@@ -145,12 +145,18 @@ const struct inflight *estimator_node_inflight(const struct estimator_node *node
         return &node->inflight;
 }
 
-void estimator_set_capacity(struct estimator_node *node, const struct pod_load *capacity) {
-        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
-                node->inflight.capacity.of[r] = capacity->of[r] >= CAPACITY_MIN &&
-                                                                capacity->of[r] <= CAPACITY_MAX
-                                                        ? capacity->of[r]
-                                                        : 0;
+bool estimator_set_capacity(struct estimator_node *node, const struct pod_load *capacity) {
+        bool has_changed = false;
+
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
+                double of = capacity->of[r] >= CAPACITY_MIN && capacity->of[r] <= CAPACITY_MAX
+                                    ? capacity->of[r]
+                                    : 0;
+                has_changed |= of < node->inflight.capacity.of[r] ||
+                               of > node->inflight.capacity.of[r];
+                node->inflight.capacity.of[r] = of;
+        }
+        return has_changed;
 }
 
 void estimator_read(struct estimator *estimator, struct estimator_node *node, int resource,

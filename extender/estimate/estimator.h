@@ -58,8 +58,8 @@ uint32_t estimator_node_number(const struct estimator_node *node);
 /** estimator_node_inflight() - for explain */
 const struct inflight *estimator_node_inflight(const struct estimator_node *node);
 
-/** estimator_set_capacity() - below a thousandth or past 10^18: not known */
-void estimator_set_capacity(struct estimator_node *node, const struct pod_load *capacity);
+/** estimator_set_capacity() - below a thousandth or past 10^18: not known. Return: it is another */
+bool estimator_set_capacity(struct estimator_node *node, const struct pod_load *capacity);
 /** estimator_read() - a reading, which may be the one that is known already; the owner is not told
  */
 void estimator_read(struct estimator *estimator, struct estimator_node *node, int resource,

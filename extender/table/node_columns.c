@@ -74,6 +74,13 @@ void node_columns_move(struct node_columns *columns, size_t to, size_t from) {
         }
 }
 
+int node_columns_score100(const struct node_columns *columns, size_t row) {
+        const struct score_node node = node_columns_estimate(columns, row);
+        double headroom = score_headroom(&node, &(struct pod_load){0});
+
+        return headroom > 0 ? (int)headroom : 0;
+}
+
 struct reading_columns node_columns_view(const struct node_columns *columns) {
         return (struct reading_columns){
                 .usage_ratio = (const double *const *)columns->usage_ratio,

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "policy/estimate/pod_load.h"
+#include "policy/estimate/score.h"
 #include "policy/policy.h"
 #include "policy/verdict.h"
 
@@ -39,5 +39,18 @@ struct node_columns node_columns_new(const struct node_columns *like, size_t cou
 void node_columns_done(struct node_columns *columns);
 /** node_columns_move() - row @from takes the place of row @to */
 void node_columns_move(struct node_columns *columns, size_t to, size_t from);
+/** node_columns_estimate() - of a row, for score_headroom() */
+static inline struct score_node node_columns_estimate(const struct node_columns *columns,
+                                                      size_t row) {
+        struct score_node node = {.other = columns->other[row]};
+
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
+                node.used[r] = columns->used[r][row];
+                node.own[r] = columns->own[r][row];
+        }
+        return node;
+}
+/** node_columns_score100() - the headroom of a row before any pod is added, 0 to 100 */
+int node_columns_score100(const struct node_columns *columns, size_t row);
 /** node_columns_view() - the readings for policy/verdict.h, as long as @columns stays in place */
 struct reading_columns node_columns_view(const struct node_columns *columns);

@@ -2,13 +2,15 @@
 
 #include "base/mem.h"
 
-struct node_snapshot *node_snapshot_new(struct table_policy *table_policy, struct node_names *names,
+struct node_snapshot *node_snapshot_new(struct table_policy *table_policy,
+                                        struct estimator *estimator, struct node_names *names,
                                         const struct node_columns *columns, size_t count,
                                         int64_t now_unix_ms) {
         struct node_snapshot *snapshot = xmalloc(sizeof(*snapshot));
 
         *snapshot = (struct node_snapshot){
                 .table_policy = table_policy_ref(table_policy),
+                .estimator = estimator,
                 .names = node_names_ref(names),
                 .count = count,
                 .all_settled_until_unix_ms = INT64_MAX,
@@ -46,6 +48,9 @@ struct node_verdict node_snapshot_verdict_slow(const struct node_snapshot *snaps
 
         return (struct node_verdict){
                 .rejected_by = verdict_filter(policy, &snapshot->columns, row, now_unix_ms),
-                .score100 = verdict_score100(policy, &snapshot->columns, row, NULL, now_unix_ms),
+                .score100 = snapshot->rows.has_estimate
+                                    ? node_columns_score100(&snapshot->rows, row)
+                                    : verdict_score100(policy, &snapshot->columns, row, NULL,
+                                                       now_unix_ms),
         };
 }

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "extender/estimate/estimator.h"
 #include "extender/table/node_columns.h"
 #include "extender/table/node_names.h"
 #include "extender/table/table_policy.h"
@@ -17,7 +18,8 @@
 
 struct node_snapshot {
         struct table_policy *table_policy;
-        struct node_names *names; /* row by row */
+        struct estimator *estimator; /* borrowed from the table; NULL: no policy has needed it */
+        struct node_names *names;    /* row by row */
         size_t count;
         struct reading_columns columns;
 
@@ -34,7 +36,8 @@ struct node_snapshot {
 
 /** node_snapshot_new() - a copy of @count rows, with one reference; takes references of
  * @table_policy and @names */
-struct node_snapshot *node_snapshot_new(struct table_policy *table_policy, struct node_names *names,
+struct node_snapshot *node_snapshot_new(struct table_policy *table_policy,
+                                        struct estimator *estimator, struct node_names *names,
                                         const struct node_columns *columns, size_t count,
                                         int64_t now_unix_ms);
 struct node_snapshot *node_snapshot_ref(struct node_snapshot *snapshot);

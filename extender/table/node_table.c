@@ -9,6 +9,9 @@
 
 struct node {
         char *name;
+        struct node_table *table;
+        uint32_t generation;             /* of the list that showed it last */
+        struct estimator_node *estimate; /* of a row, once there is an estimator; may be NULL */
         uint32_t row;              /* NODE_ROW_NONE: a stranger, of which only bindings were seen */
         struct binding_ring bound; /* recent bindings */
         struct kept_annotations annotations;
@@ -28,6 +31,8 @@ struct node_table {
         struct node **rows;
         size_t count, cap;
         struct node_columns columns;
+        struct estimator *estimator;       /* NULL until a policy needs it */
+        uint32_t generation;               /* of the list under way, or the last one */
         size_t missing, malformed, skewed; /* sums over the rows */
 
         /* The watch of bindings was live until then: INT64_MIN: never was; INT64_MAX: it is. */
@@ -112,6 +117,30 @@ static int64_t settle_hot(struct node_table *table, size_t row, int64_t now_unix
         return change > now_unix_ms ? change : now_unix_ms + 1;
 }
 
+/* Return: until when it stands */
+static int64_t settle_estimate(struct node_table *table, size_t row,
+                               const struct reading_columns *view, int64_t now_unix_ms) {
+        const struct estimate_terms *terms = &table->table_policy->terms;
+        struct node_columns *columns = &table->columns;
+        const struct node *node = table->rows[row];
+        struct estimator_usage usage = {.until_unix_ms = INT64_MAX};
+
+        if (node->estimate)
+                estimator_usage(table->estimator, node->estimate, now_unix_ms, &usage);
+        columns->is_estimate_old[row] = false;
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
+                columns->used[r][row] = terms->weight[r] * usage.ratio[r];
+                columns->own[r][row] = score_own(terms->weight[r], usage.per_capacity[r]);
+                if (terms->metric[r] >= 0 &&
+                    columns->expires_unix_ms[terms->metric[r]][row] <= now_unix_ms)
+                        columns->is_estimate_old[row] = true;
+        }
+        columns->other[row] = estimate_terms_other(terms, policy_of(table), view, row, now_unix_ms);
+        columns->estimate_number[row] = node->estimate ? estimator_node_number(node->estimate)
+                                                       : ESTIMATOR_MAX_NODES;
+        return usage.until_unix_ms;
+}
+
 static void settle_row(struct node_table *table, size_t row, int64_t now_unix_ms) {
         struct node_columns *columns = &table->columns;
         struct reading_columns view = node_columns_view(columns);
@@ -120,11 +149,16 @@ static void settle_row(struct node_table *table, size_t row, int64_t now_unix_ms
 
         for (size_t i = 0; i < columns->metric_count; i++)
                 until = earlier_if_ahead(until, columns->expires_unix_ms[i][row], now_unix_ms);
+        if (columns->has_estimate)
+                until = earlier_if_ahead(until, settle_estimate(table, row, &view, now_unix_ms),
+                                         now_unix_ms);
         columns->settled_until_unix_ms[row] = until;
         columns->rejected_by[row] = (int8_t)verdict_filter(policy_of(table), &view, row,
                                                            now_unix_ms);
-        columns->score100[row] = (uint8_t)verdict_score100(policy_of(table), &view, row, NULL,
-                                                           now_unix_ms);
+        columns->score100[row] = (uint8_t)(columns->has_estimate
+                                                   ? node_columns_score100(columns, row)
+                                                   : verdict_score100(policy_of(table), &view, row,
+                                                                      NULL, now_unix_ms));
         table->is_dirty = true;
 }
 
@@ -135,6 +169,25 @@ static void forget_parsing(struct node_table *table, struct node *node) {
         node->missing = node->malformed = node->skewed = 0;
 }
 
+/* A timestamp ahead of the clock cannot be the end of a window: it counts as now. */
+static void read_for_estimate(struct node_table *table, const struct node *node, size_t metric,
+                              const struct reading *reading, int64_t now_unix_ms) {
+        const struct estimate_terms *terms = &table->table_policy->terms;
+
+        if (reading->state != READING_USABLE)
+                return;
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
+                if (terms->metric[r] == (int)metric)
+                        estimator_read(table->estimator, node->estimate, r,
+                                       &(struct inflight_reading){
+                                               .ratio = reading->value,
+                                               .ends_unix_ms = reading->at_unix_ms < now_unix_ms
+                                                                       ? reading->at_unix_ms
+                                                                       : now_unix_ms,
+                                               .window_ms = terms->window_ms[r],
+                                       });
+}
+
 /* From the kept annotations into the columns. */
 static void parse_row(struct node_table *table, size_t row, int64_t now_unix_ms) {
         struct node *node = table->rows[row];
@@ -143,6 +196,8 @@ static void parse_row(struct node_table *table, size_t row, int64_t now_unix_ms)
         forget_parsing(table, node);
         for (size_t i = 0; i < table->columns.metric_count; i++) {
                 read_metric(table, node, i, &reading);
+                if (table->columns.has_estimate && node->estimate)
+                        read_for_estimate(table, node, i, &reading, now_unix_ms);
                 table->columns.usage_ratio[i][row] = reading.value;
                 table->columns.expires_unix_ms[i][row] = reading.expires_unix_ms;
                 node->missing += reading.state == READING_MISSING;
@@ -178,6 +233,7 @@ static void move_row(struct node_table *table, size_t to, size_t from) {
 static struct node *node_new(struct node_table *table, const char *name, size_t len) {
         struct node *node = xcalloc(1, sizeof(*node));
 
+        node->table = table;
         node->name = xmemdup0(name, len);
         node->row = NODE_ROW_NONE;
         node->hot_expires_unix_ms = READING_NEVER;
@@ -199,6 +255,8 @@ static void forget_node(struct node_table *table, struct node *node) {
                 table->stranger_count--;
         } else {
                 forget_parsing(table, node);
+                if (node->estimate)
+                        estimator_node_release(table->estimator, node->estimate);
                 table->count--;
                 if (node->row != table->count)
                         move_row(table, node->row, table->count);
@@ -207,10 +265,17 @@ static void forget_node(struct node_table *table, struct node *node) {
         node_free(node);
 }
 
+static void hold_estimate(struct node_table *table, struct node *node) {
+        if (table->estimator && !node->estimate)
+                node->estimate = estimator_node_hold(table->estimator, node->name,
+                                                     strlen(node->name), node);
+}
+
 static void add_row(struct node_table *table, struct node *node) {
         if (table->count == table->cap)
                 resize_columns(table, table->cap ? table->cap * 2 : 64);
         node->row = (uint32_t)table->count;
+        hold_estimate(table, node);
         table->rows[table->count++] = node;
         table->stranger_count--;
         table->has_new_names = true;
@@ -250,11 +315,21 @@ void node_table_free(struct node_table *table) {
         strmap_done(&table->nodes_by_name);
         node_columns_done(&table->columns);
         free(table->rows);
+        estimator_free(table->estimator);
         node_snapshot_unref(table->current);
         node_names_unref(table->names);
         table_policy_unref(table->table_policy);
         (void)pthread_mutex_destroy(&table->current_lock);
         free(table);
+}
+
+/* Many changes of a node are settled once, at the next publication. */
+static void on_estimate_changed(void *userdata, void *owner) {
+        const struct node *node = owner;
+
+        (void)userdata;
+        node->table->columns.settled_until_unix_ms[node->row] = INT64_MIN;
+        node->table->is_dirty = true;
 }
 
 void node_table_set_policy(struct node_table *table, struct policy *policy, int64_t now_unix_ms) {
@@ -263,13 +338,19 @@ void node_table_set_policy(struct node_table *table, struct policy *policy, int6
         if (table->table_policy)
                 table_policy_unref(table->table_policy);
         table->table_policy = table_policy_new(policy, generation, table->options.metrics);
+        bool has_estimate = policy->scoring == POLICY_SCORING_ESTIMATE;
+        if (has_estimate && !table->estimator)
+                table->estimator = estimator_new(on_estimate_changed, NULL);
         node_columns_done(&table->columns);
         table->cap = size_max(table->count, 64);
-        table->columns = node_columns_new(
-                &(struct node_columns){.metric_count = policy->sync_count}, 0, table->cap);
+        table->columns = node_columns_new(&(struct node_columns){.metric_count = policy->sync_count,
+                                                                 .has_estimate = has_estimate},
+                                          0, table->cap);
         table->rows = xreallocarray(table->rows, table->cap, sizeof(*table->rows));
-        for (size_t row = 0; row < table->count; row++)
+        for (size_t row = 0; row < table->count; row++) {
+                hold_estimate(table, table->rows[row]);
                 parse_row(table, row, now_unix_ms);
+        }
         table->is_dirty = true;
 }
 
@@ -293,6 +374,7 @@ void node_table_put(struct node_table *table, const char *name, const json_t *an
                 node = node_new(table, name, len);
         if (is_new)
                 add_row(table, node);
+        node->generation = table->generation;
         bool has_changed = kept_annotations_set(&node->annotations, annotations,
                                                 table->options.annotation_prefix);
         if (is_new || has_changed)
@@ -304,6 +386,28 @@ void node_table_remove(struct node_table *table, const char *name) {
 
         if (node)
                 forget_node(table, node);
+}
+
+void node_table_list_begins(struct node_table *table) {
+        table->generation++;
+}
+
+void node_table_list_ended(struct node_table *table) {
+        for (size_t row = table->count; row-- > 0;)
+                if (table->rows[row]->generation != table->generation)
+                        forget_node(table, table->rows[row]);
+}
+
+void node_table_set_capacity(struct node_table *table, const char *name,
+                             const struct pod_load *capacity, int64_t now_unix_ms) {
+        struct node *node = strmap_get(&table->nodes_by_name, name, strlen(name));
+
+        if (node && node->estimate && estimator_set_capacity(node->estimate, capacity))
+                settle_row(table, node->row, now_unix_ms);
+}
+
+struct estimator *node_table_estimator(const struct node_table *table) {
+        return table->estimator;
 }
 
 /* Strangers whose bindings are all too old to count. */
@@ -393,8 +497,8 @@ void node_table_publish(struct node_table *table, int64_t now_unix_ms) {
                         settle_row(table, row, now_unix_ms);
         if (table->has_new_names)
                 renew_names(table);
-        swap_current(table, node_snapshot_new(table->table_policy, table->names, &table->columns,
-                                              table->count, now_unix_ms));
+        swap_current(table, node_snapshot_new(table->table_policy, table->estimator, table->names,
+                                              &table->columns, table->count, now_unix_ms));
         table->published_unix_ms = now_unix_ms;
         table->publications++;
         table->is_dirty = false;

@@ -23,6 +23,7 @@
 #include "base/attributes.h"
 #include "base/error.h"
 #include "base/zone.h"
+#include "extender/estimate/estimator.h"
 #include "extender/table/node_snapshot.h"
 #include "metrics/metrics.h"
 #include "policy/annotation.h"
@@ -65,6 +66,15 @@ uint64_t node_table_policy_generation(const struct node_table *table);
 void node_table_put(struct node_table *table, const char *name, const json_t *annotations,
                     int64_t now_unix_ms);
 void node_table_remove(struct node_table *table, const char *name);
+/** node_table_list_begins() - all nodes follow, each by node_table_put() */
+void node_table_list_begins(struct node_table *table);
+/** node_table_list_ended() - nodes that were not among them are removed */
+void node_table_list_ended(struct node_table *table);
+/** node_table_set_capacity() - what the node has in all; nothing happens without an estimator */
+void node_table_set_capacity(struct node_table *table, const char *name,
+                             const struct pod_load *capacity, int64_t now_unix_ms);
+/** node_table_estimator() - borrowed; NULL until a policy's scoring is estimate, then for good */
+struct estimator *node_table_estimator(const struct node_table *table);
 
 /** node_table_bind() - a pod was bound to @name at @at_unix_ms, according to the watch of pods */
 void node_table_bind(struct node_table *table, const char *name, int64_t at_unix_ms,

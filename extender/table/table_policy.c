@@ -12,6 +12,7 @@ struct table_policy *table_policy_new(struct policy *policy, uint64_t generation
         table_policy->policy = policy;
         table_policy->generation = generation;
         table_policy->refs = 1;
+        estimate_terms_init(&table_policy->terms, policy);
         for (size_t i = 0; i < policy->predicate_count; i++) {
                 const struct policy_predicate *predicate = &policy->predicates[i];
                 struct buf json = BUF_INIT(sizeof(predicate->reason) * 6 + 2);

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "extender/table/estimate_terms.h"
 #include "metrics/metrics.h"
 #include "policy/policy.h"
 
@@ -21,6 +22,7 @@ struct table_policy {
         uint64_t generation;   /* 1 for the first, then counting */
         atomic_size_t refs;
         char *reason_json[POLICY_MAX_SYNC]; /* per predicate: `"cpu_usage_avg_5m above 0.65"` */
+        struct estimate_terms terms;        /* with POLICY_SCORING_ESTIMATE */
         struct metric *rejected[POLICY_MAX_SYNC]; /* per predicate; NULL without metrics */
 };
 

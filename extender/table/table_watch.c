@@ -6,6 +6,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "codec/json.h"
+#include "codec/quantity.h"
+#include "extender/table/estimate_watch.h"
 #include "kube/binding_watch.h"
 #include "kube/reflector.h"
 #include "policy/hot_value.h"
@@ -22,7 +24,10 @@ enum {
 struct table_watch {
         struct table_watch_options options;
         struct reflector *nodes;
-        struct binding_watch *bindings; /* NULL until a policy has hot values */
+        struct binding_watch *bindings;  /* NULL until a policy has hot values */
+        struct estimate_watch *estimate; /* NULL until a policy's scoring is estimate */
+        bool must_sweep;      /* the watch began anew: what its first list does not show is gone */
+        bool has_whole_nodes; /* the watch shows status.capacity too, which the estimate needs */
 
         struct loop_timer publish_timer; /* something is dirty */
         struct loop_timer change_timer;  /* a reading expires, or a hot value falls */
@@ -31,7 +36,7 @@ struct table_watch {
         bool is_synced;
         bool is_skewed; /* and a line was logged */
 
-        struct health_check *nodes_check, *bindings_check;
+        struct health_check *nodes_check, *bindings_check, *pods_check;
         struct metric *rows, *readings[READING_STATE_COUNT], *skewed, *publications;
         struct metric *publish_duration;
         uint64_t publications_counted;
@@ -77,18 +82,38 @@ static void touched(struct table_watch *watch) {
                        watch->publish_not_before_mono_ms, publish, watch);
 }
 
+static double quantity_of(const json_t *quantities, const char *resource) {
+        const char *text = json_string_at(quantities, resource, NULL);
+        double quantity = 0;
+
+        return text && quantity_parse(text, strlen(text), &quantity) ? quantity : 0;
+}
+
+/* The readings are ratios of the whole machine, so the capacity is not status.allocatable. */
+static void set_capacity(struct table_watch *watch, const char *name, const json_t *node) {
+        const json_t *capacity = json_at(node, "status", "capacity", NULL);
+        struct pod_load of = {0};
+
+        of.of[ESTIMATE_CPU] = quantity_of(capacity, "cpu");
+        of.of[ESTIMATE_MEM] = quantity_of(capacity, "memory");
+        node_table_set_capacity(watch->options.table, name, &of, now_unix_ms(watch));
+}
+
 static void on_node(void *userdata, enum reflector_event event, const json_t *object) {
         struct table_watch *watch = userdata;
         const char *name = json_string_at(object, "metadata", "name", NULL);
 
         if (!name)
                 return;
-        if (event == REFLECTOR_DELETED)
+        if (event == REFLECTOR_DELETED) {
                 node_table_remove(watch->options.table, name);
-        else
+        } else {
                 node_table_put(watch->options.table, name,
                                json_at(object, "metadata", "annotations", NULL),
                                now_unix_ms(watch));
+                if (watch->has_whole_nodes)
+                        set_capacity(watch, name, object);
+        }
         touched(watch);
 }
 
@@ -96,6 +121,9 @@ static void on_nodes_synced(void *userdata, size_t count) {
         struct table_watch *watch = userdata;
 
         watch->is_synced = true;
+        if (watch->must_sweep)
+                node_table_list_ended(watch->options.table);
+        watch->must_sweep = false;
         publish(watch); /* before the check passes: once ready, the workers have the nodes */
         health_pass(watch->nodes_check, "%zu nodes", count);
 }
@@ -216,6 +244,47 @@ static void register_metrics(struct table_watch *watch) {
                 metrics_duration_bounds_count);
 }
 
+static void watch_nodes(struct table_watch *watch) {
+        reflector_free(watch->nodes);
+        watch->nodes = reflector_new(watch->options.loop, watch->options.api,
+                                     watch->options.metrics,
+                                     &(struct reflector_spec){
+                                             .name = "nodes",
+                                             .path = "/api/v1/nodes",
+                                             .metadata_only = !watch->has_whole_nodes,
+                                             .max_objects = NODE_TABLE_MAX_ROWS,
+                                             .on_event = on_node,
+                                             .on_synced = on_nodes_synced,
+                                             .userdata = watch,
+                                     });
+}
+
+static void on_estimate_change(void *userdata) {
+        touched(userdata);
+}
+
+/* Begun by the first policy that needs it, and kept: what has been learned takes long to learn. */
+static void watch_estimate(struct table_watch *watch) {
+        if (!node_table_estimator(watch->options.table)) {
+                health_pass(watch->pods_check, "not needed: the policy's scoring is not estimate");
+                return;
+        }
+        if (watch->estimate)
+                return;
+        watch->estimate = estimate_watch_new(&(struct estimate_watch_options){
+                .loop = watch->options.loop,
+                .api = watch->options.api,
+                .metrics = watch->options.metrics,
+                .check = watch->pods_check,
+                .estimator = node_table_estimator(watch->options.table),
+                .on_change = on_estimate_change,
+                .userdata = watch,
+        });
+        node_table_list_begins(watch->options.table);
+        watch->has_whole_nodes = watch->must_sweep = true;
+        watch_nodes(watch);
+}
+
 struct table_watch *table_watch_new(const struct table_watch_options *options) {
         struct table_watch *watch = xcalloc(1, sizeof(*watch));
 
@@ -223,16 +292,10 @@ struct table_watch *table_watch_new(const struct table_watch_options *options) {
         register_metrics(watch);
         watch->nodes_check = health_add(options->health, "nodes", "not listed yet");
         watch->bindings_check = health_add(options->health, "bindings", "not listed yet");
-        watch->nodes = reflector_new(options->loop, options->api, options->metrics,
-                                     &(struct reflector_spec){
-                                             .name = "nodes",
-                                             .path = "/api/v1/nodes",
-                                             .metadata_only = true,
-                                             .max_objects = NODE_TABLE_MAX_ROWS,
-                                             .on_event = on_node,
-                                             .on_synced = on_nodes_synced,
-                                             .userdata = watch,
-                                     });
+        watch->pods_check = health_add(options->health, "pods", "not listed yet");
+        watch_estimate(watch);
+        if (!watch->nodes)
+                watch_nodes(watch);
         watch_bindings(watch);
         look(watch);
         return watch;
@@ -244,10 +307,9 @@ void table_watch_free(struct table_watch *watch) {
         loop_timer_disarm(watch->options.loop, &watch->publish_timer);
         loop_timer_disarm(watch->options.loop, &watch->change_timer);
         loop_timer_disarm(watch->options.loop, &watch->look_timer);
-        if (watch->bindings)
-                binding_watch_free(watch->bindings);
-        if (watch->nodes)
-                reflector_free(watch->nodes);
+        binding_watch_free(watch->bindings);
+        estimate_watch_free(watch->estimate);
+        reflector_free(watch->nodes);
         free(watch);
 }
 
@@ -258,5 +320,6 @@ bool table_watch_sees_nodes(const struct table_watch *watch) {
 void table_watch_set_policy(struct table_watch *watch, struct policy *policy) {
         node_table_set_policy(watch->options.table, policy, now_unix_ms(watch));
         watch_bindings(watch);
+        watch_estimate(watch);
         touched(watch);
 }

@@ -17,24 +17,24 @@
 
 enum { SCORE_OWN_LOAD_FACTOR = 2, SCORE_POINTS_PER_STEP = 2, SCORE_BEST_POINTS = 10 };
 
-/* A candidate. */
+/* A candidate, each resource multiplied by its weight in the maximum (0 to 1). */
 struct score_node {
-        double usage_ratio[ESTIMATE_RESOURCE_COUNT];  /* inflight_usage_ratio() */
-        double per_capacity[ESTIMATE_RESOURCE_COUNT]; /* 1 / capacity; 0: not known */
+        double used[ESTIMATE_RESOURCE_COUNT]; /* inflight_usage_ratio() */
+        double own[ESTIMATE_RESOURCE_COUNT];  /* score_own() */
+        double other;                         /* whatever else takes part in the maximum */
 };
 
-/**
- * score_headroom() - h; at most 100, below 0 for a node that will be overloaded
- * @weights: of each resource in the maximum, relative to the largest: 0 to 1
- */
-static inline double score_headroom(const struct score_node *node, const struct pod_load *pod,
-                                    const double weights[static ESTIMATE_RESOURCE_COUNT]) {
-        double largest = 0;
+/** score_own() - what a core or byte of the pod adds; @per_capacity: 1 / capacity, 0: not known */
+static inline double score_own(double weight, double per_capacity) {
+        return weight * SCORE_OWN_LOAD_FACTOR * per_capacity;
+}
+
+/** score_headroom() - h; at most 100, below 0 for a node that will be overloaded */
+static inline double score_headroom(const struct score_node *node, const struct pod_load *pod) {
+        double largest = node->other;
 
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
-                double ratio = node->usage_ratio[r] +
-                               SCORE_OWN_LOAD_FACTOR * pod->of[r] * node->per_capacity[r];
-                double weighted = ratio * weights[r];
+                double weighted = node->used[r] + node->own[r] * pod->of[r];
                 largest = weighted > largest ? weighted : largest;
         }
         return 100 * (1 - largest);

@@ -106,9 +106,10 @@ static void put_request(struct buf *out, const size_t *order, size_t count, bool
 
 /* ---- The table: random loads, one node in twenty above a limit. */
 
-static struct policy *make_policy(enum policy_scale scale) {
+static struct policy *make_policy(enum policy_scale scale, enum policy_scoring scoring) {
         struct policy *policy = policy_default();
 
+        policy->scoring = scoring;
         for (size_t i = 0; i < policy->priority_count; i++)
                 policy->priorities[i].scale = scale;
         return policy;
@@ -117,7 +118,7 @@ static struct policy *make_policy(enum policy_scale scale) {
 static struct node_table *make_table(int64_t now_unix_ms) {
         struct node_table *table = node_table_new(
                 &(struct node_table_options){.annotation_prefix = ""},
-                make_policy(POLICY_SCALE_ABSOLUTE), now_unix_ms);
+                make_policy(POLICY_SCALE_ABSOLUTE, POLICY_SCORING_ABSOLUTE), now_unix_ms);
         const struct policy *policy = node_table_policy(table);
         char name[64], stamp[TIMESTAMP_MAX], value[64];
 
@@ -143,7 +144,7 @@ static struct node_table *make_table(int64_t now_unix_ms) {
 static struct request request;
 static struct judge judge;
 static struct reply reply;
-static struct node_snapshot *snapshot, *relative_snapshot;
+static struct node_snapshot *snapshot, *relative_snapshot, *estimate_snapshot;
 static int64_t now_unix_ms;
 
 static size_t quotes(const char *body, size_t len) {
@@ -178,7 +179,7 @@ static size_t prioritize_from(const struct node_snapshot *from, const char *body
         request_reset(&request);
         if (request_parse(&request, body, len, NULL) < 0)
                 return 0;
-        judge_score(&judge, from, &request, now_unix_ms);
+        judge_score(&judge, from, &request, now_unix_ms, 0);
         return reply_prioritize(&reply, &judge, from, &request, is_compact) ? reply.bytes : 0;
 }
 
@@ -194,6 +195,10 @@ static size_t prioritize_relative(const char *body, size_t len) {
         return prioritize_from(relative_snapshot, body, len, false);
 }
 
+static size_t prioritize_estimate(const char *body, size_t len) {
+        return prioritize_from(estimate_snapshot, body, len, true);
+}
+
 static const struct {
         const char *name;
         size_t (*run)(const char *body, size_t len);
@@ -205,9 +210,10 @@ static const struct {
         {"prioritize, every node", prioritize_full},
         {"prioritize, compact", prioritize_compact},
         {"prioritize, relative", prioritize_relative},
+        {"prioritize, estimate", prioritize_estimate},
 };
 
-enum { KIND_JANSSON = 1, KIND_ABSOLUTE = 4, KIND_RELATIVE = 6 };
+enum { KIND_JANSSON = 1, KIND_ABSOLUTE = 4, KIND_COMPACT, KIND_RELATIVE, KIND_ESTIMATE };
 
 static int compare_times(const void *a, const void *b) {
         double x = *(const double *)a, y = *(const double *)b;
@@ -285,9 +291,19 @@ int main(int argc, char **argv) {
         now_unix_ms = clock_wall_unix_ms();
         struct node_table *table = make_table(now_unix_ms);
         snapshot = node_table_acquire(table);
-        node_table_set_policy(table, make_policy(POLICY_SCALE_RELATIVE), now_unix_ms);
+        node_table_set_policy(table, make_policy(POLICY_SCALE_RELATIVE, POLICY_SCORING_ABSOLUTE),
+                              now_unix_ms);
         node_table_publish(table, now_unix_ms);
         relative_snapshot = node_table_acquire(table);
+        node_table_set_policy(table, make_policy(POLICY_SCALE_ABSOLUTE, POLICY_SCORING_ESTIMATE),
+                              now_unix_ms);
+        for (size_t i = 0; i < NODES; i++) {
+                char name[64];
+                node_name(i, name);
+                node_table_set_capacity(table, name, &(struct pod_load){{16, 64e9}}, now_unix_ms);
+        }
+        node_table_publish(table, now_unix_ms);
+        estimate_snapshot = node_table_acquire(table);
         reply_init(&reply);
         for (size_t i = 0; i < ARRAY_LEN(shapes); i++) {
                 struct buf body = BUF_INIT(BODY_MAX_BYTES);
@@ -305,6 +321,7 @@ int main(int argc, char **argv) {
         }
         node_snapshot_unref(snapshot);
         node_snapshot_unref(relative_snapshot);
+        node_snapshot_unref(estimate_snapshot);
         node_table_free(table);
         request_done(&request);
         judge_done(&judge);

@@ -63,8 +63,13 @@ MAY_USE = {
     ],
     "extender/pods": ["base", "codec", "policy/estimate"],
     "extender/estimate": ["base", "policy/estimate"],
-    "extender/table": [*COMMON, "policy", "policy/estimate", "extender/estimate"],
-    "extender/answer": ["base", "codec", "extender/table"],
+    "extender/table": [
+        *(*COMMON, "policy", "policy/estimate", "extender/estimate", "extender/pods"),
+    ],
+    "extender/answer": [
+        *("base", "codec", "policy", "policy/estimate", "extender/estimate", "extender/pods"),
+        "extender/table",
+    ],
     "extender/bind": [*COMMON, "extender/table"],
     "extender/explain": [*COMMON, "policy/live", "extender/table"],
     "extender": [

@@ -222,13 +222,16 @@ static void test_factor(void **state) {
 }
 
 static void test_score(void **state) {
-        static const double both[] = {1, 1}, cpu_alone[] = {1, 0};
-        static const struct score_node node = {{0.5, 0.7}, {1.0 / 8, 1.0 / 32e9}};
+        const struct score_node both = {
+                {0.5, 0.7}, {score_own(1, 1.0 / 8), score_own(1, 1 / 32e9)}, 0};
+        const struct score_node cpu_alone = {{0.5, 0}, {score_own(1, 1.0 / 8), 0}, 0};
+        const struct score_node io = {{0.5, 0.7}, {0, 0}, 0.9};
         const struct pod_load load = {{0.4, 1.6e9}};
 
         (void)state;
-        assert_float_equal((float)score_headroom(&node, &load, both), 20, 1e-5);
-        assert_float_equal((float)score_headroom(&node, &load, cpu_alone), 40, 1e-5);
+        assert_float_equal((float)score_headroom(&both, &load), 20, 1e-5);
+        assert_float_equal((float)score_headroom(&cpu_alone, &load), 40, 1e-5);
+        assert_float_equal((float)score_headroom(&io, &load), 10, 1e-5);
         assert_int_equal(score_points(40, 40), 10);
         assert_int_equal(score_points(39, 40), 10); /* 9.5 rounds up */
         assert_int_equal(score_points(38.9, 40), 9);

@@ -106,7 +106,7 @@ static const char *preempt(struct fixture *fixture, const char *request) {
 
 static const char *prioritize(struct fixture *fixture, const char *request, bool is_compact) {
         assert_int_equal(request_parse(&fixture->request, request, strlen(request), NULL), 0);
-        judge_score(&fixture->judge, fixture->snapshot, &fixture->request, NOW);
+        judge_score(&fixture->judge, fixture->snapshot, &fixture->request, NOW, 0);
         assert_true(reply_prioritize(&fixture->reply, &fixture->judge, fixture->snapshot,
                                      &fixture->request, is_compact));
         return joined(fixture);

@@ -1,0 +1,128 @@
+#include "extender/answer/judge_estimate.h"
+
+#include <float.h>
+
+#include "base/mem.h"
+#include "extender/pods/pod_facts.h"
+#include "policy/estimate/score.h"
+
+static bool is_in_table(const struct judge *judge, const struct node_snapshot *snapshot, size_t i) {
+        return judge->rows[i] < snapshot->count;
+}
+
+/* A pod that cannot be read is one that requests nothing. */
+static void read_pod(const struct request *request, struct pod_facts *ret) {
+        if (request->pod_json.len == 0 ||
+            !pod_facts_skim(ret, request->pod_json.data, request->pod_json.len))
+                *ret = (struct pod_facts){0};
+}
+
+/* Those of one node are added up in the first of them. Return: whether there is any */
+static bool load_reservations(struct judge *judge, struct estimator *estimator, uint64_t pod_id,
+                              int64_t now_mono_ms, size_t *ret_count) {
+        size_t count = estimator_reservations(estimator, pod_id, now_mono_ms, judge->reservations);
+
+        for (size_t i = 0; i < count; i++) {
+                struct estimator_reservation *of = &judge->reservations[i];
+                if (of->node_number >= judge->reserved_cap) {
+                        size_t cap = of->node_number + 1024;
+                        judge->reserved_at = xrealloc(judge->reserved_at, cap);
+                        memset(judge->reserved_at + judge->reserved_cap, 0,
+                               cap - judge->reserved_cap);
+                        judge->reserved_cap = cap;
+                }
+                uint8_t *at = &judge->reserved_at[of->node_number];
+                if (*at == 0)
+                        *at = (uint8_t)(i + 1);
+                else
+                        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
+                                judge->reservations[*at - 1].load.of[r] += of->load.of[r];
+        }
+        *ret_count = count;
+        return count > 0;
+}
+
+static void unload_reservations(struct judge *judge, size_t count) {
+        for (size_t i = 0; i < count; i++)
+                judge->reserved_at[judge->reservations[i].node_number] = 0;
+}
+
+/* A reserved load will be in use when the pod runs; score_own() counts the pod's own more often. */
+static void add_reservation(const struct judge *judge, uint32_t node_number,
+                            struct score_node *node) {
+        if (node_number >= judge->reserved_cap || judge->reserved_at[node_number] == 0)
+                return;
+        const struct estimator_reservation *of =
+                &judge->reservations[judge->reserved_at[node_number] - 1];
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
+                node->used[r] += node->own[r] * of->load.of[r] / SCORE_OWN_LOAD_FACTOR;
+}
+
+/* Return: the candidate with the most headroom, the first of several; request->count: none */
+static size_t find_headrooms(struct judge *judge, const struct node_snapshot *snapshot,
+                             const struct request *request, const struct pod_load *load,
+                             bool has_reservations) {
+        const struct node_columns *rows = &snapshot->rows;
+        double largest = -DBL_MAX;
+        size_t best = request->count;
+
+        for (size_t i = 0; i < request->count; i++) {
+                if (!is_in_table(judge, snapshot, i))
+                        continue;
+                uint32_t row = judge->rows[i];
+                struct score_node node = node_columns_estimate(rows, row);
+                if (has_reservations)
+                        add_reservation(judge, rows->estimate_number[row], &node);
+                judge->headrooms[i] = score_headroom(&node, load);
+                judge->old_count += rows->is_estimate_old[row];
+                if (judge->headrooms[i] > largest) {
+                        largest = judge->headrooms[i];
+                        best = i;
+                }
+        }
+        return best;
+}
+
+/* The best keep their points, ties in the request's order. */
+static void name_the_best(struct judge *judge, const struct request *request) {
+        size_t with_points[SCORE_BEST_POINTS + 1] = {0}, named = 0;
+        int lowest = SCORE_BEST_POINTS + 1;
+
+        for (size_t i = 0; i < request->count; i++)
+                with_points[judge->verdicts[i]]++;
+        while (lowest > 1 && named + with_points[lowest - 1] <= JUDGE_NAMED_MAX)
+                named += with_points[--lowest];
+        for (size_t i = 0; i < request->count; i++) {
+                if (judge->verdicts[i] >= lowest)
+                        continue;
+                if (judge->verdicts[i] == lowest - 1 && named < JUDGE_NAMED_MAX)
+                        named++;
+                else
+                        judge->verdicts[i] = 0;
+        }
+}
+
+void judge_estimate(struct judge *judge, const struct node_snapshot *snapshot,
+                    const struct request *request, int64_t now_mono_ms) {
+        struct estimator *estimator = snapshot->estimator;
+        struct pod_facts facts;
+        size_t reservations;
+
+        read_pod(request, &facts);
+        const struct pod_load load = estimator_expect(estimator, facts.workload, facts.workload_len,
+                                                      &facts.request);
+        bool has_reservations = load_reservations(judge, estimator, facts.id, now_mono_ms,
+                                                  &reservations);
+        size_t best = find_headrooms(judge, snapshot, request, &load, has_reservations);
+        unload_reservations(judge, reservations);
+        for (size_t i = 0; i < request->count; i++)
+                judge->verdicts[i] = is_in_table(judge, snapshot, i)
+                                             ? score_points(judge->headrooms[i],
+                                                            judge->headrooms[best])
+                                             : 0;
+        name_the_best(judge, request);
+        if (best < request->count && facts.id != 0)
+                estimator_reserve(estimator, facts.id,
+                                  snapshot->rows.estimate_number[judge->rows[best]], &load,
+                                  now_mono_ms);
+}

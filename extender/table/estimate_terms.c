@@ -1,0 +1,54 @@
+#include "extender/table/estimate_terms.h"
+
+/* Of the priority's metric, which must be a mean; -1: not a resource that is estimated. */
+static int resource_of(const struct policy_sync *sync) {
+        if (!sync->is_query || sync->query.statistic != METRIC_AVG || sync->query.window_ms <= 0)
+                return -1;
+        if (sync->query.resource == METRIC_CPU)
+                return ESTIMATE_CPU;
+        return sync->query.resource == METRIC_MEM ? ESTIMATE_MEM : -1;
+}
+
+void estimate_terms_init(struct estimate_terms *terms, const struct policy *policy) {
+        int chosen[ESTIMATE_RESOURCE_COUNT] = {-1, -1};
+        double largest = 0;
+
+        *terms = (struct estimate_terms){.metric = {-1, -1}};
+        for (size_t i = 0; i < policy->priority_count; i++) {
+                const struct policy_priority *priority = &policy->priorities[i];
+                const struct policy_sync *sync = &policy->sync[priority->metric];
+                int r = resource_of(sync);
+                if (priority->weight > largest)
+                        largest = priority->weight;
+                if (r < 0 || (chosen[r] >= 0 && terms->window_ms[r] <= sync->query.window_ms))
+                        continue;
+                chosen[r] = (int)i;
+                terms->metric[r] = (int)priority->metric;
+                terms->window_ms[r] = sync->query.window_ms;
+        }
+        for (size_t i = 0; largest > 0 && i < policy->priority_count; i++) {
+                double weight = policy->priorities[i].weight / largest;
+                bool is_chosen = false;
+                for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
+                        if (chosen[r] == (int)i) {
+                                terms->weight[r] = weight;
+                                is_chosen = true;
+                        }
+                terms->other_weight[i] = is_chosen ? 0 : weight;
+        }
+}
+
+double estimate_terms_other(const struct estimate_terms *terms, const struct policy *policy,
+                            const struct reading_columns *columns, size_t row,
+                            int64_t now_unix_ms) {
+        double largest = 0;
+
+        for (size_t i = 0; i < policy->priority_count; i++) {
+                size_t metric = policy->priorities[i].metric;
+                double weighted = terms->other_weight[i] * columns->usage_ratio[metric][row];
+                if (terms->other_weight[i] > 0 && weighted > largest &&
+                    now_unix_ms < columns->expires_unix_ms[metric][row])
+                        largest = weighted;
+        }
+        return largest;
+}

@@ -1,0 +1,27 @@
+/*
+ * How a policy's priorities are read when its scoring is estimate. The weight of a priority is how
+ * much its metric counts in the maximum that score.h takes, relative to the largest weight. For cpu
+ * and mem the shortest mean is what pods in flight are added to; every other priority counts as
+ * its annotation reads.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "policy/estimate/pod_load.h"
+#include "policy/policy.h"
+#include "policy/verdict.h"
+
+struct estimate_terms {
+        int metric[ESTIMATE_RESOURCE_COUNT]; /* index into the policy's sync; -1: none */
+        int64_t window_ms[ESTIMATE_RESOURCE_COUNT];
+        double weight[ESTIMATE_RESOURCE_COUNT]; /* 0 to 1 */
+        double other_weight[POLICY_MAX_SYNC];   /* per priority; 0 for those above */
+};
+
+void estimate_terms_init(struct estimate_terms *terms, const struct policy *policy);
+/** estimate_terms_other() - the largest weighted reading of the other priorities; 0: none usable */
+double estimate_terms_other(const struct estimate_terms *terms, const struct policy *policy,
+                            const struct reading_columns *columns, size_t row, int64_t now_unix_ms);

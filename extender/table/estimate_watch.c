@@ -1,0 +1,136 @@
+#include "extender/table/estimate_watch.h"
+
+#include "base/mem.h"
+#include "extender/table/pod_watch.h"
+
+enum { LOOK_INTERVAL_MS = 1000 };
+
+struct estimate_watch {
+        struct estimate_watch_options options;
+        struct pod_watch *pods;
+        struct loop_timer look_timer, step_timer;
+        struct metric *pods_held, *workloads, *reservations, *factor[ESTIMATE_RESOURCE_COUNT];
+};
+
+static int64_t now_unix_ms(const struct estimate_watch *watch) {
+        return loop_now_unix_ms(watch->options.loop);
+}
+
+static int64_t now_mono_ms(const struct estimate_watch *watch) {
+        return loop_now_mono_ms(watch->options.loop);
+}
+
+static void changed(const struct estimate_watch *watch) {
+        watch->options.on_change(watch->options.userdata);
+}
+
+static void on_list_begins(void *userdata) {
+        const struct estimate_watch *watch = userdata;
+
+        estimator_list_begins(watch->options.estimator);
+}
+
+static void on_pod(void *userdata, const struct pod_facts *facts, bool is_appeared) {
+        const struct estimate_watch *watch = userdata;
+
+        (void)is_appeared;
+        estimator_bind(watch->options.estimator, &(struct estimator_pod){
+                                                         .id = facts->id,
+                                                         .node = facts->node.text,
+                                                         .node_len = facts->node.len,
+                                                         .workload = facts->workload,
+                                                         .workload_len = facts->workload_len,
+                                                         .request = facts->request,
+                                                         .bound_unix_ms = facts->bound_unix_ms,
+                                                 });
+        changed(watch);
+}
+
+static void on_gone(void *userdata, uint64_t id) {
+        const struct estimate_watch *watch = userdata;
+
+        estimator_end(watch->options.estimator, id, now_unix_ms(watch));
+        changed(watch);
+}
+
+static void on_list_ended(void *userdata) {
+        const struct estimate_watch *watch = userdata;
+
+        estimator_list_ended(watch->options.estimator, now_unix_ms(watch));
+        changed(watch);
+}
+
+static void look(void *userdata) {
+        struct estimate_watch *watch = userdata;
+        const char *trouble = reflector_trouble(pod_watch_reflector(watch->pods));
+        struct estimator_stats stats;
+
+        estimator_stats(watch->options.estimator, now_mono_ms(watch), &stats);
+        metrics_set(watch->pods_held, (double)stats.pods);
+        metrics_set(watch->workloads, (double)stats.workloads);
+        metrics_set(watch->reservations, (double)stats.reservations);
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
+                metrics_set(watch->factor[r], stats.factor.ratio[r]);
+        if (pod_watch_is_live(watch->pods))
+                health_pass(watch->options.check, "%zu pods", stats.pods);
+        else
+                health_pass(watch->options.check,
+                            "%zu pods, but the pod watch is not open (the service account needs "
+                            "list and watch on pods): %s",
+                            stats.pods, trouble);
+        loop_timer_arm(watch->options.loop, &watch->look_timer,
+                       now_mono_ms(watch) + LOOK_INTERVAL_MS, look, watch);
+}
+
+static void step(void *userdata) {
+        struct estimate_watch *watch = userdata;
+
+        estimator_step(watch->options.estimator, now_unix_ms(watch));
+        loop_timer_arm(watch->options.loop, &watch->step_timer,
+                       now_mono_ms(watch) + POD_LOAD_FACTOR_STEP_MS, step, watch);
+}
+
+static void register_metrics(struct estimate_watch *watch) {
+        static const char *const resources[] = {"cpu", "mem"};
+        struct metrics *metrics = watch->options.metrics;
+
+        watch->pods_held = metrics_gauge(metrics, "plimsoll_extender_pods",
+                                         "Bound pods that the estimate knows.", NULL);
+        watch->workloads = metrics_gauge(metrics, "plimsoll_extender_workloads",
+                                         "Workloads whose usage is learned or being learned.",
+                                         NULL);
+        watch->reservations = metrics_gauge(
+                metrics, "plimsoll_extender_reservations",
+                "Answers of the last 5 seconds whose binding has not been seen yet.", NULL);
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
+                watch->factor[r] = metrics_gauge(
+                        metrics, "plimsoll_extender_usage_to_request_ratio",
+                        "What pods use as a share of what they request, over the cluster.",
+                        LABELS("resource", resources[r]));
+}
+
+struct estimate_watch *estimate_watch_new(const struct estimate_watch_options *options) {
+        static const struct pod_watch_events events = {
+                .list_begins = on_list_begins,
+                .pod = on_pod,
+                .gone = on_gone,
+                .list_ended = on_list_ended,
+        };
+        struct estimate_watch *watch = xcalloc(1, sizeof(*watch));
+
+        watch->options = *options;
+        register_metrics(watch);
+        watch->pods = pod_watch_new(options->loop, options->api, options->metrics, &events, watch);
+        look(watch);
+        step(watch);
+        return watch;
+}
+
+void estimate_watch_free(struct estimate_watch *watch) {
+        if (!watch)
+                return;
+        loop_timer_disarm(watch->options.loop, &watch->look_timer);
+        loop_timer_disarm(watch->options.loop, &watch->step_timer);
+        pod_watch_free(watch->pods);
+        free(watch);
+}

@@ -1,0 +1,28 @@
+/*
+ * What fills the estimator: a watch of the pods that run, and the clock. Runs from the first policy
+ * whose scoring is estimate, on the loop's thread.
+ */
+#pragma once
+
+#include "base/attributes.h"
+#include "extender/estimate/estimator.h"
+#include "kube/kube_api.h"
+#include "metrics/metrics.h"
+#include "net/health.h"
+#include "net/loop.h"
+
+struct estimate_watch_options {
+        struct loop *loop; /* all borrowed; they outlive the watch */
+        struct kube_api *api;
+        struct metrics *metrics;
+        struct health_check *check; /* passes always: the extender works without pods */
+        struct estimator *estimator;
+        void (*on_change)(void *userdata); /* after anything that may have changed a node's usage */
+        void *userdata;
+};
+
+struct estimate_watch;
+
+struct estimate_watch *estimate_watch_new(const struct estimate_watch_options *options);
+void estimate_watch_free(struct estimate_watch *watch);
+DEFINE_FREEP(struct estimate_watch, estimate_watch_free);

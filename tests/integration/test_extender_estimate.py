@@ -1,0 +1,148 @@
+"""scoring: estimate: what a node will use counts, not what its annotation reads."""
+
+import copy
+import uuid
+
+import pytest
+
+from extender_kit import CPU, POD, Extender, annotate, node_names, policy, write_policy
+from harness import wait_until
+
+NODES = node_names(3)
+A, B, C = NODES
+
+
+@pytest.fixture
+def cluster(start_standin):
+    """Three nodes of 10 CPUs, at 20, 25 and 60 %."""
+    standin = start_standin()
+    standin.admin("nodes", {"names": NODES, "cpus": 10, "memory_gib": 100})
+    for name, usage in zip(NODES, (0.20, 0.25, 0.60)):
+        annotate(standin, name, usage)
+    return standin
+
+
+@pytest.fixture
+def start(run, binary, tmp_path):
+    def call(standin, scoring="estimate", says=r"pods: \d+ pods$", **more):
+        path = write_policy(tmp_path / "policy.yaml", policy(scoring=scoring, **more))
+        flags = (f"--policy-config-path={path}", "--compact-scores=false")
+        extender = Extender(run, binary, standin, *flags)
+        extender.wait_ready(f"(?m){says}")
+        return extender
+
+    return call
+
+
+def pod(cpu="1"):
+    """Another pod each time: the reservation of its answer is its own."""
+    other = copy.deepcopy(POD)
+    other["metadata"]["uid"] = str(uuid.uuid4())
+    other["spec"]["containers"][0]["resources"]["requests"] = {"cpu": cpu}
+    return other
+
+
+def wait_metric(extender, name, wanted):
+    wait_until(lambda: extender.metric(name) == wanted, 30, f"{name} to be {wanted}")
+
+
+def wait_scores(scheduler, wanted, of=None):
+    """The same pod each time, so that only what is known of the nodes counts."""
+    of = of or pod()
+
+    def check():
+        scores = scheduler.prioritize(NODES, of)
+        assert scores == wanted, scores
+        return True
+
+    wait_until(check, 30, f"scores of {wanted}", poll_s=0.01)
+
+
+def test_a_binding_counts_at_once_and_so_does_a_deletion(cluster, start):
+    extender = start(cluster)
+    with extender.scheduler() as scheduler:
+        wait_scores(scheduler, {A: 10, B: 8, C: 0})
+        # 10 pods that request 100m: 1.5 of it is expected, 15 % of the node in all.
+        cluster.add_pods(10, prefix="burst-", nodes=[A])
+        wait_scores(scheduler, {A: 5, B: 10, C: 0})
+        wait_metric(extender, "plimsoll_extender_pods", 10)
+        cluster.admin("delete", {"resource": "pods", "prefix": "burst-"})
+        wait_scores(scheduler, {A: 10, B: 8, C: 0})
+        wait_metric(extender, "plimsoll_extender_pods", 0)
+
+
+def test_it_starts_in_a_running_cluster(cluster, start):
+    cluster.add_pods(10, prefix="before-", nodes=[A], phase="Running")
+    cluster.add_pods(10, prefix="done-", nodes=[B], phase="Succeeded")
+    extender = start(cluster, says="pods: 10 pods$")
+    with extender.scheduler() as scheduler:
+        wait_scores(scheduler, {A: 5, B: 10, C: 0})
+        cluster.admin("phase", {"phase": "Succeeded", "prefix": "before-"})
+        wait_scores(scheduler, {A: 10, B: 8, C: 0})
+
+
+def test_the_next_pod_sees_the_last_answer(cluster, start):
+    """Before the watch shows the binding, which here never comes."""
+    extender = start(cluster)
+    with extender.scheduler() as scheduler:
+        assert scheduler.prioritize(NODES, pod())[A] == 10
+        second = scheduler.prioritize(NODES, pod())
+        assert second[B] == 10 and second[A] < 10, second
+        wait_metric(extender, "plimsoll_extender_reservations", 2)
+        wait_metric(extender, "plimsoll_extender_reservations", 0)  # 5 s later
+        assert scheduler.prioritize(NODES, pod())[A] == 10
+
+
+def test_when_all_are_over_all_pass(cluster, start):
+    extender = start(cluster, limits={CPU: 0.5})
+    with extender.scheduler() as scheduler:
+        assert scheduler.filter(NODES)[0] == [A, B]
+        assert scheduler.filter([C])[0] == [C]
+        assert extender.metric("plimsoll_extender_all_over_total") == 1
+
+
+def test_without_the_right_to_see_pods(cluster, start):
+    """Readings and the pod's own load are enough to answer."""
+    cluster.fault("status", status=403, resource="pods", verb="list", count=-1)
+    extender = start(cluster, says=r"pods: 0 pods, but the pod watch is not open.*403")
+    with extender.scheduler() as scheduler:
+        wait_scores(scheduler, {A: 10, B: 8, C: 0})
+
+
+def test_a_policy_that_begins_to_estimate(cluster, start, tmp_path):
+    """The watch of nodes begins anew, for their capacity; a node that went meanwhile is gone."""
+    extender = start(cluster, scoring="absolute", says="pods: not needed")
+    with extender.scheduler() as scheduler:
+        wait_scores(scheduler, {A: 8, B: 8, C: 4})
+        write_policy(tmp_path / "policy.yaml", policy(scoring="estimate"))
+        extender.reload()
+        extender.wait_ready(r"(?m)pods: 0 pods$")
+        wait_scores(scheduler, {A: 10, B: 8, C: 0})
+        cluster.add_pods(10, prefix="burst-", nodes=[A])
+        wait_scores(scheduler, {A: 5, B: 10, C: 0})
+
+
+def test_pods_that_nobody_expects(cluster, start):
+    """Absurd requests, a thousand containers, no owner: nothing of it rejects a pod or breaks."""
+    containers = [
+        {"name": f"c{i}", "resources": {"requests": {"cpu": "1m", "memory": "1Ki"}}}
+        for i in range(1000)
+    ]
+    quantities = ["-5", "1e300", "9999999Ei", "", "abc", 7, None, [], "0x10", "1e-300"]
+    extender = start(cluster)
+    with extender.scheduler() as scheduler:
+        for i, quantity in enumerate(quantities):
+            odd = pod(quantity)
+            assert len(scheduler.filter(NODES, odd)[0]) == 2
+            assert set(scheduler.prioritize(NODES, odd)) == set(NODES)
+            odd["metadata"].update(name=f"odd-{i}", ownerReferences=[])
+            odd["spec"]["nodeName"] = C
+            cluster.admin("objects", {"resource": "pods", "object": odd})
+        many = pod()
+        many["metadata"].update(name="many")
+        many["spec"].update(containers=containers, nodeName=C)
+        cluster.admin("objects", {"resource": "pods", "object": many})
+        wait_metric(extender, "plimsoll_extender_pods", len(quantities) + 1)
+        assert len(scheduler.filter(NODES)[0]) == 2
+        scores = scheduler.prioritize([A, B], pod())
+        assert scores[A] == 10, scores

@@ -1,0 +1,259 @@
+/* Verdicts by scoring: estimate, and what happens when every candidate is over a limit. */
+#include "cmocka_wrap.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/strmap.h"
+#include "codec/json.h"
+#include "extender/answer/judge.h"
+#include "extender/answer/judge_estimate.h"
+
+#define NOW INT64_C(1784800000000) /* 2026-07-23T09:46:40Z */
+#define RECENT "2026-07-23T09:46:40Z"
+
+enum { GIB = 1 << 30 };
+
+#define POLICY(extender)                                                                           \
+        "apiVersion: scheduler.policy.crane.io/v1alpha1\n"                                         \
+        "kind: DynamicSchedulerPolicy\n"                                                           \
+        "spec:\n"                                                                                  \
+        "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}, {name: mem_usage_avg_5m, period: "   \
+        "3m}, {name: diskio_usage_avg_5m, period: 3m}]\n"                                          \
+        "  predicate: [{name: cpu_usage_avg_5m, maxLimitPecent: 0.65}]\n"                          \
+        "  priority: [{name: cpu_usage_avg_5m, weight: 2}, {name: mem_usage_avg_5m, weight: 1}, "  \
+        "{name: diskio_usage_avg_5m, weight: 2}]\n"                                                \
+        "  extender: {" extender "}\n"
+
+struct fixture {
+        struct node_table *table;
+        struct node_snapshot *snapshot;
+        struct request request;
+        struct judge judge;
+};
+
+static void put(struct node_table *table, const char *name, double cpu, double mem, double disk) {
+        json_auto_t *annotations = json_object();
+        char text[64];
+
+        (void)snprintf(text, sizeof(text), "%.5f," RECENT, cpu);
+        (void)json_object_set_new(annotations, "cpu_usage_avg_5m", json_string(text));
+        (void)snprintf(text, sizeof(text), "%.5f," RECENT, mem);
+        (void)json_object_set_new(annotations, "mem_usage_avg_5m", json_string(text));
+        (void)snprintf(text, sizeof(text), "%.5f," RECENT, disk);
+        (void)json_object_set_new(annotations, "diskio_usage_avg_5m", json_string(text));
+        node_table_put(table, name, annotations, NOW);
+        node_table_set_capacity(table, name, &(struct pod_load){{10, 100.0 * GIB}}, NOW);
+}
+
+static struct fixture *fixture_new(const char *policy_text) {
+        struct fixture *fixture = xcalloc(1, sizeof(*fixture));
+        struct policy *policy = NULL;
+        struct error err = ERROR_NULL;
+
+        if (policy_parse(policy_text, strlen(policy_text), true, &policy, &err) < 0)
+                fail_msg("%s", err.msg);
+        fixture->table = node_table_new(&(struct node_table_options){.annotation_prefix = ""},
+                                        policy, NOW);
+        return fixture;
+}
+
+static void publish(struct fixture *fixture) {
+        if (fixture->snapshot)
+                node_snapshot_unref(fixture->snapshot);
+        node_table_publish(fixture->table, NOW);
+        fixture->snapshot = node_table_acquire(fixture->table);
+}
+
+static void fixture_free(struct fixture *fixture) {
+        request_done(&fixture->request);
+        judge_done(&fixture->judge);
+        if (fixture->snapshot)
+                node_snapshot_unref(fixture->snapshot);
+        node_table_free(fixture->table);
+        free(fixture);
+}
+
+/* Return: points of each node of @names, as one text: "10 3 0" */
+static const char *score(struct fixture *fixture, const char *pod, const char *names,
+                         int64_t mono_ms) {
+        static char text[256];
+        _cleanup_(freep) char *body = xasprintf("{\"Pod\":%s,\"NodeNames\":[%s]}", pod, names);
+        size_t len = 0;
+
+        publish(fixture);
+        request_reset(&fixture->request);
+        assert_int_equal(request_parse(&fixture->request, body, strlen(body), NULL), 0);
+        judge_score(&fixture->judge, fixture->snapshot, &fixture->request, NOW, mono_ms);
+        for (size_t i = 0; i < fixture->request.count; i++)
+                len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%d", i ? " " : "",
+                                        fixture->judge.verdicts[i]);
+        return text;
+}
+
+#define POD(uid, cpu)                                                                              \
+        "{\"metadata\":{\"namespace\":\"d\",\"uid\":\"" uid "\"},\"spec\":{\"containers\":[{"      \
+        "\"resources\":{\"requests\":{\"cpu\":\"" cpu "\",\"memory\":\"1Gi\"}}}]}}"
+
+/* A pod that requests 1 core is expected to use 1.5, which count twice: 0.3 of each node. */
+static void test_points(void **state) {
+        struct fixture *fixture = fixture_new(POLICY("scoring: estimate"));
+
+        (void)state;
+        put(fixture->table, "a", 0.20, 0.10, 0);
+        put(fixture->table, "b", 0.245, 0.10, 0);
+        put(fixture->table, "c", 0.50, 0.10, 0);
+        put(fixture->table, "mem", 0.10, 0.979, 0); /* weighs half: 0.4995 with the pod */
+        put(fixture->table, "disk", 0.10, 0.10, 0.505);
+        assert_string_equal(score(fixture, POD("u1", "1"), "\"a\",\"b\",\"c\"", 0), "10 8 0");
+        assert_string_equal(score(fixture, POD("u1", "1"), "\"c\",\"b\"", 0), "0 10");
+        assert_string_equal(score(fixture, POD("u1", "1"), "\"a\",\"mem\",\"disk\"", 10000),
+                            "10 10 10");
+        put(fixture->table, "disk", 0.10, 0.10, 0.54);
+        assert_string_equal(score(fixture, POD("u1", "1"), "\"a\",\"disk\",\"stranger\"", 20000),
+                            "10 8 0");
+        assert_string_equal(score(fixture, "null", "\"a\",\"b\"", 30000), "10 8");
+        assert_string_equal(score(fixture, POD("u1", "1"), "\"x\",\"y\"", 40000), "0 0");
+
+        fixture_free(fixture);
+}
+
+/* The node that was recommended counts as taken, until the binding is seen or 5 s have passed. */
+static void test_reservation(void **state) {
+        struct fixture *fixture = fixture_new(POLICY("scoring: estimate"));
+        static const char names[] = "\"a\",\"b\"";
+
+        (void)state;
+        put(fixture->table, "a", 0.20, 0.10, 0);
+        put(fixture->table, "b", 0.245, 0.10, 0);
+        assert_string_equal(score(fixture, POD("u1", "1"), names, 1000), "10 8");
+        assert_string_equal(score(fixture, POD("u1", "1"), names, 1000), "10 8"); /* its own */
+        assert_string_equal(score(fixture, POD("u2", "1"), names, 1000), "5 10"); /* .35, .245 */
+        assert_string_equal(score(fixture, POD("u3", "1"), names, 1000), "10 8"); /* .35, .395 */
+        assert_string_equal(score(fixture, POD("u4", "1"), names, 6000), "10 8");
+        fixture_free(fixture);
+}
+
+/* What is in flight moves a node before its annotation does. */
+static void test_in_flight(void **state) {
+        struct fixture *fixture = fixture_new(POLICY("scoring: estimate"));
+        struct estimator *estimator = node_table_estimator(fixture->table);
+        static const char names[] = "\"a\",\"b\"";
+
+        (void)state;
+        put(fixture->table, "a", 0.20, 0.10, 0);
+        put(fixture->table, "b", 0.245, 0.10, 0);
+        publish(fixture);
+        assert_false(node_table_is_dirty(fixture->table));
+        estimator_bind(estimator, &(struct estimator_pod){.id = 7,
+                                                          .node = "a",
+                                                          .node_len = 1,
+                                                          .request = {{1, GIB}},
+                                                          .bound_unix_ms = NOW});
+        assert_true(node_table_is_dirty(fixture->table));
+        assert_string_equal(score(fixture, POD("u1", "1"), names, 0), "5 10");
+        estimator_end(estimator, 7, NOW + 1);
+        assert_string_equal(score(fixture, POD("u1", "1"), names, 0), "10 8");
+        fixture_free(fixture);
+}
+
+/* Sixteen are named: the best, ties in the request's order. */
+static void test_named(void **state) {
+        enum { NODES = 60, BETTER = 10 };
+        struct fixture *fixture = fixture_new(POLICY("scoring: estimate"));
+        _cleanup_(buf_done) struct buf names = BUF_INIT(4096);
+        char name[16];
+        int named = 0;
+
+        (void)state;
+        for (int i = 0; i < NODES; i++) {
+                (void)snprintf(name, sizeof(name), "n%d", i);
+                put(fixture->table, name, i >= NODES - BETTER ? 0.20 : 0.30, 0.1, 0);
+                (void)buf_printf(&names, "%s\"%s\"", i ? "," : "", name);
+        }
+        (void)score(fixture, POD("u1", "1"), names.data, 0);
+        for (int i = 0; i < NODES; i++) {
+                int points = fixture->judge.verdicts[i];
+                assert_int_equal(points, i >= NODES - BETTER            ? 10
+                                         : i < JUDGE_NAMED_MAX - BETTER ? 5
+                                                                        : 0);
+                named += points > 0;
+        }
+        assert_int_equal(named, JUDGE_NAMED_MAX);
+        fixture_free(fixture);
+}
+
+/* Return: rejected candidates of all three nodes, of which only "c" is below the limit */
+static size_t rejected(struct fixture *fixture, const char *names) {
+        _cleanup_(freep) char *body = xasprintf("{\"Pod\":{},\"NodeNames\":[%s]}", names);
+
+        put(fixture->table, "a", 0.70, 0.10, 0);
+        put(fixture->table, "b", 0.80, 0.10, 0);
+        put(fixture->table, "c", 0.60, 0.10, 0);
+        publish(fixture);
+        request_reset(&fixture->request);
+        assert_int_equal(request_parse(&fixture->request, body, strlen(body), NULL), 0);
+        judge_filter(&fixture->judge, fixture->snapshot, &fixture->request, NOW);
+        return fixture->judge.rejected_count;
+}
+
+static void test_all_over(void **state) {
+        static const struct {
+                const char *policy, *names;
+                size_t rejected;
+                bool is_all_over;
+        } rows[] = {
+                {POLICY("scoring: estimate"), "\"a\",\"b\",\"c\"", 2, false},
+                {POLICY("scoring: estimate"), "\"a\",\"b\"", 0, true},
+                {POLICY("scoring: estimate"), "\"a\",\"b\",\"a\"", 0, true},
+                {POLICY("scoring: estimate"), "\"a\",\"stranger\"", 1, false},
+                {POLICY("scoring: estimate, whenAllOver: reject"), "\"a\",\"b\"", 2, false},
+                {POLICY("scoring: absolute"), "\"a\",\"b\"", 2, false},
+                {POLICY("scoring: absolute, whenAllOver: pass"), "\"a\"", 0, true},
+                {POLICY("scoring: estimate"), "", 0, false},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct fixture *fixture = fixture_new(rows[i].policy);
+                assert_int_equal(rejected(fixture, rows[i].names), rows[i].rejected);
+                assert_int_equal(fixture->judge.is_all_over, rows[i].is_all_over);
+                fixture_free(fixture);
+        }
+}
+
+/* A reading that has expired is used for an hour, and counted; then the node counts as one that
+ * was never read. */
+static void test_expired(void **state) {
+        struct fixture *fixture = fixture_new(POLICY("scoring: estimate"));
+        static const struct {
+                int64_t after_ms;
+                size_t old;
+                int score100; /* 100 for a node of which nothing is known to run */
+        } rows[] = {{0, 0, 50}, {480000, 1, 50}, {3599999, 1, 50}, {3600000, 1, 100}};
+
+        (void)state;
+        put(fixture->table, "a", 0.50, 0.10, 0);
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                int64_t now = NOW + rows[i].after_ms;
+                node_table_publish(fixture->table, now);
+                struct node_snapshot *snapshot = node_table_acquire(fixture->table);
+                assert_int_equal(snapshot->rows.is_estimate_old[0], rows[i].old);
+                assert_int_equal(node_snapshot_verdict(snapshot, 0, false, now).score100,
+                                 rows[i].score100);
+                node_snapshot_unref(snapshot);
+        }
+        fixture_free(fixture);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_points),    cmocka_unit_test(test_reservation),
+                cmocka_unit_test(test_in_flight), cmocka_unit_test(test_named),
+                cmocka_unit_test(test_all_over),  cmocka_unit_test(test_expired),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
