@@ -44,7 +44,8 @@ BUILDS = {
 }
 # Unit tests of what runs on more than one thread: metrics, HTTP server, node table, their users.
 THREADED = (
-    *("metrics", "body_pool", "daemon", "http_client", "http_server", "loop", "server_tls"),
+    *("metrics", "body_pool", "daemon", "http_client", "loop"),
+    *("http_server", "http_server_stop", "server_tls", "server_tls_replace"),
     *("kube_api", "reflector", "node_table"),
 )
 
