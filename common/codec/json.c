@@ -48,8 +48,7 @@ int json_parse(const char *text, size_t len, json_t **ret, struct error *err) {
 }
 
 static json_t *descend(const json_t *root, va_list keys) {
-        /* As jansson's own getters: a borrowed value of a const container is not const. */
-        json_t *value = (json_t *)(uintptr_t)root;
+        json_t *value = json_iterable(root);
 
         for (const char *key; value && (key = va_arg(keys, const char *)) != NULL;)
                 value = json_object_get(value, key);
@@ -73,7 +72,7 @@ json_t *json_member(const json_t *object, const char *name) {
 
         if (exact)
                 return exact;
-        json_object_foreach ((json_t *)(uintptr_t)object, key, value)
+        json_object_foreach (json_iterable(object), key, value)
                 if (strcasecmp(key, name) == 0)
                         similar = value;
         return similar;

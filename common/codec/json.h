@@ -9,6 +9,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/attributes.h"
 #include "base/error.h"
@@ -20,6 +21,11 @@
  * Return: 0; -EINVAL with line and column in @err
  */
 _must_check_ int json_parse(const char *text, size_t len, json_t **ret, struct error *err);
+
+/* jansson's iterators take no const, although they change nothing. */
+static inline json_t *json_iterable(const json_t *json) {
+        return (json_t *)(uintptr_t)json;
+}
 
 /**
  * json_at() - follow object keys down from @root; json_at(pod, "spec", "nodeName", NULL)

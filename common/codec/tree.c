@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/number.h"
+#include "codec/json.h"
 #include "codec/tree_builder.h"
 
 static int add_json(struct tree_builder *builder, const json_t *json, struct error *err) {
@@ -16,14 +17,13 @@ static int add_json(struct tree_builder *builder, const json_t *json, struct err
         switch (json_typeof(json)) {
         case JSON_OBJECT: {
                 int r = tree_builder_begin(builder, TREE_MAP, nowhere, err);
-                /* jansson's iterators take no const; nothing is changed through this pointer. */
-                json_t *object = (json_t *)(uintptr_t)json;
-                for (void *i = json_object_iter(object); r == 0 && i;
-                     i = json_object_iter_next(object, i)) {
-                        const char *key = json_object_iter_key(i);
-                        r = tree_builder_key(builder, key, strlen(key), nowhere, err);
+                const char *key;
+                json_t *value;
+                json_object_foreach (json_iterable(json), key, value) {
                         if (r == 0)
-                                r = add_json(builder, json_object_iter_value(i), err);
+                                r = tree_builder_key(builder, key, strlen(key), nowhere, err);
+                        if (r == 0)
+                                r = add_json(builder, value, err);
                 }
                 if (r == 0)
                         tree_builder_end(builder);
