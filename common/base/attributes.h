@@ -2,7 +2,7 @@
  * Attributes and the small macros that every file may use.
  *
  * Ownership is made visible with two of them: a local that owns something is declared
- * `_cleanup_(thing_freep) struct thing *t = NULL;`, and the line that gives it away says
+ * `_cleanup_(thing_freep) struct thing *t = NULL;`, and the line that hands it over is
  * `*ret_t = TAKE_PTR(t);`.
  */
 #pragma once

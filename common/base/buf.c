@@ -99,7 +99,7 @@ static bool is_hidden_break(const char *text, size_t sequence) {
                (sequence == 3 && s[0] == 0xe2 && s[1] == 0x80 && (s[2] | 1) == 0xa9);
 }
 
-/* What JSON demands, and besides whatever moves a terminal's cursor or breaks a viewer's line. */
+/* Escapes what JSON requires, and what moves a terminal's cursor or breaks a viewer's line. */
 static bool append_json_character(struct buf *buf, const char *text, size_t sequence) {
         unsigned char c = (unsigned char)text[0];
 

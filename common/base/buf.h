@@ -1,6 +1,6 @@
 /*
  * A growing byte buffer with a ceiling. An append that would pass `max_bytes` changes nothing
- * and sets `overflow`, which stays set: a writer may append without looking and ask once at the
+ * and sets `overflow`, which stays set: a writer may append without checks and check once at the
  * end. `data` always ends in a NUL that `len` does not count (NULL only before the first append).
  */
 #pragma once
@@ -39,7 +39,7 @@ bool buf_percent_encode(struct buf *buf, const char *text);
 /**
  * buf_json_string() - append @text as a quoted, escaped JSON string, all of it or nothing
  *
- * Bad UTF-8 becomes U+FFFD. Escaped is also what JSON would allow but a terminal or a viewer might
- * obey: DEL, the C1 controls, U+2028 and U+2029.
+ * Bad UTF-8 becomes U+FFFD. Also escaped is what JSON allows but a terminal or viewer might act
+ * upon: DEL, the C1 controls, U+2028 and U+2029.
  */
 bool buf_json_string(struct buf *buf, const char *text, size_t len);

@@ -21,7 +21,7 @@ struct error {
 
 /**
  * error_set() - describe a failure
- * @err:  may be NULL, when the caller wants the code alone
+ * @err:  may be NULL, when the caller needs only the code
  * @code: errno, either sign; not 0
  * Return: the code as a negative errno, for `return error_set(err, EINVAL, ...)`
  */
@@ -30,14 +30,14 @@ int error_set_text(struct error *err, int code, const char *fmt, ...) _printf_(3
 
 /**
  * error_wrap() - put "context: " in front of @err's message
- * @err:  may be NULL, when the caller wants the code alone
+ * @err:  may be NULL, when the caller needs only the code
  * @code: errno, either sign; not 0: what the callee returned
  * Return: the code as a negative errno
  */
 #define error_wrap(err, code, ...) error_is_negative(error_wrap_text((err), (code), __VA_ARGS__))
 int error_wrap_text(struct error *err, int code, const char *fmt, ...) _printf_(3, 4);
 
-/* Lets compilers and analysers know that outputs are set where no error was returned. */
+/* Shows compilers and analysers that outputs are set where no error was returned. */
 static inline int error_is_negative(int code) {
         assert(code < 0);
         return code;

@@ -1,6 +1,6 @@
 /*
  * FNV-1a, 64 bits: the same in every process, so that results may be compared or kept. It is not
- * seeded: whoever chooses the texts can choose collisions. For maps see base/strmap.h.
+ * seeded, so a peer that chooses the texts can choose collisions. For maps use base/strmap.h.
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /*
- * A limit on lines that are logged for many alike events: so many a minute, and a summary of the
- * rest, which the caller counts, when the minute is over. It only decides; the caller logs.
+ * A limit on the lines that are logged for many similar events: a maximum per minute, and when the
+ * minute is over a summary of the rest. It only decides; the caller counts and logs.
  */
 #pragma once
 
@@ -16,7 +16,7 @@ struct log_limit {
         size_t lines;           /* since then */
 };
 
-/** log_limit_minute_ends() - true once a minute, when a new one begins: the time for the summary */
+/** log_limit_minute_ends() - true once per minute, when a new one begins: log the summary now */
 static inline bool log_limit_minute_ends(struct log_limit *limit, int64_t now_mono_ms) {
         if (now_mono_ms - limit->minute_mono_ms < MS_PER_MIN)
                 return false;

@@ -13,7 +13,7 @@ void mem_set_last_words(const char *line) {
 }
 
 _noreturn_ void mem_exhausted(void) {
-        /* write(2), because stdio may want memory itself; nothing is left to do if it fails. */
+        /* write(2), because stdio may allocate memory itself; its failure can only be ignored. */
         ssize_t ignored = write(STDERR_FILENO, last_words, strlen(last_words));
         (void)ignored;
         abort();

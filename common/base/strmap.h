@@ -1,5 +1,5 @@
 /*
- * A hash map from strings to pointers: open addressing, seeded per process so that a peer who
+ * A hash map from strings to pointers: open addressing, seeded per process so that a peer that
  * chooses the keys cannot choose the collisions. Keys are copied, values borrowed. Not
  * thread-safe; iteration order is arbitrary.
  */
@@ -36,7 +36,7 @@ void *strmap_get(const struct strmap *map, const char *key, size_t key_len);
 /** strmap_remove() - take @key out; returns the value it had, or NULL */
 void *strmap_remove(struct strmap *map, const char *key, size_t key_len);
 
-/** strmap_hash() - the seeded 64-bit hash that the map uses, for tables of one's own */
+/** strmap_hash() - the seeded 64-bit hash that the map uses, for other tables */
 uint64_t strmap_hash(const char *key, size_t key_len);
 
 /** strmap_next() - iterate: start with *position 0; NULL at the end; removing is allowed */

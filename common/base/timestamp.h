@@ -16,7 +16,7 @@ enum { TIMESTAMP_MAX = 40 };
 void timestamp_format_s(int64_t at_unix_ms, char *text, size_t text_bytes);
 /** timestamp_format_ms() - "2026-07-23T11:25:54.120Z" */
 void timestamp_format_ms(int64_t at_unix_ms, char *text, size_t text_bytes);
-/** timestamp_format_us() - "2026-07-23T11:25:54.120000Z": metav1.MicroTime wants six digits */
+/** timestamp_format_us() - "2026-07-23T11:25:54.120000Z": metav1.MicroTime needs six digits */
 void timestamp_format_us(int64_t at_unix_ms, char *text, size_t text_bytes);
 
 /**

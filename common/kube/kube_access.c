@@ -104,7 +104,7 @@ static int check_server(char *server, struct error *err) {
 
 /*
  * Like client-go we never send credentials in the clear; unlike it we make an exception for the
- * loopback, where `kubectl proxy` and test servers live and nobody listens in.
+ * loopback, which `kubectl proxy` and test servers use and others cannot read.
  */
 static bool may_see_secrets(const char *server) {
         const char *host = after_scheme(server);

@@ -196,7 +196,7 @@ static char *cluster_json(const struct place *cluster, const struct kubeconfig *
         const char *ca_file_text = NULL;
         _cleanup_(secret_freep) char *from_file = NULL;
 
-        /* Without the CA the plugin itself will say what it lacks. */
+        /* Without the CA, the plugin's own error is more precise than ours could be. */
         if (config->ca_file && secret_read_file(SECRET_PEM, config->ca_file, &from_file, NULL) == 0)
                 ca_file_text = from_file;
         const char *ca = config->ca_pem ? config->ca_pem : ca_file_text;

@@ -2,13 +2,13 @@
  * Leader election by a Lease (coordination.k8s.io/v1): of several replicas one writes. The rules,
  * and why there is never more than one, are in lease_candidate.h; here are requests and timers.
  *
- * Unlike client-go's users, who exit when they lose the Lease because nothing else surely stops
- * what their goroutines have begun, we go back to standby: everything runs on one thread, so that
- * when on_stopped_leading returns nothing of ours will write any more. A standby keeps its caches
- * and histories warm; a restarted process would have to build them again.
+ * Programs that use client-go exit when they lose the Lease, because nothing else reliably stops
+ * their goroutines. We return to standby: everything runs on one thread, so nothing of ours writes
+ * after on_stopped_leading has returned. A standby keeps its caches and histories; a restarted
+ * process would have to build them again.
  *
- * Whoever writes asks lease_is_leading() right before, and gives each write lease_until_mono_ms()
- * as its deadline: neither depends on a timer that came too late after the process was stopped.
+ * A writer calls lease_is_leading() right before each write and uses lease_until_mono_ms() as its
+ * deadline: neither depends on a timer, which fires too late after the process was stopped.
  *
  * RBAC: leases in the namespace: create; get and update for the name.
  */

@@ -120,8 +120,8 @@ void lease_candidate_resign(struct lease_candidate *candidate);
  * @random:        [0, 1), drawn anew for each round: candidates must not try together
  *
  * The leader renews every retry_ms. A standby reads after half to three quarters of it, since the
- * age of a record counts from when its change was seen, and again as soon as the record expires.
- * After a failed request everybody who does not lead waits longer, by up to client-go's
+ * age of a record counts from when we saw its change, and again as soon as the record expires.
+ * After a failed request, a candidate that does not lead waits longer, by up to client-go's
  * JitterFactor of 1.2 retry periods.
  */
 int64_t lease_candidate_next_round_mono_ms(const struct lease_candidate *candidate,

@@ -1,7 +1,7 @@
 /*
- * The existing objects by namespace/name, with their uids: lets a reflector notice that an object
- * was deleted while no watch was open, or replaced by another one of the same name. About 150 bytes
- * per object.
+ * The existing objects by namespace/name, with their uids, so that a reflector notices when an
+ * object was deleted while no watch was open, or replaced by another one of the same name. About
+ * 150 bytes per object.
  */
 #pragma once
 

@@ -253,7 +253,7 @@ void metrics_set(struct metric *gauge, double value) {
 void metrics_observe(struct metric *histogram, double value) {
         assert(histogram->kind == KIND_HISTOGRAM);
         if (isnan(value))
-                return; /* one would turn the sum into NaN for good */
+                return; /* it would make the sum NaN forever */
         size_t bucket = 0;
         while (bucket < histogram->bound_count && value > histogram->bounds[bucket])
                 bucket++;

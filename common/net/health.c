@@ -62,7 +62,7 @@ static _printf_(3, 0) void set_check(struct health_check *check, bool is_passing
         pthread_mutex_lock(check->health->lock);
         check->is_passing = is_passing;
         (void)vsnprintf(check->detail, sizeof(check->detail), fmt, args);
-        /* One line per check, whatever an error message quotes. */
+        /* One line per check, even if an error message quotes a line break. */
         for (char *c = check->detail; *c; c++)
                 if ((unsigned char)*c < 0x20)
                         *c = ' ';

@@ -24,7 +24,7 @@ DEFINE_FREEP(struct health, health_free);
 /**
  * health_add() - add a check, failing until health_pass()
  * @name:   static text, "node-watch"
- * @detail: what is missing and where to look
+ * @detail: what is missing and how to supply it
  * Return: borrowed from @health
  */
 struct health_check *health_add(struct health *health, const char *name, const char *detail);
@@ -33,7 +33,7 @@ void health_pass(struct health_check *check, const char *fmt, ...) _printf_(2, 3
 /** health_fail() - the check fails; the detail names the cause and the flag or object. Any thread.
  */
 void health_fail(struct health_check *check, const char *fmt, ...) _printf_(2, 3);
-/** health_shut_down() - not ready from now on, whatever the checks */
+/** health_shut_down() - not ready from now on, regardless of the checks */
 void health_shut_down(struct health *health);
 
 enum { HEALTH_MAX_STUCK_MS = 60 * 1000 };

@@ -92,7 +92,7 @@ struct http_call {
 struct http_call *http_call_new(const struct http_request *request, struct http_tls_copy *last_tls);
 void http_call_free(struct http_call *call);
 
-/** http_call_authority() - "host:port" part of @url and its length, 0 when there is none */
+/** http_call_authority() - the "host:port" part of @url; its length, or 0 without one */
 size_t http_call_authority(const char *url, const char **ret_authority);
 
 /** http_call_configure() - set all options of call->easy; an error when the call cannot be started

@@ -301,7 +301,7 @@ static int64_t due_mono_ms(const struct http_call *call) {
 
 /*
  * All limits of a call are ours rather than curl's: one timer, exact, and independent of how
- * curl counts speed. Bytes do not move the timer; it looks when it fires.
+ * curl counts speed. Bytes do not move the timer; what is due is computed when it fires.
  */
 static void on_call_timer(void *userdata) {
         struct http_call *call = userdata;
@@ -420,7 +420,7 @@ struct http_call *http_start(struct http_client *client, const struct http_reque
         call->state = HTTP_CALL_QUEUED;
         TAILQ_INSERT_TAIL(&call->pool->queue, call, entry);
         call->pool->queue_len++;
-        /* With no free place, the end of a call pumps again. */
+        /* At the limit, the end of a call pumps again. */
         if (call->pool->active_len < client->max_in_flight)
                 pump_soon(client);
         return call;

@@ -40,7 +40,7 @@ DEFINE_FREEP(struct http_client, http_client_free);
 struct http_tls {
         const char *ca_pem;
         const char *cert_pem, *key_pem;
-        const char *server_name; /* verify (and ask) for this name instead of the URL's host */
+        const char *server_name; /* verified, and sent as SNI, instead of the URL's host */
         bool is_insecure;        /* no verification at all */
 };
 
@@ -95,8 +95,8 @@ struct http_request {
         int64_t idle_timeout_ms;    /* without receiving a byte; 0: off */
         int64_t answer_timeout_ms;  /* until the response headers; 0: off */
         size_t max_body_bytes;      /* of all pieces together when streamed; must be > 0 */
-        bool wants_gzip;        /* ask for gzip and unpack; the ceiling holds for the unpacked */
-        const char *basic_auth; /* "user:password"; may be NULL */
+        bool wants_gzip;            /* ask for gzip; the limit applies to the unpacked body */
+        const char *basic_auth;     /* "user:password"; may be NULL */
         const struct http_tls *tls; /* may be NULL */
         /* The call's connections are shared only with calls of an equal pool (streams that stay
          * open, such as watches, get one of their own); 0 is the common pool. */

@@ -1,6 +1,6 @@
 /*
  * An HTTP server, the only user of libmicrohttpd: a pool of worker threads, each with its own
- * connections. The handler runs on a worker once the whole request is there.
+ * connections. The handler runs on a worker once the request is complete.
  *
  * Every answer carries Content-Length (kube-scheduler opens a new connection after a chunked one).
  * The idle timeout is above the 90 s of Go's client, which would otherwise meet half-closed
@@ -57,8 +57,8 @@ typedef void http_handler_fn(void *userdata, struct http_exchange *exchange);
  * http_suspend() - the reply to @exchange comes later; only from within its handler
  *
  * The worker serves other connections meanwhile; the suspension has no deadline, and a disconnect
- * of the peer is not noticed. From the suspension on, the exchange belongs to whoever will call
- * http_resume(), which may happen before the handler has returned.
+ * of the peer is not noticed. From the suspension on, the exchange belongs to the later caller of
+ * http_resume(), which may run before the handler has returned.
  */
 void http_suspend(struct http_exchange *exchange);
 /** http_resume() - send the reply in @exchange, which belongs to the worker again; any thread.

@@ -47,7 +47,7 @@ int listen_open(const char *bind_address, uint16_t port, struct error *err) {
                 fd = listen_on(address);
                 freeaddrinfo(address);
                 if (fd < 0 && fd != -EAFNOSUPPORT && fd != -EADDRNOTAVAIL)
-                        break; /* IPv6 is there: the trouble is another */
+                        break; /* IPv6 works: the error has another cause */
         }
         if (fd < 0)
                 return error_set(err, fd, "listen on %s port %u: %s",

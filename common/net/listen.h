@@ -8,7 +8,7 @@
 
 /**
  * listen_open() - bind and listen, close-on-exec and non-blocking
- * @bind_address: "127.0.0.1", "::", ...; NULL: every address, v4 and v6 where there is v6
+ * @bind_address: "127.0.0.1", "::", ...; NULL: every address, IPv4 and, if available, IPv6
  * @port:         0: any free one, see listen_port()
  * Return: the descriptor; negative errno with the address and port in @err
  */

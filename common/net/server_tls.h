@@ -36,7 +36,7 @@ struct server_tls *server_tls_ref(struct server_tls *tls);
 void server_tls_unref(struct server_tls *tls);
 DEFINE_FREEP(struct server_tls, server_tls_unref);
 
-/** server_tls_validity() - of the server's own certificate, without those of its issuers */
+/** server_tls_validity() - of the server's own certificate, not of its issuers' */
 void server_tls_validity(const struct server_tls *tls, int64_t *ret_begins_unix_ms,
                          int64_t *ret_ends_unix_ms);
 bool server_tls_has_client_ca(const struct server_tls *tls);
@@ -57,7 +57,7 @@ struct tls_handshake {
         bool has_begun; /* the client's hello has been read */
         bool is_complete;
         bool is_verified;              /* the client's certificate is one of our client CA's */
-        bool lacks_certificate;        /* the client was asked for one and has none */
+        bool lacks_certificate;        /* the client was asked for one and sent none */
         char refusal[TLS_REFUSAL_MAX]; /* why the client's certificate was rejected; "": it was not
                                         */
 };

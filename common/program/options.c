@@ -55,7 +55,7 @@ static void append_bound(struct buf *out, const struct option_row *row, double b
         buf_puts(out, text);
 }
 
-/* A bound that no int64_t reaches is as good as none. */
+/* A bound that no int64_t reaches counts as none. */
 static bool is_bounded(double bound) {
         return bound > -9e18 && bound < 9e18;
 }

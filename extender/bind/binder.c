@@ -135,7 +135,7 @@ static void note_outage(struct binder *binder, enum bind_result result, const ch
                 health_pass(binder->check, "no failure");
 }
 
-/* Hands the exchange back to its worker: @bind may be gone after this. */
+/* Returns the exchange to its worker, which may free @bind at once. */
 static void finish(struct bind *bind, enum bind_result result, const char *text) {
         struct binder *binder = bind->binder;
         struct http_exchange *exchange = bind->exchange;
@@ -166,7 +166,7 @@ static void on_deadline(void *userdata) {
         finish(bind, BIND_UNAVAILABLE, text);
 }
 
-/* @again after a pause, unless there is no time left for it. */
+/* Calls @again after a pause, if there is time left for it. */
 static void retry(struct bind *bind, const struct kube_answer *answer, loop_timer_fn *again) {
         struct loop *loop = bind->binder->options.loop;
         int64_t now_mono_ms = loop_now_mono_ms(loop);
