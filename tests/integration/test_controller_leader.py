@@ -188,7 +188,7 @@ def test_orderly_handover_and_back(start_pair, standin):
     standin.patch(
         f"{LEASES}/plimsoll-controller",
         {"metadata": {"labels": {"owner": "us"}}},
-        Authorization="Bearer token-beta",
+        Authorization="Bearer token-alpha",
     )
 
     told_unix = time.time()
