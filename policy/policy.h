@@ -135,7 +135,7 @@ _must_check_ int policy_from_tree(const struct tree_node *root, bool is_strict, 
 /** policy_load_file() - policy_parse() of a file; @err begins with its path */
 _must_check_ int policy_load_file(const char *path, bool is_strict, struct policy **ret,
                                   struct error *err);
-/** policy_default() - the built-in policy: policy/policy.yaml, compiled in */
+/** policy_default() - the built-in policy: policy/policy.yaml, the recommended one, compiled in */
 struct policy *policy_default(void);
 void policy_free(struct policy *policy);
 DEFINE_FREEP(struct policy, policy_free);

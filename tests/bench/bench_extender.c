@@ -20,6 +20,7 @@
 #include "extender/answer/judge.h"
 #include "extender/answer/reply.h"
 #include "extender/answer/request.h"
+#include "tests/crane_policy.h"
 
 enum { NODES = 5000, ROUNDS = 15, ROUND_NS = 20000000, BODY_MAX_BYTES = 64 << 20 };
 
@@ -107,7 +108,7 @@ static void put_request(struct buf *out, const size_t *order, size_t count, bool
 /* ---- The table: random loads, one node in twenty above a limit. */
 
 static struct policy *make_policy(enum policy_scale scale, enum policy_scoring scoring) {
-        struct policy *policy = policy_default();
+        struct policy *policy = crane_policy();
 
         policy->scoring = scoring;
         for (size_t i = 0; i < policy->priority_count; i++)

@@ -14,6 +14,8 @@ import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+# What the Go peer has built in.
+POLICY = os.path.join(HERE, "..", "..", "policy", "crane.yaml")
 sys.path.insert(0, os.path.join(HERE, "..", "integration"))
 
 from harness import Process, StandIn, fetch, wait_until  # noqa: E402
@@ -84,6 +86,7 @@ def main():
             file.write(standin.call("GET", "/api/v1/nodes").text)
         extender = os.path.join(build, "extender/plimsoll-extender")
         ours = [extender, f"--kubeconfig={standin.kubeconfig}", "--port=0"]
+        ours.append(f"--policy-config-path={POLICY}")
         full = [*ours, "--compact-scores=false"]
         servers = [
             Process(pinned(1, *full), "ours", work),

@@ -111,8 +111,8 @@ class Demo:
         self.names = [name for name, _ in nodes]
 
         self.policy = os.path.join(self.directory, "policy.yaml")
-        text = (TOP / "policy" / "policy.yaml").read_text(encoding="utf-8")
-        # A demo has no three minutes: the same policy, written more often.
+        text = (TOP / "policy" / "crane.yaml").read_text(encoding="utf-8")
+        # Its scores can be read off the table, and a demo has no three minutes: written more often.
         text = re.sub(r"period: \w+", f"period: {SYNC_PERIOD}", text)
         pathlib.Path(self.policy).write_text(text, encoding="utf-8")
         common = [f"--policy-config-path={self.policy}", f"--kubeconfig={self.standin.kubeconfig}"]
@@ -275,15 +275,17 @@ def show(demo, style):
 
 
 def tell_more(demo):
+    program = demo.program("plimsoll-extender")
+    explain = f"{program} explain --policy-config-path={demo.policy}"
     demo.say(
         f"""
 Look further, from another terminal:
 
   export KUBECONFIG={demo.standin.kubeconfig}
   kubectl get nodes -o custom-columns='NODE:.metadata.name,CPU:.metadata.annotations.cpu_usage_avg_5m'
-  kubectl get nodes -o json | {demo.program('plimsoll-extender')} explain
+  kubectl get nodes -o json | {explain}
 
-  (without kubectl: curl -s {demo.standin.url}/api/v1/nodes | {demo.program('plimsoll-extender')} explain)
+  (without kubectl: curl -s {demo.standin.url}/api/v1/nodes | {explain})
 
   extender:    {demo.extender_url}/readyz?verbose  {demo.extender_url}/metrics
   controller:  {demo.controller_url}/readyz?verbose  {demo.controller_url}/metrics

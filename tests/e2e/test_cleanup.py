@@ -6,7 +6,7 @@ from cluster.plimsoll import TOP, fast_policy, refused
 from harness import wait_until
 from pages import block
 
-POLICY_FILE = TOP / "policy" / "policy.yaml"
+POLICY_FILE = TOP / "policy" / "crane.yaml"
 FOREIGN = {
     "kubeadm.alpha.kubernetes.io/cri-socket": "unix:///run/containerd/containerd.sock",
     "example.com/cpu_usage_avg_5m": "0.1,2026-01-01T00:00:00Z",
@@ -49,10 +49,10 @@ def patches(plane):
 def test_cleanup(plane, fleet, plimsoll, exporters, figure):
     add_nodes(fleet, 3)
     before, audited = fleet.all_annotations(), len(plane.audit("plimsoll-controller"))
-    default = yaml.safe_load(POLICY_FILE.read_text(encoding="utf-8"))
+    crane = yaml.safe_load(POLICY_FILE.read_text(encoding="utf-8"))
     # Two policies, one after the other: what the first left is ours as well.
     annotate(fleet, plimsoll, exporters, fast_policy())
-    annotate(fleet, plimsoll, exporters, default)
+    annotate(fleet, plimsoll, exporters, crane)
     annotated = fleet.all_annotations()
     assert all("cpu_usage_avg_5s" in found for found in annotated.values())
 

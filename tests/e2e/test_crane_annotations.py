@@ -10,7 +10,7 @@ from cluster.workloads import per_node, pod_object
 from harness import wait_until
 from reference_policy import Policy, score10, timestamp_ms
 
-POLICY_FILE = TOP / "policy" / "policy.yaml"
+POLICY_FILE = TOP / "policy" / "crane.yaml"
 # Where crane's clock is when $TZ is not set.
 CRANE_ZONE = "Asia/Shanghai"
 CRANE_AHEAD_S = 8 * 3600
@@ -44,7 +44,7 @@ def policy():
 
 
 def test_crane_drives_our_extender(fleet, namespace, plimsoll, scheduler, policy, figure):
-    """The default policy and kube-scheduler; no controller of ours runs."""
+    """Crane's policy and kube-scheduler; no controller of ours runs."""
     names = fleet.add(6)
     hot, busy, stale = names[:2], names[2:4], names[4]
     calm = names[5]

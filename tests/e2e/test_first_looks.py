@@ -27,8 +27,8 @@ def test_windows_of_one_exporter(run, tmp_path):
         cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    # Three windows of CPU and three of memory.
-    assert re.search(r"^web-1( +[\d.]+%){6} .* ok$", done.stdout, re.M), done.stdout
+    # Two windows of CPU and two of memory.
+    assert re.search(r"^web-1( +[\d.]+%){4} .* ok$", done.stdout, re.M), done.stdout
 
 
 def test_peers_by_themselves(run, tmp_path):

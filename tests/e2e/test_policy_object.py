@@ -12,7 +12,7 @@ from cluster.workloads import pod_object
 from conftest import new_plane
 from harness import fetch, wait_until
 
-POLICY_FILE = TOP / "policy" / "policy.yaml"
+POLICY_FILE = TOP / "policy" / "crane.yaml"
 CRD_FILE = TOP / "deploy" / "base" / "crd.yaml"
 PATH = "/apis/scheduler.policy.crane.io/v1alpha1/dynamicschedulerpolicies"
 POLICY = yaml.safe_load(POLICY_FILE.read_text(encoding="utf-8"))
@@ -64,7 +64,7 @@ def ready(process):
 
 
 def changed(*path, to):
-    """The default policy but for one field of its spec."""
+    """Crane's policy but for one field of its spec."""
     policy = copy.deepcopy(POLICY)
     place = policy["spec"]
     for key in path[:-1]:
@@ -130,7 +130,7 @@ def generation(process):
 def test_policy_object(plane, fleet, programs, figure):
     controller, extender = programs
     wait_until(
-        lambda: all("mem_usage_max_avg_1d" in fleet.annotations(name) for name in fleet.addresses),
+        lambda: all("mem_usage_max_avg_1h" in fleet.annotations(name) for name in fleet.addresses),
         what="annotations",
     )
     applied = time.monotonic()

@@ -9,6 +9,7 @@ import re
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
 import yaml
 from cluster.plimsoll import fast_policy
 from harness import NIGHTLY
@@ -19,8 +20,9 @@ BAD = TOP / "tests" / "data" / "bad-policies"
 POLICIES = "/apis/scheduler.policy.crane.io/v1alpha1/dynamicschedulerpolicies"
 
 
-def test_default_policy_applies(plane):
-    plane.kubectl("apply", "-f", str(TOP / "policy" / "policy.yaml"))
+@pytest.mark.parametrize("name", ["policy.yaml", "crane.yaml"])
+def test_policies_of_the_tree_apply(plane, name):
+    plane.kubectl("apply", "-f", str(TOP / "policy" / name))
     lines = plane.kubectl("get", "dsp").splitlines()
     assert re.split(r"\s{2,}", lines[0]) == ["NAME", "IN FORCE", "METRICS", "MESSAGE", "AGE"]
     assert lines[1].split()[0] == "default"

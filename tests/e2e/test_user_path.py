@@ -57,7 +57,7 @@ def test_user_path(plane, plimsoll, run, exporters, fleet, namespace, scheduler,
         found = {}
         for node in yaml.safe_load(plane.kubectl("get", "nodes", "-o", "yaml"))["items"]:
             annotations = node["metadata"]["annotations"]
-            missing = (wanted | {"node_hot_value"}) - set(annotations)
+            missing = wanted - set(annotations)
             assert not missing, f"{node['metadata']['name']} lacks {sorted(missing)}"
             found[node["metadata"]["name"]] = annotations
         return found
@@ -66,7 +66,7 @@ def test_user_path(plane, plimsoll, run, exporters, fleet, namespace, scheduler,
     figure(f"{len(names)} nodes annotated {time.monotonic() - started:.1f} s after the start")
     assert set(found) == set(names)
     for name in names:
-        for key in wanted | {"node_hot_value"}:
+        for key in wanted:
             assert VALUE.match(found[name][key]), f"{name}: {key}={found[name][key]}"
     for index, load in LOADS.items():
         for resource in ("cpu", "mem"):

@@ -6,6 +6,7 @@ import json
 import pytest
 
 from controller_kit import CPU_AND_MEM, patched
+from pages import TOP
 from standin import certs
 
 # Long enough for a handshake on a machine that has other things to do.
@@ -46,6 +47,8 @@ def test_a_single_pass(begin, standin, exporters):
             address = "127.9.0.1" if name == "silent" else f"127.1.0.{i + 1}"
             standin.add_nodes(None, names=[name], first_address=address, labels={"pool": pool})
     flags = [f"--node-exporter-port={exporters.port}", "--scrape-interval=2s", "--once"]
+    # It has a hot value.
+    flags.append(f"--policy-config-path={TOP}/policy/crane.yaml")
     passes = [
         begin(f"--kubeconfig={standin.kubeconfig}", f"--node-selector=pool={pool}", *flags, *more)
         for pool, (_, more, _) in pools.items()

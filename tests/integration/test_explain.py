@@ -10,6 +10,7 @@ import subprocess
 import pytest
 
 from harness import NIGHTLY, PYTHON
+from pages import TOP
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 NOW = "2026-07-23T12:00:00Z"
@@ -259,7 +260,8 @@ def test_five_thousand_whole_nodes(binary, tmp_path):
     path = tmp_path / "nodes.json"
     items = ",\n".join(text.replace("NAME", f"n{i}") for i in range(5000))
     path.write_text('{"items": [\n%s]}' % items)
-    argv = [binary("plimsoll-extender", "release"), "explain", "--now", NOW, "-ojson", str(path)]
+    argv = [binary("plimsoll-extender", "release"), "explain", "--now", NOW, "-ojson"]
+    argv += [f"--policy-config-path={TOP}/policy/crane.yaml", str(path)]
     with open(tmp_path / "out.json", "wb") as out:
         status, message, peak_mib = run_measured(argv, 2 << 30, stdout=out)
     assert status == 0, message

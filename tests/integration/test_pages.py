@@ -179,7 +179,7 @@ def test_explained_node(binary, tmp_path):
     done = subprocess.run(
         [
             binary("plimsoll-extender"), "explain", "--now=2026-07-23T11:26:30Z",
-            f"--policy-config-path={TOP}/policy/policy.yaml", path,
+            f"--policy-config-path={TOP}/policy/crane.yaml", path,
         ],
         capture_output=True, text=True, check=True,
     )  # fmt: skip

@@ -57,9 +57,10 @@ def test_unknown_field(binary, program, tmp_path):
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_what_is_printed_reads_back(binary, program, tmp_path):
+@pytest.mark.parametrize("name", ["policy.yaml", "crane.yaml"])
+def test_what_is_printed_reads_back(binary, program, name, tmp_path):
     path = tmp_path / "policy.yaml"
-    path.write_bytes((BAD.parents[2] / "policy" / "policy.yaml").read_bytes())
+    path.write_bytes((BAD.parents[2] / "policy" / name).read_bytes())
     printed = policy_in_force(binary(program), path)
     path.write_text(printed)
     assert policy_in_force(binary(program), path) == printed

@@ -55,7 +55,7 @@ def condition(standin):
 @pytest.mark.parametrize("name", FLAGS)
 def test_it_is_put_in_force_and_replaced(run, binary, cluster, name):
     program = Program(run, binary, name, cluster)
-    assert "the built-in policy, 6 metrics, generation 1" in program.told()
+    assert "the built-in policy, 4 metrics, generation 1" in program.told()
     apply(cluster, policy(0.5))
     wait_until(lambda: program.metric("plimsoll_policy_generation") == 2, what="the object")
     assert "DynamicSchedulerPolicy default, 1 metrics, generation 2" in program.told()

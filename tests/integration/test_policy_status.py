@@ -113,5 +113,5 @@ def test_a_broken_object_that_is_deleted(run, binary, cluster, name):
     assert cluster.call("DELETE", f"{PATH}/default").status == 200
     wait_until(lambda: program.metric("plimsoll_policy_failed") == 0, what="the end of the trouble")
     assert program.metric("plimsoll_policy_generation") == 1
-    assert "[+] policy: the built-in policy, 6 metrics, generation 1" in program.told()
+    assert "[+] policy: the built-in policy, 4 metrics, generation 1" in program.told()
     assert "its policy stays" not in program.process.stderr()

@@ -7,6 +7,7 @@ import pytest
 
 from controller_kit import log_lines, patched, policy, read_annotation, reading
 from harness import NIGHTLY, wait_until
+from pages import TOP
 from prometheus_kit import basic, send
 from tls_kit import Authority
 
@@ -444,6 +445,7 @@ def test_once(pretended, start_asking, start_standin, run, binary):
     standin = start_standin("--nodes", 1)
     argv = [binary("plimsoll-controller"), "--kubeconfig", standin.kubeconfig, "--once"]
     argv += ["--metrics-source=prometheus", f"--prometheus-address={pretended.url}"]
+    argv.append(f"--policy-config-path={TOP}/policy/crane.yaml")
     process = run(argv, "once")
     assert process.wait_exit() == 0, process.text()
     expect(standin, node(0), CPU, 0.2)

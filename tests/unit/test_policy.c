@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "codec/json.h"
 #include "policy/policy.h"
+#include "tests/crane_policy.h"
 #include "tests/policy_equal.h"
 
 #define HEAD                                                                                       \
@@ -43,15 +44,68 @@ static void assert_round_trip(const struct policy *policy) {
         buf_done(&second);
 }
 
+struct metric_row {
+        const char *name;
+        unsigned resource;
+        enum metric_statistic statistic;
+        int64_t window_ms, period_ms;
+        double limit_ratio; /* 0: no predicate */
+        double weight;      /* 0: no priority */
+};
+
+static void assert_metrics(const struct policy *policy, const struct metric_row *rows,
+                           size_t count) {
+        size_t predicate = 0, priority = 0;
+
+        assert_string_equal(policy->name, "default");
+        assert_int_equal(policy->warning_count, 0);
+        assert_int_equal(policy->sync_count, count);
+        for (size_t i = 0; i < count; i++) {
+                const struct policy_sync *metric = &policy->sync[i];
+                assert_string_equal(metric->name, rows[i].name);
+                assert_int_equal(policy_sync_index(policy, rows[i].name), i);
+                assert_true(metric->is_query && metric->query.resource == rows[i].resource &&
+                            metric->query.statistic == rows[i].statistic &&
+                            metric->query.window_ms == rows[i].window_ms);
+                assert_true(metric->period_ms == rows[i].period_ms);
+                if (rows[i].weight > 0) {
+                        assert_int_equal(policy->priorities[priority].metric, i);
+                        assert_true(policy->priorities[priority++].weight == rows[i].weight);
+                }
+                if (rows[i].limit_ratio > 0) {
+                        assert_int_equal(policy->predicates[predicate].metric, i);
+                        assert_true(policy->predicates[predicate++].limit_ratio ==
+                                    rows[i].limit_ratio);
+                }
+        }
+        assert_int_equal(policy->priority_count, priority);
+        assert_int_equal(policy->predicate_count, predicate);
+        assert_string_equal(policy->predicates[0].reason, "cpu_usage_avg_5m above 0.65");
+        assert_int_equal(policy_sync_index(policy, "cpu_usage_avg_1m"), -1);
+}
+
 static void test_default(void **state) {
-        static const struct {
-                const char *name;
-                unsigned resource;
-                enum metric_statistic statistic;
-                int64_t window_ms, period_ms;
-                double limit_ratio; /* 0: no predicate */
-                double weight;
-        } rows[] = {
+        static const struct metric_row rows[] = {
+                {"cpu_usage_avg_5m", METRIC_CPU, METRIC_AVG, 5 * MS_PER_MIN, 3 * MS_PER_MIN, 0.65,
+                 1},
+                {"cpu_usage_max_avg_1h", METRIC_CPU, METRIC_MAX_AVG, MS_PER_HOUR, 15 * MS_PER_MIN,
+                 0, 0},
+                {"mem_usage_avg_5m", METRIC_MEM, METRIC_AVG, 5 * MS_PER_MIN, 3 * MS_PER_MIN, 0.65,
+                 1},
+                {"mem_usage_max_avg_1h", METRIC_MEM, METRIC_MAX_AVG, MS_PER_HOUR, 15 * MS_PER_MIN,
+                 0, 0},
+        };
+        _cleanup_(policy_freep) struct policy *policy = policy_default();
+
+        (void)state;
+        assert_metrics(policy, rows, ARRAY_LEN(rows));
+        assert_int_equal(policy->hot_value_count, 0);
+        assert_int_equal(policy->scoring, POLICY_SCORING_ESTIMATE);
+        assert_int_equal(policy->when_all_over, POLICY_ALL_OVER_PASS);
+}
+
+static void test_crane(void **state) {
+        static const struct metric_row rows[] = {
                 {"cpu_usage_avg_5m", METRIC_CPU, METRIC_AVG, 5 * MS_PER_MIN, 3 * MS_PER_MIN, 0.65,
                  0.2},
                 {"cpu_usage_max_avg_1h", METRIC_CPU, METRIC_MAX_AVG, MS_PER_HOUR, 15 * MS_PER_MIN,
@@ -65,32 +119,10 @@ static void test_default(void **state) {
                 {"mem_usage_max_avg_1d", METRIC_MEM, METRIC_MAX_AVG, MS_PER_DAY, 3 * MS_PER_HOUR, 0,
                  0.5},
         };
-        _cleanup_(policy_freep) struct policy *policy = policy_default();
-        size_t predicate = 0;
+        _cleanup_(policy_freep) struct policy *policy = crane_policy();
 
         (void)state;
-        assert_string_equal(policy->name, "default");
-        assert_int_equal(policy->warning_count, 0);
-        assert_int_equal(policy->sync_count, ARRAY_LEN(rows));
-        assert_int_equal(policy->priority_count, ARRAY_LEN(rows));
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                const struct policy_sync *metric = &policy->sync[i];
-                assert_string_equal(metric->name, rows[i].name);
-                assert_int_equal(policy_sync_index(policy, rows[i].name), i);
-                assert_true(metric->is_query && metric->query.resource == rows[i].resource &&
-                            metric->query.statistic == rows[i].statistic &&
-                            metric->query.window_ms == rows[i].window_ms);
-                assert_true(metric->period_ms == rows[i].period_ms);
-                assert_int_equal(policy->priorities[i].metric, i);
-                assert_true(policy->priorities[i].weight == rows[i].weight);
-                if (rows[i].limit_ratio == 0)
-                        continue;
-                assert_int_equal(policy->predicates[predicate].metric, i);
-                assert_true(policy->predicates[predicate].limit_ratio == rows[i].limit_ratio);
-                predicate++;
-        }
-        assert_int_equal(policy->predicate_count, predicate);
-        assert_string_equal(policy->predicates[0].reason, "cpu_usage_avg_5m above 0.65");
+        assert_metrics(policy, rows, ARRAY_LEN(rows));
         assert_int_equal(policy->hot_value_count, 2);
         assert_true(policy->hot_values[0].time_range_ms == 5 * MS_PER_MIN);
         assert_true(policy->hot_values[0].count == 5);
@@ -98,7 +130,6 @@ static void test_default(void **state) {
         assert_true(policy->hot_values[1].count == 2);
         assert_int_equal(policy->scoring, POLICY_SCORING_ABSOLUTE);
         assert_int_equal(policy->when_all_over, POLICY_ALL_OVER_REJECT);
-        assert_int_equal(policy_sync_index(policy, "cpu_usage_avg_1m"), -1);
 }
 
 static void test_limits(void **state) {
@@ -453,6 +484,7 @@ static void test_round_trip(void **state) {
         enum { ROUNDS = 2000 };
         unsigned short seed[3] = {7, 8, 9};
         _cleanup_(policy_freep) struct policy *builtin = policy_default();
+        _cleanup_(policy_freep) struct policy *crane = crane_policy();
         /* Names that YAML would take for something else. */
         _cleanup_(policy_freep) struct policy *odd = parse(
                 HEAD "metadata: {name: \"null\"}\n"
@@ -464,6 +496,7 @@ static void test_round_trip(void **state) {
 
         (void)state;
         assert_round_trip(builtin);
+        assert_round_trip(crane);
         assert_round_trip(odd);
         for (int round = 0; round < ROUNDS; round++) {
                 _cleanup_(policy_freep) struct policy *policy = random_policy(seed);
@@ -474,6 +507,7 @@ static void test_round_trip(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_default),
+                cmocka_unit_test(test_crane),
                 cmocka_unit_test(test_limits),
                 cmocka_unit_test(test_lenient),
                 cmocka_unit_test(test_warnings),

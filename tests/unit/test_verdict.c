@@ -1,10 +1,11 @@
-/* Filter and score: worked examples of the default policy, and the edges of the arithmetic. */
+/* Filter and score: worked examples of crane's policy, and the edges of the arithmetic. */
 #include "cmocka_wrap.h"
 
 #include <float.h>
 
 #include "base/clock.h"
 #include "one_node.h"
+#include "tests/crane_policy.h"
 
 /* 2026-07-23T11:25:54Z */
 #define NOW_UNIX_MS INT64_C(1784805954000)
@@ -40,7 +41,7 @@ static void assert_examples(const struct policy *policy, const struct example *r
         }
 }
 
-static void test_default_policy(void **state) {
+static void test_crane_policy(void **state) {
         static const struct example rows[] = {
                 {"no annotation at all: passes, and is worth nothing", {{0}}, -1, 0},
                 /* trunc(100 * (0.2 * 0.9 + 0.3 * 0.8 + 0.5 * 0.7 + 0.2 * 0.6 + 0.3 * 0.5 +
@@ -96,7 +97,7 @@ static void test_default_policy(void **state) {
                  -1,
                  0},
         };
-        _cleanup_(policy_freep) struct policy *policy = policy_default();
+        _cleanup_(policy_freep) struct policy *policy = crane_policy();
 
         (void)state;
         assert_examples(policy, rows, ARRAY_LEN(rows));
@@ -104,7 +105,7 @@ static void test_default_policy(void **state) {
 
 static void test_limit_zero_is_off(void **state) {
         static const struct example rows[] = {{"all busy", {{CPU_5M, "1," NOW}}, -1, 0}};
-        _cleanup_(policy_freep) struct policy *policy = policy_default();
+        _cleanup_(policy_freep) struct policy *policy = crane_policy();
 
         (void)state;
         policy->predicates[0].limit_ratio = 0;
@@ -113,7 +114,7 @@ static void test_limit_zero_is_off(void **state) {
 
 static void test_no_priority(void **state) {
         static const struct example rows[] = {{"idle", {{CPU_5M, "0," NOW}}, -1, 0}};
-        _cleanup_(policy_freep) struct policy *policy = policy_default();
+        _cleanup_(policy_freep) struct policy *policy = crane_policy();
 
         (void)state;
         policy->priority_count = 0;
@@ -132,7 +133,7 @@ static void test_huge(void **state) {
                 {{DBL_MIN, DBL_TRUE_MIN}, {0.5, 0.5}, 49}, /* half of the second is 0 */
                 {{1, 1}, {DBL_MAX, 0}, 0},
         };
-        _cleanup_(policy_freep) struct policy *policy = policy_default();
+        _cleanup_(policy_freep) struct policy *policy = crane_policy();
 
         (void)state;
         policy->priority_count = 2;
@@ -157,7 +158,7 @@ static void test_rows(void **state) {
         static const int64_t expires[ROWS] = {NOW_UNIX_MS + 1, NOW_UNIX_MS + 1, NOW_UNIX_MS};
         static const double hot[ROWS] = {0, 1, 0};
         static const int rejected_by[ROWS] = {0, -1, -1}, score100[ROWS] = {9, 80, 0};
-        _cleanup_(policy_freep) struct policy *policy = policy_default();
+        _cleanup_(policy_freep) struct policy *policy = crane_policy();
         const double *usage_columns[] = {cpu};
         const int64_t *expires_columns[] = {expires};
         const struct reading_columns columns = {usage_columns, expires_columns, hot, expires};
@@ -199,7 +200,7 @@ static void test_relative(void **state) {
                 {"rows that are none", 3, {ROWS, 0, UINT32_MAX}, 0.1, {-1, 25, -1}},
                 {"nobody", 0, {0}, 0, {0}},
         };
-        _cleanup_(policy_freep) struct policy *policy = policy_default();
+        _cleanup_(policy_freep) struct policy *policy = crane_policy();
         const double *usage_columns[] = {mem, cpu};
         const int64_t *expires_columns[] = {mem_expires, expires};
         const struct reading_columns columns = {usage_columns, expires_columns, hot, expires};
@@ -272,10 +273,10 @@ static void test_spread10(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_default_policy), cmocka_unit_test(test_limit_zero_is_off),
-                cmocka_unit_test(test_no_priority),    cmocka_unit_test(test_huge),
-                cmocka_unit_test(test_rows),           cmocka_unit_test(test_score10),
-                cmocka_unit_test(test_relative),       cmocka_unit_test(test_spread10),
+                cmocka_unit_test(test_crane_policy), cmocka_unit_test(test_limit_zero_is_off),
+                cmocka_unit_test(test_no_priority),  cmocka_unit_test(test_huge),
+                cmocka_unit_test(test_rows),         cmocka_unit_test(test_score10),
+                cmocka_unit_test(test_relative),     cmocka_unit_test(test_spread10),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

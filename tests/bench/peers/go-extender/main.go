@@ -81,7 +81,7 @@ type metric struct {
 	limit, weight float64
 }
 
-// The built-in policy of plimsoll-extender.
+// policy/crane.yaml.
 var metrics = []metric{
 	{"cpu_usage_avg_5m", 3 * time.Minute, 0.65, 0.2},
 	{"cpu_usage_max_avg_1h", 15 * time.Minute, 0.75, 0.3},
