@@ -107,11 +107,12 @@ static bool read_annotation(const struct node_track *track, const struct compile
 /* Annotations have whole seconds, the record has milliseconds: only a later second is news. */
 static void note_written(struct plan_written *written, bool is_there,
                          const struct annotation *annotation) {
-        if (is_there && written->at_unix_ms != PLAN_NEVER &&
-            annotation->at_unix_ms <= written->at_unix_ms)
+        if (is_there && written->stamp_unix_ms != PLAN_NEVER &&
+            annotation->at_unix_ms <= written->stamp_unix_ms)
                 return;
         written->value = is_there ? annotation->value : 0;
-        written->at_unix_ms = is_there ? annotation->at_unix_ms : PLAN_NEVER;
+        written->stamp_unix_ms = is_there ? annotation->at_unix_ms : PLAN_NEVER;
+        written->at_unix_ms = written->stamp_unix_ms;
         written->is_provisional = false;
 }
 

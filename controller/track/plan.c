@@ -40,9 +40,10 @@ struct plan_record *plan_record_new(const struct plan *plan) {
         struct plan_record *record = xmalloc(sizeof(*record) + count * sizeof(*record->metrics));
 
         record->count = count;
-        record->hot = (struct plan_written){.at_unix_ms = PLAN_NEVER};
+        record->hot = (struct plan_written){.stamp_unix_ms = PLAN_NEVER, .at_unix_ms = PLAN_NEVER};
         for (size_t i = 0; i < count; i++)
-                record->metrics[i] = (struct plan_written){.at_unix_ms = PLAN_NEVER,
+                record->metrics[i] = (struct plan_written){.stamp_unix_ms = PLAN_NEVER,
+                                                           .at_unix_ms = PLAN_NEVER,
                                                            .peak_unix_ms = PLAN_NEVER};
         return record;
 }
@@ -131,14 +132,20 @@ static bool is_due(const struct plan *plan, int64_t age, int64_t limit_ms) {
 }
 
 /* Turns of a node are at least half a sync apart, except for one that adds a missing value: that
- * one does not rewrite the others. And nothing is rewritten within a second, the resolution of
- * timestamps. */
+ * one does not rewrite the others. */
 static bool is_recent(const struct plan *plan, const struct plan_written *written,
                       int64_t now_unix_ms) {
-        int64_t age = age_ms(written, now_unix_ms);
+        return age_ms(written, now_unix_ms) < plan->sync_ms / 4;
+}
 
-        return age < plan->sync_ms / 4 ||
-               (age != INT64_MAX && written->at_unix_ms / MS_PER_S == now_unix_ms / MS_PER_S);
+/* Would it get a later timestamp than what stands there? Of two values with the same one, or in the
+ * wrong order, readers could not tell which is newer. */
+static bool is_newer(const struct plan_values *values, size_t metric,
+                     const struct plan_written *written, int64_t now_unix_ms) {
+        int64_t stamp_unix_ms = annotation_stamp_unix_ms(now_unix_ms, values->age_ms[metric]);
+
+        return age_ms(written, now_unix_ms) == INT64_MAX ||
+               stamp_unix_ms / MS_PER_S > written->stamp_unix_ms / MS_PER_S;
 }
 
 static bool has_moved(const struct plan *plan, size_t metric, double old, double now) {
@@ -172,7 +179,7 @@ static uint64_t far_metrics(const struct plan *plan, const struct plan_record *r
                 if (age < PLAN_EARLY_GAP_MS)
                         return 0;
                 if (age == INT64_MAX || metric->period_ms <= 0 || !is_usable(values, i) ||
-                    is_provisional(values, i) ||
+                    is_provisional(values, i) || !is_newer(values, i, written, now_unix_ms) ||
                     fabs(values->ratio[i] - written->value) < plan->early_delta_ratio)
                         continue;
                 far |= UINT64_C(1) << i;
@@ -243,7 +250,8 @@ struct plan_choice plan_choose(const struct plan *plan, const struct plan_record
                 int64_t age = age_ms(written, now_unix_ms);
                 bool is_corrected = written->is_provisional && !is_provisional(values, i);
                 bool is_timely = (is_due(plan, age, metric->period_ms) || is_corrected) &&
-                                 !is_recent(plan, written, now_unix_ms);
+                                 !is_recent(plan, written, now_unix_ms) &&
+                                 is_newer(values, i, written, now_unix_ms);
                 if (!is_timely && (far >> i & 1) == 0)
                         continue;
                 choice.metrics |= UINT64_C(1) << i;
@@ -323,6 +331,8 @@ void plan_confirm(struct plan_record *record, const struct plan_choice *choice,
                 struct plan_written *written = &record->metrics[i];
                 if ((choice->metrics & (UINT64_C(1) << i)) != 0) {
                         written->value = values->ratio[i];
+                        written->stamp_unix_ms = annotation_stamp_unix_ms(now_unix_ms,
+                                                                          values->age_ms[i]);
                         written->at_unix_ms = now_unix_ms;
                         written->is_provisional = is_provisional(values, i);
                 }
@@ -333,5 +343,6 @@ void plan_confirm(struct plan_record *record, const struct plan_choice *choice,
         }
         if (choice->has_hot)
                 record->hot = (struct plan_written){.value = (double)values->hot,
+                                                    .stamp_unix_ms = now_unix_ms,
                                                     .at_unix_ms = now_unix_ms};
 }

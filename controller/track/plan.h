@@ -63,9 +63,8 @@ struct plan {
 /* The last known content of an annotation on the node. */
 struct plan_written {
         double value;
-        /* When it was written, or if that was another replica its timestamp, which is up to a
-         * minute earlier (annotation.h). PLAN_NEVER: no annotation. */
-        int64_t at_unix_ms;
+        int64_t stamp_unix_ms; /* its timestamp; PLAN_NEVER: no annotation */
+        int64_t at_unix_ms;    /* when it was written; the timestamp if that was another replica */
         bool is_provisional;
         double peak_ratio; /* of a maximum */
         int64_t peak_unix_ms;

@@ -234,8 +234,8 @@ static void test_choose(void **state) {
                 struct plan_choice everything = plan_choose_all(&plan, &values);
                 assert_int_equal(everything.metrics, 63);
                 plan_confirm(record, &everything, &values, start_unix_ms - rows[i].age_ms);
-                record->hot = (struct plan_written){rows[i].hot_written,
-                                                    start_unix_ms - rows[i].age_ms};
+                record->hot = (struct plan_written){.value = rows[i].hot_written,
+                                                    .at_unix_ms = start_unix_ms - rows[i].age_ms};
 
                 all_usable(&policy, &values, rows[i].ratio);
                 values.usable = rows[i].usable;
@@ -355,6 +355,10 @@ static void test_within_a_second(void **state) {
         assert_int_equal(choice.metrics & 1, 0);
         choice = plan_choose(&plan, record, &values, second_unix_ms + MS_PER_S);
         assert_int_equal(choice.metrics & 1, 1);
+        /* Nor does one get it whose newest sample is not newer: that of another source. */
+        values.age_ms[0] = 990;
+        choice = plan_choose(&plan, record, &values, second_unix_ms + MS_PER_S);
+        assert_int_equal(choice.metrics & 1, 0);
 }
 
 /* A maximum of the first seconds does not stand for its whole period. */

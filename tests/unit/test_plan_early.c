@@ -90,6 +90,27 @@ static void test_never_written(void **state) {
         assert_false(plan_is_early(&plan, record, &values, start_unix_ms));
 }
 
+/* Another source has the value, and its newest sample is older than what was written. */
+static void test_older_sample(void **state) {
+        struct policy policy;
+        struct plan plan;
+        struct plan_values values;
+        int64_t now_unix_ms = start_unix_ms + 40 * MS_PER_S;
+
+        (void)state;
+        fill_policy(&policy);
+        plan_init(&plan, &policy, 0.01, 0.1);
+        _cleanup_(plan_record_freep) struct plan_record *record = plan_record_new(&plan);
+        all_usable(&policy, &values, 0.5);
+        struct plan_choice all = plan_choose_all(&plan, &values);
+        plan_confirm(record, &all, &values, start_unix_ms);
+        values.ratio[CPU] = 0.9;
+        values.age_ms[CPU] = 45 * MS_PER_S;
+        assert_false(plan_is_early(&plan, record, &values, now_unix_ms));
+        values.age_ms[CPU] = 30 * MS_PER_S;
+        assert_true(plan_is_early(&plan, record, &values, now_unix_ms));
+}
+
 /* One metric was written a moment ago, because it was missing: the node waits all the same. */
 static void test_gap_is_the_nodes(void **state) {
         struct policy policy;
@@ -263,9 +284,8 @@ static void test_patches_of_an_hour(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_when_and_what),
-                cmocka_unit_test(test_never_written),
-                cmocka_unit_test(test_gap_is_the_nodes),
+                cmocka_unit_test(test_when_and_what),      cmocka_unit_test(test_never_written),
+                cmocka_unit_test(test_older_sample),       cmocka_unit_test(test_gap_is_the_nodes),
                 cmocka_unit_test(test_patches_of_an_hour),
         };
 
