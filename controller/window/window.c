@@ -196,45 +196,107 @@ static float quantile(float *values, size_t count, double share) {
         return values[rank > 0 ? rank - 1 : 0];
 }
 
-static float summarise(enum metric_statistic statistic, float *values, size_t count) {
+static double quantile_share(enum metric_statistic statistic) {
         switch (statistic) {
         case METRIC_P50:
-                return quantile(values, count, 0.50);
+                return 0.50;
         case METRIC_P90:
-                return quantile(values, count, 0.90);
+                return 0.90;
         case METRIC_P95:
-                return quantile(values, count, 0.95);
+                return 0.95;
         case METRIC_P99:
-                return quantile(values, count, 0.99);
+                return 0.99;
         case METRIC_AVG:
         case METRIC_MAX_AVG:
         case METRIC_MAX:
         default:
-                for (size_t i = 1; i < count; i++)
-                        values[0] = fmaxf(values[0], values[i]);
-                return values[0];
+                return 1;
         }
 }
 
-static void read_peak(const struct window_store *store, const struct window_ring *ring,
-                      unsigned channel, int64_t now_mono_ms, struct window_reading *ret) {
-        int64_t at_mono_ms = now_mono_ms;
-        float peak = window_ring_peak(store, ring, channel, now_mono_ms, &at_mono_ms);
+/* The 5-minute mean at the newest step, whether or not it is full enough to be remembered. */
+struct latest {
+        bool is_known, is_partial;
+        double fullness; /* of the window that asks */
+        float mean;
+};
 
-        ret->has_peak = true;
-        ret->peak_ratio = peak < 0 ? 0 : (double)peak;
-        ret->peak_age_ms = at_mono_ms < now_mono_ms ? now_mono_ms - at_mono_ms : 0;
+static struct latest latest_mean(const struct window_store *store, const struct window_ring *ring,
+                                 unsigned channel, int64_t age_ms) {
+        struct window_sums sums = window_ring_sum(store, &store->plan->rings[store->plan->means],
+                                                  channel, store->last_mono_ms);
+
+        if (sums.den <= 0 || age_ms >= ring->window_ms)
+                return (struct latest){0};
+        return (struct latest){.is_known = true,
+                               .is_partial = sums.covered_ms < WINDOW_MEAN_MS / 2.0,
+                               .fullness = fmin(sums.covered_ms / (double)ring->window_ms, 1),
+                               .mean = (float)(sums.num / sums.den)};
 }
 
-/* A ring's buckets and the mean of this moment. */
-enum { VALUES_MAX = WINDOW_MAX_CAPACITY + 1 };
+static double buckets_fullness(const struct window_ring *ring, size_t count) {
+        return fmin((double)count * (double)ring->resolution_ms / (double)ring->window_ms, 1);
+}
+
+/* Each of these fills in @ret but for status and age, and is false when there is nothing to read.
+ */
+
+static bool read_mean(const struct window_store *store, const struct window_ring *ring,
+                      unsigned channel, struct window_reading *ret) {
+        struct window_sums sums = window_ring_sum(store, ring, channel, store->last_mono_ms);
+
+        if (sums.den <= 0 || ret->age_ms >= ring->window_ms)
+                return false;
+        ret->ratio = sums.num / sums.den;
+        ret->fullness = fmin(sums.covered_ms / (double)ring->window_ms, 1);
+        ret->is_provisional = ret->fullness < 0.5;
+        return true;
+}
+
+static bool read_maximum(const struct window_store *store, const struct window_ring *ring,
+                         unsigned channel, int64_t now_mono_ms, struct window_reading *ret) {
+        struct window_peak peak = window_ring_peak(store, ring, channel, now_mono_ms);
+        struct latest latest = latest_mean(store, ring, channel, ret->age_ms);
+        bool is_latest = latest.is_known && latest.mean > peak.ratio;
+
+        if (peak.buckets == 0 && !latest.is_known)
+                return false;
+        ret->ratio = (double)(is_latest ? latest.mean : peak.ratio);
+        ret->fullness = fmax(buckets_fullness(ring, peak.buckets), latest.fullness);
+        ret->is_provisional = is_latest && latest.is_partial;
+        ret->has_peak = true;
+        if (peak.buckets == 0)
+                return true;
+        ret->peak_ratio = (double)peak.ratio;
+        ret->peak_age_ms = peak.at_mono_ms < now_mono_ms ? now_mono_ms - peak.at_mono_ms : 0;
+        return true;
+}
+
+static bool read_quantile(const struct window_store *store, const struct window_ring *ring,
+                          const struct metric_query *query, int64_t now_mono_ms,
+                          struct window_reading *ret) {
+        float values[WINDOW_MAX_CAPACITY];
+        unsigned channel = (unsigned)query->resource;
+        size_t count = window_ring_collect(store, ring, channel, now_mono_ms, values);
+        struct latest latest = latest_mean(store, ring, channel, ret->age_ms);
+
+        if (count == 0) {
+                ret->ratio = (double)latest.mean;
+                ret->fullness = latest.fullness;
+                ret->is_provisional = latest.is_partial;
+                return latest.is_known;
+        }
+        ret->ratio = (double)quantile(values, count, quantile_share(query->statistic));
+        ret->fullness = buckets_fullness(ring, count);
+        return true;
+}
 
 struct window_reading window_read(const struct window_store *store,
                                   const struct metric_query *query, int64_t now_mono_ms) {
-        const struct window_plan *plan = store->plan;
-        const struct window_ring *ring = window_plan_find(plan, query);
+        const struct window_ring *ring = window_plan_find(store->plan, query);
         unsigned channel = (unsigned)query->resource;
         struct window_reading reading = {.status = WINDOW_NOT_PLANNED};
+        bool is_known = false;
 
         if (!ring)
                 return reading;
@@ -242,41 +304,20 @@ struct window_reading window_read(const struct window_store *store,
         if (!(store->counted >> channel & 1))
                 return reading;
         reading.age_ms = now_mono_ms - store->last_mono_ms;
-
-        double window_ms = (double)ring->window_ms;
-        if (ring->kind == WINDOW_CELLS) {
-                struct window_sums sums = window_ring_sum(store, ring, channel,
-                                                          store->last_mono_ms);
-                if (sums.den <= 0 || reading.age_ms >= ring->window_ms)
-                        return reading;
-                reading.ratio = sums.num / sums.den;
-                reading.fullness = fmin(sums.covered_ms / window_ms, 1);
-                reading.is_provisional = reading.fullness < 0.5;
-        } else {
-                float values[VALUES_MAX];
-                size_t count = window_ring_collect(store, ring, channel, now_mono_ms, values);
-                struct window_sums mean = window_ring_sum(store, &plan->rings[plan->means], channel,
-                                                          store->last_mono_ms);
-                float provisional = -1;
-                reading.fullness = fmin((double)count * (double)ring->resolution_ms / window_ms, 1);
-                /* The mean of this moment, even if it isn't full enough to be remembered. */
-                if (mean.den > 0 && now_mono_ms - store->last_mono_ms < ring->window_ms &&
-                    (ring->kind == WINDOW_PEAKS || count == 0)) {
-                        values[count++] = (float)(mean.num / mean.den);
-                        if (mean.covered_ms < WINDOW_MEAN_MS / 2.0)
-                                provisional = values[count - 1];
-                        reading.fullness = fmax(reading.fullness,
-                                                fmin(mean.covered_ms / window_ms, 1));
-                }
-                if (count == 0)
-                        return reading;
-                float value = summarise(query->statistic, values, count);
-                reading.ratio = (double)value;
-                reading.is_provisional = value == provisional;
-                if (ring->kind == WINDOW_PEAKS)
-                        read_peak(store, ring, channel, now_mono_ms, &reading);
+        switch (ring->kind) {
+        case WINDOW_CELLS:
+                is_known = read_mean(store, ring, channel, &reading);
+                break;
+        case WINDOW_PEAKS:
+                is_known = read_maximum(store, ring, channel, now_mono_ms, &reading);
+                break;
+        case WINDOW_MEANS:
+        default:
+                is_known = read_quantile(store, ring, query, now_mono_ms, &reading);
+                break;
         }
-        reading.status = WINDOW_KNOWN;
+        if (is_known)
+                reading.status = WINDOW_KNOWN;
         return reading;
 }
 

@@ -151,21 +151,27 @@ size_t window_ring_collect(const struct window_store *store, const struct window
         return count;
 }
 
-float window_ring_peak(const struct window_store *store, const struct window_ring *ring,
-                       unsigned channel, int64_t now_mono_ms, int64_t *ret_at_mono_ms) {
+struct window_peak window_ring_peak(const struct window_store *store,
+                                    const struct window_ring *ring, unsigned channel,
+                                    int64_t now_mono_ms) {
         const struct window_ring_state *state = window_ring_const_state(store, ring);
         const float *buckets = window_ring_buckets(store, ring, channel);
-        float peak = WINDOW_EMPTY;
+        struct window_peak peak = {.ratio = WINDOW_EMPTY};
+        int64_t at_number = 0;
 
         if (state->count == 0)
                 return peak;
         for (int64_t number = oldest_number(ring, state, now_mono_ms); number <= state->head;
              number++) {
                 float value = buckets[window_ring_index(ring, number)];
-                if (value < 0 || value < peak)
+                if (value < 0)
                         continue;
-                peak = value;
-                *ret_at_mono_ms = window_ring_latest_ms(store, ring, number);
+                peak.buckets++;
+                if (value < peak.ratio)
+                        continue;
+                peak.ratio = value;
+                at_number = number;
         }
+        peak.at_mono_ms = window_ring_latest_ms(store, ring, at_number);
         return peak;
 }

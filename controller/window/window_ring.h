@@ -91,10 +91,13 @@ int64_t window_ring_latest_ms(const struct window_store *store, const struct win
  */
 size_t window_ring_collect(const struct window_store *store, const struct window_ring *ring,
                            unsigned channel, int64_t now_mono_ms, float *ret_values);
-/**
- * window_ring_peak() - the largest mean in the window's buckets, of equals the latest
- * @ret_at_mono_ms: when it was, at the latest
- * Return: WINDOW_EMPTY when there is none
- */
-float window_ring_peak(const struct window_store *store, const struct window_ring *ring,
-                       unsigned channel, int64_t now_mono_ms, int64_t *ret_at_mono_ms);
+/* The largest mean in a window's buckets; of equal ones the latest. */
+struct window_peak {
+        float ratio;        /* WINDOW_EMPTY when there is none */
+        int64_t at_mono_ms; /* when it was, at the latest */
+        size_t buckets;     /* number of filled ones */
+};
+
+struct window_peak window_ring_peak(const struct window_store *store,
+                                    const struct window_ring *ring, unsigned channel,
+                                    int64_t now_mono_ms);
