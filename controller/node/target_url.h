@@ -26,12 +26,12 @@ struct target_url {
 };
 
 /**
- * target_url_check() - is it possible to build URLs from this?
+ * target_url_check() - whether URLs can be built from @spec
  *
- * A template begins with http:// or https://, names the node by {node} or {address}, and has no
- * other placeholder but {port} where there is one, no user, unpaired brace, space or control
- * character.
- * Return: 0; -EINVAL, @err says what is wrong without showing the URL: it may hold a secret
+ * A template begins with http:// or https:// and contains {node} or {address}. The only other
+ * placeholder is {port}, and only if the port is not 0. A user, an unpaired brace, a space or a
+ * control character is an error.
+ * Return: 0; -EINVAL, @err says why. It does not show the URL, which may hold a secret
  */
 _must_check_ int target_url_check(const struct target_url *spec, struct error *err);
 
@@ -40,9 +40,9 @@ bool target_url_needs_address(const struct target_url *spec);
 
 /**
  * target_url_build() - append a node's URL
- * @node, @address: put in percent-encoded; an IPv6 address stands in brackets when it is the host.
- *                  @address may be NULL when it isn't needed
- * Return: false when @out has run over
+ * @node, @address: are percent-encoded; an IPv6 address as the host is put in brackets. @address
+ *                  may be NULL if target_url_needs_address() is false
+ * Return: false when @out has overflowed
  */
 bool target_url_build(const struct target_url *spec, const char *node, const char *address,
                       struct buf *out);
@@ -51,15 +51,15 @@ bool target_url_build(const struct target_url *spec, const char *node, const cha
  */
 bool target_url_add_collectors(const char *const *collectors, size_t count, struct buf *out);
 
-/** target_url_to_log() - cut @url, which is not needed any more, before its query: a token may
- * stand there. Return: @url's text, "" when there is none */
+/** target_url_to_log() - cut the query off @url, since it may hold a token. Return: @url's text, ""
+ * when there is none */
 const char *target_url_to_log(struct buf *url);
 
 /**
  * target_url_is_valid() - an absolute http or https URL with a host, for --target NAME=URL
  *
- * Without user and password: credentials come from files, since an URL is logged, up to its query.
+ * It has no user or password: credentials come from files, since URLs are logged.
  */
 bool target_url_is_valid(const char *url);
-/** target_url_has_user() - or a password, whether the rest is valid or not */
+/** target_url_has_user() - whether @url has a user or password; @url need not be valid */
 bool target_url_has_user(const char *url);

@@ -10,7 +10,7 @@
 #include "program/outage_log.h"
 
 enum {
-        FIRST_ROUND_MS = 1000, /* after the first node: the list of nodes comes in pages */
+        FIRST_ROUND_MS = 1000, /* after the first node: nodes are listed page by page */
         TICK_MS = 1000,        /* for the log */
 };
 
@@ -22,9 +22,9 @@ enum {
 struct entry {
         struct node *node;
         struct metrics_api_sample sample;
-        struct metrics_api_item answered; /* in the round */
-        uint32_t listed_round;            /* that mentioned the node */
-        bool is_usable;                   /* answered is */
+        struct metrics_api_item answered; /* of the last list with the node, if is_usable */
+        uint32_t listed_round;            /* of that list */
+        bool is_usable;
         bool is_failing;
 };
 
@@ -39,7 +39,7 @@ struct metrics_server {
         struct kube_call *call;
         int64_t begun_mono_ms; /* the round */
         uint32_t round;        /* from 1 on */
-        const char *trouble;   /* why there is no list, static text; NULL: there is */
+        const char *trouble;   /* why the last list failed, static text; NULL: it did not */
         struct outage_log outages;
         bool is_stopped;
         struct metric *items_new, *items_repeated, *items_unknown;
@@ -82,7 +82,7 @@ static struct window_step make_step(const struct metrics_server *s, const struct
 
 /* Outcomes */
 
-/* Without a list there is nothing about any node. */
+/* When the list failed, every node did. */
 static void show_failing(struct metrics_server *s) {
         metrics_set(s->nodes_failing, (double)(s->trouble ? s->entries.len : s->outages.failing));
 }
@@ -129,7 +129,7 @@ static void deliver(struct metrics_server *s, struct entry *entry) {
         s->sink.on_reading(s->sink.userdata, entry->node, &(struct source_reading){.step = &step});
 }
 
-/* What to look at, for whoever reads the log. */
+/* What the reader of the log should check. */
 static const char *advice(enum kube_outcome outcome) {
         if (outcome == KUBE_FORBIDDEN)
                 return "the ClusterRole needs " RBAC_RULE;
@@ -138,7 +138,7 @@ static const char *advice(enum kube_outcome outcome) {
         return "does metrics-server run? " APISERVICE;
 }
 
-/* No list in this round. */
+/* The list of this round has failed. */
 static void fail_round(struct metrics_server *s, enum kube_outcome outcome,
                        const struct error *cause) {
         const char *reason = kube_outcome_name(outcome);
@@ -174,7 +174,7 @@ static void end_round(struct metrics_server *s) {
 
 static void begin_round(void *userdata);
 
-/* Nothing is handed in from here: the list may turn out to be cut off. */
+/* Nothing is handed in before the end of the list: it may be incomplete. */
 static void on_item(void *userdata, const char *node, const struct metrics_api_item *metrics) {
         struct metrics_server *s = userdata;
         struct entry *entry = strmap_get(&s->entries, node, strlen(node));
@@ -234,7 +234,7 @@ static void on_tick(void *userdata) {
 /* The source */
 
 static void set_policy(struct source *base, const struct policy *policy) {
-        (void)base; /* there are two amounts, whatever is wanted */
+        (void)base; /* a list has both resources, whatever the policy needs */
         (void)policy;
 }
 

@@ -1,24 +1,23 @@
 /*
- * The source that asks metrics.k8s.io, which metrics-server serves behind the API server, for all
- * nodes at once: one list per interval, CPU and memory in use against what the node has
+ * The source that lists metrics.k8s.io, which metrics-server serves through the API server: one
+ * list of all nodes per interval. It delivers CPU and memory in use as shares of what the node has
  * allocatable, as `kubectl top nodes` shows them.
  *
- * An item is a sample that the server took some time ago, and is given out until the next one is
- * there; how often that happens is the server's affair (15 s by default, 60 s in some
- * distributions, more behind an adapter). So it is handed in as a gauge that keeps its value from
- * one round to the next: every sample weighs by the time for which it stood, and at no resolution
- * of the server is there a gap. No node is measured by a sample that has become stale
- * (metrics_api_sample.h).
+ * An item is a sample, which the server repeats until it has the next one. The server's resolution
+ * is 15 s by default, 60 s in some distributions, and longer behind some adapters. Therefore each
+ * round hands in the present sample as a gauge: a sample's weight is the time for which it was the
+ * newest, and there are no gaps at any resolution. A stale sample (metrics_api_sample.h) is not
+ * used.
  *
  * Every round ends for every node in a reading or in a failure:
  *
- *     no_data         the list does not mention the node
- *     malformed       its item has no time, or no amount that can be read
+ *     no_data         the list has no item of the node
+ *     malformed       its item has no timestamp, or no amount that can be read
  *     stale           its sample is too old
- *     no_allocatable  the Node does not say what it has
+ *     no_allocatable  the Node's status has no allocatable CPU or memory
  *
- * or, for all of them, what became of the request: forbidden, not_found (there is no such API
- * group), unavailable (metrics-server is away: the API server answers 503), bad_answer, ...
+ * or, for all nodes, the outcome of the request: forbidden, not_found (there is no such API group),
+ * unavailable (metrics-server does not run: the API server answers 503), bad_answer, ...
  */
 #pragma once
 
@@ -29,11 +28,11 @@
 #include "metrics/metrics.h"
 #include "net/loop.h"
 
-/* All that it knows of a node; as struct source_scope has them. */
+/* The resources that it delivers; see struct source_scope. */
 #define METRICS_SERVER_RESOURCES (UINT32_C(1) << METRIC_CPU | UINT32_C(1) << METRIC_MEM)
 
 enum {
-        /* Of a list. An item takes 300 bytes, and carries the node's labels besides: 2 kB. */
+        /* Of a list. An item has 300 bytes, with the node's labels up to 2 kB. */
         METRICS_SERVER_MAX_BODY_BYTES = 64 << 20,
         METRICS_SERVER_TIMEOUT_MS = 10 * 1000, /* or the interval, if that is less */
 };

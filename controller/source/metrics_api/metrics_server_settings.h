@@ -1,5 +1,5 @@
 /*
- * The options of the metrics-server source: rows for the controller's table, and what they come to.
+ * The options of the metrics-server source: rows of the controller's table, and their values.
  */
 #pragma once
 

@@ -7,25 +7,25 @@
 #include "controller/source/prometheus/promql.h"
 
 enum {
-        POINTS_FIRST = 10, /* of one series in the first piece: who knows how many there are */
-        POINTS_MAX = 60,   /* in any */
-        ANSWER_POINTS_MAX = 60000, /* of all series: some 2 MB of text */
+        POINTS_FIRST = 10, /* of each series in the first piece: their number is not known yet */
+        POINTS_MAX = 60,   /* of each series in any piece */
+        ANSWER_POINTS_MAX = 60000, /* of all series together: some 2 MB of text */
         RETRY_MS = 5000,
         RETRIES_MAX = 3, /* in a row, each with half of the points */
         FINE_STEP_MS = MS_PER_MIN,
         COARSE_STEP_MS = 5 * MS_PER_MIN,
 };
 
-/* A resource that waits or is being read. */
+/* A resource whose history is being read, or is still to be read. */
 struct job {
         const struct promql *promql;
         unsigned resource;
         int64_t reach_ms;
-        int64_t done_ms; /* so much of it has been read, counted back from `from` */
+        int64_t done_ms; /* how much of it has been read, counted back from now_unix_s */
         double now_unix_s;
         int64_t now_mono_ms; /* the same moment */
-        size_t points_max;   /* of one series in the next piece */
-        size_t points_cap;   /* and ever */
+        size_t points_max;   /* of each series in the next piece */
+        size_t points_cap;   /* largest points_max: halved by each failure */
         size_t points, pieces;
         int64_t began_mono_ms;
 };
@@ -78,7 +78,7 @@ static void take(struct prometheus_backfill *backfill, struct job *job,
                 series_count++;
                 while (prometheus_series_next(&series, reply, &point)) {
                         double age_s = present_unix_s - point.at_unix_s;
-                        /* What was not asked for: somebody else's clock, or nonsense. */
+                        /* Outside of what was queried: Prometheus' clock was set. */
                         if (!(age_s >= 0 && age_s <= 2.0 * PROMETHEUS_BACKFILL_LONGEST_MS / 1000))
                                 continue;
                         job->points++;
@@ -119,7 +119,7 @@ static void on_answer(void *userdata, const struct prometheus_answer *answer) {
         job->pieces++;
         job->done_ms += backfill->piece_ms;
         if (job->done_ms < job->reach_ms) {
-                ask_at(backfill, now_mono(backfill)); /* others first: on the loop's next turn */
+                ask_at(backfill, now_mono(backfill)); /* after other events of the loop */
                 return;
         }
         log_info(MSG("read history from Prometheus"), STR("resource", resource),
@@ -129,7 +129,7 @@ static void on_answer(void *userdata, const struct prometheus_answer *answer) {
         end_job(backfill);
 }
 
-/* The next piece: by the minute within the last hour, by five minutes beyond. */
+/* Queries the next piece: a point per minute in the last hour, one per five minutes before it. */
 static void ask(void *userdata) {
         struct prometheus_backfill *backfill = userdata;
         struct job *job = &backfill->jobs[0];
@@ -149,7 +149,7 @@ static void ask(void *userdata) {
                 backfill->api,
                 &(struct prometheus_question){
                         .query = query.data,
-                        /* Both ends count: the older one belongs to the next piece. */
+                        /* A range query includes both ends; the older end is the next piece's. */
                         .from_unix_s = to_unix_s - (double)(backfill->piece_ms - step_ms) / 1000,
                         .to_unix_s = to_unix_s,
                         .step_ms = step_ms,

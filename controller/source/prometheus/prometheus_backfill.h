@@ -3,9 +3,10 @@
  * the last day by five minutes, for the resources that have maxima or quantiles, so that a fresh
  * installation knows yesterday's peak at once.
  *
- * One range query at a time, newest first, each of a piece that keeps its answer small however many
- * nodes there are; the queries for present values go on beside it. A piece that fails is tried
- * again smaller, then the resource is given up, and its windows fill as time goes by.
+ * There is one range query at a time, newest first. Each asks for a piece of history that is short
+ * enough for a small reply, however many nodes there are. The queries for present values go on at
+ * the same time. A piece that fails is queried again with half as many points. After three retries
+ * in a row the resource is given up, and its windows fill with present readings.
  */
 #pragma once
 
@@ -25,7 +26,7 @@ struct prometheus_backfill_events {
         /* A point of history, with its age. */
         void (*on_point)(void *userdata, const struct prometheus_series *series, unsigned resource,
                          const struct prometheus_point *point, int64_t age_ms);
-        /* A resource's history has been read or given up. */
+        /* A resource's history has been read, or was given up. */
         void (*on_done)(void *userdata, unsigned resource);
         void *userdata;
 };
@@ -33,7 +34,7 @@ struct prometheus_backfill_events {
 struct prometheus_backfill *prometheus_backfill_new(
         struct loop *loop, struct prometheus_api *api, struct metrics *metrics,
         const struct prometheus_backfill_events *events);
-/** prometheus_backfill_free() - without calls */
+/** prometheus_backfill_free() - as prometheus_backfill_drop() */
 void prometheus_backfill_free(struct prometheus_backfill *backfill);
 DEFINE_FREEP(struct prometheus_backfill, prometheus_backfill_free);
 
@@ -41,9 +42,9 @@ DEFINE_FREEP(struct prometheus_backfill, prometheus_backfill_free);
  * prometheus_backfill_add() - read a resource's last @reach_ms, after those that were added before
  * @promql:     borrowed until prometheus_backfill_drop()
  * @reach_ms:   cut to PROMETHEUS_BACKFILL_LONGEST_MS
- * @now_unix_s: Prometheus' present
+ * @now_unix_s: the time by Prometheus' clock
  */
 void prometheus_backfill_add(struct prometheus_backfill *backfill, const struct promql *promql,
                              unsigned resource, int64_t reach_ms, double now_unix_s);
-/** prometheus_backfill_drop() - forget what is under way and waiting, without calls */
+/** prometheus_backfill_drop() - cancel the query and drop all resources, without calls */
 void prometheus_backfill_drop(struct prometheus_backfill *backfill);

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* In the place of a node: the address is that of several. */
+/* Marks an address that several nodes have. */
 static struct node shared;
 
 void prometheus_match_done(struct prometheus_match *match) {
@@ -13,7 +13,7 @@ void prometheus_match_done(struct prometheus_match *match) {
         *match = PROMETHEUS_MATCH_NULL;
 }
 
-/* @len bytes of @text, in the one way of writing a host. */
+/* The host in @len bytes of @text in canonical form. */
 static void canonical(const char *text, size_t len, char ret_host[static PROMETHEUS_LABEL_MAX]) {
         unsigned char address[sizeof(struct in6_addr)];
 
@@ -35,7 +35,8 @@ void prometheus_instance_host(const char *instance, char ret_host[static PROMETH
                 instance++;
                 len = bracket ? (size_t)(bracket - instance) : len - 1;
         } else if (colon && !strpbrk(colon + 1, ":/")) {
-                /* More than one colon: IPv6 without a port. A path: what a prober was sent to. */
+                /* With a second colon it is IPv6 without a port, with a slash a blackbox exporter's
+                 * target: neither has a port to cut off. */
                 len = (size_t)(colon - instance);
         }
         canonical(instance, len, ret_host);

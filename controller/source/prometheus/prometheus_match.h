@@ -1,10 +1,10 @@
 /*
- * Which node a series of Prometheus is about. Pure.
+ * Which node a series of Prometheus belongs to. Pure.
  *
- * By the host of its label `instance` ("10.0.0.7:9100", "[fd00::7]:9100", "node-7"), which is the
- * node's name or its address; else by the label `node`, `nodename` or `kubernetes_node`, which is
- * its name. IP addresses are compared as such, names without regard to case. An address that
- * several nodes have tells none of them.
+ * The host in its label `instance` ("10.0.0.7:9100", "[fd00::7]:9100", "node-7") is the node's name
+ * or address; otherwise its label `node`, `nodename` or `kubernetes_node` is the node's name. Two
+ * spellings of an IP address are equal, and the case of names is ignored. An address that several
+ * nodes have matches none of them.
  */
 #pragma once
 
@@ -18,7 +18,7 @@
 
 struct prometheus_match {
         struct strmap names;     /* struct node */
-        struct strmap addresses; /* struct node, or a mark for an address of several */
+        struct strmap addresses; /* struct node, or a marker when several nodes have the address */
 };
 
 #define PROMETHEUS_MATCH_NULL ((struct prometheus_match){STRMAP_NULL, STRMAP_NULL})
@@ -31,9 +31,9 @@ struct node *prometheus_match_find(const struct prometheus_match *match,
                                    const struct prometheus_series *series);
 
 /**
- * prometheus_instance_host() - the host of a label `instance`, in the one way of writing it
+ * prometheus_instance_host() - the host of a label `instance` in canonical form
  *
- * The port goes, and the brackets of an IPv6 address; addresses are written as inet_ntop() does,
- * names in lower case.
+ * That is without the port and the brackets of an IPv6 address; an address as inet_ntop() writes
+ * it, a name in lower case.
  */
 void prometheus_instance_host(const char *instance, char ret_host[static PROMETHEUS_LABEL_MAX]);

@@ -7,14 +7,14 @@
 
 #include "base/number.h"
 
-/* Answers have 6; what is deeper is none. */
+/* Prometheus' replies have 6 levels. */
 enum { DEPTH_MAX = 16 };
 
 struct cursor {
         const char *at, *end;
 };
 
-/* The scanner: each takes what it is named after off the front, or returns false. */
+/* The scanner: each function moves the cursor past what its name says, or returns false. */
 
 static void skip_space(struct cursor *c) {
         while (c->at < c->end &&
@@ -96,7 +96,7 @@ static bool take_hex4(struct cursor *c, uint32_t *ret) {
 
 /* A text that is being decoded. */
 struct sink {
-        char *text; /* NULL: nobody wants it */
+        char *text; /* NULL: it is only checked */
         size_t cap, len;
         bool is_cut; /* it did not fit, or holds a NUL */
 };

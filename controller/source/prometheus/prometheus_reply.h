@@ -1,6 +1,6 @@
 /*
- * Answers of Prometheus' HTTP API to /api/v1/query and /api/v1/query_range, read where they lie: no
- * tree is built, so that an answer about 5,000 nodes takes no memory beside its own text. Pure.
+ * Parses replies of Prometheus' HTTP API to /api/v1/query and /api/v1/query_range in place: no tree
+ * is built, so that a reply about 5,000 nodes takes no memory beside its own text. Pure.
  * https://prometheus.io/docs/prometheus/latest/querying/api/
  *
  *     {"status":"success","data":{"resultType":"vector","result":[
@@ -8,8 +8,8 @@
  *     matrix: "values":[[1435781430.781,"1"],[1435781445.781,"1"]] in place of "value"
  *     {"status":"error","errorType":"bad_data","error":"..."}      also with a 2xx status
  *
- * Strict JSON of at most a few levels; whatever is not understood within it is passed over. Keys
- * may come in any order, of a repeated key the last one counts.
+ * The text must be JSON of at most 16 levels. Unknown members are ignored. Keys may come in any
+ * order; of a repeated key the last one counts.
  */
 #pragma once
 
@@ -21,7 +21,7 @@
 #include "base/error.h"
 
 enum {
-        PROMETHEUS_LABEL_MAX = 256, /* longer ones name no node: read as "" */
+        PROMETHEUS_LABEL_MAX = 256, /* a longer one is no node's name: it is read as "" */
         PROMETHEUS_TEXT_MAX = 200,  /* of errors and warnings, cut */
 };
 
@@ -48,23 +48,24 @@ struct prometheus_point {
 
 struct prometheus_reply {
         bool is_matrix;
-        size_t warning_count;              /* what is there may not be all there is */
+        size_t warning_count;              /* > 0: the result may be incomplete */
         char warning[PROMETHEUS_TEXT_MAX]; /* the first */
         const char *next, *end;            /* private */
 };
 
 /**
- * prometheus_reply_open() - look at the whole answer once
+ * prometheus_reply_open() - check the whole reply, and go to its first series
  * @text: borrowed until the last series has been read
- * Return: 0; -EBADMSG it is no such answer; -EREMOTEIO Prometheus reports an error, "errorType:
- * error" is in @err. Nothing is set in @ret but on success.
+ * @ret:  set on success only
+ * Return: 0; -EBADMSG when it is not such a reply; -EREMOTEIO when Prometheus reports an error,
+ * @err is "errorType: error"
  */
 _must_check_ int prometheus_reply_open(const char *text, size_t len, struct prometheus_reply *ret,
                                        struct error *err);
 
 /** prometheus_reply_next() - the next series; false after the last */
 bool prometheus_reply_next(struct prometheus_reply *reply, struct prometheus_series *ret);
-/** prometheus_series_next() - its next point, one of a vector; false after the last. Points that
- * are none are passed over */
+/** prometheus_series_next() - its next point, of which a vector has one; false after the last.
+ * Malformed points are skipped */
 bool prometheus_series_next(struct prometheus_series *series, const struct prometheus_reply *reply,
                             struct prometheus_point *ret);
