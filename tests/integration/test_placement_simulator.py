@@ -1,0 +1,103 @@
+"""The simulator behind docs/placement.md: its command line, its scenario files, and that it repeats itself."""
+
+import json
+import os
+import pathlib
+import subprocess
+
+import pytest
+import yaml
+from pages import TOP, block
+
+SCENARIOS = sorted((TOP / "tests" / "placement" / "scenarios").glob("*.yaml"))
+
+
+def simulate(*arguments):
+    build = pathlib.Path(os.environ["PLIMSOLL_RELEASE_DIR"])
+    argv = [str(build / "tests" / "placement" / "placement"), *map(str, arguments)]
+    return subprocess.run(argv, capture_output=True, text=True, check=False, timeout=120)
+
+
+@pytest.fixture(name="example")
+def example_fixture(tmp_path):
+    """The scenario that the README shows, as a file."""
+    path = tmp_path / "example.yaml"
+    path.write_text(block("tests/placement/README.md", "scenario"), encoding="utf-8")
+    return path
+
+
+def test_example_runs(example):
+    done = simulate("--scenario", example, "--seeds=1", "-o", "json")
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout)
+    peers = {"default", "crane", "koordinator", "trimaran", "estimate", "oracle"}
+    assert {row["algorithm"] for row in rows} == peers
+    for row in rows:
+        assert row["scenario"] == "example"
+        assert 0.05 < row["meanUtilisation"]["mean"] < 1
+        assert row["meanUtilisation"]["mean"] <= row["busiestP99"]["mean"] <= 1
+        assert row["pendingPods"]["mean"] == 0 or row["algorithm"] == "crane"
+
+
+def test_same_seeds_same_figures(example):
+    """Whichever else runs: arrivals depend on the seed alone."""
+    alone = simulate("--scenario", example, "--seeds=2", "-o", "json", "--algorithm=estimate")
+    both = simulate(
+        *("--scenario", example, "--seeds=2", "-o", "json"),
+        *("--algorithm=oracle", "--algorithm=estimate"),
+    )
+    (row,) = json.loads(alone.stdout)
+    assert row == json.loads(both.stdout)[1]
+    assert row["hotNodeMinutes"]["seeds"][0] != row["hotNodeMinutes"]["seeds"][1]
+
+
+def test_every_scenario_is_named_like_its_file():
+    for path in SCENARIOS:
+        assert yaml.safe_load(path.read_text("utf-8"))["name"] == path.stem
+
+
+@pytest.mark.parametrize(
+    "text, said",
+    [
+        ("name: x\nnodess: []\n", "line 2: scenario.nodess: unknown field"),
+        ("name: x\nmeasured: 40\n", "line 2: measured: expected a duration such as 40m"),
+        ("name: x\nnodes: [{count: 1, cores: 0}]\npods: [{}]\nmeasured: 1h\n", "line 2: nodes: "),
+        ("name: x\n", "nodes: expected a list of 1 to 4"),
+        (
+            "name: x\nmeasured: 1h\nnodes: [{count: 1, cores: 1}]\npods:\n- kind: other\n",
+            "kind: expected steady, burst, jobs or rollout",
+        ),
+        ("a: [\n", "line 2"),
+    ],
+)
+def test_wrong_scenarios_are_refused_with_their_line(tmp_path, text, said):
+    path = tmp_path / "wrong.yaml"
+    path.write_text(text, encoding="utf-8")
+    done = simulate("--scenario", path)
+    assert done.returncode == 2 and not done.stdout
+    assert done.stderr.startswith(f"placement: {path}: ") and said in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments, said",
+    [
+        ([], "--scenario is missing"),
+        (["--scenario", "/nowhere.yaml"], "/nowhere.yaml: cannot open"),
+        (["--seeds=0"], "0: not a value"),
+        (["--seeds=101"], "101: not a value"),
+        (["--scale=0"], "0: not a value"),
+        (["--lag=x"], "x: not a value"),
+        (["--algorithm=best"], "best: not a value"),
+        (["-o", "xml"], "xml: not a value"),
+        (["--colour"], "--colour: unknown"),
+        (["loop.yaml"], "loop.yaml: not an option"),
+    ],
+)
+def test_wrong_arguments_are_refused(arguments, said):
+    done = simulate(*arguments)
+    assert done.returncode == 2 and said in done.stderr
+
+
+def test_help_names_every_algorithm():
+    done = simulate("--help")
+    assert done.returncode == 0 and "\n  estimate " in done.stdout and "no-early" in done.stdout

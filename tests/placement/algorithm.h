@@ -1,0 +1,53 @@
+/*
+ * A way to choose among nodes: what an extender or a plugin adds to kube-scheduler's own scores.
+ */
+#pragma once
+
+#include "published.h"
+#include "world.h"
+
+enum { SCORE_REJECTED = -1, SCORE_BEST = 100 };
+
+enum algorithm_policy {
+        ALGORITHM_NEEDS_NOTHING,        /* no annotations are written */
+        ALGORITHM_NEEDS_CRANE_POLICY,   /* crane's metrics, limits and weights */
+        ALGORITHM_NEEDS_MEANS,          /* the 5-minute means of cpu and mem, every 3 minutes */
+        ALGORITHM_NEEDS_MINUTELY_MEANS, /* the same every minute */
+};
+
+struct algorithm;
+
+struct situation {
+        const struct algorithm *algorithm;
+        const struct world *world;
+        const struct published *published; /* NULL: ALGORITHM_NEEDS_NOTHING */
+        const struct policy *policy;
+};
+
+/* What an algorithm is; `new`, `free`, the events and `options` may be NULL. */
+struct algorithm {
+        const char *name;
+        const char *about; /* one line for --help */
+        enum algorithm_policy needs;
+        double early_delta;     /* --annotation-early-delta of the controller that feeds it */
+        int weight;             /* of its scores */
+        bool is_instead_of_fit; /* NodeResourcesFit and -BalancedAllocation are switched off */
+        const void *options;    /* its own */
+        /* What the others get as `self`; NULL: the situation. */
+        void *(*new)(const struct situation *situation);
+        void (*free)(void *self);
+        /* After a node's annotations were written, a pod's binding or end was seen, a second. */
+        void (*on_written)(void *self, size_t node);
+        void (*on_bound)(void *self, const struct pod *pod);
+        void (*on_ended)(void *self, const struct pod *pod);
+        void (*on_second)(void *self);
+        /** decide() - 0 to SCORE_BEST for each candidate, or SCORE_REJECTED */
+        void (*decide)(void *self, const struct pod *pod, const uint32_t *candidates, size_t count,
+                       int *ret_scores);
+};
+
+extern const struct algorithm algorithm_default, algorithm_crane, algorithm_koordinator,
+        algorithm_trimaran, algorithm_estimate, algorithm_oracle;
+/* The estimate without one of its parts, see algorithm_estimate.c. */
+extern const struct algorithm algorithm_estimate_parts[];
+extern const size_t algorithm_estimate_part_count;

@@ -1,0 +1,239 @@
+/*
+ * Runs scenarios with one algorithm after the other on the same arrivals, and compares them.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/number.h"
+#include "report.h"
+#include "scenario.h"
+
+enum { MAX_SCENARIOS = 64, MAX_ALGORITHMS = 32, MAX_LAG_S = 60 };
+
+static const struct algorithm *const peers[] = {
+        &algorithm_default,  &algorithm_crane,    &algorithm_koordinator,
+        &algorithm_trimaran, &algorithm_estimate, &algorithm_oracle,
+};
+
+/* What the estimate is fed with unless --policy says otherwise. */
+static const char means_text[] =
+        "{apiVersion: scheduler.policy.crane.io/v1alpha1, kind: DynamicSchedulerPolicy, spec: "
+        "{syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}, {name: mem_usage_avg_5m, period: "
+        "3m}]}}";
+static const char minutely_text[] =
+        "{apiVersion: scheduler.policy.crane.io/v1alpha1, kind: DynamicSchedulerPolicy, spec: "
+        "{syncPolicy: [{name: cpu_usage_avg_5m, period: 1m}, {name: mem_usage_avg_5m, period: "
+        "1m}]}}";
+
+struct job {
+        const char *scenarios[MAX_SCENARIOS];
+        size_t scenario_count;
+        const struct algorithm *algorithms[MAX_ALGORITHMS];
+        size_t algorithm_count;
+        const char *policy_file;
+        struct policy *policies[ALGORITHM_NEEDS_MINUTELY_MEANS + 1];
+        uint64_t seeds;
+        double scale, lag_s; /* lag_s < 0: the scenario's */
+        bool is_json, is_help;
+};
+
+static void print_algorithm(const struct algorithm *algorithm) {
+        (void)printf("  %-18s %s\n", algorithm->name, algorithm->about);
+}
+
+static void print_help(void) {
+        (void)printf("Usage: placement --scenario FILE... [OPTION]...\n"
+                     "Simulates which nodes get the pods, and how hot that makes them.\n\n"
+                     "  --scenario FILE    a cluster and its pods, see tests/placement/README.md;\n"
+                     "                     repeatable\n"
+                     "  --algorithm NAME   repeatable; default: every peer\n"
+                     "  --policy FILE      whose metrics and periods feed the estimate (default:\n"
+                     "                     the 5-minute means of cpu and mem, every 3 minutes)\n"
+                     "  --seeds N          runs of each, 1 to %d (default 3)\n"
+                     "  --scale F          of the time that is measured, 0.01 to 10 (default 1)\n"
+                     "  --lag SECONDS      from a binding until an algorithm sees it, 0 to %d\n"
+                     "                     (default: the scenario's)\n"
+                     "  -o table|json      (default table)\n"
+                     "  --help\n\nPeers:\n",
+                     REPORT_MAX_SEEDS, MAX_LAG_S);
+        for (size_t i = 0; i < ARRAY_LEN(peers); i++)
+                print_algorithm(peers[i]);
+        (void)printf("\nThe estimate without a part of it:\n");
+        for (size_t i = 0; i < algorithm_estimate_part_count; i++)
+                print_algorithm(&algorithm_estimate_parts[i]);
+}
+
+static const struct algorithm *find_algorithm(const char *name) {
+        for (size_t i = 0; i < ARRAY_LEN(peers); i++)
+                if (strcmp(peers[i]->name, name) == 0)
+                        return peers[i];
+        for (size_t i = 0; i < algorithm_estimate_part_count; i++)
+                if (strcmp(algorithm_estimate_parts[i].name, name) == 0)
+                        return &algorithm_estimate_parts[i];
+        return NULL;
+}
+
+static bool parse_number(const char *text, double min, double max, double *ret) {
+        return number_parse(text, strlen(text), ret) && *ret >= min && *ret <= max;
+}
+
+static bool take_option(struct job *job, int option, const char *text) {
+        const struct algorithm *algorithm = NULL;
+
+        switch (option) {
+        case 's':
+                if (job->scenario_count == MAX_SCENARIOS)
+                        return false;
+                job->scenarios[job->scenario_count++] = text;
+                return true;
+        case 'a':
+                algorithm = find_algorithm(text);
+                if (!algorithm || job->algorithm_count == MAX_ALGORITHMS)
+                        return false;
+                job->algorithms[job->algorithm_count++] = algorithm;
+                return true;
+        case 'p':
+                job->policy_file = text;
+                return true;
+        case 'n':
+                return number_parse_u64(text, strlen(text), &job->seeds) && job->seeds > 0 &&
+                       job->seeds <= REPORT_MAX_SEEDS;
+        case 'f':
+                return parse_number(text, 0.01, 10, &job->scale);
+        case 'l':
+                return parse_number(text, 0, MAX_LAG_S, &job->lag_s);
+        case 'o':
+                job->is_json = strcmp(text, "json") == 0;
+                return job->is_json || strcmp(text, "table") == 0;
+        default:
+                return false;
+        }
+}
+
+/* Return: 0; negative errno with what is wrong */
+static int parse_arguments(int argc, char **argv, struct job *job, struct error *err) {
+        static const struct option options[] = {
+                {"scenario", required_argument, NULL, 's'},
+                {"algorithm", required_argument, NULL, 'a'},
+                {"policy", required_argument, NULL, 'p'},
+                {"seeds", required_argument, NULL, 'n'},
+                {"scale", required_argument, NULL, 'f'},
+                {"lag", required_argument, NULL, 'l'},
+                {"output", required_argument, NULL, 'o'},
+                {"help", no_argument, NULL, 'h'},
+                {0},
+        };
+        int option = 0;
+
+        opterr = 0;
+        while ((option = getopt_long(argc, argv, "o:h", options, NULL)) != -1) {
+                if (option == 'h') {
+                        job->is_help = true;
+                        return 0;
+                }
+                if (option == '?')
+                        return error_set(err, EINVAL, "%s: unknown, or without its value",
+                                         argv[optind - 1]);
+                if (!take_option(job, option, optarg))
+                        return error_set(err, EINVAL, "%s: not a value of this option", optarg);
+        }
+        if (optind < argc)
+                return error_set(err, EINVAL, "%s: not an option", argv[optind]);
+        if (job->scenario_count == 0)
+                return error_set(err, EINVAL, "--scenario is missing");
+        for (size_t i = 0; job->algorithm_count == 0 && i < ARRAY_LEN(peers); i++)
+                job->algorithms[i] = peers[i];
+        if (job->algorithm_count == 0)
+                job->algorithm_count = ARRAY_LEN(peers);
+        return 0;
+}
+
+static int load_policies(struct job *job, struct error *err) {
+        int r = 0;
+
+        job->policies[ALGORITHM_NEEDS_CRANE_POLICY] = policy_default();
+        r = policy_parse(minutely_text, strlen(minutely_text), true,
+                         &job->policies[ALGORITHM_NEEDS_MINUTELY_MEANS], err);
+        if (r == 0 && job->policy_file)
+                r = policy_load_file(job->policy_file, false, &job->policies[ALGORITHM_NEEDS_MEANS],
+                                     err);
+        else if (r == 0)
+                r = policy_parse(means_text, strlen(means_text), true,
+                                 &job->policies[ALGORITHM_NEEDS_MEANS], err);
+        return r;
+}
+
+static void run_algorithm(const struct job *job, const struct scenario *scenario,
+                          const struct algorithm *algorithm, struct result *result) {
+        bool is_terminal = isatty(STDERR_FILENO) != 0;
+
+        *result = (struct result){
+                .scenario = scenario->name, .algorithm = algorithm->name, .count = job->seeds};
+        for (uint64_t seed = 1; seed <= job->seeds; seed++) {
+                if (is_terminal)
+                        (void)fprintf(stderr, "\r%s, %s: seed %llu of %llu\033[K", scenario->name,
+                                      algorithm->name, (unsigned long long)seed,
+                                      (unsigned long long)job->seeds);
+                result->outcomes[seed - 1] = simulate(scenario, algorithm,
+                                                      job->policies[algorithm->needs], seed);
+        }
+        if (is_terminal)
+                (void)fprintf(stderr, "\r\033[K");
+}
+
+static void run_scenario(const struct job *job, const struct scenario *as_loaded, bool is_first) {
+        struct scenario scenario = *as_loaded;
+        _cleanup_(freep) struct result *result = xcalloc(1, sizeof(*result));
+        _cleanup_(freep) struct result *base = xcalloc(1, sizeof(*base));
+
+        scenario.measured_s = (int64_t)ceil((double)scenario.measured_s * job->scale);
+        if (job->lag_s >= 0)
+                scenario.watch_lag_s = job->lag_s;
+        for (size_t a = 0; a < job->algorithm_count; a++) {
+                run_algorithm(job, &scenario, job->algorithms[a], result);
+                if (job->algorithms[a] == &algorithm_default)
+                        *base = *result;
+                const struct result *with = base->count > 0 ? base : NULL;
+                if (job->is_json) {
+                        (void)printf(is_first && a == 0 ? "[" : ",\n");
+                        report_json(result, with);
+                } else {
+                        report_table_row(result, with);
+                }
+        }
+}
+
+int main(int argc, char **argv) {
+        static struct scenario scenarios[MAX_SCENARIOS];
+        struct job job = {.seeds = 3, .scale = 1, .lag_s = -1};
+        struct error err = ERROR_NULL;
+
+        int r = parse_arguments(argc, argv, &job, &err);
+        if (r == 0 && job.is_help) {
+                print_help();
+                return 0;
+        }
+        if (r == 0)
+                r = load_policies(&job, &err);
+        for (size_t i = 0; r == 0 && i < job.scenario_count; i++)
+                r = scenario_load(job.scenarios[i], &scenarios[i], &err);
+        if (r == 0 && !job.is_json)
+                report_table_head();
+        for (size_t i = 0; r == 0 && i < job.scenario_count; i++)
+                run_scenario(&job, &scenarios[i], i == 0);
+        if (r == 0 && job.is_json)
+                (void)printf("]\n");
+        for (size_t i = 0; i < ARRAY_LEN(job.policies); i++)
+                policy_free(job.policies[i]);
+        if (r < 0) {
+                (void)fprintf(stderr, "placement: %s\n", err.msg);
+                return 2;
+        }
+        return 0;
+}

@@ -1,0 +1,184 @@
+#include "published.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "controller/track/plan.h"
+#include "controller/window/window.h"
+
+enum { SCRAPE_S = 15, EARLY_PAUSE_S = 30 };
+
+static const double DEAD_BAND = 0.01; /* --annotation-dead-band's default */
+
+struct published_node {
+        char name[32];
+        struct window_store *windows;
+        struct plan_record *record;
+        double used_s; /* since the last scrape: seconds of the whole node's CPUs */
+        int64_t scraped_s;
+        int64_t scrape_phase_s, next_sync_ms;
+        int64_t patched_s;
+        struct published_value values[POLICY_MAX_SYNC];
+};
+
+struct published {
+        const struct world *world;
+        const struct policy *policy;
+        double early_delta;
+        struct window_plan *windows;
+        struct plan plan;
+        struct published_node *nodes;
+        uint64_t patches;
+};
+
+struct published *published_new(const struct world *world, const struct policy *policy,
+                                double early_delta) {
+        struct published *published = xcalloc(1, sizeof(*published));
+        struct metric_query queries[POLICY_MAX_SYNC];
+        size_t count = 0;
+
+        for (size_t i = 0; i < policy->sync_count; i++)
+                if (policy->sync[i].is_query)
+                        queries[count++] = policy->sync[i].query;
+        published->world = world;
+        published->policy = policy;
+        published->early_delta = early_delta;
+        published->windows = window_plan_new(queries, count, SCRAPE_S * MS_PER_S);
+        plan_init(&published->plan, policy, DEAD_BAND);
+        published->nodes = xcalloc(world->node_count, sizeof(*published->nodes));
+        for (size_t n = 0; n < world->node_count; n++) {
+                struct published_node *node = &published->nodes[n];
+                (void)snprintf(node->name, sizeof(node->name), "node-%zu", n);
+                node->windows = window_store_new(published->windows);
+                node->record = plan_record_new(&published->plan);
+                node->scrape_phase_s = (int64_t)(world_random(world->seed, 4000000 + n) * SCRAPE_S);
+                node->next_sync_ms = plan_first_sync_unix_ms(&published->plan, node->name, 0);
+                node->patched_s = -EARLY_PAUSE_S;
+                for (size_t i = 0; i < POLICY_MAX_SYNC; i++)
+                        node->values[i].at_s = -1;
+        }
+        return published;
+}
+
+void published_free(struct published *published) {
+        if (!published)
+                return;
+        for (size_t n = 0; n < published->world->node_count; n++) {
+                window_store_free(published->nodes[n].windows);
+                plan_record_free(published->nodes[n].record);
+        }
+        window_plan_free(published->windows);
+        free(published->nodes);
+        free(published);
+}
+
+static void scrape(const struct published *published, struct published_node *node, size_t n) {
+        int64_t now_s = published->world->now_s;
+        struct window_step step = {
+                .at_mono_ms = now_s * MS_PER_S,
+                .counters = 1u << METRIC_CPU,
+                .gauges = 1u << METRIC_MEM,
+        };
+
+        step.num[METRIC_CPU] = node->used_s;
+        step.den[METRIC_CPU] = (double)(now_s - node->scraped_s);
+        step.num[METRIC_MEM] = world_memory_ratio(published->world, n);
+        (void)window_store_add(node->windows, &step);
+        node->used_s = 0;
+        node->scraped_s = now_s;
+}
+
+/* As the controller reads its windows for the plan. */
+static struct plan_values read_values(const struct published *published,
+                                      const struct published_node *node) {
+        int64_t now_ms = published->world->now_s * MS_PER_S;
+        struct plan_values values = {0};
+
+        for (size_t i = 0; i < published->policy->sync_count; i++) {
+                const struct policy_sync *sync = &published->policy->sync[i];
+                if (!sync->is_query)
+                        continue;
+                struct window_reading reading = window_read(node->windows, &sync->query, now_ms);
+                if (reading.status != WINDOW_KNOWN)
+                        continue;
+                values.usable |= UINT64_C(1) << i;
+                values.ratio[i] = reading.ratio;
+                if (reading.is_provisional)
+                        values.provisional |= UINT64_C(1) << i;
+        }
+        return values;
+}
+
+static bool has_moved(const struct published *published, const struct published_node *node,
+                      const struct plan_values *values) {
+        for (size_t i = 0; i < published->policy->sync_count; i++)
+                if ((values->usable & (UINT64_C(1) << i)) != 0 &&
+                    published->policy->sync[i].query.statistic == METRIC_AVG &&
+                    fabs(values->ratio[i] - node->values[i].ratio) >= published->early_delta)
+                        return true;
+        return false;
+}
+
+static void patch(struct published *published, struct published_node *node,
+                  const struct plan_choice *choice, const struct plan_values *values) {
+        int64_t now_ms = published->world->now_s * MS_PER_S;
+
+        for (size_t i = 0; i < published->policy->sync_count; i++)
+                if ((choice->metrics & (UINT64_C(1) << i)) != 0)
+                        node->values[i] = (struct published_value){values->ratio[i],
+                                                                   node->scraped_s};
+        plan_confirm(node->record, choice, values, now_ms);
+        node->patched_s = published->world->now_s;
+        published->patches++;
+}
+
+/* Return: whether the node was patched */
+static bool turn(struct published *published, struct published_node *node, bool is_scraped) {
+        int64_t now_s = published->world->now_s;
+        bool is_sync = now_s * MS_PER_S >= node->next_sync_ms;
+        bool may_be_early = is_scraped && published->early_delta > 0 &&
+                            now_s - node->patched_s >= EARLY_PAUSE_S;
+
+        if (!is_sync && !may_be_early)
+                return false;
+        const struct plan_values values = read_values(published, node);
+        struct plan_choice choice = {0};
+        if (is_sync) {
+                choice = plan_choose(&published->plan, node->record, &values, now_s * MS_PER_S);
+                node->next_sync_ms = plan_next_sync_unix_ms(&published->plan, node->name,
+                                                            now_s * MS_PER_S);
+        } else if (has_moved(published, node, &values)) {
+                choice.metrics = values.usable;
+        }
+        if (plan_choice_is_empty(&choice))
+                return false;
+        patch(published, node, &choice, &values);
+        return true;
+}
+
+void published_step(struct published *published, published_fn *on_written, void *userdata) {
+        const struct world *world = published->world;
+
+        for (size_t n = 0; n < world->node_count; n++) {
+                struct published_node *node = &published->nodes[n];
+                bool is_scraped = world->now_s % SCRAPE_S == node->scrape_phase_s;
+                node->used_s += world_usage_ratio(world, n);
+                if (world->nodes[n].is_exporter_dead)
+                        continue;
+                if (is_scraped)
+                        scrape(published, node, n);
+                if (turn(published, node, is_scraped))
+                        on_written(userdata, n);
+        }
+}
+
+struct published_value published_get(const struct published *published, size_t node, size_t sync) {
+        return published->nodes[node].values[sync];
+}
+
+uint64_t published_patches(const struct published *published) {
+        return published->patches;
+}

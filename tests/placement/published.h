@@ -1,0 +1,29 @@
+/*
+ * What the controller shows of each node: scrapes every 15 s into the real windows, and the real
+ * plan, which says when what is written. A value that moved by `early_delta` is written at once,
+ * 30 s after the last at the soonest.
+ */
+#pragma once
+
+#include "policy/policy.h"
+#include "world.h"
+
+struct published_value {
+        double ratio;
+        int64_t at_s; /* -1: never written */
+};
+
+struct published;
+
+typedef void published_fn(void *userdata, size_t node);
+
+struct published *published_new(const struct world *world, const struct policy *policy,
+                                double early_delta);
+void published_free(struct published *published);
+DEFINE_FREEP(struct published, published_free);
+/** published_step() - after a second of the world; @on_written for each node that was written */
+void published_step(struct published *published, published_fn *on_written, void *userdata);
+/** published_get() - metric @sync of the policy on a node */
+struct published_value published_get(const struct published *published, size_t node, size_t sync);
+/** published_patches() - sent until now */
+uint64_t published_patches(const struct published *published);

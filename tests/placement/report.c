@@ -1,0 +1,90 @@
+#include "report.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/attributes.h"
+
+static const struct {
+        const char *name, *head;
+        int decimals;
+} metrics[] = {
+        [HOT_NODE_MINUTES] = {"hotNodeMinutes", "hot>65%", 1},
+        [VERY_HOT_NODE_MINUTES] = {"veryHotNodeMinutes", ">80%", 1},
+        [THROTTLED_CORE_S] = {"throttledCoreSeconds", "throttled", 0},
+        [USAGE_STDDEV] = {"usageStddev", "stddev", 3},
+        [BUSIEST_P99] = {"busiestP99", "busiest", 3},
+        [MEAN_UTILISATION] = {"meanUtilisation", "mean", 3},
+        [PENDING_PODS] = {"pendingPods", "pending", 0},
+        [PATCHES_PER_NODE_MINUTE] = {"patchesPerNodeMinute", "patches", 2},
+};
+
+struct measured report_mean(const struct result *result, enum metric metric) {
+        double count = (double)result->count, sum = 0, squares = 0;
+
+        for (size_t i = 0; i < result->count; i++)
+                sum += result->outcomes[i].of[metric];
+        for (size_t i = 0; i < result->count; i++)
+                squares += pow(result->outcomes[i].of[metric] - sum / count, 2);
+        return (struct measured){sum / count, count > 1 ? sqrt(squares / (count - 1) / count) : 0};
+}
+
+bool report_relative(const struct result *result, const struct result *base, enum metric metric,
+                     struct measured *ret) {
+        double count = (double)result->count, sum = 0, base_sum = 0, squares = 0;
+
+        for (size_t i = 0; i < result->count; i++) {
+                sum += result->outcomes[i].of[metric];
+                base_sum += base->outcomes[i].of[metric];
+        }
+        if (base_sum <= 0)
+                return false;
+        for (size_t i = 0; i < result->count; i++) {
+                double rest = base_sum - base->outcomes[i].of[metric];
+                double without = rest > 0 ? (sum - result->outcomes[i].of[metric]) / rest : 0;
+                squares += pow(without - sum / base_sum, 2);
+        }
+        *ret = (struct measured){sum / base_sum,
+                                 count > 1 ? sqrt(squares * (count - 1) / count) : 0};
+        return true;
+}
+
+void report_table_head(void) {
+        (void)printf("%-14s %-16s %-12s", "scenario", "algorithm", "hot, rel.");
+        for (size_t m = 0; m < METRIC_KINDS; m++)
+                (void)printf(" %9s", metrics[m].head);
+        (void)printf("\n");
+}
+
+void report_table_row(const struct result *result, const struct result *base) {
+        struct measured relative;
+        char text[32] = "-";
+
+        if (base && report_relative(result, base, HOT_NODE_MINUTES, &relative))
+                (void)snprintf(text, sizeof(text), "%.2f +- %.2f", relative.mean, relative.error);
+        (void)printf("%-14s %-16s %-12s", result->scenario, result->algorithm, text);
+        for (size_t m = 0; m < METRIC_KINDS; m++)
+                (void)printf(" %9.*f", metrics[m].decimals,
+                             report_mean(result, (enum metric)m).mean);
+        (void)printf("\n");
+        (void)fflush(stdout);
+}
+
+void report_json(const struct result *result, const struct result *base) {
+        (void)printf("{\"scenario\": \"%s\", \"algorithm\": \"%s\"", result->scenario,
+                     result->algorithm);
+        for (size_t m = 0; m < METRIC_KINDS; m++) {
+                struct measured mean = report_mean(result, (enum metric)m), relative;
+                (void)printf(",\n  \"%s\": {\"mean\": %.9g, \"error\": %.4g", metrics[m].name,
+                             mean.mean, mean.error);
+                if (base && report_relative(result, base, (enum metric)m, &relative))
+                        (void)printf(", \"relative\": %.6g, \"relativeError\": %.4g", relative.mean,
+                                     relative.error);
+                (void)printf(", \"seeds\": [");
+                for (size_t i = 0; i < result->count; i++)
+                        (void)printf("%s%.9g", i > 0 ? ", " : "", result->outcomes[i].of[m]);
+                (void)printf("]}");
+        }
+        (void)printf("}");
+        (void)fflush(stdout);
+}

@@ -1,0 +1,31 @@
+/*
+ * What the runs of one algorithm in one scenario come to, as a table or as JSON.
+ */
+#pragma once
+
+#include "simulation.h"
+
+enum { REPORT_MAX_SEEDS = 100 };
+
+struct result {
+        const char *scenario, *algorithm;
+        size_t count;
+        struct outcome outcomes[REPORT_MAX_SEEDS]; /* by seed */
+};
+
+/* A mean and its standard error over seeds, which is 0 for one seed. */
+struct measured {
+        double mean, error;
+};
+
+struct measured report_mean(const struct result *result, enum metric metric);
+/** report_relative() - to @base; error by leaving out one seed after the other (jackknife)
+ * Return: false when @base is 0 */
+bool report_relative(const struct result *result, const struct result *base, enum metric metric,
+                     struct measured *ret);
+
+void report_table_head(void);
+/** report_table_row() - @base NULL: nothing to compare with */
+void report_table_row(const struct result *result, const struct result *base);
+/** report_json() - one object, with every seed's outcome */
+void report_json(const struct result *result, const struct result *base);
