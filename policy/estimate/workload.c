@@ -10,7 +10,9 @@
 #include "base/strmap.h"
 
 static const double CORES_MIN = 0.005, CORES_MAX = 10000; /* of one pod */
-static const double NOISE_RATIO = 0.03;        /* of a node's capacity: what moves without a pod */
+static const double NOISE_RATIO = 0.03; /* of a node's capacity: what moves without a pod */
+/* Requests are wrong by factors: a narrow prior would hold on to them for many readings. */
+static const double PRIOR_SIGMA_RATIO = 2;     /* of the request */
 static const double LOAD_VARIANCE_RATIO = 0.1; /* pods of a workload differ, (a third)^2 */
 /* Of a pod of which nothing is known: rather too much than too little. */
 static const double UNKNOWN_CPU = 1.5;
@@ -76,7 +78,8 @@ static struct workload *begin(struct workload_set *set, const char *name, size_t
         workload->name = xmemdup0(name, name_len);
         workload->name_len = name_len;
         workload->cores = fmax(CORES_MIN, factor->ratio[ESTIMATE_CPU] * cores);
-        workload->variance = workload->begun_variance = cores * cores;
+        workload->variance = PRIOR_SIGMA_RATIO * cores * (PRIOR_SIGMA_RATIO * cores);
+        workload->begun_variance = workload->variance;
         (void)strmap_put(&set->by_name, name, name_len, workload);
         return workload;
 }
