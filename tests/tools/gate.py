@@ -1,6 +1,7 @@
 """The gate: runs named groups of steps, prints a line for each, and ends with the counts.
 
-    gate.py unit           format, lint, builds, unit tests and fuzz corpora with sanitizers
+    gate.py unit           format, lint, builds, unit tests and fuzz corpora with sanitizers, the
+                           bounds on what simulated placements cost
     gate.py tidy           clang-tidy
     gate.py integration    the integration tests against the built programs, and the demo
     gate.py e2e            builds a real cluster's programs once, for minutes, and runs the tests
@@ -214,6 +215,11 @@ def unit(gate):
     gate.beside(gate.meson_test, "unit-asan", "asan")
     gate.beside(gate.meson_test, "unit-gcc", "gcc")
     gate.beside(gate.meson_test, "unit-tsan", "tsan", THREADED)
+    if gate.build("gcc"):
+        results = OUT / "placement.xml"
+        results.unlink(missing_ok=True)
+        argv = [PYTHON, "tests/placement/gates.py", str(OUT / "gcc"), str(results)]
+        gate.beside(gate.step, "placement", argv, None, lambda: read_junit(results))
 
 
 def tidy(gate):
