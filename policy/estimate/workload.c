@@ -14,8 +14,6 @@ static const double NOISE_RATIO = 0.03; /* of a node's capacity: what moves with
 /* Requests are wrong by factors: a narrow prior would hold on to them for many readings. */
 static const double PRIOR_SIGMA_RATIO = 2;     /* of the request */
 static const double LOAD_VARIANCE_RATIO = 0.1; /* pods of a workload differ, (a third)^2 */
-/* Of a pod of which nothing is known: rather too much than too little. */
-static const double UNKNOWN_CPU = 1.5;
 static const struct pod_load NO_REQUEST = {{0.1, 200.0 * 1024 * 1024}};
 
 struct workload {
@@ -172,10 +170,9 @@ struct pod_load workload_estimate(const struct workload *workload, const struct 
                                   const struct load_factor *factor) {
         struct pod_load load = with_defaults(request);
 
-        load.of[ESTIMATE_MEM] *= factor->ratio[ESTIMATE_MEM];
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
+                load.of[r] *= factor->ratio[r];
         if (workload && workload->observations > 0)
                 load.of[ESTIMATE_CPU] = workload->cores;
-        else
-                load.of[ESTIMATE_CPU] *= UNKNOWN_CPU * factor->ratio[ESTIMATE_CPU];
         return load;
 }

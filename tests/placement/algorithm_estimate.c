@@ -22,7 +22,7 @@ struct parts {
                 has_best_alone, is_valid_for_ever;
 };
 
-static const double CONSTANT_FACTOR = 0.85, UNKNOWN_FACTOR = 1.5;
+static const double CONSTANT_FACTOR = 0.85;
 
 struct reservation {
         const struct pod *pod;
@@ -93,7 +93,7 @@ static struct pod_load expected(struct estimate *estimate, const struct pod *pod
 
         *ret = NULL;
         if (estimate->parts->has_constant_factor)
-                estimate->factor.ratio[ESTIMATE_CPU] = CONSTANT_FACTOR / UNKNOWN_FACTOR;
+                estimate->factor.ratio[ESTIMATE_CPU] = CONSTANT_FACTOR;
         if (estimate->parts->has_constant_factor || estimate->parts->has_one_factor)
                 return workload_estimate(NULL, &request, &estimate->factor);
 

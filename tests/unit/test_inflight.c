@@ -12,11 +12,11 @@ enum { WINDOW_MS = 300000, STEP_MS = 1000 };
 
 static const struct load_factor whole = {{1, 1}};
 
-/* Pods without an owner of which 1.5 of the request is expected. */
+/* Pods without an owner: what they request is expected. */
 static struct inflight_pod pod(uint64_t id, double cores, int64_t bound_s, int64_t gone_s) {
         return (struct inflight_pod){
                 .id = id,
-                .request = {{cores / 1.5, 1e9}},
+                .request = {{cores, 1e9}},
                 .bound_unix_ms = bound_s * 1000,
                 .gone_unix_ms = gone_s < 0 ? INFLIGHT_LIVE : gone_s * 1000,
         };
@@ -78,7 +78,7 @@ static double cores_at(const struct history *history, int64_t at_ms) {
         for (size_t i = 0; i < PODS; i++)
                 if (history->pods[i].bound_unix_ms <= at_ms &&
                     at_ms < history->pods[i].gone_unix_ms)
-                        sum += history->pods[i].request.of[ESTIMATE_CPU] * 1.5;
+                        sum += history->pods[i].request.of[ESTIMATE_CPU];
         return sum;
 }
 
@@ -157,7 +157,7 @@ static void test_learning(void **state) {
                 learned[i] = workload_set_get(workloads, i ? "d/b" : "d/a", 3, &request, &whole);
                 assert_false(workload_is_learned(learned[i]));
                 assert_float_equal(workload_estimate(learned[i], &request, &whole).of[ESTIMATE_CPU],
-                                   0.75, 1e-6);
+                                   0.5, 1e-6);
         }
         for (int round = 0; round < 300; round++) {
                 double a = floor(draw() * 7) - 3, b = floor(draw() * 5) - 2;
