@@ -42,8 +42,6 @@ struct estimate {
         size_t reservation_count, reservation_cap;
 };
 
-static const double weights[ESTIMATE_RESOURCE_COUNT] = {1, 1};
-
 static void *new (const struct situation *situation) {
         struct estimate *estimate = xcalloc(1, sizeof(*estimate));
         const struct world *world = situation->world;
@@ -197,11 +195,12 @@ static double headroom_of(const struct estimate *estimate, size_t n, const struc
         struct score_node score = {0};
 
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
-                score.per_capacity[r] = 1 / estimate->nodes[n].capacity.of[r];
-                score.usage_ratio[r] = usage_ratio(estimate, n, r) +
-                                       reserved(estimate, n, r) * score.per_capacity[r];
+                double per_capacity = 1 / estimate->nodes[n].capacity.of[r];
+                score.own[r] = score_own(1, per_capacity);
+                score.used[r] = usage_ratio(estimate, n, r) +
+                                reserved(estimate, n, r) * per_capacity;
         }
-        return score_headroom(&score, load, weights);
+        return score_headroom(&score, load);
 }
 
 static void reserve(struct estimate *estimate, const struct pod *pod, size_t node,

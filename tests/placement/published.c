@@ -9,7 +9,7 @@
 #include "controller/track/plan.h"
 #include "controller/window/window.h"
 
-enum { SCRAPE_S = 15, EARLY_PAUSE_S = 30 };
+enum { SCRAPE_S = 15 };
 
 static const double DEAD_BAND = 0.01; /* --annotation-dead-band's default */
 
@@ -20,14 +20,12 @@ struct published_node {
         double used_s; /* since the last scrape: seconds of the whole node's CPUs */
         int64_t scraped_s;
         int64_t scrape_phase_s, next_sync_ms;
-        int64_t patched_s;
         struct published_value values[POLICY_MAX_SYNC];
 };
 
 struct published {
         const struct world *world;
         const struct policy *policy;
-        double early_delta;
         struct window_plan *windows;
         struct plan plan;
         struct published_node *nodes;
@@ -45,9 +43,8 @@ struct published *published_new(const struct world *world, const struct policy *
                         queries[count++] = policy->sync[i].query;
         published->world = world;
         published->policy = policy;
-        published->early_delta = early_delta;
         published->windows = window_plan_new(queries, count, SCRAPE_S * MS_PER_S);
-        plan_init(&published->plan, policy, DEAD_BAND);
+        plan_init(&published->plan, policy, DEAD_BAND, early_delta);
         published->nodes = xcalloc(world->node_count, sizeof(*published->nodes));
         for (size_t n = 0; n < world->node_count; n++) {
                 struct published_node *node = &published->nodes[n];
@@ -56,7 +53,6 @@ struct published *published_new(const struct world *world, const struct policy *
                 node->record = plan_record_new(&published->plan);
                 node->scrape_phase_s = (int64_t)(world_random(world->seed, 4000000 + n) * SCRAPE_S);
                 node->next_sync_ms = plan_first_sync_unix_ms(&published->plan, node->name, 0);
-                node->patched_s = -EARLY_PAUSE_S;
                 for (size_t i = 0; i < POLICY_MAX_SYNC; i++)
                         node->values[i].at_s = -1;
         }
@@ -106,20 +102,11 @@ static struct plan_values read_values(const struct published *published,
                         continue;
                 values.usable |= UINT64_C(1) << i;
                 values.ratio[i] = reading.ratio;
+                values.age_ms[i] = reading.age_ms;
                 if (reading.is_provisional)
                         values.provisional |= UINT64_C(1) << i;
         }
         return values;
-}
-
-static bool has_moved(const struct published *published, const struct published_node *node,
-                      const struct plan_values *values) {
-        for (size_t i = 0; i < published->policy->sync_count; i++)
-                if ((values->usable & (UINT64_C(1) << i)) != 0 &&
-                    published->policy->sync[i].query.statistic == METRIC_AVG &&
-                    fabs(values->ratio[i] - node->values[i].ratio) >= published->early_delta)
-                        return true;
-        return false;
 }
 
 static void patch(struct published *published, struct published_node *node,
@@ -131,7 +118,6 @@ static void patch(struct published *published, struct published_node *node,
                         node->values[i] = (struct published_value){values->ratio[i],
                                                                    node->scraped_s};
         plan_confirm(node->record, choice, values, now_ms);
-        node->patched_s = published->world->now_s;
         published->patches++;
 }
 
@@ -139,20 +125,16 @@ static void patch(struct published *published, struct published_node *node,
 static bool turn(struct published *published, struct published_node *node, bool is_scraped) {
         int64_t now_s = published->world->now_s;
         bool is_sync = now_s * MS_PER_S >= node->next_sync_ms;
-        bool may_be_early = is_scraped && published->early_delta > 0 &&
-                            now_s - node->patched_s >= EARLY_PAUSE_S;
 
-        if (!is_sync && !may_be_early)
+        if (!is_sync && !is_scraped)
                 return false;
         const struct plan_values values = read_values(published, node);
         struct plan_choice choice = {0};
-        if (is_sync) {
+        if (is_sync || plan_is_early(&published->plan, node->record, &values, now_s * MS_PER_S))
                 choice = plan_choose(&published->plan, node->record, &values, now_s * MS_PER_S);
+        if (is_sync)
                 node->next_sync_ms = plan_next_sync_unix_ms(&published->plan, node->name,
                                                             now_s * MS_PER_S);
-        } else if (has_moved(published, node, &values)) {
-                choice.metrics = values.usable;
-        }
         if (plan_choice_is_empty(&choice))
                 return false;
         patch(published, node, &choice, &values);

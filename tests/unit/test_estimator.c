@@ -116,15 +116,15 @@ static void test_usage(void **state) {
         read_cpu(estimator, node, 0.3, NOW);
         assert_near(cpu(estimator, node, NOW), 0.3);
         bind(estimator, 2, "a", "", 2, NOW);
-        assert_near(cpu(estimator, node, NOW), 0.3 + 1.5 * 2 / 10);
+        assert_near(cpu(estimator, node, NOW), 0.3 + 2.0 / 10);
         bind(estimator, 2, "a", "", 2, NOW); /* known already */
-        assert_near(cpu(estimator, node, NOW), 0.6);
+        assert_near(cpu(estimator, node, NOW), 0.5);
         estimator_end(estimator, 2, NOW + 1000);
         estimator_end(estimator, 2, NOW + 1000);
         estimator_end(estimator, 77, NOW + 1000);
         assert_near(cpu(estimator, node, NOW), 0.3);
         estimator_end(estimator, 1, NOW);
-        assert_near(cpu(estimator, node, NOW), 0.3 - 0.15);
+        assert_near(cpu(estimator, node, NOW), 0.3 - 0.1);
         assert_int_equal(changes, 4);
 
         estimator_usage(estimator, node, NOW, &usage);
@@ -199,7 +199,7 @@ static void test_learning(void **state) {
 
         (void)state;
         estimator_set_capacity(node, &(struct pod_load){{10, 32.0 * GIB}});
-        assert_near(estimator_expect(estimator, "d/w", 3, &request).of[ESTIMATE_CPU], 1.5);
+        assert_near(estimator_expect(estimator, "d/w", 3, &request).of[ESTIMATE_CPU], 1);
         for (int i = 0; i < 40; i++) { /* every pod of it uses a fifth of a core */
                 int64_t at = NOW + (int64_t)i * 2 * WINDOW_MS;
                 read_cpu(estimator, node, 0.1 + 0.02 * i, at);

@@ -97,7 +97,7 @@ static const char *score(struct fixture *fixture, const char *pod, const char *n
         "{\"metadata\":{\"namespace\":\"d\",\"uid\":\"" uid "\"},\"spec\":{\"containers\":[{"      \
         "\"resources\":{\"requests\":{\"cpu\":\"" cpu "\",\"memory\":\"1Gi\"}}}]}}"
 
-/* A pod that requests 1 core is expected to use 1.5, which count twice: 0.3 of each node. */
+/* A pod that requests 1 core is expected to use as much, which counts twice: 0.2 of each node. */
 static void test_points(void **state) {
         struct fixture *fixture = fixture_new(POLICY("scoring: estimate"));
 
@@ -105,13 +105,13 @@ static void test_points(void **state) {
         put(fixture->table, "a", 0.20, 0.10, 0);
         put(fixture->table, "b", 0.245, 0.10, 0);
         put(fixture->table, "c", 0.50, 0.10, 0);
-        put(fixture->table, "mem", 0.10, 0.979, 0); /* weighs half: 0.4995 with the pod */
-        put(fixture->table, "disk", 0.10, 0.10, 0.505);
+        put(fixture->table, "mem", 0.10, 0.779, 0); /* weighs half: 0.3995 with the pod */
+        put(fixture->table, "disk", 0.10, 0.10, 0.405);
         assert_string_equal(score(fixture, POD("u1", "1"), "\"a\",\"b\",\"c\"", 0), "10 8 0");
         assert_string_equal(score(fixture, POD("u1", "1"), "\"c\",\"b\"", 0), "0 10");
         assert_string_equal(score(fixture, POD("u1", "1"), "\"a\",\"mem\",\"disk\"", 10000),
                             "10 10 10");
-        put(fixture->table, "disk", 0.10, 0.10, 0.54);
+        put(fixture->table, "disk", 0.10, 0.10, 0.44);
         assert_string_equal(score(fixture, POD("u1", "1"), "\"a\",\"disk\",\"stranger\"", 20000),
                             "10 8 0");
         assert_string_equal(score(fixture, "null", "\"a\",\"b\"", 30000), "10 8");
@@ -130,8 +130,8 @@ static void test_reservation(void **state) {
         put(fixture->table, "b", 0.245, 0.10, 0);
         assert_string_equal(score(fixture, POD("u1", "1"), names, 1000), "10 8");
         assert_string_equal(score(fixture, POD("u1", "1"), names, 1000), "10 8"); /* its own */
-        assert_string_equal(score(fixture, POD("u2", "1"), names, 1000), "5 10"); /* .35, .245 */
-        assert_string_equal(score(fixture, POD("u3", "1"), names, 1000), "10 8"); /* .35, .395 */
+        assert_string_equal(score(fixture, POD("u2", "1"), names, 1000), "7 10"); /* .30, .245 */
+        assert_string_equal(score(fixture, POD("u3", "1"), names, 1000), "10 8"); /* .30, .345 */
         assert_string_equal(score(fixture, POD("u4", "1"), names, 6000), "10 8");
         fixture_free(fixture);
 }
@@ -153,7 +153,7 @@ static void test_in_flight(void **state) {
                                                           .request = {{1, GIB}},
                                                           .bound_unix_ms = NOW});
         assert_true(node_table_is_dirty(fixture->table));
-        assert_string_equal(score(fixture, POD("u1", "1"), names, 0), "5 10");
+        assert_string_equal(score(fixture, POD("u1", "1"), names, 0), "7 10");
         estimator_end(estimator, 7, NOW + 1);
         assert_string_equal(score(fixture, POD("u1", "1"), names, 0), "10 8");
         fixture_free(fixture);
