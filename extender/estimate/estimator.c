@@ -11,6 +11,8 @@
 /* Of a node, in cores and in bytes. */
 static const double CAPACITY_MIN = 0.001, CAPACITY_MAX = 1e18;
 
+enum { SETTLED_STEPS = 300 }; /* .97 ^ 300 of the way is left */
+
 struct estimator_node {
         char *name;
         size_t name_len;
@@ -156,6 +158,9 @@ bool estimator_set_capacity(struct estimator_node *node, const struct pod_load *
                                of > node->inflight.capacity.of[r];
                 node->inflight.capacity.of[r] = of;
         }
+        /* In cores and bytes the readings before were others. */
+        for (int r = 0; has_changed && r < ESTIMATE_RESOURCE_COUNT; r++)
+                node->inflight.readings[r].window_ms = 0;
         return has_changed;
 }
 
@@ -301,6 +306,16 @@ void estimator_step(struct estimator *estimator, int64_t now_unix_ms) {
         lock(estimator);
         pod_load_factor_move(&estimator->factor, &measured, &requested);
         unlock(estimator);
+}
+
+void estimator_settle(struct estimator *estimator, int64_t now_unix_ms) {
+        for (int i = 0; i < SETTLED_STEPS; i++)
+                estimator_step(estimator, now_unix_ms);
+        for (size_t i = 0; i < estimator->node_count; i++)
+                if (estimator->nodes[i]) {
+                        inflight_recount(&estimator->nodes[i]->inflight, &estimator->factor);
+                        tell_owner(estimator, estimator->nodes[i]);
+                }
 }
 
 /* ---- Any thread. */

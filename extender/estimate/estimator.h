@@ -58,7 +58,8 @@ uint32_t estimator_node_number(const struct estimator_node *node);
 /** estimator_node_inflight() - for explain */
 const struct inflight *estimator_node_inflight(const struct estimator_node *node);
 
-/** estimator_set_capacity() - below a thousandth or past 10^18: not known. Return: it is another */
+/** estimator_set_capacity() - below a thousandth or past 10^18: not known. Return: it is
+ * another; then readings are forgotten, and read again by the caller */
 bool estimator_set_capacity(struct estimator_node *node, const struct pod_load *capacity);
 /** estimator_read() - a reading, which may be the one that is known already; the owner is not told
  */
@@ -87,6 +88,9 @@ void estimator_end(struct estimator *estimator, uint64_t id, int64_t now_unix_ms
 
 /** estimator_step() - moves the cluster's factor; every POD_LOAD_FACTOR_STEP_MS */
 void estimator_step(struct estimator *estimator, int64_t now_unix_ms);
+
+/** estimator_settle() - the factor to where it stays when nothing changes, for a single look */
+void estimator_settle(struct estimator *estimator, int64_t now_unix_ms);
 
 struct estimator_stats {
         size_t pods, ignored_pods, workloads, reservations;

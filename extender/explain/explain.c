@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/timestamp.h"
 #include "codec/json.h"
+#include "extender/explain/explain_estimate.h"
 #include "extender/table/annotation_unit.h"
 #include "policy/live/policy_options.h"
 #include "program/program_options.h"
@@ -21,7 +22,7 @@ enum output { OUTPUT_TABLE, OUTPUT_JSON };
 
 static struct {
         struct program_options shared;
-        const char *now;
+        const char *now, *pod;
         int unit, output;
 } settings;
 
@@ -32,6 +33,9 @@ static const struct option_row rows[] = {
         PROGRAM_POLICY_ROWS(settings.shared),
         {.name = "now", .type = OPTION_STRING, .value = &settings.now, .metavar = "TIME",
          .help = "Evaluate as of this time, such as 2026-07-23T11:25:54Z. Default: now."},
+        {.name = "pod", .type = OPTION_STRING, .value = &settings.pod, .metavar = "NAMESPACE/NAME",
+         .help = "Score the nodes for this pod of the input, with scoring: estimate. Default: for "
+                 "a pod that uses nothing."},
         {.name = "output", .type = OPTION_ENUM, .value = &settings.output, .fallback = "table",
          .choices = outputs,
          .help = "Output format; -o for short."},
@@ -73,6 +77,9 @@ static int read_input(const char *path, struct buf *out, struct error *err) {
         return r;
 }
 
+static struct explained_pod explained;
+static bool found_pod;
+
 static int put_node(struct node_table *table, const json_t *node, int64_t now_unix_ms,
                     struct error *err) {
         const char *name = json_string_at(node, "metadata", "name", NULL);
@@ -85,10 +92,18 @@ static int put_node(struct node_table *table, const json_t *node, int64_t now_un
                 return error_set(err, EINVAL,
                                  "metadata.name '%.64s' is a duplicate or not a valid node name",
                                  name);
+        node_table_set_capacity(table, name, json_at(node, "status", "capacity", NULL),
+                                now_unix_ms);
         return 0;
 }
 
-/* A NodeList (or kubectl's List), or one Node. */
+static bool is_pod(const json_t *item) {
+        const char *kind = json_string_at(item, "kind", NULL);
+
+        return kind && strcmp(kind, "Pod") == 0;
+}
+
+/* A NodeList (or kubectl's List, which may hold pods too), or one Node. */
 static int put_nodes(struct node_table *table, const json_t *root, int64_t now_unix_ms,
                      struct error *err) {
         const json_t *items = json_at(root, "items", NULL);
@@ -99,8 +114,12 @@ static int put_nodes(struct node_table *table, const json_t *root, int64_t now_u
                 return put_node(table, root, now_unix_ms, err);
         if (!json_is_array(items))
                 return error_set(err, EINVAL, "items: expected an array");
+        /* The readings of the nodes are about the pods. */
+        json_array_foreach (items, i, node)
+                if (is_pod(node))
+                        found_pod |= explain_add_pod(table, node, settings.pod, &explained);
         json_array_foreach (items, i, node) {
-                int r = put_node(table, node, now_unix_ms, err);
+                int r = is_pod(node) ? 0 : put_node(table, node, now_unix_ms, err);
                 if (r < 0)
                         return error_wrap(err, r, "items[%zu]", i);
         }
@@ -139,8 +158,9 @@ static void judge_nodes(const struct node_snapshot *snapshot, size_t count,
         verdict_find_largest(policy, &snapshot->columns, count, candidates, count, now_unix_ms,
                              ret_largest);
         for (size_t row = 0; row < count; row++)
-                verdicts[row].score100 = verdict_score100(policy, &snapshot->columns, row,
-                                                          ret_largest, now_unix_ms);
+                if (policy->scoring != POLICY_SCORING_ESTIMATE)
+                        verdicts[row].score100 = verdict_score100(policy, &snapshot->columns, row,
+                                                                  ret_largest, now_unix_ms);
 }
 
 /* Spread scoring, too, is over the candidates alone. */
@@ -165,6 +185,7 @@ static void print(struct node_table *table, int64_t now_unix_ms) {
         size_t count = node_table_count(table);
         _cleanup_(freep) struct node_verdict *verdicts = xcalloc(count, sizeof(*verdicts));
         _cleanup_(freep) int *scores10 = xcalloc(count, sizeof(*scores10));
+        _cleanup_(freep) double *headrooms = NULL;
         struct verdict_largest largest;
         struct explanation explanation = {
                 .table = table,
@@ -176,7 +197,15 @@ static void print(struct node_table *table, int64_t now_unix_ms) {
         };
 
         judge_nodes(snapshot, count, verdicts, &largest, now_unix_ms);
-        score(verdicts, scores10, count, explanation.policy);
+        if (explanation.policy->scoring == POLICY_SCORING_ESTIMATE) {
+                headrooms = xcalloc(count, sizeof(*headrooms));
+                explain_estimate(snapshot, &explained, verdicts, headrooms, scores10);
+                explanation.columns = &snapshot->rows;
+                explanation.pod = &explained;
+                explanation.headrooms = headrooms;
+        } else {
+                score(verdicts, scores10, count, explanation.policy);
+        }
         if (settings.output == OUTPUT_JSON) {
                 explain_print_json(&explanation, stdout);
         } else {
@@ -214,6 +243,10 @@ static int explain(const char *path, struct error *err) {
         r = load_nodes(table, path, now_unix_ms, err);
         if (r < 0)
                 return r;
+        if (settings.pod && !found_pod)
+                return error_set(err, EINVAL, "--pod: no pod '%.64s' in the input", settings.pod);
+        if (node_table_estimator(table)) /* as it would be in a running extender */
+                estimator_settle(node_table_estimator(table), now_unix_ms);
         node_table_publish(table, now_unix_ms);
         print(table, now_unix_ms);
         return 0;
@@ -235,12 +268,19 @@ static char **spell_out_short_options(int argc, char **argv, char **ret_owned) {
 }
 
 static void help(void) {
-        (void)puts("Usage: plimsoll-extender explain [FLAG...] [FILE]\n"
-                   "\n"
-                   "Explains each node's verdict and score. FILE is a NodeList or a Node in JSON;\n"
-                   "without it, standard input is read:\n"
-                   "\n"
-                   "  kubectl get nodes -o json | plimsoll-extender explain\n");
+        (void)puts(
+                "Usage: plimsoll-extender explain [FLAG...] [FILE]\n"
+                "\n"
+                "Explains each node's verdict and score. FILE is a NodeList or a Node in JSON;\n"
+                "without it, standard input is read:\n"
+                "\n"
+                "  kubectl get nodes -o json | plimsoll-extender explain\n"
+                "\n"
+                "With scoring: estimate the pods take part, and one of them can be the pod that\n"
+                "looks for a node:\n"
+                "\n"
+                "  kubectl get nodes,pods -A -o json |\n"
+                "      plimsoll-extender explain --pod=NAMESPACE/NAME\n");
         options_help(rows, ARRAY_LEN(rows), stdout);
 }
 

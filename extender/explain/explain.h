@@ -22,7 +22,30 @@ struct explanation {
         const struct node_verdict *verdicts;   /* [row] */
         const int *scores10;                   /* [row]; as the scheduler would receive them */
         int64_t now_unix_ms;
+
+        /* With scoring: estimate; otherwise NULL. */
+        const struct node_columns *columns;
+        const struct explained_pod *pod;
+        const double *headrooms; /* [row] */
 };
+
+/* The pod that looks for a node. */
+struct explained_pod {
+        const char *name;     /* "namespace/name"; NULL: none was given, and its load is 0 */
+        struct pod_load load; /* what it is expected to use */
+        struct load_factor factor;
+};
+
+/* How one node's usage of a resource is made up. */
+struct explained_usage {
+        double reading_ratio, in_flight_ratio,
+                pod_ratio; /* of the capacity; the pod counted twice */
+        double weight;
+};
+
+/** explain_usage() - false when the policy has no mean of that resource among its priorities */
+bool explain_usage(const struct explanation *of, size_t row, int resource,
+                   struct explained_usage *ret);
 
 /** explain_print_table() - for people; @has_colours: escape sequences and bars */
 void explain_print_table(const struct explanation *explanation, bool has_colours, FILE *out);

@@ -59,6 +59,24 @@ static json_t *priority_json(const struct explanation *of, size_t row, size_t i)
         return object;
 }
 
+static json_t *usage_json(const struct explanation *of, size_t row, int resource) {
+        struct explained_usage usage;
+
+        if (!explain_usage(of, row, resource, &usage))
+                return NULL;
+        return json_pack("{s:f, s:f, s:f, s:f}", "reading", usage.reading_ratio, "inFlight",
+                         usage.in_flight_ratio, "pod", usage.pod_ratio, "weight", usage.weight);
+}
+
+/* NULL unless the scoring is estimate. */
+static json_t *estimate_json(const struct explanation *of, size_t row) {
+        if (!of->headrooms)
+                return NULL;
+        return json_pack("{s:o*, s:o*, s:f, s:f}", "cpu", usage_json(of, row, ESTIMATE_CPU), "mem",
+                         usage_json(of, row, ESTIMATE_MEM), "other", of->columns->other[row],
+                         "headroom", of->headrooms[row]);
+}
+
 static json_t *node_json(const struct explanation *of, size_t row) {
         const struct policy *policy = of->policy;
         const struct node_verdict *verdict = &of->verdicts[row];
@@ -74,11 +92,12 @@ static json_t *node_json(const struct explanation *of, size_t row) {
                 json_array_append_new(priorities, priority_json(of, row, i));
         node_table_hot_reading(of->table, row, of->now_unix_ms, &reading);
         set_reading(hot, &reading, of->now_unix_ms);
-        return json_pack("{s:s, s:s, s:s, s:i, s:i, s:o, s:o, s:o}", "node",
+        return json_pack("{s:s, s:s, s:s, s:i, s:i, s:o, s:o, s:o, s:o*}", "node",
                          node_table_name(of->table, row), "rejectedBy",
                          by ? policy->sync[by->metric].name : "", "reason", by ? by->reason : "",
                          "score100", verdict->score100, "score", of->scores10[row], "predicates",
-                         predicates, "priorities", priorities, "hotValue", hot);
+                         predicates, "priorities", priorities, "hotValue", hot, "estimate",
+                         estimate_json(of, row));
 }
 
 void explain_print_json(const struct explanation *explanation, FILE *out) {

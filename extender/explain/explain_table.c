@@ -139,6 +139,53 @@ static void put_priority(const struct explanation *of, size_t row, size_t i, dou
         (void)fputc('\n', out);
 }
 
+static void put_usage(const struct explanation *of, size_t row, int resource,
+                      const struct style *style, FILE *out) {
+        static const char *const names[ESTIMATE_RESOURCE_COUNT] = {"cpu", "mem"};
+        char total[NUMBER_MAX], read[NUMBER_MAX], in_flight[NUMBER_MAX], pod[NUMBER_MAX];
+        struct explained_usage usage;
+
+        if (!explain_usage(of, row, resource, &usage))
+                return;
+        double ratio = usage.reading_ratio + usage.in_flight_ratio + usage.pod_ratio;
+        (void)fprintf(out, "  use    %-*s %6s %%  ", NAME_WIDTH, names[resource],
+                      format_number(ratio * 100, total));
+        put_bar(ratio, 0, style, out);
+        (void)fprintf(out, "%s read, %s in flight", format_number(usage.reading_ratio * 100, read),
+                      format_number(usage.in_flight_ratio * 100, in_flight));
+        if (of->pod->name)
+                (void)fprintf(out, ", %s for the pod twice",
+                              format_number(usage.pod_ratio * 100, pod));
+        (void)fprintf(out, ", weight %g\n", usage.weight);
+}
+
+static void put_estimate(const struct explanation *of, size_t row, const struct style *style,
+                         FILE *out) {
+        char number[NUMBER_MAX];
+
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
+                put_usage(of, row, r, style, out);
+        if (of->columns->other[row] > 0)
+                (void)fprintf(out, "  use    %-*s %6s %%  weighted, the largest of the others\n",
+                              NAME_WIDTH, "other priorities",
+                              format_number(of->columns->other[row] * 100, number));
+        (void)fprintf(out, "  room   %-*s %6s of 100\n", NAME_WIDTH, "headroom",
+                      format_number(of->headrooms[row], number));
+}
+
+static void put_pod(const struct explained_pod *pod, FILE *out) {
+        if (!pod->name)
+                return;
+        (void)fputs("pod ", out);
+        put_text(pod->name, TEXT_MAX_BYTES, out);
+        (void)fprintf(
+                out,
+                ": expected to use %.3g CPUs and %.4g MiB; over the cluster pods use %.2f and "
+                "%.2f of what they request\n\n",
+                pod->load.of[ESTIMATE_CPU], pod->load.of[ESTIMATE_MEM] / (1 << 20),
+                pod->factor.ratio[ESTIMATE_CPU], pod->factor.ratio[ESTIMATE_MEM]);
+}
+
 static void put_hot(const struct explanation *of, size_t row, const struct style *style,
                     FILE *out) {
         struct reading reading;
@@ -180,6 +227,10 @@ static void put_node(const struct explanation *of, size_t row, const struct styl
                 weights += policy->priorities[i].weight;
         for (size_t i = 0; i < policy->predicate_count; i++)
                 put_predicate(of, row, i, style, out);
+        if (of->headrooms) {
+                put_estimate(of, row, style, out);
+                return;
+        }
         for (size_t i = 0; i < policy->priority_count; i++)
                 put_priority(of, row, i, weights, style, out);
         put_hot(of, row, style, out);
@@ -189,6 +240,8 @@ void explain_print_table(const struct explanation *explanation, bool has_colours
         const struct style *style = has_colours ? &coloured : &plain;
         size_t count = node_table_count(explanation->table);
 
+        if (explanation->pod)
+                put_pod(explanation->pod, out);
         for (size_t row = 0; row < count; row++) {
                 if (row > 0)
                         (void)fputc('\n', out);

@@ -4,6 +4,8 @@
 
 #include "base/mem.h"
 #include "base/strmap.h"
+#include "codec/json.h"
+#include "codec/quantity.h"
 #include "policy/hot_value.h"
 #include "policy/kept_annotations.h"
 
@@ -398,12 +400,21 @@ void node_table_list_ended(struct node_table *table) {
                         forget_node(table, table->rows[row]);
 }
 
-void node_table_set_capacity(struct node_table *table, const char *name,
-                             const struct pod_load *capacity, int64_t now_unix_ms) {
-        struct node *node = strmap_get(&table->nodes_by_name, name, strlen(name));
+static double quantity_of(const json_t *quantities, const char *resource) {
+        const char *text = json_string_at(quantities, resource, NULL);
+        double quantity = 0;
 
-        if (node && node->estimate && estimator_set_capacity(node->estimate, capacity))
-                settle_row(table, node->row, now_unix_ms);
+        return text && quantity_parse(text, strlen(text), &quantity) ? quantity : 0;
+}
+
+void node_table_set_capacity(struct node_table *table, const char *name, const json_t *capacity,
+                             int64_t now_unix_ms) {
+        struct node *node = strmap_get(&table->nodes_by_name, name, strlen(name));
+        const struct pod_load load = {.of = {[ESTIMATE_CPU] = quantity_of(capacity, "cpu"),
+                                             [ESTIMATE_MEM] = quantity_of(capacity, "memory")}};
+
+        if (node && node->estimate && estimator_set_capacity(node->estimate, &load))
+                parse_row(table, node->row, now_unix_ms);
 }
 
 struct estimator *node_table_estimator(const struct node_table *table) {

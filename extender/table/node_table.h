@@ -70,9 +70,13 @@ void node_table_remove(struct node_table *table, const char *name);
 void node_table_list_begins(struct node_table *table);
 /** node_table_list_ended() - nodes that were not among them are removed */
 void node_table_list_ended(struct node_table *table);
-/** node_table_set_capacity() - what the node has in all; nothing happens without an estimator */
-void node_table_set_capacity(struct node_table *table, const char *name,
-                             const struct pod_load *capacity, int64_t now_unix_ms);
+/**
+ * node_table_set_capacity() - what the node has in all; nothing happens without an estimator
+ * @capacity: status.capacity, borrowed; NULL or unreadable: not known. Not status.allocatable: the
+ *            readings are ratios of the whole machine
+ */
+void node_table_set_capacity(struct node_table *table, const char *name, const json_t *capacity,
+                             int64_t now_unix_ms);
 /** node_table_estimator() - borrowed; NULL until a policy's scoring is estimate, then for good */
 struct estimator *node_table_estimator(const struct node_table *table);
 

@@ -6,7 +6,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "codec/json.h"
-#include "codec/quantity.h"
 #include "extender/table/estimate_watch.h"
 #include "kube/binding_watch.h"
 #include "kube/reflector.h"
@@ -82,23 +81,6 @@ static void touched(struct table_watch *watch) {
                        watch->publish_not_before_mono_ms, publish, watch);
 }
 
-static double quantity_of(const json_t *quantities, const char *resource) {
-        const char *text = json_string_at(quantities, resource, NULL);
-        double quantity = 0;
-
-        return text && quantity_parse(text, strlen(text), &quantity) ? quantity : 0;
-}
-
-/* The readings are ratios of the whole machine, so the capacity is not status.allocatable. */
-static void set_capacity(struct table_watch *watch, const char *name, const json_t *node) {
-        const json_t *capacity = json_at(node, "status", "capacity", NULL);
-        struct pod_load of = {0};
-
-        of.of[ESTIMATE_CPU] = quantity_of(capacity, "cpu");
-        of.of[ESTIMATE_MEM] = quantity_of(capacity, "memory");
-        node_table_set_capacity(watch->options.table, name, &of, now_unix_ms(watch));
-}
-
 static void on_node(void *userdata, enum reflector_event event, const json_t *object) {
         struct table_watch *watch = userdata;
         const char *name = json_string_at(object, "metadata", "name", NULL);
@@ -112,7 +94,9 @@ static void on_node(void *userdata, enum reflector_event event, const json_t *ob
                                json_at(object, "metadata", "annotations", NULL),
                                now_unix_ms(watch));
                 if (watch->has_whole_nodes)
-                        set_capacity(watch, name, object);
+                        node_table_set_capacity(watch->options.table, name,
+                                                json_at(object, "status", "capacity", NULL),
+                                                now_unix_ms(watch));
         }
         touched(watch);
 }

@@ -158,7 +158,7 @@ static void settle(struct inflight *node) {
         node->recent_count = kept;
 }
 
-static void count_anew(struct inflight *node, const struct load_factor *factor) {
+void inflight_recount(struct inflight *node, const struct load_factor *factor) {
         node->k = node->shown = node->shown_live = (struct pod_load){0};
         node->held = node->requested;
         for (size_t i = 0; i < node->group_count; i++) {
@@ -242,7 +242,7 @@ void inflight_read(struct inflight *node, struct workload_set *workloads, int re
         settle(node);
         if (resource == ESTIMATE_CPU)
                 learn(node, workloads, has_before);
-        count_anew(node, factor);
+        inflight_recount(node, factor);
         node->rest.of[resource] = reading->ratio * node->capacity.of[resource] -
                                   node->shown.of[resource];
         double passed_ms = (double)(reading->ends_unix_ms - before.ends_unix_ms);

@@ -81,6 +81,9 @@ void inflight_end(struct inflight *node, const struct inflight_pod *pod,
 void inflight_read(struct inflight *node, struct workload_set *workloads, int resource,
                    const struct inflight_reading *reading, const struct load_factor *factor);
 
+/** inflight_recount() - K anew, after the factor has moved much */
+void inflight_recount(struct inflight *node, const struct load_factor *factor);
+
 /** inflight_overlap() - the part of the window in which the pod ran: 0 to 1 */
 double inflight_overlap(const struct inflight_pod *pod, const struct inflight_reading *reading);
 /** inflight_expected_ratio() - what the live pods are expected to use, of the capacity, without a

@@ -301,7 +301,8 @@ int main(int argc, char **argv) {
         for (size_t i = 0; i < NODES; i++) {
                 char name[64];
                 node_name(i, name);
-                node_table_set_capacity(table, name, &(struct pod_load){{16, 64e9}}, now_unix_ms);
+                json_auto_t *capacity = json_pack("{s:s, s:s}", "cpu", "16", "memory", "64Gi");
+                node_table_set_capacity(table, name, capacity, now_unix_ms);
         }
         node_table_publish(table, now_unix_ms);
         estimate_snapshot = node_table_acquire(table);

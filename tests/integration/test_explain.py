@@ -135,6 +135,59 @@ def test_spread(explain):
     assert [r["score"] for r in rows] == [10, 6, 0, 0]
 
 
+def estimated_input():
+    """Two nodes of 10 CPUs at 40 %. `a` was given a pod of 2 CPUs a minute before its reading; so
+    pods use twice what they request: 8 CPUs, by pods that request 4 within the window."""
+
+    def pod(name, cpu, on=None, created="2026-07-23T10:00:00Z"):
+        return {
+            "kind": "Pod",
+            "metadata": {
+                "name": name,
+                "namespace": "shop",
+                "uid": name,
+                "creationTimestamp": created,
+            },
+            "spec": {
+                "nodeName": on or "",
+                "containers": [{"resources": {"requests": {"cpu": cpu, "memory": "1Gi"}}}],
+            },
+            "status": {"phase": "Running" if on else "Pending"},
+        }
+
+    items = []
+    for name in ("a", "b"):
+        item = node(name, cpu_usage_avg_5m="0.40000,2026-07-23T12:00:00Z")
+        item["status"] = {"capacity": {"cpu": "10", "memory": "64Gi"}}
+        items.append({"kind": "Node", **item})
+    items += [pod("old-a", "1600m", "a"), pod("old-b", "2", "b"), pod("waits", "500m")]
+    items.append(pod("new-a", "2", "a", "2026-07-23T11:59:00Z"))
+    return json.dumps({"kind": "List", "items": items})
+
+
+def test_estimate(explain):
+    policy = json.loads(json.dumps(POLICY))
+    policy["spec"]["extender"] = {"scoring": "estimate"}
+    flags = (f"--now={NOW}", "--pod=shop/waits")
+    text = explain(policy, estimated_input(), *flags)
+    assert text.startswith(
+        "pod shop/waits: expected to use 1 CPUs and 1024 MiB; over the cluster pods use 2.00 and "
+    ), text
+    a, b = json.loads(explain(policy, estimated_input(), *flags, "-o", "json"))
+    cpu = {"reading": 0.4, "pod": 0.2, "weight": 1}
+    assert a["estimate"]["cpu"] == pytest.approx({**cpu, "inFlight": 0.32}, abs=1e-3)
+    assert b["estimate"]["cpu"] == pytest.approx({**cpu, "inFlight": 0}, abs=1e-3)
+    assert "mem" not in a["estimate"], "the policy has no priority on it"
+    assert a["estimate"]["headroom"] == pytest.approx(8, abs=0.1)
+    assert b["estimate"]["headroom"] == pytest.approx(40, abs=0.1)
+    assert (a["score"], b["score"]) == (0, 10)
+    assert "room   headroom" in text and "0.0 in flight" in text
+    a, b = json.loads(explain(policy, estimated_input(), f"--now={NOW}", "-o", "json"))
+    assert b["estimate"]["headroom"] == pytest.approx(60, abs=0.1)
+    error = explain(policy, estimated_input(), "--pod=shop/nobody", status=2)
+    assert "--pod: no pod 'shop/nobody' in the input" in error
+
+
 def test_relative(explain):
     terms = [{"name": "cpu_usage_avg_5m", "weight": 1, "scale": "relative"}]
     policy = {**POLICY, "spec": {**POLICY["spec"], "priority": terms}}

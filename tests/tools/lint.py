@@ -71,7 +71,10 @@ MAY_USE = {
         "extender/table",
     ],
     "extender/bind": [*COMMON, "extender/table"],
-    "extender/explain": [*COMMON, "policy/live", "extender/table"],
+    "extender/explain": [
+        *(*COMMON, "policy/live", "policy/estimate", "extender/estimate", "extender/pods"),
+        "extender/table",
+    ],
     "extender": [
         *(*COMMON, "policy", "policy/live", "extender/table", "extender/answer", "extender/bind"),
         "extender/explain",

@@ -21,10 +21,10 @@ enum { GIB = 1 << 30 };
         "kind: DynamicSchedulerPolicy\n"                                                           \
         "spec:\n"                                                                                  \
         "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}, {name: mem_usage_avg_5m, period: "   \
-        "3m}, {name: diskio_usage_avg_5m, period: 3m}]\n"                                          \
+        "3m}, {name: disk_usage_avg_5m, period: 3m}]\n"                                            \
         "  predicate: [{name: cpu_usage_avg_5m, maxLimitPecent: 0.65}]\n"                          \
         "  priority: [{name: cpu_usage_avg_5m, weight: 2}, {name: mem_usage_avg_5m, weight: 1}, "  \
-        "{name: diskio_usage_avg_5m, weight: 2}]\n"                                                \
+        "{name: disk_usage_avg_5m, weight: 2}]\n"                                                  \
         "  extender: {" extender "}\n"
 
 struct fixture {
@@ -43,9 +43,10 @@ static void put(struct node_table *table, const char *name, double cpu, double m
         (void)snprintf(text, sizeof(text), "%.5f," RECENT, mem);
         (void)json_object_set_new(annotations, "mem_usage_avg_5m", json_string(text));
         (void)snprintf(text, sizeof(text), "%.5f," RECENT, disk);
-        (void)json_object_set_new(annotations, "diskio_usage_avg_5m", json_string(text));
+        (void)json_object_set_new(annotations, "disk_usage_avg_5m", json_string(text));
         node_table_put(table, name, annotations, NOW);
-        node_table_set_capacity(table, name, &(struct pod_load){{10, 100.0 * GIB}}, NOW);
+        json_auto_t *capacity = json_pack("{s:s, s:s}", "cpu", "10", "memory", "100Gi");
+        node_table_set_capacity(table, name, capacity, NOW);
 }
 
 static struct fixture *fixture_new(const char *policy_text) {

@@ -1,0 +1,105 @@
+#include "extender/explain/explain_estimate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "codec/json.h"
+#include "extender/pods/pod_facts.h"
+
+static bool is_called(const json_t *pod, const char *wanted) {
+        const char *namespace = json_string_at(pod, "metadata", "namespace", NULL);
+        const char *name = json_string_at(pod, "metadata", "name", NULL);
+
+        if (!wanted || !namespace || !name)
+                return false;
+        _cleanup_(freep) char *full_name = xasprintf("%s/%s", namespace, name);
+        return strcmp(full_name, wanted) == 0;
+}
+
+bool explain_add_pod(struct node_table *table, const json_t *pod, const char *wanted,
+                     struct explained_pod *ret) {
+        struct estimator *estimator = node_table_estimator(table);
+        _cleanup_(freep) char *text = json_dumps(pod, JSON_COMPACT);
+        bool is_wanted = is_called(pod, wanted);
+        struct pod_facts facts;
+
+        if (!text || !pod_facts_skim(&facts, text, strlen(text)))
+                return false;
+        if (is_wanted)
+                *ret = (struct explained_pod){.name = wanted, .load = facts.request};
+        if (estimator && !is_wanted && facts.id != 0 && facts.node.len > 0 && !facts.is_finished &&
+            facts.bound_unix_ms > 0)
+                estimator_bind(estimator, &(struct estimator_pod){
+                                                  .id = facts.id,
+                                                  .node = facts.node.text,
+                                                  .node_len = facts.node.len,
+                                                  .request = facts.request,
+                                                  .bound_unix_ms = facts.bound_unix_ms,
+                                          });
+        return is_wanted;
+}
+
+static void expect(struct estimator *estimator, struct explained_pod *pod) {
+        struct estimator_stats stats;
+
+        estimator_stats(estimator, 0, &stats);
+        pod->factor = stats.factor;
+        if (pod->name)
+                pod->load = estimator_expect(estimator, "", 0, &pod->load);
+}
+
+/* Does every predicate reject, so that with whenAllOver: pass none does? */
+static void pass_when_all_over(const struct policy *policy, struct node_verdict *verdicts,
+                               size_t count) {
+        if (policy->when_all_over != POLICY_ALL_OVER_PASS)
+                return;
+        for (size_t row = 0; row < count; row++)
+                if (verdicts[row].rejected_by < 0)
+                        return;
+        for (size_t row = 0; row < count; row++)
+                verdicts[row].rejected_by = -1;
+}
+
+void explain_estimate(const struct node_snapshot *snapshot, struct explained_pod *pod,
+                      struct node_verdict *verdicts, double *headrooms, int *scores10) {
+        double best = 0;
+        bool has_best = false;
+
+        expect(snapshot->estimator, pod);
+        pass_when_all_over(snapshot->table_policy->policy, verdicts, snapshot->count);
+        for (size_t row = 0; row < snapshot->count; row++) {
+                const struct score_node node = node_columns_estimate(&snapshot->rows, row);
+                headrooms[row] = score_headroom(&node, &pod->load);
+                if (verdicts[row].rejected_by < 0 && (!has_best || headrooms[row] > best)) {
+                        best = headrooms[row];
+                        has_best = true;
+                }
+        }
+        for (size_t row = 0; row < snapshot->count; row++)
+                scores10[row] = has_best ? score_points(headrooms[row], headrooms[row] > best
+                                                                                ? headrooms[row]
+                                                                                : best)
+                                         : 0;
+}
+
+bool explain_usage(const struct explanation *of, size_t row, int resource,
+                   struct explained_usage *ret) {
+        struct estimate_terms terms;
+        struct reading reading;
+
+        estimate_terms_init(&terms, of->policy);
+        if (terms.metric[resource] < 0 || terms.weight[resource] <= 0)
+                return false;
+        double weight = terms.weight[resource];
+        node_table_reading(of->table, row, (size_t)terms.metric[resource], of->now_unix_ms,
+                           &reading);
+        bool is_read = reading.state == READING_USABLE || reading.state == READING_EXPIRED;
+        *ret = (struct explained_usage){
+                .reading_ratio = is_read ? reading.value : 0,
+                .pod_ratio = of->columns->own[resource][row] * of->pod->load.of[resource] / weight,
+                .weight = weight,
+        };
+        ret->in_flight_ratio = of->columns->used[resource][row] / weight - ret->reading_ratio;
+        return true;
+}
