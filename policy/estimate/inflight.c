@@ -15,8 +15,6 @@ double inflight_overlap(const struct inflight_pod *pod, const struct inflight_re
         return to > from ? (double)(to - from) / (double)reading->window_ms : 0;
 }
 
-static const double BASE_MS = 30 * 60 * 1000.0;
-
 static bool is_live(const struct inflight_pod *pod) {
         return pod->gone_unix_ms == INFLIGHT_LIVE;
 }
@@ -87,25 +85,6 @@ void inflight_done(struct inflight *node, struct workload_set *workloads) {
         *node = (struct inflight){0};
 }
 
-static void settle_pod(struct inflight_group *group, const struct inflight_pod *pod) {
-        group->settled++;
-        add_request(&group->settled_request, pod, 1);
-}
-
-/* A pod that the windows hold, live until now. */
-static void add_shown_live(struct inflight *node, const struct inflight_pod *pod,
-                           const struct load_factor *factor, double sign) {
-        struct pod_load load = workload_estimate(pod->workload, &pod->request, factor);
-
-        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
-                struct inflight_pod live = *pod;
-                live.gone_unix_ms = INFLIGHT_LIVE;
-                if (node->readings[r].window_ms > 0)
-                        node->shown_live.of[r] += sign * load.of[r] *
-                                                  inflight_overlap(&live, &node->readings[r]);
-        }
-}
-
 void inflight_bind(struct inflight *node, const struct inflight_pod *pod,
                    const struct load_factor *factor) {
         struct inflight_group *group = group_of(node, pod->workload);
@@ -117,7 +96,7 @@ void inflight_bind(struct inflight *node, const struct inflight_pod *pod,
         if (!is_settled(node, pod) && add_recent(node, pod))
                 add_k(node, pod, factor, 1);
         else
-                settle_pod(group, pod);
+                group->settled++;
 }
 
 void inflight_end(struct inflight *node, const struct inflight_pod *pod,
@@ -130,15 +109,12 @@ void inflight_end(struct inflight *node, const struct inflight_pod *pod,
                 return;
         add_request(&node->requested, pod, -1);
         if (recent) {
-                add_shown_live(node, recent, factor, -1);
                 add_k(node, recent, factor, -1);
                 recent->gone_unix_ms = pod->gone_unix_ms;
                 add_k(node, recent, factor, 1);
                 return;
         }
         group->settled -= group->settled > 0;
-        add_request(&group->settled_request, pod, -1);
-        add_shown_live(node, pod, factor, -1);
         if (!is_settled(node, pod) && add_recent(node, pod))
                 add_k(node, pod, factor, 1);
 }
@@ -153,39 +129,19 @@ static void settle(struct inflight *node) {
                 if (!is_settled(node, pod))
                         node->recent[kept++] = *pod;
                 else if (is_live(pod))
-                        settle_pod(group_of(node, pod->workload), pod);
+                        group_of(node, pod->workload)->settled++;
         }
         node->recent_count = kept;
 }
 
 void inflight_recount(struct inflight *node, const struct load_factor *factor) {
-        node->k = node->shown = node->shown_live = (struct pod_load){0};
+        node->k = (struct pod_load){0};
         node->held = node->requested;
-        for (size_t i = 0; i < node->group_count; i++) {
-                const struct inflight_group *group = &node->groups[i];
-                struct pod_load load = workload_estimate(group->workload, &group->settled_request,
-                                                         factor);
-                if (group->settled == 0)
-                        continue;
-                if (group->workload && workload_is_learned(group->workload))
-                        load.of[ESTIMATE_CPU] *= group->settled;
-                for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
-                        node->shown.of[r] += load.of[r];
-                        node->shown_live.of[r] += load.of[r];
-                }
-        }
         for (size_t i = 0; i < node->recent_count; i++) {
                 const struct inflight_pod *pod = &node->recent[i];
-                struct pod_load load = workload_estimate(pod->workload, &pod->request, factor);
                 add_k(node, pod, factor, 1);
-                for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
+                for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
                         node->held.of[r] -= pod->request.of[r] * missing(pod, &node->readings[r]);
-                        if (node->readings[r].window_ms == 0)
-                                continue;
-                        double shown = load.of[r] * inflight_overlap(pod, &node->readings[r]);
-                        node->shown.of[r] += shown;
-                        node->shown_live.of[r] += is_live(pod) ? shown : 0;
-                }
         }
 }
 
@@ -234,8 +190,7 @@ static void learn(struct inflight *node, struct workload_set *workloads, bool ha
 
 void inflight_read(struct inflight *node, struct workload_set *workloads, int resource,
                    const struct inflight_reading *reading, const struct load_factor *factor) {
-        const struct inflight_reading before = node->readings[resource];
-        bool has_before = before.window_ms == reading->window_ms;
+        bool has_before = node->readings[resource].window_ms == reading->window_ms;
 
         assert(reading->window_ms > 0);
         node->readings[resource] = *reading;
@@ -243,11 +198,6 @@ void inflight_read(struct inflight *node, struct workload_set *workloads, int re
         if (resource == ESTIMATE_CPU)
                 learn(node, workloads, has_before);
         inflight_recount(node, factor);
-        node->rest.of[resource] = reading->ratio * node->capacity.of[resource] -
-                                  node->shown.of[resource];
-        double passed_ms = (double)(reading->ends_unix_ms - before.ends_unix_ms);
-        double share = has_before ? 1 - exp(-fmax(0, passed_ms) / BASE_MS) : 1;
-        node->base.of[resource] += share * (node->rest.of[resource] - node->base.of[resource]);
 }
 
 double inflight_expected_ratio(const struct inflight *node, int resource,
@@ -263,11 +213,6 @@ double inflight_usage_ratio(const struct inflight *node, int resource,
 
         if (node->readings[resource].window_ms == 0)
                 return inflight_expected_ratio(node, resource, factor);
-        double live =
-                node->shown.of[resource] > 0
-                        ? fmin(1, fmax(0, node->shown_live.of[resource] / node->shown.of[resource]))
-                        : 1;
-        double passing = (1 - live) * (node->rest.of[resource] - node->base.of[resource]);
-        double k_ratio = capacity > 0 ? (node->k.of[resource] - passing) / capacity : 0;
+        double k_ratio = capacity > 0 ? node->k.of[resource] / capacity : 0;
         return fmax(0, node->readings[resource].ratio + k_ratio);
 }

@@ -43,10 +43,9 @@ struct inflight_reading {
 /* The pods of one workload on a node. */
 struct inflight_group {
         struct workload *workload;
-        uint32_t settled;                /* live pods that every window holds whole */
-        struct pod_load settled_request; /* of all those together */
-        bool is_recent;                  /* some came or went within a window */
-        double pods, pods_before;        /* that the last CPU window held, and the one before it */
+        uint32_t settled;         /* live pods that every window holds whole */
+        bool is_recent;           /* some came or went within a window */
+        double pods, pods_before; /* that the last CPU window held, and the one before it */
 };
 
 struct inflight {
@@ -54,9 +53,6 @@ struct inflight {
         struct pod_load requested; /* by live pods */
         struct pod_load held;      /* of that, what the windows hold */
         struct pod_load k;         /* cores and bytes */
-        /* What the windows hold by what is expected of their pods: of all, and of those that still
-         * live; what a reading shows beside that, and what of it is always there. */
-        struct pod_load shown, shown_live, rest, base;
         struct inflight_reading readings[ESTIMATE_RESOURCE_COUNT]; /* window_ms 0: none yet */
         double cores_before;                                       /* the last CPU reading */
         struct inflight_pod *recent;
