@@ -19,7 +19,7 @@ enum { FACTOR_STEP_S = 15, RESERVATION_S = 5, NAMED = 16, VALID_S = 3600 };
 struct parts {
         double own_load; /* 0: as the product has it; else a share of that */
         bool has_one_factor, has_constant_factor, has_no_compensation, has_no_reservations,
-                has_best_alone, is_valid_for_ever;
+                has_best_alone, is_valid_for_ever, has_two_replicas;
 };
 
 static const double CONSTANT_FACTOR = 0.85;
@@ -27,6 +27,7 @@ static const double CONSTANT_FACTOR = 0.85;
 struct reservation {
         const struct pod *pod;
         size_t node;
+        unsigned replica;
         int64_t until_s;
         struct pod_load load;
 };
@@ -40,6 +41,7 @@ struct estimate {
         struct workload **of_pods; /* held while the pod lives */
         struct reservation *reservations;
         size_t reservation_count, reservation_cap;
+        unsigned replica; /* that answers this time */
 };
 
 static void *new (const struct situation *situation) {
@@ -172,7 +174,8 @@ static double reserved(const struct estimate *estimate, size_t node, int resourc
         double sum = 0;
 
         for (size_t i = 0; i < estimate->reservation_count; i++)
-                if (estimate->reservations[i].node == node)
+                if (estimate->reservations[i].node == node &&
+                    estimate->reservations[i].replica == estimate->replica)
                         sum += estimate->reservations[i].load.of[resource];
         return sum;
 }
@@ -211,7 +214,7 @@ static void reserve(struct estimate *estimate, const struct pod *pod, size_t nod
                 return;
         mem_grow(&estimate->reservations, estimate->reservation_count, &estimate->reservation_cap);
         estimate->reservations[estimate->reservation_count++] = (struct reservation){
-                pod, node, until_s, *load};
+                pod, node, estimate->replica, until_s, *load};
 }
 
 /* The NAMED best get their points, the others none. */
@@ -239,6 +242,8 @@ static void decide(void *self, const struct pod *pod, const uint32_t *candidates
         struct pod_load load = expected(estimate, pod, &workload);
         workload_unref(estimate->workloads, workload);
         release(estimate, NULL);
+        if (estimate->parts->has_two_replicas)
+                estimate->replica = !estimate->replica;
         struct pod_load own = load;
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT && estimate->parts->own_load > 0; r++)
                 own.of[r] *= estimate->parts->own_load;
@@ -279,6 +284,8 @@ const struct algorithm algorithm_estimate_parts[] = {
         ESTIMATE("best-alone", "the answer names the best node alone", 0.1, .has_best_alone = true),
         ESTIMATE("no-early", "annotations are written every 3 minutes and never early", 0,
                  .own_load = 0),
+        ESTIMATE("two-replicas", "two extenders answer in turn, each remembers its own answers",
+                 0.1, .has_two_replicas = true),
         ESTIMATE("last-for-ever", "a dead exporter's last value stays in use", 0.1,
                  .is_valid_for_ever = true),
 };

@@ -148,7 +148,7 @@ void published_step(struct published *published, published_fn *on_written, void 
                 struct published_node *node = &published->nodes[n];
                 bool is_scraped = world->now_s % SCRAPE_S == node->scrape_phase_s;
                 node->used_s += world_usage_ratio(world, n);
-                if (world->nodes[n].is_exporter_dead)
+                if (world->nodes[n].is_exporter_dead || !world_has_node(world, n))
                         continue;
                 if (is_scraped)
                         scrape(published, node, n);

@@ -119,6 +119,7 @@ static int read_stream(const struct tree_node *pods, struct stream *ret, struct 
                 {"fromCores", FIELD_NUMBER, &ret->uses_from_cores, 0},
                 {"toCores", FIELD_NUMBER, &ret->uses_to_cores, 0},
                 {"mean", FIELD_NUMBER, &ret->uses_mean_ratio, 0},
+                {"wave", FIELD_NUMBER, &ret->wave, 0},
         };
         struct field life[] = {
                 {"mean", FIELD_SECONDS, &ret->life_mean_s, 0},
@@ -209,7 +210,7 @@ static int read_scenario(const struct tree_node *root, struct scenario *ret, str
                 r = read_list(root, "nodes", WORLD_MAX_SHAPES, &nodes, err);
         if (r == 0)
                 r = read_list(root, "pods", WORLD_MAX_STREAMS, &pods, err);
-        if (r < 0)
+        if (r < 0 || !nodes || !pods)
                 return r;
         (void)snprintf(ret->name, sizeof(ret->name), "%s", text_of(root, "name"));
         ret->warm_up_s = (int64_t)warm_up_s;
@@ -219,6 +220,8 @@ static int read_scenario(const struct tree_node *root, struct scenario *ret, str
         ret->shape_count = nodes->count;
         for (size_t i = 0; i < nodes->count; i++) {
                 const struct field shape[] = {
+                        {"speed", FIELD_NUMBER, &ret->shapes[i].speed, 0},
+                        {"joins", FIELD_SECONDS, &ret->shapes[i].joins_s, 0},
                         {"count", FIELD_COUNT, &ret->shapes[i].count, 0},
                         {"cores", FIELD_NUMBER, &ret->shapes[i].cores, 0},
                 };

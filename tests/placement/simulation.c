@@ -1,5 +1,6 @@
 #include "simulation.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,9 +108,10 @@ static size_t find_candidates(struct simulation *s, const struct pod *pod) {
         const struct world *world = s->world;
         size_t count = 0, wanted = nodes_to_score(s), seen = 0;
 
+        assert(world->node_count > 0);
         for (; seen < world->node_count && count < wanted; seen++) {
                 size_t n = (s->searched + seen) % world->node_count;
-                if (has_room(&world->nodes[n], pod))
+                if (world_has_node(world, n) && has_room(&world->nodes[n], pod))
                         s->candidates[count++] = (uint32_t)n;
         }
         s->searched = (s->searched + seen) % world->node_count;
@@ -212,22 +214,25 @@ static void take_arrivals(struct simulation *s) {
 
 static void measure(struct simulation *s, struct outcome *sum) {
         const struct world *world = s->world;
-        double mean = 0, squares = 0, used = 0, cores = 0, busiest = 0;
+        double mean = 0, squares = 0, used = 0, cores = 0, busiest = 0, count = 0;
 
         for (size_t n = 0; n < world->node_count; n++) {
                 const struct node *node = &world->nodes[n];
+                if (!world_has_node(world, n))
+                        continue;
                 double demand = world_demand_ratio(world, n), ratio = fmin(1, demand);
                 mean += ratio;
                 squares += ratio * ratio;
                 used += ratio * node->cores;
                 cores += node->cores;
                 busiest = fmax(busiest, ratio);
+                count++;
                 sum->of[HOT_NODE_MINUTES] += ratio > HOT_RATIO ? 1.0 / 60 : 0;
                 sum->of[VERY_HOT_NODE_MINUTES] += ratio > VERY_HOT_RATIO ? 1.0 / 60 : 0;
                 sum->of[THROTTLED_CORE_S] += fmax(0, demand - 1) * node->cores;
         }
-        mean /= (double)world->node_count;
-        sum->of[USAGE_STDDEV] += sqrt(fmax(0, squares / (double)world->node_count - mean * mean));
+        mean /= count;
+        sum->of[USAGE_STDDEV] += sqrt(fmax(0, squares / count - mean * mean));
         sum->of[MEAN_UTILISATION] += used / cores;
         s->busiest[s->measured++] = busiest;
 }

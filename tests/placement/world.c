@@ -163,6 +163,8 @@ static struct pod *add_pod(struct arrivals *arrivals, const struct stream *strea
                 .life_s = (int64_t)life_of(stream, seed) + 10,
                 .spike_factor = stream->spike_factor > 0 ? stream->spike_factor : 1,
                 .spike_s = stream->spike_s,
+                .wave = stream->wave,
+                .wave_phase = world_random(world->seed, 7000000 + workload),
                 .request_cores = request_of(world, stream, workload),
         };
         uint64_t who = stream->is_per_pod ? seed >> 8 : workload;
@@ -180,7 +182,7 @@ static double cluster_cores(const struct world *world) {
         double sum = 0;
 
         for (size_t i = 0; i < world->node_count; i++)
-                sum += world->nodes[i].cores;
+                sum += world->nodes[i].joins_s == 0 ? world->nodes[i].cores : 0;
         return sum;
 }
 
@@ -192,6 +194,11 @@ static double mean_request(const struct world *world, const struct stream *strea
         return sum / (double)stream->workloads;
 }
 
+static uint32_t any_workload(struct arrivals *arrivals, const struct stream *stream,
+                             uint32_t first) {
+        return first + (uint32_t)(draw(arrivals) * (double)stream->workloads);
+}
+
 static void add_steady(struct arrivals *arrivals, const struct stream *stream, uint32_t first,
                        int64_t end_s) {
         struct world *world = arrivals->world;
@@ -200,14 +207,15 @@ static void add_steady(struct arrivals *arrivals, const struct stream *stream, u
         double life = stream->life_to_s > 0 ? (stream->life_from_s + stream->life_to_s) / 2
                                             : stream->life_mean_s;
 
-        for (double i = 0; i < pods; i++)
-                (void)add_pod(arrivals, stream, first,
-                              first + (uint32_t)(draw(arrivals) * (double)stream->workloads),
-                              (int64_t)(i / pods * 300));
-        for (double at = 0; at < (double)end_s; at += -log(1 - draw(arrivals)) * life / pods)
-                (void)add_pod(arrivals, stream, first,
-                              first + (uint32_t)(draw(arrivals) * (double)stream->workloads),
+        for (size_t i = 0; i < (size_t)ceil(pods); i++)
+                (void)add_pod(arrivals, stream, first, any_workload(arrivals, stream, first),
+                              (int64_t)((double)i / pods * 300));
+        double at = 0;
+        while (at < (double)end_s) {
+                (void)add_pod(arrivals, stream, first, any_workload(arrivals, stream, first),
                               (int64_t)at);
+                at += -log(1 - draw(arrivals)) * life / pods;
+        }
 }
 
 static void add_rollouts(struct arrivals *arrivals, const struct stream *stream, uint32_t first,
@@ -216,10 +224,11 @@ static void add_rollouts(struct arrivals *arrivals, const struct stream *stream,
         double each = stream->requested_ratio * cluster_cores(world) /
                       mean_request(world, stream, first) / (double)stream->workloads;
 
-        for (uint32_t w = 0; w < stream->workloads; w++)
-                for (double at = draw(arrivals) * 300; at < (double)end_s;) {
+        for (uint32_t w = 0; w < stream->workloads; w++) {
+                double at = draw(arrivals) * 300;
+                while (at < (double)end_s) {
                         double next = at + 2400 - 4800 * log(1 - draw(arrivals));
-                        for (double i = 0; i < each; i++) {
+                        for (size_t i = 0; i < (size_t)ceil(each); i++) {
                                 struct pod *pod = add_pod(arrivals, stream, first, first + w,
                                                           (int64_t)(at + 60 * draw(arrivals)));
                                 pod->life_s = (int64_t)(next + 60 * draw(arrivals)) -
@@ -227,6 +236,7 @@ static void add_rollouts(struct arrivals *arrivals, const struct stream *stream,
                         }
                         at = next;
                 }
+        }
 }
 
 static void add_bursts(struct arrivals *arrivals, const struct stream *stream, uint32_t first,
@@ -236,8 +246,7 @@ static void add_bursts(struct arrivals *arrivals, const struct stream *stream, u
         do {
                 for (size_t i = 0; i < stream->count; i++)
                         (void)add_pod(
-                                arrivals, stream, first,
-                                first + (uint32_t)(draw(arrivals) * (double)stream->workloads),
+                                arrivals, stream, first, any_workload(arrivals, stream, first),
                                 (int64_t)(at + stream->over_s * (double)i / (double)stream->count));
                 at += stream->repeat_s;
         } while (stream->repeat_s > 0 && at < (double)end_s);
@@ -245,8 +254,10 @@ static void add_bursts(struct arrivals *arrivals, const struct stream *stream, u
 
 static void add_jobs(struct arrivals *arrivals, const struct stream *stream, uint32_t first,
                      int64_t end_s) {
-        for (double at = 0; at < (double)end_s; at += -log(1 - draw(arrivals)) * stream->every_s) {
-                uint32_t workload = first + (uint32_t)(draw(arrivals) * (double)stream->workloads);
+        double at = 0;
+
+        while (at < (double)end_s) {
+                uint32_t workload = any_workload(arrivals, stream, first);
                 double cores = stream->job_from_cores +
                                draw(arrivals) * (stream->job_to_cores - stream->job_from_cores);
                 double when = at;
@@ -255,6 +266,7 @@ static void add_jobs(struct arrivals *arrivals, const struct stream *stream, uin
                                          ->request_cores;
                         when += 1 / stream->pods_per_s;
                 }
+                at += -log(1 - draw(arrivals)) * stream->every_s;
         }
 }
 
@@ -304,6 +316,9 @@ struct world *world_new(const struct scenario *scenario, uint64_t seed) {
                         double draw_ratio = world_random(seed, 3000000 + at);
                         world->nodes[at] = (struct node){
                                 .cores = scenario->shapes[i].cores,
+                                .speed = scenario->shapes[i].speed > 0 ? scenario->shapes[i].speed
+                                                                       : 1,
+                                .joins_s = (int64_t)scenario->shapes[i].joins_s,
                                 .bytes = scenario->shapes[i].cores * BYTES_PER_CORE,
                                 .base_ratio = scenario->base_from +
                                               draw_ratio *
@@ -331,6 +346,8 @@ static double load_at(const struct pod *pod, int64_t now_s) {
         if (since_s < 0)
                 return 0;
         double factor = (double)since_s < pod->spike_s ? pod->spike_factor : 1;
+        if (pod->wave > 0)
+                factor *= 1 + pod->wave * sin(2 * M_PI * ((double)now_s / DAY_S + pod->wave_phase));
         return pod->cores * factor *
                lognormal(pod->seed, 1000 + (uint64_t)(since_s / REDRAW_S), TIME_SIGMA);
 }
@@ -348,8 +365,10 @@ static int64_t next_change_s(const struct pod *pod, int64_t now_s) {
 }
 
 static void set_load(struct world *world, struct pod *pod, double cores) {
-        world->nodes[pod->node].demand_cores += cores - pod->now_cores;
-        pod->now_cores = cores;
+        struct node *node = &world->nodes[pod->node];
+
+        node->demand_cores += cores / node->speed - pod->now_cores;
+        pod->now_cores = cores / node->speed;
 }
 
 void world_bind(struct world *world, struct pod *pod, size_t at) {
@@ -362,7 +381,7 @@ void world_bind(struct world *world, struct pod *pod, size_t at) {
         node->requested_cores += pod->request_cores;
         node->requested_bytes += pod->request_bytes;
         node->used_bytes += pod->bytes;
-        node->mean_cores += pod->cores;
+        node->mean_cores += pod->cores / node->speed;
         node->pod_count++;
         world->running++;
         agenda_add(world->agenda, pod->starts_s, pod);
@@ -383,7 +402,7 @@ void world_step(struct world *world, world_end_fn *on_end, void *userdata) {
                 node->requested_cores -= pod->request_cores;
                 node->requested_bytes -= pod->request_bytes;
                 node->used_bytes -= pod->bytes;
-                node->mean_cores -= pod->cores;
+                node->mean_cores -= pod->cores / node->speed;
                 node->pod_count--;
                 world->running--;
                 on_end(userdata, pod);
@@ -391,6 +410,10 @@ void world_step(struct world *world, world_end_fn *on_end, void *userdata) {
         while (world->arrived < world->pod_count &&
                world->pods[world->arrived].arrives_s <= world->now_s)
                 world->arrived++;
+}
+
+bool world_has_node(const struct world *world, size_t at) {
+        return world->now_s >= world->nodes[at].joins_s;
 }
 
 double world_base_ratio(const struct world *world, size_t at) {

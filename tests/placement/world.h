@@ -27,9 +27,10 @@ struct stream {
         bool is_per_pod;
         double uses_from_cores, uses_to_cores; /* log-uniform, in place of a share; 0: not used */
         double uses_mean_ratio;                /* of the cluster: scales those; 0: as they are */
-        double life_mean_s;                    /* exponential */
-        double life_from_s, life_to_s;         /* uniform, in place of a mean; 0: not used */
-        double spike_factor, spike_s;          /* while it starts; 1: none */
+        double wave;        /* amplitude of a day's wave, each workload at another hour; 0: none */
+        double life_mean_s; /* exponential */
+        double life_from_s, life_to_s; /* uniform, in place of a mean; 0: not used */
+        double spike_factor, spike_s;  /* while it starts; 1: none */
         /* steady, rollout */
         double requested_ratio; /* of the cluster's CPUs, at any time */
         /* burst */
@@ -46,6 +47,8 @@ struct scenario {
         struct {
                 size_t count;
                 double cores;
+                double speed;   /* a pod's load is divided by it; 0: 1 */
+                double joins_s; /* from the beginning of the warm-up */
         } shapes[WORLD_MAX_SHAPES];
         size_t shape_count;
         double base_from, base_to; /* of each node: what runs beside the pods */
@@ -64,6 +67,7 @@ struct pod {
         double request_cores, request_bytes;
         double cores, bytes; /* its mean load */
         double spike_factor, spike_s;
+        double wave, wave_phase;
         int64_t arrives_s, life_s;
         uint64_t seed;
         /* what became of it */
@@ -73,7 +77,8 @@ struct pod {
 };
 
 struct node {
-        double cores, bytes;
+        double cores, bytes, speed;
+        int64_t joins_s;
         double base_ratio, phase;
         double requested_cores, requested_bytes;
         uint32_t pod_count;
@@ -104,6 +109,8 @@ typedef void world_end_fn(void *userdata, struct pod *pod);
 void world_step(struct world *world, world_end_fn *on_end, void *userdata);
 /** world_bind() - @pod runs on @node from a few seconds later on */
 void world_bind(struct world *world, struct pod *pod, size_t node);
+/** world_has_node() - it has joined */
+bool world_has_node(const struct world *world, size_t node);
 /** world_base_ratio() - what runs on a node beside the pods, of its CPUs */
 double world_base_ratio(const struct world *world, size_t node);
 /** world_demand_ratio() - of the CPUs; above 1 pods are throttled */
