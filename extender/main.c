@@ -33,10 +33,13 @@ static struct {
         const char *bind_address;
         struct http_server_tls tls;
         int64_t port, threads;
-        int unit;
+        int unit, pods;
         bool is_compact, is_binding;
         int64_t bind_timeout_ms;
 } settings;
+
+static const char *const pod_scopes[] = {
+        [POD_WATCH_ALL] = "all", [POD_WATCH_RECENT] = "recent", NULL};
 
 /* clang-format off */
 static const struct option_row rows[] = {
@@ -84,6 +87,13 @@ static const struct option_row rows[] = {
          .max = BIND_TIMEOUT_MAX_MS,
          .help = "How long a bind is retried while the API server fails; must be below the "
                  "extender's httpTimeout in the scheduler's configuration (5s unless set)."},
+        {.help = "Estimate"},
+        {.name = "pods", .type = OPTION_ENUM, .value = &settings.pods, .fallback = "all",
+         .choices = pod_scopes,
+         .help = "Pods that a policy with scoring: estimate watches. recent: those that were just "
+                 "bound, which is less to read for an API server of a large cluster; then ended "
+                 "pods and other workloads are not known, and pods are expected to use what they "
+                 "request."},
         {.help = "Annotations"},
         PROGRAM_ANNOTATION_ROWS(settings.shared),
         ANNOTATION_UNIT_ROW(settings.unit),
@@ -239,6 +249,7 @@ static int run(struct extender *extender, struct error *err) {
                 .table = extender->table,
                 .metrics = core->metrics,
                 .health = core->health,
+                .pods = (enum pod_watch_scope)settings.pods,
         });
         prepare_to_bind(extender);
         if (listen_for_schedulers(extender, err) < 0)

@@ -11,7 +11,10 @@
 /* Of a node, in cores and in bytes. */
 static const double CAPACITY_MIN = 0.001, CAPACITY_MAX = 1e18;
 
-enum { SETTLED_STEPS = 300 }; /* .97 ^ 300 of the way is left */
+enum {
+        SETTLED_STEPS = 300, /* .97 ^ 300 of the way is left */
+        RECENT_MS = 900000,
+};
 
 struct estimator_node {
         char *name;
@@ -253,6 +256,26 @@ void estimator_bind(struct estimator *estimator, const struct estimator_pod *pod
                                                    &estimator->factor);
         const struct inflight_pod bound = as_inflight(entry);
         inflight_bind(&node->inflight, &bound, &estimator->factor);
+        end_reservation(estimator, pod->id);
+        unlock(estimator);
+        tell_owner(estimator, node);
+}
+
+void estimator_bind_recent(struct estimator *estimator, const struct estimator_pod *pod,
+                           int64_t now_unix_ms) {
+        struct estimator_node *node = strmap_get(&estimator->by_name, pod->node, pod->node_len);
+        const struct inflight_pod bound = {
+                .id = pod->id,
+                .request = pod->request,
+                .bound_unix_ms = pod->bound_unix_ms,
+                .gone_unix_ms = INFLIGHT_LIVE,
+        };
+
+        if (!node || now_unix_ms - pod->bound_unix_ms > RECENT_MS)
+                return;
+        lock(estimator);
+        inflight_bind(&node->inflight, &bound, &estimator->factor);
+        node->inflight.requested = (struct pod_load){0};
         end_reservation(estimator, pod->id);
         unlock(estimator);
         tell_owner(estimator, node);

@@ -83,6 +83,15 @@ void estimator_list_begins(struct estimator *estimator);
 void estimator_list_ended(struct estimator *estimator, int64_t now_unix_ms);
 /** estimator_bind() - a pod runs; one that is known already is left as it is */
 void estimator_bind(struct estimator *estimator, const struct estimator_pod *pod);
+/**
+ * estimator_bind_recent() - instead, where only pods that were just bound are watched
+ *
+ * Of these nothing else is known: neither their ends, nor what the other pods request. So no
+ * workload is learned, the factor stays 1, and a node without a reading counts as idle. One that is
+ * older than a quarter of an hour, and one of a node that nobody holds, is ignored.
+ */
+void estimator_bind_recent(struct estimator *estimator, const struct estimator_pod *pod,
+                           int64_t now_unix_ms);
 /** estimator_end() - it was deleted or has finished; unknown ids are ignored */
 void estimator_end(struct estimator *estimator, uint64_t id, int64_t now_unix_ms);
 

@@ -1,7 +1,6 @@
 #include "extender/table/estimate_watch.h"
 
 #include "base/mem.h"
-#include "extender/table/pod_watch.h"
 
 enum { LOOK_INTERVAL_MS = 1000 };
 
@@ -30,19 +29,24 @@ static void on_list_begins(void *userdata) {
         estimator_list_begins(watch->options.estimator);
 }
 
+static struct estimator_pod as_estimator_pod(const struct pod_facts *facts) {
+        return (struct estimator_pod){
+                .id = facts->id,
+                .node = facts->node.text,
+                .node_len = facts->node.len,
+                .workload = facts->workload,
+                .workload_len = facts->workload_len,
+                .request = facts->request,
+                .bound_unix_ms = facts->bound_unix_ms,
+        };
+}
+
 static void on_pod(void *userdata, const struct pod_facts *facts, bool is_appeared) {
         const struct estimate_watch *watch = userdata;
+        const struct estimator_pod pod = as_estimator_pod(facts);
 
         (void)is_appeared;
-        estimator_bind(watch->options.estimator, &(struct estimator_pod){
-                                                         .id = facts->id,
-                                                         .node = facts->node.text,
-                                                         .node_len = facts->node.len,
-                                                         .workload = facts->workload,
-                                                         .workload_len = facts->workload_len,
-                                                         .request = facts->request,
-                                                         .bound_unix_ms = facts->bound_unix_ms,
-                                                 });
+        estimator_bind(watch->options.estimator, &pod);
         changed(watch);
 }
 
@@ -58,6 +62,30 @@ static void on_list_ended(void *userdata) {
 
         estimator_list_ended(watch->options.estimator, now_unix_ms(watch));
         changed(watch);
+}
+
+/* With POD_WATCH_RECENT. */
+
+static bool is_recent(const struct estimate_watch *watch) {
+        return watch->options.pods == POD_WATCH_RECENT;
+}
+
+static void on_nothing(void *userdata) {
+        (void)userdata;
+}
+
+static void on_recent_pod(void *userdata, const struct pod_facts *facts, bool is_appeared) {
+        const struct estimate_watch *watch = userdata;
+        const struct estimator_pod pod = as_estimator_pod(facts);
+
+        (void)is_appeared;
+        estimator_bind_recent(watch->options.estimator, &pod, now_unix_ms(watch));
+        changed(watch);
+}
+
+static void on_runs(void *userdata, uint64_t id) {
+        (void)userdata;
+        (void)id;
 }
 
 static void look(void *userdata) {
@@ -85,7 +113,8 @@ static void look(void *userdata) {
 static void step(void *userdata) {
         struct estimate_watch *watch = userdata;
 
-        estimator_step(watch->options.estimator, now_unix_ms(watch));
+        if (!is_recent(watch)) /* which does not tell what all pods request */
+                estimator_step(watch->options.estimator, now_unix_ms(watch));
         loop_timer_arm(watch->options.loop, &watch->step_timer,
                        now_mono_ms(watch) + POD_LOAD_FACTOR_STEP_MS, step, watch);
 }
@@ -116,11 +145,18 @@ struct estimate_watch *estimate_watch_new(const struct estimate_watch_options *o
                 .gone = on_gone,
                 .list_ended = on_list_ended,
         };
+        static const struct pod_watch_events recent_events = {
+                .list_begins = on_nothing,
+                .pod = on_recent_pod,
+                .gone = on_runs,
+                .list_ended = on_nothing,
+        };
         struct estimate_watch *watch = xcalloc(1, sizeof(*watch));
 
         watch->options = *options;
         register_metrics(watch);
-        watch->pods = pod_watch_new(options->loop, options->api, options->metrics, &events, watch);
+        watch->pods = pod_watch_new(options->loop, options->api, options->metrics, options->pods,
+                                    is_recent(watch) ? &recent_events : &events, watch);
         look(watch);
         step(watch);
         return watch;

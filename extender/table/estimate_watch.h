@@ -6,6 +6,7 @@
 
 #include "base/attributes.h"
 #include "extender/estimate/estimator.h"
+#include "extender/table/pod_watch.h"
 #include "kube/kube_api.h"
 #include "metrics/metrics.h"
 #include "net/health.h"
@@ -17,6 +18,7 @@ struct estimate_watch_options {
         struct metrics *metrics;
         struct health_check *check; /* passes always: the extender works without pods */
         struct estimator *estimator;
+        enum pod_watch_scope pods; /* POD_WATCH_RECENT: the estimator knows recent pods only */
         void (*on_change)(void *userdata); /* after anything that may have changed a node's usage */
         void *userdata;
 };

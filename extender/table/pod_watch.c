@@ -61,7 +61,12 @@ static void on_synced(void *userdata, size_t count) {
 }
 
 struct pod_watch *pod_watch_new(struct loop *loop, struct kube_api *api, struct metrics *metrics,
-                                const struct pod_watch_events *events, void *userdata) {
+                                enum pod_watch_scope scope, const struct pod_watch_events *events,
+                                void *userdata) {
+        static const char *const selectors[] = {
+                [POD_WATCH_ALL] = "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed",
+                [POD_WATCH_RECENT] = "spec.nodeName!=,status.phase=Pending",
+        };
         struct pod_watch *watch = xcalloc(1, sizeof(*watch));
 
         watch->loop = loop;
@@ -72,19 +77,17 @@ struct pod_watch *pod_watch_new(struct loop *loop, struct kube_api *api, struct 
                         metrics, "plimsoll_pods_unreadable_total",
                         "Pods from list and watch that were ignored, since they cannot be read.",
                         NULL);
-        watch->reflector = reflector_new(
-                loop, api, metrics,
-                &(struct reflector_spec){
-                        .name = "pods",
-                        .path = "/api/v1/pods",
-                        .field_selector =
-                                "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed",
-                        .page_limit = PAGE_LIMIT,
-                        .on_text = on_pod,
-                        .on_list_begin = on_list_begin,
-                        .on_synced = on_synced,
-                        .userdata = watch,
-                });
+        watch->reflector = reflector_new(loop, api, metrics,
+                                         &(struct reflector_spec){
+                                                 .name = "pods",
+                                                 .path = "/api/v1/pods",
+                                                 .field_selector = selectors[scope],
+                                                 .page_limit = PAGE_LIMIT,
+                                                 .on_text = on_pod,
+                                                 .on_list_begin = on_list_begin,
+                                                 .on_synced = on_synced,
+                                                 .userdata = watch,
+                                         });
         return watch;
 }
 

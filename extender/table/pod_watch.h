@@ -31,9 +31,15 @@ struct pod_watch_events {
 
 struct pod_watch;
 
+enum pod_watch_scope {
+        POD_WATCH_ALL,    /* bound and unfinished */
+        POD_WATCH_RECENT, /* of those, the ones that do not run yet: one that leaves runs by now */
+};
+
 /** pod_watch_new() - starts at once; @events is borrowed */
 struct pod_watch *pod_watch_new(struct loop *loop, struct kube_api *api, struct metrics *metrics,
-                                const struct pod_watch_events *events, void *userdata);
+                                enum pod_watch_scope scope, const struct pod_watch_events *events,
+                                void *userdata);
 void pod_watch_free(struct pod_watch *watch);
 DEFINE_FREEP(struct pod_watch, pod_watch_free);
 

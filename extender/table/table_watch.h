@@ -11,6 +11,7 @@
 
 #include "base/attributes.h"
 #include "extender/table/node_table.h"
+#include "extender/table/pod_watch.h"
 #include "kube/kube_api.h"
 #include "metrics/metrics.h"
 #include "net/health.h"
@@ -22,6 +23,7 @@ struct table_watch_options {
         struct node_table *table;
         struct metrics *metrics;
         struct health *health;
+        enum pod_watch_scope pods; /* which the estimate is fed with */
 };
 
 struct table_watch;

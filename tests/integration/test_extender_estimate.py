@@ -24,9 +24,9 @@ def cluster(start_standin):
 
 @pytest.fixture
 def start(run, binary, tmp_path):
-    def call(standin, scoring="estimate", says=r"pods: \d+ pods$", **more):
+    def call(standin, *flags, scoring="estimate", says=r"pods: \d+ pods$", **more):
         path = write_policy(tmp_path / "policy.yaml", policy(scoring=scoring, **more))
-        flags = (f"--policy-config-path={path}", "--compact-scores=false")
+        flags = (f"--policy-config-path={path}", "--compact-scores=false", *flags)
         extender = Extender(run, binary, standin, *flags)
         extender.wait_ready(f"(?m){says}")
         return extender
@@ -93,6 +93,20 @@ def test_the_next_pod_sees_the_last_answer(cluster, start):
         assert scheduler.prioritize(NODES, pod())[A] == 10
 
 
+def test_recent_pods_alone(cluster, start):
+    """A binding counts, also when the pod runs by now; running pods are not even listed."""
+    cluster.add_pods(10, prefix="before-", nodes=[B], phase="Running")
+    extender = start(cluster, "--pods=recent")
+    with extender.scheduler() as scheduler:
+        wait_scores(scheduler, {A: 10, B: 8, C: 0})
+        cluster.add_pods(10, prefix="burst-", nodes=[A])
+        wait_scores(scheduler, {A: 7, B: 10, C: 0})
+        cluster.admin("phase", {"phase": "Running", "prefix": "burst-"})
+        cluster.add_pods(10, prefix="next-", nodes=[B])
+        wait_scores(scheduler, {A: 10, B: 8, C: 0})
+        assert extender.metric("plimsoll_extender_pods") == 0
+
+
 def test_when_all_are_over_all_pass(cluster, start):
     extender = start(cluster, limits={CPU: 0.5})
     with extender.scheduler() as scheduler:
@@ -113,7 +127,7 @@ def test_a_policy_that_begins_to_estimate(cluster, start, tmp_path):
     """The watch of nodes begins anew, for their capacity; a node that went meanwhile is gone."""
     extender = start(cluster, scoring="absolute", says="pods: not needed")
     with extender.scheduler() as scheduler:
-        wait_scores(scheduler, {A: 8, B: 7, C: 4})
+        wait_scores(scheduler, {A: 8, B: 8, C: 4})
         write_policy(tmp_path / "policy.yaml", policy(scoring="estimate"))
         extender.reload()
         extender.wait_ready(r"(?m)pods: 0 pods$")

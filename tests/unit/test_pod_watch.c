@@ -103,7 +103,8 @@ static void add_watch(struct fixture *f, const char *text, bool holds) {
 
 static struct pod_watch *watch_pods(struct fixture *f) {
         start(f);
-        struct pod_watch *watch = pod_watch_new(f->loop, f->api, f->metrics, &events, f);
+        struct pod_watch *watch = pod_watch_new(f->loop, f->api, f->metrics, POD_WATCH_ALL, &events,
+                                                f);
         run(f);
         return watch;
 }
