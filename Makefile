@@ -2,7 +2,7 @@
 BUILD ?= build
 GATE = /usr/bin/python3 tests/tools/gate.py
 
-.PHONY: help build demo quick test e2e ci nightly check bench fuzz format clean
+.PHONY: help build demo quick test e2e ci nightly check bench fuzz format placement clean
 
 help:
 	@echo 'make demo     look at it: a real exporter, a stand-in API server, both programs (DEMO=once ends by itself)'
@@ -14,6 +14,7 @@ help:
 	@echo 'make check    what needs no running program: format, lint, builds, sanitizers, unit tests, clang-tidy'
 	@echo 'make build    both programs, into $(BUILD)/'
 	@echo 'make bench    compare the hot paths with their peers, in ratios'
+	@echo 'make placement  simulate which nodes get the pods, and write docs/placement.md: 10 minutes'
 	@echo 'make fuzz     run every fuzz target for FUZZ_SECONDS=60 each'
 	@echo 'make format   apply the formatters'
 
@@ -59,6 +60,12 @@ bench:
 fuzz:
 	@tests/tools/install-packages build check
 	@$(GATE) fuzz
+
+placement:
+	@tests/tools/install-packages build
+	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) --buildtype=release
+	@ninja -C $(BUILD) --quiet tests/placement/placement
+	@/usr/bin/python3 tests/placement/page.py $(BUILD)
 
 format:
 	@tests/tools/install-packages check

@@ -1,0 +1,185 @@
+#!/usr/bin/python3
+"""Runs every scenario, and writes the tables and plots of docs/placement.md from what comes out.
+
+    page.py BUILD              some minutes on two processors
+    page.py BUILD --quick      one seed of everything, to try this script
+
+A table of the page stands between `<!-- placement: NAME -->` and `<!-- end -->`; all else there is
+written by hand.
+"""
+
+import concurrent.futures
+import json
+import math
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+import plot
+
+HERE = pathlib.Path(__file__).resolve().parent
+TOP = HERE.parents[1]
+PAGE = TOP / "docs" / "placement.md"
+PLOTS = TOP / "docs" / "placement"
+PEERS = ["default", "crane", "koordinator", "trimaran", "estimate", "oracle"]
+PARTS = [
+    *("no-compensation", "constant-factor", "one-factor", "no-own-load", "own-load-once"),
+    *("no-early", "no-reservations", "best-alone", "two-replicas", "last-for-ever"),
+]
+# What a part is worth, over situations in which it could matter: scenario and watch lag.
+PART_RUNS = [
+    *(("steadyP", "0"), ("manyown", "0"), ("rollout", "0"), ("burst100", "0"), ("bursts", "0")),
+    *(("loop", "0"), ("batch", "0"), ("noreq", "0"), ("stale", "0"), ("churn-spikes", "0")),
+    *(("clumps", "0"), ("clumps", "0.2"), ("clumps", "1")),
+]
+SEEDS, PART_SEEDS, LONG_SEEDS = 6, 3, 3
+LONG = {"diurnal", "drift", "allhot", "batch"}  # hours, or pods by the thousand
+THROTTLED = {"allhot"}  # hot at best: what counts is what pods do not get
+LEAST_RATIO = 0.01
+BEYOND_STUDY = {"autoscaling", "drift", "sampled", "speeds"}
+PLACE = r"(<!-- placement: {} -->\n).*?(<!-- end -->)"
+
+
+def simulate(build, scenario, seeds, algorithms, lag="0"):
+    """{algorithm: its row of the simulator's JSON}"""
+    argv = [build / "tests" / "placement" / "placement", "-o", "json", "--seeds", str(seeds)]
+    argv += ["--scenario", HERE / "scenarios" / f"{scenario}.yaml", "--lag", lag]
+    argv += [word for name in algorithms for word in ("--algorithm", name)]
+    said = subprocess.run(argv, check=True, capture_output=True, text=True).stdout
+    return {row["algorithm"]: row for row in json.loads(said)}
+
+
+def measure(build, is_quick):
+    """Rows of every scenario's peers, and of every run of the parts."""
+    names = sorted(path.stem for path in (HERE / "scenarios").glob("*.yaml"))
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 2) as pool:
+        peers, parts = {}, {}
+        for name in sorted(names, key=lambda name: name not in LONG):
+            seeds = LONG_SEEDS if name in LONG else SEEDS
+            seeds = 1 if is_quick else seeds
+            peers[name] = pool.submit(simulate, build, name, seeds, PEERS)
+        for name, lag in PART_RUNS:
+            seeds = 1 if is_quick else PART_SEEDS
+            wanted = ["default", "estimate", *PARTS]
+            parts[name, lag] = pool.submit(simulate, build, name, seeds, wanted, lag)
+        for name in names:
+            peers[name].add_done_callback(lambda _, name=name: print(f"  {name}", flush=True))
+        peers = {name: peers[name].result() for name in names}
+        return peers, {key: run.result() for key, run in parts.items()}
+
+
+def relative(rows, scenario, algorithm):
+    """(what it leaves of default's hot node-minutes, standard error)"""
+    metric = "throttledCoreSeconds" if scenario in THROTTLED else "hotNodeMinutes"
+    measured = rows[algorithm][metric]
+    return measured.get("relative", 1.0), measured.get("relativeError", 0.0)
+
+
+def geometric_mean(ratios):
+    return math.exp(sum(math.log(max(ratio, LEAST_RATIO)) for ratio in ratios) / len(ratios))
+
+
+def table(head, rows):
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def result_table(peers):
+    rows = []
+    for name, row in peers.items():
+        jams = {
+            peer: row[peer]["pendingPods"]["mean"] > row["default"]["pendingPods"]["mean"] + 10
+            for peer in PEERS
+        }
+        cells = [name, f"{row['default']['hotNodeMinutes']['mean']:,.0f}"]
+        for peer in PEERS[1:]:
+            ratio, error = relative(row, name, peer)
+            text = f"{ratio:.2f} ± {error:.2f}" + (" (jam)" if jams[peer] else "")
+            cells.append(f"**{text}**" if peer == "estimate" else text)
+        rows.append(cells)
+    for title, names in (
+        ("geometric mean", set(peers)),
+        ("of those in the study", set(peers) - BEYOND_STUDY),
+    ):
+        means = [
+            geometric_mean([relative(peers[name], name, peer)[0] for name in names])
+            for peer in PEERS[1:]
+        ]
+        rows.append([title, "", *(f"{mean:.2f}" for mean in means)])
+    return table(["scenario", "default, node-minutes", *PEERS[1:]], rows)
+
+
+def figure_table(peers):
+    columns = [
+        ("veryHotNodeMinutes", "> 80 %, node-minutes", "{:,.0f}"),
+        ("throttledCoreSeconds", "throttled, CPU-seconds", "{:,.0f}"),
+        ("usageStddev", "stddev", "{:.3f}"),
+        ("busiestP99", "busiest node, p99", "{:.2f}"),
+        ("meanUtilisation", "mean usage", "{:.3f}"),
+        ("pendingPods", "pending", "{:,.0f}"),
+    ]
+    rows = []
+    for name, row in peers.items():
+        cells = [name]
+        for key, _, form in columns:
+            values = [form.format(row[peer][key]["mean"]) for peer in ("default", "estimate")]
+            cells.append(values[0] if values[0] == values[1] else " → ".join(values))
+        cells.append(f"{row['estimate']['patchesPerNodeMinute']['mean']:.2f}")
+        rows.append(cells)
+    return table(["scenario", *(head for _, head, _ in columns), "patches"], rows)
+
+
+def part_factors(parts):
+    """{part: factor on the geometric mean when it is left out}"""
+    base = geometric_mean([relative(row, key[0], "estimate")[0] for key, row in parts.items()])
+    return {
+        part: geometric_mean([relative(row, key[0], part)[0] for key, row in parts.items()]) / base
+        for part in PARTS
+    }
+
+
+def part_table(parts):
+    factors = part_factors(parts)
+    heads = [name if lag == "0" else f"{name}, lag {lag} s" for name, lag in parts]
+    rows = []
+    for part in ["estimate", *PARTS]:
+        cells = [f"{relative(row, key[0], part)[0]:.2f}" for key, row in parts.items()]
+        rows.append([part, *cells, f"{factors.get(part, 1):.2f}"])
+    return table(["left out", *heads, "factor"], rows)
+
+
+def replace(text, name, content):
+    found = re.compile(PLACE.format(name), re.DOTALL)
+    assert found.search(text), f"{PAGE}: no place for {name}"
+    return found.sub(lambda match: f"{match[1]}\n{content}\n{match[2]}", text)
+
+
+def main():
+    if len(sys.argv) not in (2, 3) or sys.argv[2:] not in ([], ["--quick"]):
+        print(__doc__)
+        return 2
+    started_s = time.monotonic()
+    peers, parts = measure(pathlib.Path(sys.argv[1]).resolve(), len(sys.argv) == 3)
+    text = PAGE.read_text(encoding="utf-8")
+    text = replace(text, "results", result_table(peers))
+    text = replace(text, "figures", figure_table(peers))
+    text = replace(text, "parts", part_table(parts))
+    PAGE.write_text(text, encoding="utf-8")
+    PLOTS.mkdir(exist_ok=True)
+    shown = ["crane", "koordinator", "trimaran", "estimate", "oracle"]
+    rows = {
+        name: {peer: relative(row, name, peer) for peer in shown} for name, row in peers.items()
+    }
+    svg = plot.dots("Hot node-minutes relative to the default scheduler", shown, rows)
+    (PLOTS / "hot.svg").write_text(svg, encoding="utf-8")
+    svg = plot.bars("Hot node-minutes without a part, relative to all of them", part_factors(parts))
+    (PLOTS / "parts.svg").write_text(svg, encoding="utf-8")
+    print(f"{PAGE}, {PLOTS}: {time.monotonic() - started_s:.0f} s")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
