@@ -49,6 +49,17 @@ def deployment_object(name, replicas, pod, **spec):
     }
 
 
+def job_object(name, pod):
+    """A Job without an end, whose pods are as many as its parallelism says: none yet."""
+    template = {"metadata": pod["metadata"], "spec": {**pod["spec"], "restartPolicy": "Never"}}
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": name},
+        "spec": {"parallelism": 0, "template": template},
+    }
+
+
 def daemon_set_object(name, pod):
     template, selector = template_of(pod)
     return {
@@ -91,6 +102,13 @@ class Namespace:
 
     def create_daemon_set(self, name, pod):
         return self.plane.api.create(f"{self.apps}/daemonsets", daemon_set_object(name, pod))
+
+    def create_job(self, name, pod):
+        self.api.create(f"/apis/batch/v1/namespaces/{self.name}/jobs", job_object(name, pod))
+
+    def set_parallelism(self, job, count):
+        path = f"/apis/batch/v1/namespaces/{self.name}/jobs/{job}"
+        self.api.patch(path, {"spec": {"parallelism": count}})
 
     def scale(self, deployment, replicas):
         self.plane.api.patch(
