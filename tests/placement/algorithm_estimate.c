@@ -232,6 +232,34 @@ static void give_points(const struct estimate *estimate, const double *headroom,
                         }
 }
 
+static bool is_over_limit(const struct situation *situation, size_t node) {
+        const struct policy *policy = situation->policy;
+
+        for (size_t i = 0; i < policy->predicate_count; i++) {
+                const struct policy_predicate *predicate = &policy->predicates[i];
+                struct published_value value = published_get(situation->published, node,
+                                                             predicate->metric);
+                int64_t age_ms = (situation->world->now_s - value.at_s) * MS_PER_S;
+                int64_t valid_ms = policy->sync[predicate->metric].period_ms + 5 * MS_PER_MIN;
+                if (value.at_s >= 0 && age_ms <= valid_ms && predicate->limit_ratio > 0 &&
+                    value.ratio > predicate->limit_ratio)
+                        return true;
+        }
+        return false;
+}
+
+/* Nodes over a limit are left out, unless all of them are. */
+static void reject(const struct situation *situation, const uint32_t *candidates, size_t count,
+                   int *scores) {
+        size_t over = 0;
+
+        for (size_t i = 0; i < count; i++)
+                over += is_over_limit(situation, candidates[i]);
+        for (size_t i = 0; i < count && over < count; i++)
+                if (is_over_limit(situation, candidates[i]))
+                        scores[i] = SCORE_REJECTED;
+}
+
 static void decide(void *self, const struct pod *pod, const uint32_t *candidates, size_t count,
                    int *ret_scores) {
         struct estimate *estimate = self;
@@ -255,6 +283,7 @@ static void decide(void *self, const struct pod *pod, const uint32_t *candidates
         if (count == 0)
                 return;
         give_points(estimate, headroom, count, headroom[best], ret_scores);
+        reject(&estimate->situation, candidates, count, ret_scores);
         reserve(estimate, pod, candidates[best], &load);
 }
 

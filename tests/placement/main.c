@@ -21,11 +21,7 @@ static const struct algorithm *const peers[] = {
         &algorithm_trimaran, &algorithm_estimate, &algorithm_oracle,
 };
 
-/* What the estimate is fed with unless --policy says otherwise. */
-static const char means_text[] =
-        "{apiVersion: scheduler.policy.crane.io/v1alpha1, kind: DynamicSchedulerPolicy, spec: "
-        "{syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}, {name: mem_usage_avg_5m, period: "
-        "3m}]}}";
+/* What feeds those that measure by the minute. */
 static const char minutely_text[] =
         "{apiVersion: scheduler.policy.crane.io/v1alpha1, kind: DynamicSchedulerPolicy, spec: "
         "{syncPolicy: [{name: cpu_usage_avg_5m, period: 1m}, {name: mem_usage_avg_5m, period: "
@@ -155,17 +151,17 @@ static int parse_arguments(int argc, char **argv, struct job *job, struct error 
 }
 
 static int load_policies(struct job *job, struct error *err) {
-        int r = 0;
+        int r = policy_load_file(CRANE_POLICY, true, &job->policies[ALGORITHM_NEEDS_CRANE_POLICY],
+                                 err);
 
-        job->policies[ALGORITHM_NEEDS_CRANE_POLICY] = policy_default();
-        r = policy_parse(minutely_text, strlen(minutely_text), true,
-                         &job->policies[ALGORITHM_NEEDS_MINUTELY_MEANS], err);
+        if (r == 0)
+                r = policy_parse(minutely_text, strlen(minutely_text), true,
+                                 &job->policies[ALGORITHM_NEEDS_MINUTELY_MEANS], err);
         if (r == 0 && job->policy_file)
                 r = policy_load_file(job->policy_file, false, &job->policies[ALGORITHM_NEEDS_MEANS],
                                      err);
         else if (r == 0)
-                r = policy_parse(means_text, strlen(means_text), true,
-                                 &job->policies[ALGORITHM_NEEDS_MEANS], err);
+                job->policies[ALGORITHM_NEEDS_MEANS] = policy_default();
         return r;
 }
 

@@ -1,6 +1,5 @@
 #include "published.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -115,26 +114,25 @@ static void patch(struct published *published, struct published_node *node,
 
         for (size_t i = 0; i < published->policy->sync_count; i++)
                 if ((choice->metrics & (UINT64_C(1) << i)) != 0)
-                        node->values[i] = (struct published_value){values->ratio[i],
-                                                                   node->scraped_s};
+                        node->values[i] = (struct published_value){
+                                values->ratio[i], (now_ms - values->age_ms[i]) / MS_PER_S};
         plan_confirm(node->record, choice, values, now_ms);
         published->patches++;
 }
 
 /* Return: whether the node was patched */
 static bool turn(struct published *published, struct published_node *node, bool is_scraped) {
-        int64_t now_s = published->world->now_s;
-        bool is_sync = now_s * MS_PER_S >= node->next_sync_ms;
+        int64_t now_ms = published->world->now_s * MS_PER_S;
+        bool is_sync = now_ms >= node->next_sync_ms;
 
         if (!is_sync && !is_scraped)
                 return false;
         const struct plan_values values = read_values(published, node);
-        struct plan_choice choice = {0};
-        if (is_sync || plan_is_early(&published->plan, node->record, &values, now_s * MS_PER_S))
-                choice = plan_choose(&published->plan, node->record, &values, now_s * MS_PER_S);
         if (is_sync)
-                node->next_sync_ms = plan_next_sync_unix_ms(&published->plan, node->name,
-                                                            now_s * MS_PER_S);
+                node->next_sync_ms = plan_next_sync_unix_ms(&published->plan, node->name, now_ms);
+        else if (!plan_is_early(&published->plan, node->record, &values, now_ms))
+                return false;
+        struct plan_choice choice = plan_choose(&published->plan, node->record, &values, now_ms);
         if (plan_choice_is_empty(&choice))
                 return false;
         patch(published, node, &choice, &values);

@@ -1,7 +1,6 @@
 /*
  * What the controller shows of each node: scrapes every 15 s into the real windows, and the real
- * plan, which says when what is written. A value that moved by `early_delta` is written at once,
- * 30 s after the last at the soonest.
+ * plan, which says when what is written, with --annotation-early-delta.
  */
 #pragma once
 
