@@ -80,17 +80,16 @@ static void assert_metrics(const struct policy *policy, const struct metric_row 
         }
         assert_int_equal(policy->priority_count, priority);
         assert_int_equal(policy->predicate_count, predicate);
-        assert_string_equal(policy->predicates[0].reason, "cpu_usage_avg_5m above 0.65");
         assert_int_equal(policy_sync_index(policy, "cpu_usage_avg_1m"), -1);
 }
 
 static void test_default(void **state) {
         static const struct metric_row rows[] = {
-                {"cpu_usage_avg_5m", METRIC_CPU, METRIC_AVG, 5 * MS_PER_MIN, 3 * MS_PER_MIN, 0.65,
+                {"cpu_usage_avg_5m", METRIC_CPU, METRIC_AVG, 5 * MS_PER_MIN, 3 * MS_PER_MIN, 0.8,
                  1},
                 {"cpu_usage_max_avg_1h", METRIC_CPU, METRIC_MAX_AVG, MS_PER_HOUR, 15 * MS_PER_MIN,
                  0, 0},
-                {"mem_usage_avg_5m", METRIC_MEM, METRIC_AVG, 5 * MS_PER_MIN, 3 * MS_PER_MIN, 0.65,
+                {"mem_usage_avg_5m", METRIC_MEM, METRIC_AVG, 5 * MS_PER_MIN, 3 * MS_PER_MIN, 0.8,
                  1},
                 {"mem_usage_max_avg_1h", METRIC_MEM, METRIC_MAX_AVG, MS_PER_HOUR, 15 * MS_PER_MIN,
                  0, 0},
@@ -101,6 +100,7 @@ static void test_default(void **state) {
         assert_metrics(policy, rows, ARRAY_LEN(rows));
         assert_int_equal(policy->hot_value_count, 0);
         assert_int_equal(policy->scoring, POLICY_SCORING_ESTIMATE);
+        assert_string_equal(policy->predicates[0].reason, "cpu_usage_avg_5m above 0.8");
         assert_int_equal(policy->when_all_over, POLICY_ALL_OVER_PASS);
 }
 

@@ -104,11 +104,11 @@ class Namespace:
         return self.plane.api.create(f"{self.apps}/daemonsets", daemon_set_object(name, pod))
 
     def create_job(self, name, pod):
-        self.api.create(f"/apis/batch/v1/namespaces/{self.name}/jobs", job_object(name, pod))
+        self.plane.api.create(f"/apis/batch/v1/namespaces/{self.name}/jobs", job_object(name, pod))
 
     def set_parallelism(self, job, count):
         path = f"/apis/batch/v1/namespaces/{self.name}/jobs/{job}"
-        self.api.patch(path, {"spec": {"parallelism": count}})
+        self.plane.api.patch(path, {"spec": {"parallelism": count}})
 
     def scale(self, deployment, replicas):
         self.plane.api.patch(
