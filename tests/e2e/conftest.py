@@ -218,8 +218,8 @@ def namespace(request, plane, fleet):
 def make_plimsoll(log_dir, run, binary):
     """For tests that choose the control plane, or the build, themselves."""
 
-    def make(plane, build="build"):
-        return Plimsoll(plane, log_dir, run, lambda name: binary(name, build))
+    def make(plane, build="build", name=""):
+        return Plimsoll(plane, log_dir, run, lambda program: binary(program, build), name)
 
     return make
 

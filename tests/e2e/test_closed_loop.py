@@ -1,9 +1,9 @@
 """Pods make load, load moves pods: the same arrivals in three clusters, side by side.
 
 One cluster has kube-scheduler alone, one our extender with crane's arithmetic, one with scoring:
-estimate. All get pods of the same Jobs at the same times. Every pod requests the same and uses something else,
-by its Job: most of them little, some of them much, and all of them more at first. That is what
-requests cannot tell. kwok computes each node's exporter page from the pods on it. What is measured follows
+estimate. All get pods of the same Deployments at the same times. Every pod requests the same and uses
+something else, by its Deployment: most of them little, some of them much, and all of them more at first. That is
+what requests cannot tell. kwok computes each node's exporter page from the pods on it. What is measured follows
 from where the pods are and since when, not from anybody's scrapes.
 
 200 nodes in each cluster and five minutes of arrivals in make nightly, else 40 nodes, a minute, and windows
@@ -28,8 +28,8 @@ NODE_CPUS = 8
 AFTER_S = 25
 HOT = 0.65
 SPIKE_S = 20
-# Each Job: CPUs used at first, later on, and its share of a hundred pods; on average 0.56.
-JOBS = {
+# Each Deployment: CPUs used at first, later on, and its share of a hundred pods; on average 0.56.
+DEPLOYMENTS = {
     **{f"little-{i}": ((0.8, 0.2), 16) for i in range(5)},
     **{f"much-{i}": ((3.0, 2.0), 10) for i in range(2)},
 }
@@ -38,16 +38,16 @@ WITHOUT, CRANE, ESTIMATE = "default scheduler", "crane's arithmetic", "estimate"
 
 
 def arrivals():
-    """The Job of each pod, the same in every run."""
-    mean = sum(usage[1] * share for usage, share in JOBS.values()) / 100
+    """The Deployment of each pod, the same in every run."""
+    mean = sum(usage[1] * share for usage, share in DEPLOYMENTS.values()) / 100
     count = int(NODES * NODE_CPUS * MEAN_LOAD / mean)
-    shares = [share for _, share in JOBS.values()]
-    return random.Random(65).choices(list(JOBS), shares, k=count)
+    shares = [share for _, share in DEPLOYMENTS.values()]
+    return random.Random(65).choices(list(DEPLOYMENTS), shares, k=count)
 
 
-def make_pod(job):
-    at_first, later = JOBS[job][0]
-    pod = pod_object(job, cpu="400m")
+def make_pod(deployment):
+    at_first, later = DEPLOYMENTS[deployment][0]
+    pod = pod_object(deployment, labels={"app": deployment}, cpu="400m")
     pod["metadata"]["annotations"] = {"e2e/cpu-at-first": str(at_first), "e2e/cpu": str(later)}
     return pod
 
@@ -69,17 +69,17 @@ class Side:
         self.fleet = Fleet(plane, None)
         self.nodes = self.fleet.add(NODES, cpu=str(NODE_CPUS), name="loop")
         self.namespace = Namespace(plane, "loop")
-        for job in JOBS:
-            self.namespace.create_job(job, make_pod(job))
+        for name in DEPLOYMENTS:
+            self.namespace.create_deployment(name, 0, make_pod(name))
 
     def send(self, order, begin):
-        """One more pod of each Job in this order, each at its time; how late the latest was."""
+        """One more pod of each Deployment in this order, at its time; how late the latest was."""
         counts, late_s = collections.Counter(), 0.0
-        for number, job in enumerate(order):
+        for number, name in enumerate(order):
             due = begin + number * ARRIVAL_S / len(order)
             time.sleep(max(0.0, due - time.monotonic()))
-            counts[job] += 1
-            self.namespace.set_parallelism(job, counts[job])
+            counts[name] += 1
+            self.namespace.scale(name, counts[name])
             late_s = max(late_s, time.monotonic() - due)
         return late_s
 
@@ -91,7 +91,7 @@ class Side:
             if not pod["spec"].get("nodeName"):
                 continue
             since = int(bound_unix(pod) - begin_unix)
-            at_first, later = JOBS[pod["metadata"]["labels"]["batch.kubernetes.io/job-name"]][0]
+            at_first, later = DEPLOYMENTS[pod["metadata"]["labels"]["app"]][0]
             for second in range(max(since, 0), seconds):
                 used = at_first if second - since < SPIKE_S else later
                 rows[second][pod["spec"]["nodeName"]] += used / NODE_CPUS
@@ -99,9 +99,9 @@ class Side:
         return [[min(load, 1.0) for load in row.values()] for row in rows]
 
 
-def start_plimsoll(side, make_plimsoll, policy):
+def start_plimsoll(side, make_plimsoll, name, policy):
     """Both programs, and the scheduler that asks them; the extender."""
-    plimsoll = make_plimsoll(side.plane)
+    plimsoll = make_plimsoll(side.plane, name=name)
     path = plimsoll.write_policy(policy)
     template = exporter_template(side.plane)
     plimsoll.controller(path, None, f"--target-url-template={template}")
@@ -122,9 +122,9 @@ def sides(start_plane):
 
 def test_closed_loop(sides, make_plimsoll, figure):
     fast = {"window": WINDOW, "period": PERIOD}
-    start_plimsoll(sides[CRANE], make_plimsoll, fast_policy(**fast))
+    start_plimsoll(sides[CRANE], make_plimsoll, "crane", fast_policy(**fast))
     policy = fast_policy(hot_value=False, scoring="estimate", **fast)
-    extender = start_plimsoll(sides[ESTIMATE], make_plimsoll, policy)
+    extender = start_plimsoll(sides[ESTIMATE], make_plimsoll, "estimate", policy)
     sides[WITHOUT].plane.start_scheduler()
 
     order = arrivals()

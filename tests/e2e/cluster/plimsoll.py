@@ -42,9 +42,12 @@ def fast_policy(hot_value=True, limit=0.65, period="2s", window="5s", scoring=No
 class Plimsoll:
     """Starts the programs of one test; `run(argv, name)` and `binary(name)` are its fixtures."""
 
-    def __init__(self, plane, directory, run, binary):
+    def __init__(self, plane, directory, run, binary, name=""):
+        """`name` tells it from another one in the same test, with another control plane."""
         self.plane = plane
-        self.directory = directory
+        self.directory = os.path.join(directory, name)
+        os.makedirs(self.directory, exist_ok=True)
+        self.prefix = f"{name}-" if name else ""
         self.run = run
         self.binary = binary
         self.server = plane.url  # where the programs find the API server
@@ -103,7 +106,7 @@ class Plimsoll:
                 f"--kubeconfig={kubeconfig or self.kubeconfig(account)}",
                 *flags,
             ],
-            f"{account}-{self.count}",
+            f"{self.prefix}{account}-{self.count}",
         )
 
     @staticmethod

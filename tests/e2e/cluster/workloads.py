@@ -35,8 +35,8 @@ def load_pod(node, cpu, memory_gi):
 
 def template_of(pod):
     """A pod as the template of a Deployment or DaemonSet: (template, selector)."""
-    labels = pod["metadata"]["labels"]
-    return {"metadata": {"labels": labels}, "spec": pod["spec"]}, {"matchLabels": labels}
+    metadata = {key: value for key, value in pod["metadata"].items() if key != "name"}
+    return {"metadata": metadata, "spec": pod["spec"]}, {"matchLabels": metadata["labels"]}
 
 
 def deployment_object(name, replicas, pod, **spec):
@@ -46,17 +46,6 @@ def deployment_object(name, replicas, pod, **spec):
         "kind": "Deployment",
         "metadata": {"name": name},
         "spec": {"replicas": replicas, "selector": selector, "template": template, **spec},
-    }
-
-
-def job_object(name, pod):
-    """A Job without an end, whose pods are as many as its parallelism says: none yet."""
-    template = {"metadata": pod["metadata"], "spec": {**pod["spec"], "restartPolicy": "Never"}}
-    return {
-        "apiVersion": "batch/v1",
-        "kind": "Job",
-        "metadata": {"name": name},
-        "spec": {"parallelism": 0, "template": template},
     }
 
 
@@ -102,13 +91,6 @@ class Namespace:
 
     def create_daemon_set(self, name, pod):
         return self.plane.api.create(f"{self.apps}/daemonsets", daemon_set_object(name, pod))
-
-    def create_job(self, name, pod):
-        self.plane.api.create(f"/apis/batch/v1/namespaces/{self.name}/jobs", job_object(name, pod))
-
-    def set_parallelism(self, job, count):
-        path = f"/apis/batch/v1/namespaces/{self.name}/jobs/{job}"
-        self.plane.api.patch(path, {"spec": {"parallelism": count}})
 
     def scale(self, deployment, replicas):
         self.plane.api.patch(
