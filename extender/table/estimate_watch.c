@@ -6,7 +6,7 @@ enum { LOOK_INTERVAL_MS = 1000 };
 
 struct estimate_watch {
         struct estimate_watch_options options;
-        struct pod_watch *pods;
+        struct pod_watch *pods; /* NULL until estimate_watch_begin() */
         struct loop_timer look_timer, step_timer;
         struct metric *pods_held, *workloads, *reservations, *factor[ESTIMATE_RESOURCE_COUNT];
 };
@@ -90,7 +90,6 @@ static void on_runs(void *userdata, uint64_t id) {
 
 static void look(void *userdata) {
         struct estimate_watch *watch = userdata;
-        const char *trouble = reflector_trouble(pod_watch_reflector(watch->pods));
         struct estimator_stats stats;
 
         estimator_stats(watch->options.estimator, now_mono_ms(watch), &stats);
@@ -99,13 +98,13 @@ static void look(void *userdata) {
         metrics_set(watch->reservations, (double)stats.reservations);
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
                 metrics_set(watch->factor[r], stats.factor.ratio[r]);
-        if (pod_watch_is_live(watch->pods))
+        if (watch->pods && pod_watch_is_live(watch->pods))
                 health_pass(watch->options.check, "%zu pods", stats.pods);
-        else
+        else if (watch->pods)
                 health_pass(watch->options.check,
                             "%zu pods, but the pod watch is not open (the service account needs "
                             "list and watch on pods): %s",
-                            stats.pods, trouble);
+                            stats.pods, reflector_trouble(pod_watch_reflector(watch->pods)));
         loop_timer_arm(watch->options.loop, &watch->look_timer,
                        now_mono_ms(watch) + LOOK_INTERVAL_MS, look, watch);
 }
@@ -139,6 +138,16 @@ static void register_metrics(struct estimate_watch *watch) {
 }
 
 struct estimate_watch *estimate_watch_new(const struct estimate_watch_options *options) {
+        struct estimate_watch *watch = xcalloc(1, sizeof(*watch));
+
+        watch->options = *options;
+        register_metrics(watch);
+        look(watch);
+        step(watch);
+        return watch;
+}
+
+void estimate_watch_begin(struct estimate_watch *watch) {
         static const struct pod_watch_events events = {
                 .list_begins = on_list_begins,
                 .pod = on_pod,
@@ -151,15 +160,11 @@ struct estimate_watch *estimate_watch_new(const struct estimate_watch_options *o
                 .gone = on_runs,
                 .list_ended = on_nothing,
         };
-        struct estimate_watch *watch = xcalloc(1, sizeof(*watch));
 
-        watch->options = *options;
-        register_metrics(watch);
-        watch->pods = pod_watch_new(options->loop, options->api, options->metrics, options->pods,
-                                    is_recent(watch) ? &recent_events : &events, watch);
-        look(watch);
-        step(watch);
-        return watch;
+        if (!watch->pods)
+                watch->pods = pod_watch_new(watch->options.loop, watch->options.api,
+                                            watch->options.metrics, watch->options.pods,
+                                            is_recent(watch) ? &recent_events : &events, watch);
 }
 
 void estimate_watch_free(struct estimate_watch *watch) {

@@ -26,5 +26,8 @@ struct estimate_watch_options {
 struct estimate_watch;
 
 struct estimate_watch *estimate_watch_new(const struct estimate_watch_options *options);
+/** estimate_watch_begin() - list and watch the pods, once; not before the nodes are listed: a pod
+ * that a reading holds whole takes no place beside the table of pods */
+void estimate_watch_begin(struct estimate_watch *watch);
 void estimate_watch_free(struct estimate_watch *watch);
 DEFINE_FREEP(struct estimate_watch, estimate_watch_free);

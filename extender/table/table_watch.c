@@ -101,26 +101,6 @@ static void on_node(void *userdata, enum reflector_event event, const json_t *ob
         touched(watch);
 }
 
-static void on_estimate_change(void *userdata) {
-        touched(userdata);
-}
-
-/* Not before the nodes: a pod that a reading holds whole takes no place beside the table. */
-static void watch_pods(struct table_watch *watch) {
-        if (!watch->has_whole_nodes || watch->estimate)
-                return;
-        watch->estimate = estimate_watch_new(&(struct estimate_watch_options){
-                .loop = watch->options.loop,
-                .api = watch->options.api,
-                .metrics = watch->options.metrics,
-                .check = watch->pods_check,
-                .estimator = node_table_estimator(watch->options.table),
-                .pods = watch->options.pods,
-                .on_change = on_estimate_change,
-                .userdata = watch,
-        });
-}
-
 static void on_nodes_synced(void *userdata, size_t count) {
         struct table_watch *watch = userdata;
 
@@ -130,7 +110,8 @@ static void on_nodes_synced(void *userdata, size_t count) {
         watch->must_sweep = false;
         publish(watch); /* before the check passes: once ready, the workers have the nodes */
         health_pass(watch->nodes_check, "%zu nodes", count);
-        watch_pods(watch);
+        if (watch->estimate)
+                estimate_watch_begin(watch->estimate);
 }
 
 /* Return: whether hot values come from the watch */
@@ -264,15 +245,29 @@ static void watch_nodes(struct table_watch *watch) {
                                      });
 }
 
-/* Begun by the first policy that needs it, and kept: what has been learned takes long to learn. The
- * pods follow when the nodes are listed, see on_nodes_synced(). */
+static void on_estimate_change(void *userdata) {
+        touched(userdata);
+}
+
+/* Begun by the first policy that needs it, and kept: what has been learned takes long to learn. */
 static void watch_estimate(struct table_watch *watch) {
         if (!node_table_estimator(watch->options.table)) {
                 health_pass(watch->pods_check, "not needed: the policy's scoring is not estimate");
                 return;
         }
-        if (watch->has_whole_nodes)
+        if (watch->estimate)
                 return;
+        health_pass(watch->pods_check, "not listed yet");
+        watch->estimate = estimate_watch_new(&(struct estimate_watch_options){
+                .loop = watch->options.loop,
+                .api = watch->options.api,
+                .metrics = watch->options.metrics,
+                .check = watch->pods_check,
+                .estimator = node_table_estimator(watch->options.table),
+                .pods = watch->options.pods,
+                .on_change = on_estimate_change,
+                .userdata = watch,
+        });
         node_table_list_begins(watch->options.table);
         watch->has_whole_nodes = watch->must_sweep = true;
         watch_nodes(watch);
