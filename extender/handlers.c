@@ -1,5 +1,6 @@
 #include "extender/handlers.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 
@@ -34,6 +35,8 @@ struct verb_metrics {
         struct metric *ok, *refused, *too_large, *failed, *duration;
 };
 
+enum { VERB_COUNT = 4 };
+
 /* What a verb is; the last segment of its path is its name. */
 struct verb {
         const char *name;
@@ -45,9 +48,74 @@ struct verb {
         bool is_skimmed; /* usually: a request that is not is counted */
 };
 
-static bool filter(struct handlers *handlers, struct job *job, int64_t now_unix_ms);
-static bool prioritize(struct handlers *handlers, struct job *job, int64_t now_unix_ms);
-static bool preempt(struct handlers *handlers, struct job *job, int64_t now_unix_ms);
+struct handlers {
+        struct handlers_options options;
+        pthread_mutex_t pool_lock; /* the pool, before and after the work */
+        struct job *pool;
+        size_t pool_count;
+        struct refusal_log refusals;
+
+        struct verb_metrics verbs[VERB_COUNT];
+        struct metric *passed, *unknown, *duplicates, *strict, *daemonset, *all_over;
+        struct metric *scored_current, *scored_expired; /* with scoring: estimate */
+};
+
+/* The verbs */
+
+static void count_rejections(const struct job *job) {
+        uint64_t by_predicate[POLICY_MAX_SYNC] = {0};
+        const struct table_policy *in_force = job->snapshot->table_policy;
+        size_t left = job->judge.rejected_count;
+
+        for (size_t i = 0; left > 0 && i < job->request.count; i++)
+                if (job->judge.verdicts[i] >= 0) {
+                        by_predicate[job->judge.verdicts[i]]++;
+                        left--;
+                }
+        for (size_t i = 0; i < in_force->policy->predicate_count; i++)
+                if (by_predicate[i] > 0 && in_force->rejected[i])
+                        metrics_add(in_force->rejected[i], by_predicate[i]);
+}
+
+static bool filter(struct handlers *handlers, struct job *job, int64_t now_unix_ms) {
+        const struct judge *judge = &job->judge;
+
+        judge_filter(&job->judge, job->snapshot, &job->request, now_unix_ms);
+        metrics_add(handlers->passed,
+                    job->request.count - judge->rejected_count - judge->duplicate_count);
+        count_rejections(job);
+        if (job->request.is_daemonset_pod)
+                metrics_inc(handlers->daemonset);
+        if (judge->is_all_over)
+                metrics_inc(handlers->all_over);
+        return reply_filter(&job->reply, judge, job->snapshot, &job->request);
+}
+
+static void count_scored(struct handlers *handlers, const struct job *job) {
+        const struct judge *judge = &job->judge;
+        size_t scored = job->request.count - judge->unknown_count - judge->duplicate_count;
+
+        metrics_add(handlers->scored_expired, judge->old_count);
+        metrics_add(handlers->scored_current, scored - judge->old_count);
+}
+
+static bool prioritize(struct handlers *handlers, struct job *job, int64_t now_unix_ms) {
+        judge_score(&job->judge, job->snapshot, &job->request, now_unix_ms, clock_mono_ms());
+        if (job->snapshot->table_policy->policy->scoring == POLICY_SCORING_ESTIMATE)
+                count_scored(handlers, job);
+        return reply_prioritize(&job->reply, &job->judge, job->snapshot, &job->request,
+                                handlers->options.is_compact);
+}
+
+/*
+ * The scheduler chooses victims by its own filters alone. On a node that is both full and hot it
+ * would evict pods although filter rejects the node afterwards, and then go on to the next node.
+ */
+static bool preempt(struct handlers *handlers, struct job *job, int64_t now_unix_ms) {
+        (void)handlers;
+        judge_filter(&job->judge, job->snapshot, &job->request, now_unix_ms);
+        return reply_preempt(&job->reply, &job->judge, &job->request);
+}
 
 static const struct verb verbs[] = {
         {"filter", request_parse, filter, true},
@@ -56,17 +124,9 @@ static const struct verb verbs[] = {
         {"bind", NULL, NULL, false},
 };
 
-struct handlers {
-        struct handlers_options options;
-        pthread_mutex_t pool_lock; /* the pool, before and after the work */
-        struct job *pool;
-        size_t pool_count;
-        struct refusal_log refusals;
+static_assert(ARRAY_LEN(verbs) == VERB_COUNT, "metrics are kept for each verb");
 
-        struct verb_metrics verbs[ARRAY_LEN(verbs)];
-        struct metric *passed, *unknown, *duplicates, *strict, *daemonset, *all_over;
-        struct metric *scored_current, *scored_expired; /* with scoring: estimate */
-};
+/* Metrics, jobs and requests */
 
 static bool has_verb(const struct handlers *handlers, const struct verb *verb) {
         return verb->act || handlers->options.binder;
@@ -227,61 +287,6 @@ static void log_request(const struct job *job, const struct verb *verb) {
                   STR("pod", name), INT("candidates", request->count),
                   INT("rejected", job->judge.rejected_count),
                   INT("unknown", job->judge.unknown_count), INT("reply_bytes", job->reply.bytes));
-}
-
-static void count_rejections(const struct job *job) {
-        uint64_t by_predicate[POLICY_MAX_SYNC] = {0};
-        const struct table_policy *in_force = job->snapshot->table_policy;
-        size_t left = job->judge.rejected_count;
-
-        for (size_t i = 0; left > 0 && i < job->request.count; i++)
-                if (job->judge.verdicts[i] >= 0) {
-                        by_predicate[job->judge.verdicts[i]]++;
-                        left--;
-                }
-        for (size_t i = 0; i < in_force->policy->predicate_count; i++)
-                if (by_predicate[i] > 0 && in_force->rejected[i])
-                        metrics_add(in_force->rejected[i], by_predicate[i]);
-}
-
-static bool filter(struct handlers *handlers, struct job *job, int64_t now_unix_ms) {
-        const struct judge *judge = &job->judge;
-
-        judge_filter(&job->judge, job->snapshot, &job->request, now_unix_ms);
-        metrics_add(handlers->passed,
-                    job->request.count - judge->rejected_count - judge->duplicate_count);
-        count_rejections(job);
-        if (job->request.is_daemonset_pod)
-                metrics_inc(handlers->daemonset);
-        if (judge->is_all_over)
-                metrics_inc(handlers->all_over);
-        return reply_filter(&job->reply, judge, job->snapshot, &job->request);
-}
-
-static void count_scored(struct handlers *handlers, const struct job *job) {
-        const struct judge *judge = &job->judge;
-        size_t scored = job->request.count - judge->unknown_count - judge->duplicate_count;
-
-        metrics_add(handlers->scored_expired, judge->old_count);
-        metrics_add(handlers->scored_current, scored - judge->old_count);
-}
-
-static bool prioritize(struct handlers *handlers, struct job *job, int64_t now_unix_ms) {
-        judge_score(&job->judge, job->snapshot, &job->request, now_unix_ms, clock_mono_ms());
-        if (job->snapshot->table_policy->policy->scoring == POLICY_SCORING_ESTIMATE)
-                count_scored(handlers, job);
-        return reply_prioritize(&job->reply, &job->judge, job->snapshot, &job->request,
-                                handlers->options.is_compact);
-}
-
-/*
- * The scheduler chooses victims by its own filters alone. On a node that is both full and hot it
- * would evict pods although filter rejects the node afterwards, and then go on to the next node.
- */
-static bool preempt(struct handlers *handlers, struct job *job, int64_t now_unix_ms) {
-        (void)handlers;
-        judge_filter(&job->judge, job->snapshot, &job->request, now_unix_ms);
-        return reply_preempt(&job->reply, &job->judge, &job->request);
 }
 
 static void refuse(struct handlers *handlers, const struct verb *verb,

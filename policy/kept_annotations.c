@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "codec/json.h"
 #include "policy/annotation.h"
 #include "policy/metric_name.h"
 
@@ -18,7 +19,7 @@ static void collect(const json_t *annotations, const char *prefix, struct buf *o
         const char *key;
         json_t *value;
 
-        json_object_foreach ((json_t *)(uintptr_t)annotations, key, value) {
+        json_object_foreach (json_iterable(annotations), key, value) {
                 size_t mark = out->len;
                 if (strncmp(key, prefix, prefix_len) != 0 ||
                     !metric_name_is_valid(key + prefix_len) || !json_is_string(value))

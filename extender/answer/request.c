@@ -457,7 +457,7 @@ int request_parse_preemption(struct request *request, const char *text, size_t l
                 return error_set(err, EINVAL, "expected an ExtenderPreemptionArgs object");
         request->has_names = true;
         strict_pod(request, json_member(root, "Pod"));
-        json_object_foreach ((json_t *)(uintptr_t)by_node, name, victims) {
+        json_object_foreach (json_iterable(by_node), name, victims) {
                 r = add_candidate(request, name, victims, are_whole, err);
                 if (r < 0) {
                         request_reset(request);
