@@ -96,4 +96,4 @@ def test_port_in_use(run, binary, kubeconfig):
 def test_check_config(run, binary):
     process = run([binary(AGENT), "--check-config"])
     assert process.wait_exit() == 0
-    assert "maxLimitPecent: 0.65" in process.stdout()
+    assert "maxLimitPecent: 0.8" in process.stdout()
