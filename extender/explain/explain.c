@@ -186,6 +186,7 @@ static void print(struct node_table *table, int64_t now_unix_ms) {
         _cleanup_(freep) struct node_verdict *verdicts = xcalloc(count, sizeof(*verdicts));
         _cleanup_(freep) int *scores10 = xcalloc(count, sizeof(*scores10));
         _cleanup_(freep) double *headrooms = NULL;
+        struct explained_estimate estimate;
         struct verdict_largest largest;
         struct explanation explanation = {
                 .table = table,
@@ -200,9 +201,8 @@ static void print(struct node_table *table, int64_t now_unix_ms) {
         if (explanation.policy->scoring == POLICY_SCORING_ESTIMATE) {
                 headrooms = xcalloc(count, sizeof(*headrooms));
                 explain_estimate(snapshot, &explained, verdicts, headrooms, scores10);
-                explanation.columns = &snapshot->rows;
-                explanation.pod = &explained;
-                explanation.headrooms = headrooms;
+                estimate = (struct explained_estimate){&snapshot->rows, headrooms, explained};
+                explanation.estimate = &estimate;
         } else {
                 score(verdicts, scores10, count, explanation.policy);
         }

@@ -14,6 +14,19 @@
 /** explain_main() - the subcommand; @argv[0] is "explain". Return: the exit status */
 int explain_main(int argc, char **argv);
 
+/* The pod that looks for a node. */
+struct explained_pod {
+        const char *name;     /* "namespace/name"; NULL: none was given, and its load is 0 */
+        struct pod_load load; /* what it is expected to use */
+        struct load_factor factor;
+};
+
+struct explained_estimate {
+        const struct node_columns *columns;
+        const double *headrooms; /* [row] */
+        struct explained_pod pod;
+};
+
 /* The input of the two printers. */
 struct explanation {
         const struct node_table *table; /* its rows, in the order of the input */
@@ -22,28 +35,18 @@ struct explanation {
         const struct node_verdict *verdicts;   /* [row] */
         const int *scores10;                   /* [row]; as the scheduler would receive them */
         int64_t now_unix_ms;
-
-        /* With scoring: estimate; otherwise NULL. */
-        const struct node_columns *columns;
-        const struct explained_pod *pod;
-        const double *headrooms; /* [row] */
-};
-
-/* The pod that looks for a node. */
-struct explained_pod {
-        const char *name;     /* "namespace/name"; NULL: none was given, and its load is 0 */
-        struct pod_load load; /* what it is expected to use */
-        struct load_factor factor;
+        const struct explained_estimate *estimate; /* NULL unless the scoring is estimate */
 };
 
 /* How one node's usage of a resource is made up. */
 struct explained_usage {
-        double reading_ratio, in_flight_ratio,
-                pod_ratio; /* of the capacity; the pod counted twice */
+        double reading_ratio, in_flight_ratio; /* of the capacity */
+        double pod_ratio;                      /* of the pod, counted twice */
         double weight;
 };
 
-/** explain_usage() - false when the policy has no mean of that resource among its priorities */
+/** explain_usage() - of an explanation with an estimate. Return: false when the policy has no mean
+ * of that resource among its priorities */
 bool explain_usage(const struct explanation *of, size_t row, int resource,
                    struct explained_usage *ret);
 

@@ -85,6 +85,7 @@ void explain_estimate(const struct node_snapshot *snapshot, struct explained_pod
 
 bool explain_usage(const struct explanation *of, size_t row, int resource,
                    struct explained_usage *ret) {
+        const struct explained_estimate *estimate = of->estimate;
         struct estimate_terms terms;
         struct reading reading;
 
@@ -97,9 +98,10 @@ bool explain_usage(const struct explanation *of, size_t row, int resource,
         bool is_read = reading.state == READING_USABLE || reading.state == READING_EXPIRED;
         *ret = (struct explained_usage){
                 .reading_ratio = is_read ? reading.value : 0,
-                .pod_ratio = of->columns->own[resource][row] * of->pod->load.of[resource] / weight,
+                .pod_ratio = estimate->columns->own[resource][row] *
+                             estimate->pod.load.of[resource] / weight,
                 .weight = weight,
         };
-        ret->in_flight_ratio = of->columns->used[resource][row] / weight - ret->reading_ratio;
+        ret->in_flight_ratio = estimate->columns->used[resource][row] / weight - ret->reading_ratio;
         return true;
 }

@@ -70,11 +70,13 @@ static json_t *usage_json(const struct explanation *of, size_t row, int resource
 
 /* NULL unless the scoring is estimate. */
 static json_t *estimate_json(const struct explanation *of, size_t row) {
-        if (!of->headrooms)
+        const struct explained_estimate *estimate = of->estimate;
+
+        if (!estimate)
                 return NULL;
         return json_pack("{s:o*, s:o*, s:f, s:f}", "cpu", usage_json(of, row, ESTIMATE_CPU), "mem",
-                         usage_json(of, row, ESTIMATE_MEM), "other", of->columns->other[row],
-                         "headroom", of->headrooms[row]);
+                         usage_json(of, row, ESTIMATE_MEM), "other", estimate->columns->other[row],
+                         "headroom", estimate->headrooms[row]);
 }
 
 static json_t *node_json(const struct explanation *of, size_t row) {

@@ -153,24 +153,24 @@ static void put_usage(const struct explanation *of, size_t row, int resource,
         put_bar(ratio, 0, style, out);
         (void)fprintf(out, "%s read, %s in flight", format_number(usage.reading_ratio * 100, read),
                       format_number(usage.in_flight_ratio * 100, in_flight));
-        if (of->pod->name)
+        if (of->estimate->pod.name)
                 (void)fprintf(out, ", %s for the pod twice",
                               format_number(usage.pod_ratio * 100, pod));
         (void)fprintf(out, ", weight %g\n", usage.weight);
 }
 
-static void put_estimate(const struct explanation *of, size_t row, const struct style *style,
-                         FILE *out) {
+static void put_estimate(const struct explanation *of, const struct explained_estimate *estimate,
+                         size_t row, const struct style *style, FILE *out) {
         char number[NUMBER_MAX];
 
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
                 put_usage(of, row, r, style, out);
-        if (of->columns->other[row] > 0)
+        if (estimate->columns->other[row] > 0)
                 (void)fprintf(out, "  use    %-*s %6s %%  weighted, the largest of the others\n",
                               NAME_WIDTH, "other priorities",
-                              format_number(of->columns->other[row] * 100, number));
+                              format_number(estimate->columns->other[row] * 100, number));
         (void)fprintf(out, "  room   %-*s %6s of 100\n", NAME_WIDTH, "headroom",
-                      format_number(of->headrooms[row], number));
+                      format_number(estimate->headrooms[row], number));
 }
 
 static void put_pod(const struct explained_pod *pod, FILE *out) {
@@ -227,8 +227,8 @@ static void put_node(const struct explanation *of, size_t row, const struct styl
                 weights += policy->priorities[i].weight;
         for (size_t i = 0; i < policy->predicate_count; i++)
                 put_predicate(of, row, i, style, out);
-        if (of->headrooms) {
-                put_estimate(of, row, style, out);
+        if (of->estimate) {
+                put_estimate(of, of->estimate, row, style, out);
                 return;
         }
         for (size_t i = 0; i < policy->priority_count; i++)
@@ -240,8 +240,8 @@ void explain_print_table(const struct explanation *explanation, bool has_colours
         const struct style *style = has_colours ? &coloured : &plain;
         size_t count = node_table_count(explanation->table);
 
-        if (explanation->pod)
-                put_pod(explanation->pod, out);
+        if (explanation->estimate)
+                put_pod(&explanation->estimate->pod, out);
         for (size_t row = 0; row < count; row++) {
                 if (row > 0)
                         (void)fputc('\n', out);
