@@ -22,6 +22,10 @@ int64_t clock_mono_ns(void) {
         return read_ns(CLOCK_BOOTTIME);
 }
 
+int64_t clock_thread_cpu_ns(void) {
+        return read_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
 void clock_cond_init(pthread_cond_t *cond) {
         pthread_condattr_t monotonic;
 

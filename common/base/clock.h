@@ -22,6 +22,8 @@ int64_t clock_wall_unix_ms(void);
 int64_t clock_mono_ms(void);
 /** clock_mono_ns() - the same in nanoseconds, for measuring durations */
 int64_t clock_mono_ns(void);
+/** clock_thread_cpu_ns() - processor time that the calling thread has used */
+int64_t clock_thread_cpu_ns(void);
 
 /** clock_cond_init() - pthread_cond_init() of a condition for clock_cond_wait() */
 void clock_cond_init(pthread_cond_t *cond);

@@ -52,11 +52,12 @@ static int64_t now_mono_ms(const struct table_watch *watch) {
 static void publish(void *userdata) {
         struct table_watch *watch = userdata;
         struct node_table *table = watch->options.table;
-        int64_t begin_ns = clock_mono_ns();
+        int64_t begin_ns = clock_mono_ns(), cpu_begin_ns = clock_thread_cpu_ns();
 
         node_table_publish(table, now_unix_ms(watch));
         int64_t spent_ns = clock_mono_ns() - begin_ns;
-        int64_t pause_ms = spent_ns * PUBLISH_SHARE / 1000000;
+        /* Of processor time: on a busy machine we may have been waiting for it meanwhile. */
+        int64_t pause_ms = (clock_thread_cpu_ns() - cpu_begin_ns) * PUBLISH_SHARE / 1000000;
         if (pause_ms < PUBLISH_INTERVAL_MS)
                 pause_ms = PUBLISH_INTERVAL_MS;
         watch->publish_not_before_mono_ms = now_mono_ms(watch) + pause_ms;

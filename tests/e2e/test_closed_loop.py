@@ -120,6 +120,7 @@ def sides(start_plane):
     return {name: Side(start_plane()) for name in (WITHOUT, CRANE, ESTIMATE)}
 
 
+@pytest.mark.alone
 def test_closed_loop(sides, make_plimsoll, figure):
     fast = {"window": WINDOW, "period": PERIOD}
     start_plimsoll(sides[CRANE], make_plimsoll, "crane", fast_policy(**fast))
