@@ -112,7 +112,8 @@ static void look(void *userdata) {
 static void step(void *userdata) {
         struct estimate_watch *watch = userdata;
 
-        if (!is_recent(watch)) /* which does not tell what all pods request */
+        /* Recent pods, and a list that is not complete, do not tell what all pods request. */
+        if (!is_recent(watch) && watch->pods && pod_watch_is_live(watch->pods))
                 estimator_step(watch->options.estimator, now_unix_ms(watch));
         loop_timer_arm(watch->options.loop, &watch->step_timer,
                        now_mono_ms(watch) + POD_LOAD_FACTOR_STEP_MS, step, watch);

@@ -85,6 +85,20 @@ void inflight_done(struct inflight *node, struct workload_set *workloads) {
         *node = (struct inflight){0};
 }
 
+/* What the present readings hold of a pod that was not known when they came: the next one brings
+ * nothing new of it. */
+static void add_held(struct inflight *node, struct inflight_group *group,
+                     const struct inflight_pod *pod) {
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
+                if (node->readings[r].window_ms == 0)
+                        continue;
+                double overlap = inflight_overlap(pod, &node->readings[r]);
+                node->held.of[r] += overlap * pod->request.of[r];
+                if (r == ESTIMATE_CPU)
+                        group->pods += overlap;
+        }
+}
+
 void inflight_bind(struct inflight *node, const struct inflight_pod *pod,
                    const struct load_factor *factor) {
         struct inflight_group *group = group_of(node, pod->workload);
@@ -93,6 +107,7 @@ void inflight_bind(struct inflight *node, const struct inflight_pod *pod,
         if (find_recent(node, pod->id))
                 return;
         add_request(&node->requested, pod, 1);
+        add_held(node, group, pod);
         if (!is_settled(node, pod) && add_recent(node, pod))
                 add_k(node, pod, factor, 1);
         else

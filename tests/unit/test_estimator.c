@@ -216,6 +216,30 @@ static void test_learning(void **state) {
         estimator_node_release(estimator, node);
 }
 
+/* Pods that ran before the extender started: nothing is learned from hearing of them, and the
+ * factor counts them from then on. */
+static void test_start(void **state) {
+        const struct pod_load request = {{1, GIB}};
+        struct estimator_stats stats;
+        size_t changes = 0;
+        _cleanup_(estimator_freep) struct estimator *estimator = estimator_new(count_change, NULL);
+        struct estimator_node *node = estimator_node_hold(estimator, "a", 1, &changes);
+
+        (void)state;
+        estimator_set_capacity(node, &(struct pod_load){{10, 32.0 * GIB}});
+        read_cpu(estimator, node, 0.4, NOW);
+        for (uint64_t id = 1; id <= 10; id++)
+                bind(estimator, id, "a", "d/w", 1, NOW - 3600000 + (int64_t)id);
+        bind(estimator, 11, "a", "d/new", 1, NOW - WINDOW_MS / 2);
+        for (int i = 0; i < 1000; i++)
+                estimator_step(estimator, NOW);
+        estimator_stats(estimator, 0, &stats);
+        assert_near(stats.factor.ratio[ESTIMATE_CPU], 4 / 10.5);
+        read_cpu(estimator, node, 0.4, NOW + 180000);
+        assert_near(estimator_expect(estimator, "d/w", 3, &request).of[ESTIMATE_CPU], 4 / 10.5);
+        estimator_node_release(estimator, node);
+}
+
 static void test_reservations(void **state) {
         const struct pod_load load = {{1, GIB}};
         struct estimator_reservation got[ESTIMATOR_MAX_RESERVATIONS];
@@ -284,7 +308,7 @@ int main(void) {
                 cmocka_unit_test(test_pod_table), cmocka_unit_test(test_usage),
                 cmocka_unit_test(test_lists),     cmocka_unit_test(test_numbers),
                 cmocka_unit_test(test_learning),  cmocka_unit_test(test_reservations),
-                cmocka_unit_test(test_hostile),
+                cmocka_unit_test(test_start),     cmocka_unit_test(test_hostile),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
