@@ -15,6 +15,8 @@ double inflight_overlap(const struct inflight_pod *pod, const struct inflight_re
         return to > from ? (double)(to - from) / (double)reading->window_ms : 0;
 }
 
+enum { UNREAD_MS = 900000 }; /* the window of a node that has not been read yet, if not longer */
+
 static bool is_live(const struct inflight_pod *pod) {
         return pod->gone_unix_ms == INFLIGHT_LIVE;
 }
@@ -39,15 +41,37 @@ static void add_request(struct pod_load *sum, const struct inflight_pod *pod, do
                 sum->of[r] = fmax(0, sum->of[r] + share * pod->request.of[r]);
 }
 
-/* Does every window hold the pod whole, or nothing of it any more? */
+/* Does every window hold the pod whole, or nothing of it any more? Where nothing is read yet it
+ * waits for the first reading. */
 static bool is_settled(const struct inflight *node, const struct inflight_pod *pod) {
+        int64_t changed = is_live(pod) ? pod->bound_unix_ms : pod->gone_unix_ms;
+        bool is_read = false;
+
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
                 const struct inflight_reading *reading = &node->readings[r];
-                int64_t changed = is_live(pod) ? pod->bound_unix_ms : pod->gone_unix_ms;
-                if (reading->window_ms == 0 || changed > reading->ends_unix_ms - reading->window_ms)
+                if (reading->window_ms == 0)
+                        continue;
+                is_read = true;
+                if (changed > reading->ends_unix_ms - reading->window_ms)
                         return false;
         }
-        return true;
+        return is_read;
+}
+
+/* Came and went since the last readings, longer ago than a window: no reading will hold it. So a
+ * node whose exporter is away keeps no more than the pods of a window. */
+static bool is_past(const struct inflight *node, const struct inflight_pod *pod,
+                    int64_t now_unix_ms) {
+        int64_t window_ms = 0;
+
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
+                const struct inflight_reading *reading = &node->readings[r];
+                if (reading->window_ms > 0 && pod->bound_unix_ms < reading->ends_unix_ms)
+                        return false;
+                window_ms = reading->window_ms > window_ms ? reading->window_ms : window_ms;
+        }
+        return !is_live(pod) &&
+               pod->gone_unix_ms <= now_unix_ms - (window_ms > 0 ? window_ms : UNREAD_MS);
 }
 
 /* The workload's; begun when it has none. Pods without an owner share one, of which nothing is
@@ -69,7 +93,18 @@ static struct inflight_pod *find_recent(const struct inflight *node, uint64_t id
         return NULL;
 }
 
+static void drop_past(struct inflight *node, int64_t now_unix_ms) {
+        size_t kept = 0;
+
+        for (size_t i = 0; i < node->recent_count; i++)
+                if (!is_past(node, &node->recent[i], now_unix_ms))
+                        node->recent[kept++] = node->recent[i];
+        node->recent_count = kept;
+}
+
 static bool add_recent(struct inflight *node, const struct inflight_pod *pod) {
+        if (node->recent_count == node->recent_cap)
+                drop_past(node, is_live(pod) ? pod->bound_unix_ms : pod->gone_unix_ms);
         if (node->recent_count >= INFLIGHT_MAX_RECENT)
                 return false;
         mem_grow(&node->recent, node->recent_count, &node->recent_cap);
@@ -127,6 +162,8 @@ void inflight_end(struct inflight *node, const struct inflight_pod *pod,
                 add_k(node, recent, factor, -1);
                 recent->gone_unix_ms = pod->gone_unix_ms;
                 add_k(node, recent, factor, 1);
+                if (is_settled(node, recent))
+                        *recent = node->recent[--node->recent_count];
                 return;
         }
         group->settled -= group->settled > 0;

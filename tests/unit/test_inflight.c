@@ -199,6 +199,33 @@ static void test_absurd(void **state) {
         workload_set_free(workloads);
 }
 
+/* Pods that came and went do not pile up where memory is not read, nothing is, or no longer is. */
+static void test_forgetting(void **state) {
+        enum { CHURN = 3000, LIFE_S = 10, WINDOW_S = WINDOW_MS / 1000 };
+
+        (void)state;
+        for (int kind = 0; kind < 3; kind++) {
+                struct workload_set *workloads = workload_set_new();
+                struct inflight node = {.capacity = {{64, 64e9}}};
+                for (int i = 0; i < CHURN; i++) {
+                        int64_t at_s = 10000 + (int64_t)i * LIFE_S;
+                        struct inflight_pod one = pod((uint64_t)i + 1, 1, at_s, at_s + LIFE_S);
+                        struct inflight_pod live = one;
+                        live.gone_unix_ms = INFLIGHT_LIVE;
+                        if (kind == 0 || (kind == 1 && i == 0))
+                                inflight_read(
+                                        &node, workloads, ESTIMATE_CPU,
+                                        &(struct inflight_reading){0.5, at_s * STEP_MS, WINDOW_MS},
+                                        &whole);
+                        inflight_bind(&node, &live, &whole);
+                        inflight_end(&node, &one, &whole);
+                }
+                assert_true(node.recent_cap <= 4 * 3 * WINDOW_S / LIFE_S);
+                inflight_done(&node, workloads);
+                workload_set_free(workloads);
+        }
+}
+
 static void test_factor(void **state) {
         struct load_factor factor;
         static const struct {
@@ -243,7 +270,8 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_overlap),  cmocka_unit_test(test_integral),
                 cmocka_unit_test(test_learning), cmocka_unit_test(test_absurd),
-                cmocka_unit_test(test_factor),   cmocka_unit_test(test_score),
+                cmocka_unit_test(test_factor),   cmocka_unit_test(test_forgetting),
+                cmocka_unit_test(test_score),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
