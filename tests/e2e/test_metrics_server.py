@@ -205,7 +205,8 @@ def test_metrics_server_dies_and_comes_back(
     )
     wait_agree(fleet, names, LOADS, ("",), "metrics-server to say the same again")
     text = controller.text()
-    # 503, and before that perhaps 404
-    assert 1 <= text.count('msg="cannot list node metrics"') <= 2
-    assert text.count('msg="listing node metrics succeeds again"') == 1
+    # One line when it begins and one when it ends. While metrics-server comes back, the API server
+    # may forward to it, refuse, and forward again.
+    began_count = text.count('msg="cannot list node metrics"')
+    assert 1 <= text.count('msg="listing node metrics succeeds again"') <= began_count <= 3
     assert not refused(plane, "plimsoll-controller")
