@@ -240,10 +240,14 @@ def test_older_crd(plane, fleet, programs, figure):
     apply(plane, with_limit(-1))
     wait_until(lambda: metrics(controller)["plimsoll_policy_failed"] == 1, what="the refusal")
     assert passing(extender, fleet) == [0, 1]
-    patches = [
-        event
-        for event in plane.audit("plimsoll-controller")
-        if event["verb"] == "patch" and event["responseStatus"]["code"] == 404
-    ]
-    figure(f"a CRD without a status: {len(patches)} patches answered 404")
-    assert len(patches) == 2
+
+    def refused_patches():
+        return [
+            event
+            for event in plane.audit("plimsoll-controller")
+            if event["verb"] == "patch" and event["responseStatus"]["code"] == 404
+        ]
+
+    wait_until(lambda: len(refused_patches()) >= 2, what="both to be told of")
+    assert len(refused_patches()) == 2
+    figure("a CRD without a status: 2 patches answered 404")
