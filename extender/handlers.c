@@ -84,7 +84,7 @@ static bool filter(struct handlers *handlers, struct job *job, int64_t now_unix_
         metrics_add(handlers->passed,
                     job->request.count - judge->rejected_count - judge->duplicate_count);
         count_rejections(job);
-        if (job->request.is_daemonset_pod)
+        if (job->request.pod.is_daemonset)
                 metrics_inc(handlers->daemonset);
         if (judge->is_all_over)
                 metrics_inc(handlers->all_over);
@@ -279,9 +279,9 @@ static void log_recovery(struct handlers *handlers) {
 
 static void log_request(const struct job *job, const struct verb *verb) {
         const struct request *request = &job->request;
-        _cleanup_(freep) char *namespace = xmemdup0(request->pod_namespace.data,
-                                                    request->pod_namespace.len);
-        _cleanup_(freep) char *name = xmemdup0(request->pod_name.data, request->pod_name.len);
+        const struct pod_facts *pod = &request->pod;
+        _cleanup_(freep) char *namespace = xmemdup0(pod->name_space.text, pod->name_space.len);
+        _cleanup_(freep) char *name = xmemdup0(pod->name.text, pod->name.len);
 
         log_debug(MSG("request"), STR("verb", verb->name), STR("namespace", namespace),
                   STR("pod", name), INT("candidates", request->count),

@@ -232,6 +232,7 @@ bool skim_plain_text(struct skim *skim, struct skim_string *ret) {
                 *skim = behind;
                 return true;
         }
+        skim->has_odd_text |= skim_peek(skim) == '"';
         *ret = (struct skim_string){"", 0, false};
         return skim_value(skim);
 }

@@ -19,7 +19,8 @@ enum { SKIM_MAX_DEPTH = 64 };
 struct skim {
         const char *at;
         const char *end;
-        bool is_first; /* the container just entered has shown no member yet */
+        bool is_first;     /* the container just entered has shown no member yet */
+        bool has_odd_text; /* skim_plain_text() has counted a string as absent */
 };
 
 /* A string between its quotes. */

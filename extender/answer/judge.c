@@ -132,7 +132,7 @@ void judge_filter(struct judge *judge, const struct node_snapshot *snapshot,
         find_rows(judge, snapshot, request);
         for (size_t i = 0; i < request->count; i++) {
                 judge->verdicts[i] = -1;
-                if (judge->rows[i] >= snapshot->count || request->is_daemonset_pod)
+                if (judge->rows[i] >= snapshot->count || request->pod.is_daemonset)
                         continue;
                 judge->verdicts[i] = node_snapshot_verdict(snapshot, judge->rows[i], is_settled,
                                                            now_unix_ms)

@@ -3,18 +3,10 @@
 #include <float.h>
 
 #include "base/mem.h"
-#include "extender/pods/pod_facts.h"
 #include "policy/estimate/score.h"
 
 static bool is_in_table(const struct judge *judge, const struct node_snapshot *snapshot, size_t i) {
         return judge->rows[i] < snapshot->count;
-}
-
-/* A pod that cannot be read is one that requests nothing. */
-static void read_pod(const struct request *request, struct pod_facts *ret) {
-        if (request->pod_json.len == 0 ||
-            !pod_facts_skim(ret, request->pod_json.data, request->pod_json.len))
-                *ret = (struct pod_facts){0};
 }
 
 /* Those of one node are added up in the first of them. Return: whether there is any */
@@ -105,13 +97,12 @@ static void name_the_best(struct judge *judge, const struct request *request) {
 void judge_estimate(struct judge *judge, const struct node_snapshot *snapshot,
                     const struct request *request, int64_t now_mono_ms) {
         struct estimator *estimator = snapshot->estimator;
-        struct pod_facts facts;
+        const struct pod_facts *pod = &request->pod;
         size_t reservations;
 
-        read_pod(request, &facts);
-        const struct pod_load load = estimator_expect(estimator, facts.workload, facts.workload_len,
-                                                      &facts.request);
-        bool has_reservations = load_reservations(judge, estimator, facts.id, now_mono_ms,
+        const struct pod_load load = estimator_expect(estimator, pod->workload, pod->workload_len,
+                                                      &pod->request);
+        bool has_reservations = load_reservations(judge, estimator, pod->id, now_mono_ms,
                                                   &reservations);
         size_t best = find_headrooms(judge, snapshot, request, &load, has_reservations);
         unload_reservations(judge, reservations);
@@ -121,8 +112,8 @@ void judge_estimate(struct judge *judge, const struct node_snapshot *snapshot,
                                                             judge->headrooms[best])
                                              : 0;
         name_the_best(judge, request);
-        if (best < request->count && facts.id != 0)
-                estimator_reserve(estimator, facts.id,
+        if (best < request->count && pod->id != 0)
+                estimator_reserve(estimator, pod->id,
                                   snapshot->rows.estimate_number[judge->rows[best]], &load,
                                   now_mono_ms);
 }

@@ -87,75 +87,9 @@ static bool skim_optional_text(struct request *request, struct skim *skim,
         return skim_value(skim);
 }
 
-static bool skim_owner(struct request *request, struct skim *skim, bool *is_daemonset) {
-        struct request_text kind = {"", 0};
-        struct skim_string key;
-        enum skim_step step;
-
-        if (skim_peek(skim) != '{')
-                return skim_value(skim);
-        for (skim_enter(skim); (step = skim_member(skim, &key)) == SKIM_MORE;) {
-                bool ok = skim_is(&key, "kind") ? skim_optional_text(request, skim, &kind)
-                                                : skim_value(skim);
-                if (!ok)
-                        return false;
-        }
-        if (kind.len == strlen("DaemonSet") && memcmp(kind.data, "DaemonSet", kind.len) == 0)
-                *is_daemonset = true;
-        return step == SKIM_END;
-}
-
-static bool skim_owners(struct request *request, struct skim *skim) {
-        enum skim_step step;
-
-        request->is_daemonset_pod = false;
-        if (skim_peek(skim) != '[')
-                return skim_value(skim);
-        for (skim_enter(skim); (step = skim_element(skim)) == SKIM_MORE;)
-                if (!skim_owner(request, skim, &request->is_daemonset_pod))
-                        return false;
-        return step == SKIM_END;
-}
-
-static bool skim_pod_metadata(struct request *request, struct skim *skim) {
-        struct skim_string key;
-        enum skim_step step;
-
-        request->pod_namespace = request->pod_name = (struct request_text){"", 0};
-        request->is_daemonset_pod = false;
-        if (skim_peek(skim) != '{')
-                return skim_value(skim);
-        for (skim_enter(skim); (step = skim_member(skim, &key)) == SKIM_MORE;) {
-                bool ok;
-                if (skim_is(&key, "name"))
-                        ok = skim_optional_text(request, skim, &request->pod_name);
-                else if (skim_is(&key, "namespace"))
-                        ok = skim_optional_text(request, skim, &request->pod_namespace);
-                else if (skim_is(&key, "ownerReferences"))
-                        ok = skim_owners(request, skim);
-                else
-                        ok = skim_value(skim);
-                if (!ok)
-                        return false;
-        }
-        return step == SKIM_END;
-}
-
+/* Odd texts: jansson may make of them what counts. */
 static bool skim_pod(struct request *request, struct skim *skim) {
-        const char *begin = skim->at;
-        struct skim_string key;
-        enum skim_step step;
-
-        if (skim_peek(skim) != '{')
-                return skim_value(skim);
-        for (skim_enter(skim); (step = skim_member(skim, &key)) == SKIM_MORE;) {
-                bool ok = skim_is(&key, "metadata") ? skim_pod_metadata(request, skim)
-                                                    : skim_value(skim);
-                if (!ok)
-                        return false;
-        }
-        request->pod_json = (struct request_text){begin, (size_t)(skim->at - begin)};
-        return step == SKIM_END;
+        return pod_facts_take(&request->pod, skim) && !skim->has_odd_text;
 }
 
 static bool skim_names(struct request *request, struct skim *skim) {
@@ -301,21 +235,19 @@ static bool strict_node(struct request *request, const json_t *name, const json_
 }
 
 static void strict_pod(struct request *request, const json_t *pod) {
-        const json_t *metadata = json_object_get(pod, "metadata");
-        const json_t *owners = json_object_get(metadata, "ownerReferences");
+        const json_t *owners = json_at(pod, "metadata", "ownerReferences", NULL);
         const json_t *owner;
         size_t i;
 
-        if (json_is_object(pod)) {
-                const char *json = dump(request, pod);
-                request->pod_json = (struct request_text){json, strlen(json)};
-        }
-        request->pod_namespace = strict_text(request, json_object_get(metadata, "namespace"));
-        request->pod_name = strict_text(request, json_object_get(metadata, "name"));
+        if (!json_is_object(pod))
+                return;
+        const char *json = dump(request, pod);
+        if (!pod_facts_skim(&request->pod, json, strlen(json)))
+                request->pod = (struct pod_facts){.has_preferences = true};
         json_array_foreach (owners, i, owner) {
                 const char *kind = json_string_at(owner, "kind", NULL);
                 if (kind && strcmp(kind, "DaemonSet") == 0)
-                        request->is_daemonset_pod = true;
+                        request->pod.is_daemonset = true;
         }
 }
 

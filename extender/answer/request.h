@@ -22,6 +22,7 @@
 
 #include "base/attributes.h"
 #include "base/error.h"
+#include "extender/pods/pod_facts.h"
 
 enum {
         REQUEST_MAX_NODES = 1 << 20,        /* candidates in one request */
@@ -42,13 +43,11 @@ struct request_node {
 };
 
 struct request {
-        bool has_names;        /* NodeNames was given; reply with names, else with Node objects */
-        bool is_daemonset_pod; /* an ownerReference has the kind DaemonSet */
+        bool has_names; /* NodeNames was given; reply with names, else with Node objects */
         /* json of the nodes lies in one text, in order, with a comma and blanks between, so that
          * a run of them can be echoed in one piece */
         bool is_contiguous;
-        struct request_text pod_namespace, pod_name; /* for debug logs; may be empty */
-        struct request_text pod_json;                /* the pod's object; empty without one */
+        struct pod_facts pod; /* all 0 without one; of one that cannot be read, has_preferences */
         struct request_node *nodes; /* in the request's order; may hold duplicates */
         size_t count, cap;
 

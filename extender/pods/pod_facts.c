@@ -15,9 +15,14 @@ struct owner {
         bool is_controller;
 };
 
+struct owners {
+        struct owner first; /* that is the controller, else of all */
+        bool has_daemonset;
+};
+
 struct metadata {
-        struct skim_string name_space, uid, pod_template_hash;
-        struct owner owner;
+        struct skim_string name_space, name, uid, pod_template_hash;
+        struct owners owners;
         int64_t created_unix_ms;
 };
 
@@ -36,10 +41,17 @@ struct sums {
         struct pod_load all, sidecars, starting;
 };
 
+/* Whether there are preferences among a pod's terms of each kind. */
+struct affinity {
+        bool node, pod, anti;
+};
+
 struct spec {
         struct skim_string node;
         struct sums containers, init;
         struct requests own, overhead;
+        struct affinity affinity;
+        bool is_spread_softly;
 };
 
 struct status {
@@ -107,11 +119,13 @@ static bool read_owner_member(struct skim *skim, const struct skim_string *key, 
 }
 
 static bool read_owner(struct skim *skim, void *ret) {
-        struct owner *best = ret;
+        struct owners *owners = ret;
+        struct owner *best = &owners->first;
         struct owner owner = {0};
 
         if (!each_member(skim, read_owner_member, &owner))
                 return false;
+        owners->has_daemonset |= skim_is(&owner.kind, "DaemonSet");
         if (owner.kind.len > 0 && owner.name.len > 0 &&
             (best->name.len == 0 || (owner.is_controller && !best->is_controller)))
                 *best = owner;
@@ -127,6 +141,8 @@ static bool read_metadata(struct skim *skim, const struct skim_string *key, void
 
         if (skim_is(key, "namespace"))
                 return skim_plain_text(skim, &metadata->name_space);
+        if (skim_is(key, "name"))
+                return skim_plain_text(skim, &metadata->name);
         if (skim_is(key, "uid"))
                 return skim_plain_text(skim, &metadata->uid);
         if (skim_is(key, "creationTimestamp"))
@@ -136,8 +152,8 @@ static bool read_metadata(struct skim *skim, const struct skim_string *key, void
                 return each_member(skim, read_label, &metadata->pod_template_hash);
         }
         if (skim_is(key, "ownerReferences")) {
-                metadata->owner = (struct owner){0};
-                return each_element(skim, read_owner, &metadata->owner);
+                metadata->owners = (struct owners){0};
+                return each_element(skim, read_owner, &metadata->owners);
         }
         return skim_value(skim);
 }
@@ -214,6 +230,55 @@ static bool read_containers(struct skim *skim, struct sums *ret) {
         return each_element(skim, read_container, ret);
 }
 
+static bool read_preference(struct skim *skim, void *ret) {
+        *(bool *)ret = true;
+        return skim_value(skim);
+}
+
+static bool read_terms(struct skim *skim, const struct skim_string *key, void *ret) {
+        bool *has_preferences = ret;
+
+        if (!skim_is(key, "preferredDuringSchedulingIgnoredDuringExecution"))
+                return skim_value(skim);
+        *has_preferences = false;
+        return each_element(skim, read_preference, has_preferences);
+}
+
+static bool read_affinity(struct skim *skim, const struct skim_string *key, void *ret) {
+        struct affinity *affinity = ret;
+        bool *of = skim_is(key, "nodeAffinity")      ? &affinity->node
+                   : skim_is(key, "podAffinity")     ? &affinity->pod
+                   : skim_is(key, "podAntiAffinity") ? &affinity->anti
+                                                     : NULL;
+
+        if (!of)
+                return skim_value(skim);
+        *of = false;
+        return each_member(skim, read_terms, of);
+}
+
+static bool read_constraint_member(struct skim *skim, const struct skim_string *key, void *ret) {
+        bool *is_soft = ret;
+        struct skim_string text;
+
+        if (!skim_is(key, "whenUnsatisfiable"))
+                return skim_value(skim);
+        if (!skim_plain_text(skim, &text))
+                return false;
+        *is_soft = skim_is(&text, "ScheduleAnyway");
+        return true;
+}
+
+static bool read_constraint(struct skim *skim, void *ret) {
+        bool *is_spread_softly = ret;
+        bool is_soft = false;
+
+        if (!each_member(skim, read_constraint_member, &is_soft))
+                return false;
+        *is_spread_softly |= is_soft;
+        return true;
+}
+
 static bool read_spec(struct skim *skim, const struct skim_string *key, void *ret) {
         struct spec *spec = ret;
 
@@ -225,6 +290,14 @@ static bool read_spec(struct skim *skim, const struct skim_string *key, void *re
                 return read_containers(skim, &spec->init);
         if (skim_is(key, "overhead"))
                 return read_requests(skim, &spec->overhead);
+        if (skim_is(key, "affinity")) {
+                spec->affinity = (struct affinity){0};
+                return each_member(skim, read_affinity, &spec->affinity);
+        }
+        if (skim_is(key, "topologySpreadConstraints")) {
+                spec->is_spread_softly = false;
+                return each_element(skim, read_constraint, &spec->is_spread_softly);
+        }
         if (skim_is(key, "resources")) {
                 spec->own = (struct requests){0};
                 return each_member(skim, read_resources, &spec->own);
@@ -344,7 +417,7 @@ static void append(struct pod_facts *facts, const char *text, size_t len) {
 }
 
 static void name_workload(struct pod_facts *facts, const struct metadata *metadata) {
-        const struct owner *owner = &metadata->owner;
+        const struct owner *owner = &metadata->owners.first;
         struct skim_string name = owner->name;
 
         if (skim_is(&owner->kind, "ReplicaSet"))
@@ -369,19 +442,31 @@ static uint64_t id_of(const struct skim_string *uid) {
         return uid->len > 0 && hash == 0 ? 1 : hash;
 }
 
-bool pod_facts_skim(struct pod_facts *facts, const char *text, size_t len) {
+bool pod_facts_take(struct pod_facts *facts, struct skim *skim) {
         struct pod pod = {0};
-        struct skim skim;
 
-        skim_init(&skim, text, len);
-        if (skim_peek(&skim) != '{' || !each_member(&skim, read_pod, &pod) || !skim_at_end(&skim))
+        skim->has_odd_text = false;
+        if (!each_member(skim, read_pod, &pod))
                 return false;
+        const struct affinity *affinity = &pod.spec.affinity;
         facts->id = id_of(&pod.metadata.uid);
+        facts->name_space = pod.metadata.name_space;
+        facts->name = pod.metadata.name;
         facts->node = pod.spec.node;
         name_workload(facts, &pod.metadata);
         facts->request = total_of(&pod.spec);
         facts->bound_unix_ms = pod.status.bound_unix_ms ? pod.status.bound_unix_ms
                                                         : pod.metadata.created_unix_ms;
         facts->is_finished = pod.status.is_finished;
+        facts->is_daemonset = pod.metadata.owners.has_daemonset;
+        facts->has_preferences = affinity->node || affinity->pod || affinity->anti ||
+                                 pod.spec.is_spread_softly;
         return true;
+}
+
+bool pod_facts_skim(struct pod_facts *facts, const char *text, size_t len) {
+        struct skim skim;
+
+        skim_init(&skim, text, len);
+        return skim_peek(&skim) == '{' && pod_facts_take(facts, &skim) && skim_at_end(&skim);
 }

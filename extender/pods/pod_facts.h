@@ -1,7 +1,7 @@
 /*
- * What the estimate needs to know of a Pod, read from the object's JSON text in one pass, without a
- * tree and without memory of its own. Fields may come in any order; a repeated one counts as it
- * stands last. Pure.
+ * What is to be known of a Pod: by the estimate, and by those who answer the scheduler. Read from
+ * the object's JSON text in one pass, without a tree and without memory of its own. Fields may come
+ * in any order; a repeated one counts as it stands last. Pure.
  *
  * A field of another type than expected, or a string that holds escapes or characters outside ASCII
  * (no name, time or quantity does), counts as absent.
@@ -41,7 +41,8 @@ enum {
 #define POD_FACTS_BYTES_MAX 0x1p50
 
 struct pod_facts {
-        uint64_t id;             /* seeded hash of metadata.uid; 0: there is none */
+        uint64_t id;                         /* seeded hash of metadata.uid; 0: there is none */
+        struct skim_string name_space, name; /* in the text; len 0: none */
         struct skim_string node; /* spec.nodeName, in the text; len 0: the pod is not bound */
         /*
          * "<namespace>/<kind>/<name>" of the owner that is the controller, else of the first;
@@ -54,6 +55,11 @@ struct pod_facts {
         struct pod_load request; /* 0: none; a negative or unreadable quantity counts as none */
         int64_t bound_unix_ms;   /* PodScheduled, else the creation; 0: unknown */
         bool is_finished;        /* its phase is Succeeded or Failed */
+        bool is_daemonset;       /* an owner's kind is DaemonSet */
+        /* It prefers some nodes, which the scheduler weighs against the others: by a
+         * preferredDuringSchedulingIgnoredDuringExecution of its affinity that is not empty, or a
+         * topologySpreadConstraint with whenUnsatisfiable: ScheduleAnyway. */
+        bool has_preferences;
 };
 
 /**
@@ -63,3 +69,10 @@ struct pod_facts {
  *         with escapes where they are looked at
  */
 _must_check_ bool pod_facts_skim(struct pod_facts *facts, const char *text, size_t len);
+/**
+ * pod_facts_take() - the same for the value at the cursor
+ *
+ * A value that is no object has no facts: all are 0. After it, skim->has_odd_text tells whether a
+ * string was counted as absent.
+ */
+_must_check_ bool pod_facts_take(struct pod_facts *facts, struct skim *skim);

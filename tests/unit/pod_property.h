@@ -122,6 +122,36 @@ static inline int64_t pod_bound(const json_t *pod) {
                           : pod_time(json_object_get(pod, "metadata"), "creationTimestamp");
 }
 
+static inline bool pod_has_preferences(const json_t *spec) {
+        static const char *const kinds[] = {"nodeAffinity", "podAffinity", "podAntiAffinity"};
+        const json_t *affinity = json_object_get(spec, "affinity");
+        const json_t *spread = json_object_get(spec, "topologySpreadConstraints");
+        bool has_any = false;
+
+        for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+                has_any |= json_array_size(json_object_get(
+                                   json_object_get(affinity, kinds[i]),
+                                   "preferredDuringSchedulingIgnoredDuringExecution")) > 0;
+        for (size_t i = 0; i < json_array_size(spread); i++)
+                has_any |= strcmp(pod_text(json_array_get(spread, i), "whenUnsatisfiable"),
+                                  "ScheduleAnyway") == 0;
+        return has_any;
+}
+
+static inline bool pod_is_daemonset(const json_t *metadata) {
+        const json_t *owners = json_object_get(metadata, "ownerReferences");
+        bool is_any = false;
+
+        for (size_t i = 0; i < json_array_size(owners); i++)
+                is_any |= strcmp(pod_text(json_array_get(owners, i), "kind"), "DaemonSet") == 0;
+        return is_any;
+}
+
+static inline bool pod_text_is(const struct skim_string *string, const char *text) {
+        return string->len == strlen(text) &&
+               (string->len == 0 || memcmp(string->text, text, string->len) == 0);
+}
+
 static inline void pod_compare(const struct pod_facts *facts, const json_t *pod) {
         const json_t *metadata = json_object_get(pod, "metadata");
         const json_t *spec = json_object_get(pod, "spec");
@@ -132,8 +162,11 @@ static inline void pod_compare(const struct pod_facts *facts, const json_t *pod)
 
         pod_workload(metadata, workload, sizeof(workload));
         POD_PROPERTY(facts->id == (*uid ? strmap_hash(uid, strlen(uid)) : 0));
-        POD_PROPERTY(facts->node.len == strlen(node));
-        POD_PROPERTY(memcmp(facts->node.len ? facts->node.text : "", node, facts->node.len) == 0);
+        POD_PROPERTY(pod_text_is(&facts->node, node));
+        POD_PROPERTY(pod_text_is(&facts->name, pod_text(metadata, "name")));
+        POD_PROPERTY(pod_text_is(&facts->name_space, pod_text(metadata, "namespace")));
+        POD_PROPERTY(facts->is_daemonset == pod_is_daemonset(metadata));
+        POD_PROPERTY(facts->has_preferences == pod_has_preferences(spec));
         POD_PROPERTY(facts->workload_len == strlen(workload));
         POD_PROPERTY(memcmp(facts->workload, workload, facts->workload_len) == 0);
         POD_PROPERTY(facts->request.of[ESTIMATE_CPU] == pod_total(spec, "cpu", 10000));

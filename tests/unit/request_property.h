@@ -21,8 +21,18 @@
                 }                                                                                  \
         } while (0)
 
-static inline bool request_text_equal(struct request_text a, struct request_text b) {
-        return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
+static inline bool request_text_equal(struct skim_string a, struct skim_string b) {
+        return a.len == b.len && (a.len == 0 || memcmp(a.text, b.text, a.len) == 0);
+}
+
+static inline bool request_pod_equal(const struct pod_facts *a, const struct pod_facts *b) {
+        return a->id == b->id && request_text_equal(a->name_space, b->name_space) &&
+               request_text_equal(a->name, b->name) && request_text_equal(a->node, b->node) &&
+               a->workload_len == b->workload_len &&
+               memcmp(a->workload, b->workload, a->workload_len) == 0 &&
+               memcmp(&a->request, &b->request, sizeof(a->request)) == 0 &&
+               a->bound_unix_ms == b->bound_unix_ms && a->is_finished == b->is_finished &&
+               a->is_daemonset == b->is_daemonset && a->has_preferences == b->has_preferences;
 }
 
 static inline bool request_json_equal(const struct request_node *a, const struct request_node *b) {
@@ -68,9 +78,7 @@ static inline enum request_property request_property_check(const void *data, siz
         REQUEST_PROPERTY(!is_skimmed || request_is_json(text, len));
         if (way == REQUEST_SKIMMED) {
                 REQUEST_PROPERTY(skimmed.has_names == strict.has_names);
-                REQUEST_PROPERTY(skimmed.is_daemonset_pod == strict.is_daemonset_pod);
-                REQUEST_PROPERTY(request_text_equal(skimmed.pod_name, strict.pod_name));
-                REQUEST_PROPERTY(request_text_equal(skimmed.pod_namespace, strict.pod_namespace));
+                REQUEST_PROPERTY(request_pod_equal(&skimmed.pod, &strict.pod));
                 REQUEST_PROPERTY(skimmed.count == strict.count);
                 for (size_t i = 0; i < skimmed.count; i++) {
                         const struct request_node *a = &skimmed.nodes[i], *b = &strict.nodes[i];

@@ -44,6 +44,9 @@ static void test_whole_pod(void **state) {
         assert_true(read_pod(&facts, text));
         assert_true(facts.id == strmap_hash("u-1", 3));
         assert_true(skim_is(&facts.node, "node-1"));
+        assert_true(skim_is(&facts.name_space, "shop"));
+        assert_true(skim_is(&facts.name, "web-7d9c5b-x2x7k"));
+        assert_false(facts.is_daemonset);
         assert_int_equal(facts.workload_len, strlen("shop/ReplicaSet/web"));
         assert_memory_equal(facts.workload, "shop/ReplicaSet/web", facts.workload_len);
         assert_true(facts.request.of[ESTIMATE_CPU] == 0.25);
@@ -263,6 +266,43 @@ static void test_times_and_phases(void **state) {
         }
 }
 
+#define AFFINITY(kind, terms) "\"affinity\":{\"" kind "\":{" terms "}}"
+#define PREFERRED(list) "\"preferredDuringSchedulingIgnoredDuringExecution\":[" list "]"
+#define REQUIRED(list) "\"requiredDuringSchedulingIgnoredDuringExecution\":" list
+#define SPREAD(list) "\"topologySpreadConstraints\":[" list "]"
+#define CONSTRAINT(when) "{\"maxSkew\":1,\"whenUnsatisfiable\":\"" when "\"}"
+
+static void test_preferences(void **state) {
+        static const struct {
+                const char *spec;
+                bool has_any;
+        } rows[] = {
+                {"", false},
+                {AFFINITY("nodeAffinity", PREFERRED("{\"weight\":1}")), true},
+                {AFFINITY("podAffinity", PREFERRED("{}")), true},
+                {AFFINITY("podAntiAffinity", REQUIRED("[{}],") PREFERRED("{},{}")), true},
+                {AFFINITY("podAntiAffinity", PREFERRED("")), false},
+                {AFFINITY("nodeAffinity", REQUIRED("{\"nodeSelectorTerms\":[{}]}")), false},
+                {AFFINITY("otherAffinity", PREFERRED("{}")), false},
+                {"\"affinity\":null," SPREAD("null,{},{\"whenUnsatisfiable\":7}"), false},
+                {SPREAD(CONSTRAINT("DoNotSchedule")), false},
+                {SPREAD(CONSTRAINT("DoNotSchedule") "," CONSTRAINT("ScheduleAnyway")), true},
+                /* the last one counts */
+                {AFFINITY("nodeAffinity", PREFERRED("{}") "," PREFERRED("")), false},
+                {AFFINITY("nodeAffinity", PREFERRED("{}")) ",\"affinity\":{}", false},
+                {SPREAD(CONSTRAINT("ScheduleAnyway")) "," SPREAD(""), false},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct pod_facts facts;
+                char *text = xasprintf("{\"spec\":{%s}}", rows[i].spec);
+                if (!read_pod(&facts, text) || facts.has_preferences != rows[i].has_any)
+                        fail_msg("row %zu", i);
+                free(text);
+        }
+}
+
 static void test_refused(void **state) {
         static const char *const rows[] = {
                 "",
@@ -369,6 +409,10 @@ static void put_policy(struct buf *out) {
         (void)buf_puts(out, pick(2) ? "\"Always\"" : "\"Never\"");
 }
 
+static void put_when(struct buf *out) {
+        (void)buf_puts(out, pick(3) ? "\"DoNotSchedule\"" : "\"ScheduleAnyway\"");
+}
+
 static void put_type(struct buf *out) {
         (void)buf_puts(out, pick(2) ? "\"PodScheduled\"" : "\"Ready\"");
 }
@@ -384,7 +428,7 @@ static void put_phase(struct buf *out) {
 }
 
 static void put_kind(struct buf *out) {
-        static const char *const kinds[] = {"ReplicaSet", "Job", "StatefulSet"};
+        static const char *const kinds[] = {"ReplicaSet", "Job", "DaemonSet"};
 
         (void)buf_printf(out, "\"%s\"", PICK(kinds));
 }
@@ -408,13 +452,22 @@ DEFINE_PUT_OBJECT(put_resources, {"requests", put_requests}, {"limits", put_requ
 DEFINE_PUT_OBJECT(put_container, {"resources", put_resources}, {"restartPolicy", put_policy},
                   {"name", put_text})
 DEFINE_PUT_ARRAY(put_containers, put_container)
+DEFINE_PUT_ARRAY(put_preferences, put_odd)
+DEFINE_PUT_OBJECT(put_terms, {"preferredDuringSchedulingIgnoredDuringExecution", put_preferences},
+                  {"requiredDuringSchedulingIgnoredDuringExecution", put_preferences})
+DEFINE_PUT_OBJECT(put_affinity, {"nodeAffinity", put_terms}, {"podAffinity", put_terms},
+                  {"podAntiAffinity", put_terms}, {"x", put_odd})
+DEFINE_PUT_OBJECT(put_constraint, {"whenUnsatisfiable", put_when}, {"maxSkew", put_odd})
+DEFINE_PUT_ARRAY(put_constraints, put_constraint)
 DEFINE_PUT_OBJECT(put_spec, {"containers", put_containers}, {"initContainers", put_containers},
-                  {"overhead", put_requests}, {"resources", put_resources}, {"nodeName", put_text})
+                  {"overhead", put_requests}, {"resources", put_resources}, {"nodeName", put_text},
+                  {"affinity", put_affinity}, {"topologySpreadConstraints", put_constraints})
 DEFINE_PUT_OBJECT(put_owner, {"kind", put_kind}, {"name", put_text}, {"controller", put_bool})
 DEFINE_PUT_ARRAY(put_owners, put_owner)
 DEFINE_PUT_OBJECT(put_labels, {"pod-template-hash", put_text}, {"app", put_text})
 DEFINE_PUT_OBJECT(put_metadata, {"ownerReferences", put_owners}, {"labels", put_labels},
-                  {"namespace", put_text}, {"uid", put_text}, {"creationTimestamp", put_time})
+                  {"namespace", put_text}, {"name", put_text}, {"uid", put_text},
+                  {"creationTimestamp", put_time})
 DEFINE_PUT_OBJECT(put_condition, {"type", put_type}, {"status", put_status},
                   {"lastTransitionTime", put_time})
 DEFINE_PUT_ARRAY(put_conditions, put_condition)
@@ -440,8 +493,9 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_whole_pod),        cmocka_unit_test(test_requests),
                 cmocka_unit_test(test_workload),         cmocka_unit_test(test_long_names),
-                cmocka_unit_test(test_times_and_phases), cmocka_unit_test(test_refused),
-                cmocka_unit_test(test_many_containers),  cmocka_unit_test(test_random),
+                cmocka_unit_test(test_times_and_phases), cmocka_unit_test(test_preferences),
+                cmocka_unit_test(test_refused),          cmocka_unit_test(test_many_containers),
+                cmocka_unit_test(test_random),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,7 +40,10 @@ static void test_documents(void **state) {
                  "node-a|a\"b|x<", false},
                 {"{\"Pod\":{\"metadata\":{\"ownerReferences\":[{\"kind\":\"Daemon\\u0053et\"}]}},"
                  "\"NodeNames\":[\"a\"]}",
-                 REQUEST_SKIMMED, "a", true},
+                 REQUEST_STRICT, "a", true},
+                {"{\"Pod\":{\"spec\":{\"topologySpreadConstraints\":[{\"whenUnsatisfiable\":"
+                 "\"Schedule\\u0041nyway\"}]}},\"NodeNames\":[\"a\"]}",
+                 REQUEST_STRICT, "a", false},
                 {"{\"NodeNames\":[\"\\u00e9\"]}", REQUEST_SKIMMED, "\xc3\xa9", false},
                 {"{\"NodeNames\":[\"\xc3\xa9\"]}", REQUEST_STRICT, "\xc3\xa9", false},
                 {"{\"NodeNames\":[\"\xc3\"]}", REQUEST_REFUSED, NULL, false}, /* no UTF-8 */
@@ -125,7 +128,7 @@ static void test_documents(void **state) {
                 _cleanup_(freep) char *joined = buf_take(&names);
                 if (r == 0) {
                         assert_string_equal(joined, rows[i].names);
-                        assert_int_equal(request.is_daemonset_pod, rows[i].is_daemonset);
+                        assert_int_equal(request.pod.is_daemonset, rows[i].is_daemonset);
                 }
                 request_done(&request);
         }
@@ -366,7 +369,7 @@ static void test_slices(void **state) {
 /* Every prefix of a request, and every request with one byte changed, keeps the property. */
 static void test_cut_and_changed(void **state) {
         static const char text[] =
-                "{\"Pod\":{\"metadata\":{\"name\":\"w\\n\",\"ownerReferences\":[{\"kind\":"
+                "{\"Pod\":{\"metadata\":{\"name\":\"w\",\"ownerReferences\":[{\"kind\":"
                 "\"DaemonSet\"}]},\"spec\":{\"n\":[1.5e3,true,null,{\"s\":\"\\\\\"}]}},\"Nodes\":"
                 "{\"items\":[{\"metadata\":{\"name\":\"a\"}},{\"status\":{},\"metadata\":"
                 "{\"name\":\"\\u0062\",\"labels\":{\"name\":\"c\"}}}]},\"NodeNames\":null}";
@@ -446,7 +449,7 @@ static void put_key(struct buf *out) {
                 "\"metadata\"", "\"name\"",   "\"namespace\"",  "\"ownerReferences\"",
                 "\"kind\"",     "\"items\"",  "\"Nodes\"",      "\"NodeNames\"",
                 "\"Pod\"",      "\"labels\"", "\"\\u006eame\"", "\"pod\"",
-                "\"\xc3\xa9\"",
+                "\"\xc3\xa9\"", "\"spec\"",   "\"affinity\"",   "\"podAffinity\"",
         };
         (void)buf_puts(out, pick(keys, ARRAY_LEN(keys)));
         (void)buf_puts(out, rnd(8) ? ":" : " : ");
