@@ -38,6 +38,7 @@ static size_t list_columns(struct node_columns *columns, struct column ret[stati
         }
         ret[n++] = COLUMN(columns->rejected_by);
         ret[n++] = COLUMN(columns->score100);
+        ret[n++] = COLUMN(columns->zone);
         return n;
 }
 

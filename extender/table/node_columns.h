@@ -23,6 +23,7 @@ struct node_columns {
         int8_t *rejected_by; /* index into the policy's predicates, -1: passes */
         uint8_t *score100;   /* as in struct node_verdict */
         int64_t *settled_until_unix_ms;
+        uint8_t *zone; /* of node_zones.h */
 
         /* For policy/estimate/score.h. */
         double *used[ESTIMATE_RESOURCE_COUNT], *own[ESTIMATE_RESOURCE_COUNT], *other;

@@ -6,6 +6,7 @@
 #include "base/strmap.h"
 #include "codec/json.h"
 #include "codec/quantity.h"
+#include "extender/table/node_zones.h"
 #include "policy/hot_value.h"
 #include "policy/kept_annotations.h"
 
@@ -15,6 +16,7 @@ struct node {
         uint32_t generation;             /* of the list that showed it last */
         struct estimator_node *estimate; /* of a row, once there is an estimator; may be NULL */
         uint32_t row;              /* NODE_ROW_NONE: a stranger, of which only bindings were seen */
+        uint8_t zone;              /* of a row: of node_zones_move() */
         struct binding_ring bound; /* recent bindings */
         struct kept_annotations annotations;
         /* Parsed from them. */
@@ -33,6 +35,7 @@ struct node_table {
         struct node **rows;
         size_t count, cap;
         struct node_columns columns;
+        struct node_zones zones;
         struct estimator *estimator;       /* NULL until a policy needs it */
         uint32_t generation;               /* of the list under way, or the last one */
         size_t missing, malformed, skewed; /* sums over the rows */
@@ -196,6 +199,7 @@ static void parse_row(struct node_table *table, size_t row, int64_t now_unix_ms)
         struct reading reading;
 
         forget_parsing(table, node);
+        table->columns.zone[row] = node->zone;
         for (size_t i = 0; i < table->columns.metric_count; i++) {
                 read_metric(table, node, i, &reading);
                 if (table->columns.has_estimate && node->estimate)
@@ -257,6 +261,7 @@ static void forget_node(struct node_table *table, struct node *node) {
                 table->stranger_count--;
         } else {
                 forget_parsing(table, node);
+                (void)node_zones_move(&table->zones, node->zone, NULL, NULL);
                 if (node->estimate)
                         estimator_node_release(table->estimator, node->estimate);
                 table->count--;
@@ -316,6 +321,7 @@ void node_table_free(struct node_table *table) {
                 node_free(entry->value);
         strmap_done(&table->nodes_by_name);
         node_columns_done(&table->columns);
+        node_zones_done(&table->zones);
         free(table->rows);
         estimator_free(table->estimator);
         node_snapshot_unref(table->current);
@@ -415,6 +421,17 @@ void node_table_set_capacity(struct node_table *table, const char *name, const j
 
         if (node && node->estimate && estimator_set_capacity(node->estimate, &load))
                 parse_row(table, node->row, now_unix_ms);
+}
+
+void node_table_set_zone(struct node_table *table, const char *name, const json_t *labels,
+                         const json_t *taints) {
+        struct node *node = strmap_get(&table->nodes_by_name, name, strlen(name));
+
+        if (!node || node->row == NODE_ROW_NONE)
+                return;
+        uint8_t zone = node_zones_move(&table->zones, node->zone, labels, taints);
+        table->is_dirty |= zone != node->zone;
+        table->columns.zone[node->row] = node->zone = zone;
 }
 
 struct estimator *node_table_estimator(const struct node_table *table) {

@@ -77,6 +77,9 @@ void node_table_list_ended(struct node_table *table);
  */
 void node_table_set_capacity(struct node_table *table, const char *name, const json_t *capacity,
                              int64_t now_unix_ms);
+/** node_table_set_zone() - @labels, @taints: see node_zones_move() */
+void node_table_set_zone(struct node_table *table, const char *name, const json_t *labels,
+                         const json_t *taints);
 /** node_table_estimator() - borrowed; NULL until a policy's scoring is estimate, then for good */
 struct estimator *node_table_estimator(const struct node_table *table);
 

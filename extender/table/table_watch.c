@@ -94,6 +94,10 @@ static void on_node(void *userdata, enum reflector_event event, const json_t *ob
                 node_table_put(watch->options.table, name,
                                json_at(object, "metadata", "annotations", NULL),
                                now_unix_ms(watch));
+                /* Without whole nodes there are no taints. */
+                node_table_set_zone(watch->options.table, name,
+                                    json_at(object, "metadata", "labels", NULL),
+                                    json_at(object, "spec", "taints", NULL));
                 if (watch->has_whole_nodes)
                         node_table_set_capacity(watch->options.table, name,
                                                 json_at(object, "status", "capacity", NULL),

@@ -1,0 +1,78 @@
+#include "extender/table/node_zones.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "codec/json.h"
+
+/* No label's value has this, so that no two zones get one name. */
+#define AVOIDED "~"
+
+enum { NAME_BYTES = NODE_ZONE_NAME_MAX + sizeof(AVOIDED) };
+
+void node_zones_done(struct node_zones *zones) {
+        for (size_t i = 0; i < NODE_ZONES_MAX; i++)
+                free(zones->of[i].name);
+        *zones = (struct node_zones){0};
+}
+
+static bool is_avoided(const json_t *taints) {
+        const json_t *taint;
+        size_t i;
+
+        json_array_foreach (taints, i, taint) {
+                const char *effect = json_string_at(taint, "effect", NULL);
+                if (effect && strcmp(effect, "PreferNoSchedule") == 0)
+                        return true;
+        }
+        return false;
+}
+
+/* Return: false without a zone, or with one that Kubernetes does not allow */
+static bool name_of(const json_t *labels, const json_t *taints, char ret[static NAME_BYTES]) {
+        const char *zone = json_string_at(labels, "topology.kubernetes.io/zone", NULL);
+
+        if (!zone || strlen(zone) > NODE_ZONE_NAME_MAX)
+                zone = "";
+        (void)snprintf(ret, NAME_BYTES, "%s%s", zone, is_avoided(taints) ? AVOIDED : "");
+        return ret[0] != '\0';
+}
+
+static uint8_t enter(struct node_zones *zones, const char *name) {
+        size_t number = NODE_ZONE_NONE;
+
+        for (size_t i = NODE_ZONES_MAX; i-- > NODE_ZONE_NONE + 1;) {
+                const char *known = zones->of[i].name;
+                if (!known)
+                        number = i;
+                else if (strcmp(known, name) == 0) {
+                        zones->of[i].nodes++;
+                        return (uint8_t)i;
+                }
+        }
+        if (number != NODE_ZONE_NONE)
+                zones->of[number] = (struct node_zone){.name = xstrdup(name), .nodes = 1};
+        return (uint8_t)number;
+}
+
+static void leave(struct node_zones *zones, uint8_t number) {
+        struct node_zone *zone = &zones->of[number];
+
+        if (number == NODE_ZONE_NONE || --zone->nodes > 0)
+                return;
+        free(zone->name);
+        *zone = (struct node_zone){0};
+}
+
+uint8_t node_zones_move(struct node_zones *zones, uint8_t from, const json_t *labels,
+                        const json_t *taints) {
+        char name[NAME_BYTES];
+        bool has_zone = name_of(labels, taints, name);
+
+        if (has_zone && from != NODE_ZONE_NONE && strcmp(zones->of[from].name, name) == 0)
+                return from;
+        leave(zones, from);
+        return has_zone ? enter(zones, name) : NODE_ZONE_NONE;
+}
