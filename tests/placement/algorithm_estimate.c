@@ -1,19 +1,20 @@
 /*
- * What the extender does with `scoring: estimate`, by policy/estimate; and the same without one of
- * its parts, to see what that is worth.
+ * What the extender does with `scoring: estimate`, by its estimator; and the same without one of
+ * its parts, to see what that is worth. As in the node table, a node's usage is taken anew when the
+ * estimator says that it has changed, or when it was written.
  */
 #include "algorithm.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "policy/estimate/inflight.h"
+#include "extender/estimate/estimator.h"
+#include "extender/table/estimate_terms.h"
 #include "policy/estimate/score.h"
 
-enum { FACTOR_STEP_S = 15, RESERVATION_S = 5, NAMED = 16, VALID_S = 3600 };
+enum { NAMED = 16, MAX_REPLICAS = 2 };
 
 /* Parts that are left out, or other than in the product. */
 struct parts {
@@ -24,197 +25,201 @@ struct parts {
 
 static const double CONSTANT_FACTOR = 0.85;
 
-struct reservation {
-        const struct pod *pod;
-        size_t node;
-        unsigned replica;
-        int64_t until_s;
-        struct pod_load load;
+struct estimate_node {
+        struct estimator_node *known;
+        struct score_node score;
+        bool is_changed;
+        int64_t until_unix_ms; /* by time alone it changes then */
+};
+
+/* One extender. */
+struct replica {
+        struct estimator *estimator;
+        struct estimate_node *nodes;
+        struct estimator_reservation reservations[ESTIMATOR_MAX_RESERVATIONS];
+        size_t reservation_count;
 };
 
 struct estimate {
         struct situation situation;
         const struct parts *parts;
-        struct workload_set *workloads;
-        struct load_factor factor;
-        struct inflight *nodes;
-        struct workload **of_pods; /* held while the pod lives */
-        struct reservation *reservations;
-        size_t reservation_count, reservation_cap;
-        unsigned replica; /* that answers this time */
+        struct estimate_terms terms;
+        struct replica replicas[MAX_REPLICAS];
+        size_t replica_count, answering;
 };
+
+static int64_t now_unix_ms(const struct estimate *estimate) {
+        return estimate->situation.world->now_s * MS_PER_S;
+}
+
+static void on_changed(void *userdata, void *owner) {
+        struct estimate_node *node = owner;
+
+        (void)userdata;
+        node->is_changed = true;
+}
+
+static void read_node(const struct estimate *estimate, const struct replica *replica, size_t n) {
+        struct estimate_node *node = &replica->nodes[n];
+
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
+                if (estimate->terms.metric[r] < 0)
+                        continue;
+                struct published_value value = published_get(estimate->situation.published, n,
+                                                             (size_t)estimate->terms.metric[r]);
+                if (value.at_s >= 0)
+                        estimator_read(replica->estimator, node->known, r,
+                                       &(struct inflight_reading){
+                                               .ratio = value.ratio,
+                                               .ends_unix_ms = value.at_s * MS_PER_S,
+                                               .window_ms = estimate->terms.window_ms[r]});
+        }
+        node->is_changed = true;
+}
+
+static void start(const struct estimate *estimate, struct replica *replica) {
+        const struct world *world = estimate->situation.world;
+        char name[32];
+
+        replica->estimator = estimator_new(on_changed, NULL);
+        replica->nodes = xcalloc(world->node_count, sizeof(*replica->nodes));
+        for (size_t n = 0; n < world->node_count; n++) {
+                struct estimate_node *node = &replica->nodes[n];
+                int len = snprintf(name, sizeof(name), "node-%zu", n);
+                node->known = estimator_node_hold(replica->estimator, name, (size_t)len, node);
+                (void)estimator_set_capacity(
+                        node->known,
+                        &(struct pod_load){{world->nodes[n].cores, world->nodes[n].bytes}});
+                node->is_changed = true;
+        }
+}
+
+static void stop(const struct estimate *estimate, struct replica *replica) {
+        for (size_t n = 0; n < estimate->situation.world->node_count; n++)
+                estimator_node_release(replica->estimator, replica->nodes[n].known);
+        estimator_free(replica->estimator);
+        free(replica->nodes);
+        *replica = (struct replica){0};
+}
 
 static void *new (const struct situation *situation) {
         struct estimate *estimate = xcalloc(1, sizeof(*estimate));
-        const struct world *world = situation->world;
-
-        static const struct parts all = {0};
 
         estimate->situation = *situation;
-        estimate->parts = situation->algorithm->options ? situation->algorithm->options : &all;
-        estimate->workloads = workload_set_new();
-        pod_load_factor_init(&estimate->factor);
-        estimate->nodes = xcalloc(world->node_count, sizeof(*estimate->nodes));
-        estimate->of_pods = xcalloc(world->pod_count, sizeof(*estimate->of_pods));
-        for (size_t n = 0; n < world->node_count; n++)
-                estimate->nodes[n].capacity = (struct pod_load){
-                        {world->nodes[n].cores, world->nodes[n].bytes}};
+        estimate->parts = situation->algorithm->options;
+        estimate->replica_count = estimate->parts->has_two_replicas ? 2 : 1;
+        estimate_terms_init(&estimate->terms, situation->policy);
+        for (size_t i = 0; i < estimate->replica_count; i++)
+                start(estimate, &estimate->replicas[i]);
         return estimate;
 }
 
 static void free_estimate(void *self) {
         struct estimate *estimate = self;
-        const struct world *world = estimate->situation.world;
 
-        for (size_t n = 0; n < world->node_count; n++)
-                inflight_done(&estimate->nodes[n], estimate->workloads);
-        workload_set_free(estimate->workloads);
-        free(estimate->nodes);
-        free(estimate->of_pods);
-        free(estimate->reservations);
+        for (size_t i = 0; i < estimate->replica_count; i++)
+                stop(estimate, &estimate->replicas[i]);
         free(estimate);
 }
 
-static struct inflight_pod as_seen(const struct estimate *estimate, const struct pod *pod) {
-        return (struct inflight_pod){
-                .id = pod->index,
-                .workload = estimate->of_pods[pod->index],
-                .request = {{pod->request_cores, pod->request_bytes}},
-                .bound_unix_ms = pod->bound_s * MS_PER_S,
-                .gone_unix_ms = INFLIGHT_LIVE,
-        };
+/* A pod as its extender sees it. */
+struct seen {
+        struct pod_load request;
+        char workload[32];
+        size_t workload_len;
+};
+
+static struct seen see(const struct parts *parts, const struct pod *pod) {
+        struct seen seen = {.request = {{pod->request_cores, pod->request_bytes}}};
+
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT && parts->has_constant_factor; r++)
+                seen.request.of[r] *= CONSTANT_FACTOR;
+        if (!parts->has_constant_factor && !parts->has_one_factor)
+                seen.workload_len = (size_t)snprintf(seen.workload, sizeof(seen.workload),
+                                                     "default/ReplicaSet/w%u", pod->workload);
+        return seen;
 }
 
-/* @ret: held */
-static struct pod_load expected(struct estimate *estimate, const struct pod *pod,
-                                struct workload **ret) {
-        const struct pod_load request = {{pod->request_cores, pod->request_bytes}};
-        char name[32];
+static void bind_to(const struct estimate *estimate, const struct replica *replica,
+                    const struct pod *pod) {
+        const struct seen seen = see(estimate->parts, pod);
+        char node[32];
 
-        *ret = NULL;
-        if (estimate->parts->has_constant_factor)
-                estimate->factor.ratio[ESTIMATE_CPU] = CONSTANT_FACTOR;
-        if (estimate->parts->has_constant_factor || estimate->parts->has_one_factor)
-                return workload_estimate(NULL, &request, &estimate->factor);
-
-        int len = snprintf(name, sizeof(name), "default/w%u", pod->workload);
-        *ret = workload_set_get(estimate->workloads, name, (size_t)len, &request,
-                                &estimate->factor);
-        return workload_estimate(*ret, &request, &estimate->factor);
-}
-
-static void release(struct estimate *estimate, const struct pod *pod) {
-        size_t kept = 0;
-
-        for (size_t i = 0; i < estimate->reservation_count; i++) {
-                const struct reservation *r = &estimate->reservations[i];
-                if (r->pod != pod && r->until_s > estimate->situation.world->now_s)
-                        estimate->reservations[kept++] = *r;
-        }
-        estimate->reservation_count = kept;
+        int len = snprintf(node, sizeof(node), "node-%d", pod->node);
+        estimator_bind(replica->estimator, &(struct estimator_pod){
+                                                   .id = pod->seed,
+                                                   .node = node,
+                                                   .node_len = (size_t)len,
+                                                   .workload = seen.workload,
+                                                   .workload_len = seen.workload_len,
+                                                   .request = seen.request,
+                                                   .bound_unix_ms = pod->bound_s * MS_PER_S,
+                                           });
 }
 
 static void on_bound(void *self, const struct pod *pod) {
-        struct estimate *estimate = self;
+        const struct estimate *estimate = self;
 
-        (void)expected(estimate, pod, &estimate->of_pods[pod->index]);
-        const struct inflight_pod seen = as_seen(estimate, pod);
-        inflight_bind(&estimate->nodes[pod->node], &seen, &estimate->factor);
-        release(estimate, pod);
+        for (size_t i = 0; i < estimate->replica_count; i++)
+                bind_to(estimate, &estimate->replicas[i], pod);
 }
 
 static void on_ended(void *self, const struct pod *pod) {
-        struct estimate *estimate = self;
-        struct inflight_pod seen = as_seen(estimate, pod);
+        const struct estimate *estimate = self;
 
-        seen.gone_unix_ms = estimate->situation.world->now_s * MS_PER_S;
-        inflight_end(&estimate->nodes[pod->node], &seen, &estimate->factor);
-        workload_unref(estimate->workloads, estimate->of_pods[pod->index]);
-        estimate->of_pods[pod->index] = NULL;
+        for (size_t i = 0; i < estimate->replica_count; i++)
+                estimator_end(estimate->replicas[i].estimator, pod->seed, now_unix_ms(estimate));
 }
 
 static void on_written(void *self, size_t node) {
-        struct estimate *estimate = self;
-        const struct policy *policy = estimate->situation.policy;
+        const struct estimate *estimate = self;
 
-        for (size_t i = 0; i < policy->sync_count; i++) {
-                const struct policy_sync *sync = &policy->sync[i];
-                struct published_value value = published_get(estimate->situation.published, node,
-                                                             i);
-                if (value.at_s < 0 || sync->query.statistic != METRIC_AVG)
-                        continue;
-                int resource = sync->query.resource == METRIC_CPU ? ESTIMATE_CPU : ESTIMATE_MEM;
-                inflight_read(&estimate->nodes[node], estimate->workloads, resource,
-                              &(struct inflight_reading){.ratio = value.ratio,
-                                                         .ends_unix_ms = value.at_s * MS_PER_S,
-                                                         .window_ms = sync->query.window_ms},
-                              &estimate->factor);
-        }
+        for (size_t i = 0; i < estimate->replica_count; i++)
+                read_node(estimate, &estimate->replicas[i], node);
 }
 
 static void on_second(void *self) {
-        struct estimate *estimate = self;
-        const struct world *world = estimate->situation.world;
-        struct pod_load measured = {0}, requested = {0};
+        const struct estimate *estimate = self;
 
-        if (world->now_s % FACTOR_STEP_S != 0)
+        if (now_unix_ms(estimate) % POD_LOAD_FACTOR_STEP_MS != 0 ||
+            estimate->parts->has_constant_factor)
                 return;
-        for (size_t n = 0; n < world->node_count; n++)
-                for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
-                        const struct inflight *node = &estimate->nodes[n];
-                        if (node->readings[r].window_ms == 0)
-                                continue;
-                        measured.of[r] += node->readings[r].ratio * node->capacity.of[r];
-                        requested.of[r] += node->held.of[r];
-                }
-        pod_load_factor_move(&estimate->factor, &measured, &requested);
+        for (size_t i = 0; i < estimate->replica_count; i++)
+                estimator_step(estimate->replicas[i].estimator, now_unix_ms(estimate));
 }
 
-static double reserved(const struct estimate *estimate, size_t node, int resource) {
-        double sum = 0;
+static void settle(const struct estimate *estimate, const struct replica *replica,
+                   struct estimate_node *node) {
+        const struct inflight *inflight = estimator_node_inflight(node->known);
+        struct estimator_usage usage;
 
-        for (size_t i = 0; i < estimate->reservation_count; i++)
-                if (estimate->reservations[i].node == node &&
-                    estimate->reservations[i].replica == estimate->replica)
-                        sum += estimate->reservations[i].load.of[resource];
-        return sum;
-}
-
-static double usage_ratio(const struct estimate *estimate, size_t n, int resource) {
-        const struct inflight *node = &estimate->nodes[n];
-        const struct inflight_reading *reading = &node->readings[resource];
-        int64_t age_ms = estimate->situation.world->now_s * MS_PER_S - reading->ends_unix_ms;
-
-        if (estimate->parts->has_no_compensation)
-                return reading->ratio;
-        if (reading->window_ms > 0 && age_ms > VALID_S * MS_PER_S &&
-            !estimate->parts->is_valid_for_ever)
-                return estimate->factor.ratio[resource] * node->requested.of[resource] /
-                       node->capacity.of[resource];
-        return inflight_usage_ratio(node, resource, &estimate->factor);
-}
-
-static double headroom_of(const struct estimate *estimate, size_t n, const struct pod_load *load) {
-        struct score_node score = {0};
-
+        estimator_usage(replica->estimator, node->known,
+                        estimate->parts->is_valid_for_ever ? 0 : now_unix_ms(estimate), &usage);
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
-                double per_capacity = 1 / estimate->nodes[n].capacity.of[r];
-                score.own[r] = score_own(1, per_capacity);
-                score.used[r] = usage_ratio(estimate, n, r) +
-                                reserved(estimate, n, r) * per_capacity;
+                double ratio = estimate->parts->has_no_compensation ? inflight->readings[r].ratio
+                                                                    : usage.ratio[r];
+                node->score.used[r] = estimate->terms.weight[r] * ratio;
+                node->score.own[r] = score_own(estimate->terms.weight[r], usage.per_capacity[r]);
+        }
+        node->until_unix_ms = usage.until_unix_ms;
+        node->is_changed = false;
+}
+
+static double headroom_of(const struct estimate *estimate, struct replica *replica, size_t n,
+                          const struct pod_load *load) {
+        struct estimate_node *node = &replica->nodes[n];
+
+        if (node->is_changed || now_unix_ms(estimate) >= node->until_unix_ms)
+                settle(estimate, replica, node);
+        struct score_node score = node->score;
+        for (size_t i = 0; i < replica->reservation_count; i++) {
+                const struct estimator_reservation *of = &replica->reservations[i];
+                if (of->node_number != estimator_node_number(node->known))
+                        continue;
+                for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
+                        score.used[r] += score.own[r] * of->load.of[r] / SCORE_OWN_LOAD_FACTOR;
         }
         return score_headroom(&score, load);
-}
-
-static void reserve(struct estimate *estimate, const struct pod *pod, size_t node,
-                    const struct pod_load *load) {
-        int64_t until_s = estimate->situation.world->now_s + RESERVATION_S;
-
-        if (estimate->parts->has_no_reservations)
-                return;
-        mem_grow(&estimate->reservations, estimate->reservation_count, &estimate->reservation_cap);
-        estimate->reservations[estimate->reservation_count++] = (struct reservation){
-                pod, node, estimate->replica, until_s, *load};
 }
 
 /* The NAMED best get their points, the others none. */
@@ -263,28 +268,32 @@ static void reject(const struct situation *situation, const uint32_t *candidates
 static void decide(void *self, const struct pod *pod, const uint32_t *candidates, size_t count,
                    int *ret_scores) {
         struct estimate *estimate = self;
-        struct workload *workload = NULL;
+        struct replica *replica = &estimate->replicas[estimate->answering];
+        const struct seen seen = see(estimate->parts, pod);
         size_t best = 0;
         _cleanup_(freep) double *headroom = xreallocarray(NULL, count + 1, sizeof(*headroom));
 
-        struct pod_load load = expected(estimate, pod, &workload);
-        workload_unref(estimate->workloads, workload);
-        release(estimate, NULL);
-        if (estimate->parts->has_two_replicas)
-                estimate->replica = !estimate->replica;
+        estimate->answering = (estimate->answering + 1) % estimate->replica_count;
+        if (count == 0)
+                return;
+        struct pod_load load = estimator_expect(replica->estimator, seen.workload,
+                                                seen.workload_len, &seen.request);
         struct pod_load own = load;
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT && estimate->parts->own_load > 0; r++)
                 own.of[r] *= estimate->parts->own_load;
+        replica->reservation_count = estimator_reservations(
+                replica->estimator, pod->seed, now_unix_ms(estimate), replica->reservations);
         for (size_t i = 0; i < count; i++) {
-                headroom[i] = headroom_of(estimate, candidates[i], &own);
+                headroom[i] = headroom_of(estimate, replica, candidates[i], &own);
                 if (headroom[i] > headroom[best])
                         best = i;
         }
-        if (count == 0)
-                return;
         give_points(estimate, headroom, count, headroom[best], ret_scores);
         reject(&estimate->situation, candidates, count, ret_scores);
-        reserve(estimate, pod, candidates[best], &load);
+        if (!estimate->parts->has_no_reservations)
+                estimator_reserve(replica->estimator, pod->seed,
+                                  estimator_node_number(replica->nodes[candidates[best]].known),
+                                  &load, now_unix_ms(estimate));
 }
 
 #define ESTIMATE(name_, about_, early_delta_, ...)                                                 \
