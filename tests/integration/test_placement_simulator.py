@@ -62,6 +62,10 @@ def test_every_scenario_is_named_like_its_file():
         ("name: x\nnodess: []\n", "line 2: scenario.nodess: unknown field"),
         ("name: x\nmeasured: 40\n", "line 2: measured: expected a duration such as 40m"),
         ("name: x\nnodes: [{count: 1, cores: 0}]\npods: [{}]\nmeasured: 1h\n", "line 2: nodes: "),
+        (
+            "measured: 1h\nextender: {replicas: 3}\nnodes: [{}]\npods: [{}]\n",
+            "line 2: replicas: expected 1 or 2",
+        ),
         ("name: x\n", "nodes: expected a list of 1 to 4"),
         (
             "name: x\nmeasured: 1h\nnodes: [{count: 1, cores: 1}]\npods:\n- kind: other\n",

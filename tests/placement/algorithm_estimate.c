@@ -14,7 +14,7 @@
 #include "extender/table/estimate_terms.h"
 #include "policy/estimate/score.h"
 
-enum { NAMED = 16, MAX_REPLICAS = 2 };
+enum { NAMED = 16 };
 
 /* Parts that are left out, or other than in the product. */
 struct parts {
@@ -44,7 +44,7 @@ struct estimate {
         struct situation situation;
         const struct parts *parts;
         struct estimate_terms terms;
-        struct replica replicas[MAX_REPLICAS];
+        struct replica replicas[SCENARIO_MAX_REPLICAS];
         size_t replica_count, answering;
 };
 
@@ -107,7 +107,9 @@ static void *new (const struct situation *situation) {
 
         estimate->situation = *situation;
         estimate->parts = situation->algorithm->options;
-        estimate->replica_count = estimate->parts->has_two_replicas ? 2 : 1;
+        estimate->replica_count = situation->world->scenario->replicas;
+        if (estimate->replica_count == 0)
+                estimate->replica_count = estimate->parts->has_two_replicas ? 2 : 1;
         estimate_terms_init(&estimate->terms, situation->policy);
         for (size_t i = 0; i < estimate->replica_count; i++)
                 start(estimate, &estimate->replicas[i]);
@@ -178,9 +180,29 @@ static void on_written(void *self, size_t node) {
                 read_node(estimate, &estimate->replicas[i], node);
 }
 
-static void on_second(void *self) {
-        const struct estimate *estimate = self;
+/* In a cluster that runs: the nodes' readings come first, then the pods that are bound, with their
+ * times; what they use is to be learned again. */
+static void restart(const struct estimate *estimate, struct replica *replica) {
+        const struct world *world = estimate->situation.world;
 
+        stop(estimate, replica);
+        start(estimate, replica);
+        for (size_t n = 0; n < world->node_count; n++)
+                read_node(estimate, replica, n);
+        estimator_list_begins(replica->estimator);
+        for (size_t i = 0; i < world->arrived; i++)
+                if (world_is_running(world, &world->pods[i]))
+                        bind_to(estimate, replica, &world->pods[i]);
+        estimator_list_ended(replica->estimator, now_unix_ms(estimate));
+}
+
+static void on_second(void *self) {
+        struct estimate *estimate = self;
+        const struct scenario *scenario = estimate->situation.world->scenario;
+
+        if (scenario->restarts_s >= 0 &&
+            estimate->situation.world->now_s == scenario->warm_up_s + (int64_t)scenario->restarts_s)
+                restart(estimate, &estimate->replicas[estimate->replica_count - 1]);
         if (now_unix_ms(estimate) % POD_LOAD_FACTOR_STEP_MS != 0 ||
             estimate->parts->has_constant_factor)
                 return;

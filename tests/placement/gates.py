@@ -28,6 +28,7 @@ GATES = [
     ("stale", 12, [], [("hotNodeMinutes", 0.35)]),
     ("clumps", 8, ["--lag", "0.2"], [("hotNodeMinutes", 0.40)]),
     ("steady", 12, [], [("hotNodeMinutes", 0.25)]),
+    ("restart", 4, [], [("hotNodeMinutes", 0.12)]),
     ("allhot", 2, [], [("throttledCoreSeconds", 0.40)]),
 ]
 MEAN_SEEDS, MEAN_BOUND = 4, 0.30

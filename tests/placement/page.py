@@ -39,7 +39,10 @@ SEEDS, PART_SEEDS, LONG_SEEDS = 6, 3, 3
 LONG = {"diurnal", "drift", "allhot", "batch"}  # hours, or pods by the thousand
 THROTTLED = {"allhot"}  # hot at best: what counts is what pods do not get
 LEAST_RATIO = 0.01
-BEYOND_STUDY = {"autoscaling", "drift", "sampled", "speeds"}
+BEYOND_STUDY = {
+    *("autoscaling", "drift", "sampled", "speeds"),
+    *("loop-restart", "replicas", "restart"),
+}
 PLACE = r"(<!-- placement: {} -->\n).*?(<!-- end -->)"
 
 

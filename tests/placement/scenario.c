@@ -191,11 +191,16 @@ static int read_scenario(const struct tree_node *root, struct scenario *ret, str
                 {"to", FIELD_NUMBER, &ret->base_to, 0},
                 {"wave", FIELD_NUMBER, &ret->base_wave, 0},
         };
+        struct field extender[] = {
+                {"replicas", FIELD_COUNT, &ret->replicas, 0},
+                {"restarts", FIELD_SECONDS, &ret->restarts_s, 0},
+        };
         const struct field fields[] = {
                 {"name", FIELD_OTHER, NULL, 0},
                 {"nodes", FIELD_OTHER, NULL, 0},
                 {"pods", FIELD_OTHER, NULL, 0},
                 {"base", FIELD_MAP, base, ARRAY_LEN(base)},
+                {"extender", FIELD_MAP, extender, ARRAY_LEN(extender)},
                 {"warmUp", FIELD_SECONDS, &warm_up_s, 0},
                 {"measured", FIELD_SECONDS, &measured_s, 0},
                 {"watchLag", FIELD_SECONDS, &ret->watch_lag_s, 0},
@@ -217,6 +222,8 @@ static int read_scenario(const struct tree_node *root, struct scenario *ret, str
         ret->measured_s = (int64_t)measured_s;
         if (ret->measured_s <= 0)
                 return refuse(root, "measured", "a duration", err);
+        if (ret->replicas > SCENARIO_MAX_REPLICAS)
+                return refuse(tree_get(root, "extender"), "replicas", "1 or 2", err);
         ret->shape_count = nodes->count;
         for (size_t i = 0; i < nodes->count; i++) {
                 const struct field shape[] = {
@@ -240,7 +247,7 @@ static int read_scenario(const struct tree_node *root, struct scenario *ret, str
 int scenario_load(const char *path, struct scenario *ret, struct error *err) {
         _cleanup_(tree_freep) struct tree *tree = NULL;
 
-        *ret = (struct scenario){0};
+        *ret = (struct scenario){.restarts_s = -1};
         int r = tree_load_file(path, &tree, err);
         if (r == 0)
                 r = read_scenario(tree_root(tree), ret, err);

@@ -392,7 +392,7 @@ void world_step(struct world *world, world_end_fn *on_end, void *userdata) {
 
         world->now_s++;
         while ((pod = agenda_take(world->agenda, world->now_s)) != NULL) {
-                if (world->now_s < pod->bound_s + pod->life_s) {
+                if (world_is_running(world, pod)) {
                         set_load(world, pod, load_at(pod, world->now_s));
                         agenda_add(world->agenda, next_change_s(pod, world->now_s), pod);
                         continue;
@@ -410,6 +410,10 @@ void world_step(struct world *world, world_end_fn *on_end, void *userdata) {
         while (world->arrived < world->pod_count &&
                world->pods[world->arrived].arrives_s <= world->now_s)
                 world->arrived++;
+}
+
+bool world_is_running(const struct world *world, const struct pod *pod) {
+        return pod->node >= 0 && world->now_s < pod->bound_s + pod->life_s;
 }
 
 bool world_has_node(const struct world *world, size_t at) {

@@ -40,7 +40,7 @@ struct stream {
         double every_s, pods_per_s, job_from_cores, job_to_cores;
 };
 
-enum { WORLD_MAX_STREAMS = 4, WORLD_MAX_SHAPES = 4 };
+enum { WORLD_MAX_STREAMS = 4, WORLD_MAX_SHAPES = 4, SCENARIO_MAX_REPLICAS = 2 };
 
 struct scenario {
         char name[64];
@@ -60,6 +60,8 @@ struct scenario {
         double watch_lag_s;
         double scored_ratio; /* percentageOfNodesToScore / 100; 0: kube-scheduler's own choice */
         bool is_spread;      /* soft topology spread of each workload over the nodes */
+        size_t replicas;     /* extenders of the estimate, which answer in turn; 0: 1 */
+        double restarts_s;   /* from the warm-up's end; the last of them starts anew; -1: never */
 };
 
 struct pod {
@@ -109,6 +111,8 @@ typedef void world_end_fn(void *userdata, struct pod *pod);
 void world_step(struct world *world, world_end_fn *on_end, void *userdata);
 /** world_bind() - @pod runs on @node from a few seconds later on */
 void world_bind(struct world *world, struct pod *pod, size_t node);
+/** world_is_running() - it is bound and has not ended */
+bool world_is_running(const struct world *world, const struct pod *pod);
 /** world_has_node() - it has joined */
 bool world_has_node(const struct world *world, size_t node);
 /** world_base_ratio() - what runs on a node beside the pods, of its CPUs */
