@@ -51,6 +51,18 @@ def test_same_seeds_same_figures(example):
     assert row["hotNodeMinutes"]["seeds"][0] != row["hotNodeMinutes"]["seeds"][1]
 
 
+def test_world_is_what_arrives(example):
+    done = simulate("--scenario", example, "-o", "world")
+    assert done.returncode == 0, done.stderr
+    world = json.loads(done.stdout)
+    assert [node["cores"] for node in world["nodes"]] == [4] * 20 + [64] * 5
+    assert 0 < sum(node["losesExporter"] for node in world["nodes"]) < 25
+    arrivals = [pod["arrives"] for pod in world["pods"]]
+    assert arrivals == sorted(arrivals)
+    assert {pod["spikeFactor"] for pod in world["pods"]} == {1, 2.5}
+    assert simulate("--scenario", example, "--scenario", example, "-o", "world").returncode == 2
+
+
 def test_every_scenario_is_named_like_its_file():
     for path in SCENARIOS:
         assert yaml.safe_load(path.read_text("utf-8"))["name"] == path.stem

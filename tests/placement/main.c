@@ -32,11 +32,11 @@ struct job {
         size_t scenario_count;
         const struct algorithm *algorithms[MAX_ALGORITHMS];
         size_t algorithm_count;
-        const char *policy_file;
+        const char *policy_file, *crane_policy_file;
         struct policy *policies[ALGORITHM_NEEDS_MINUTELY_MEANS + 1];
         uint64_t seeds;
         double scale, lag_s; /* lag_s < 0: the scenario's */
-        bool is_json, is_help;
+        bool is_json, is_world, is_help;
 };
 
 static void print_algorithm(const struct algorithm *algorithm) {
@@ -51,11 +51,13 @@ static void print_help(void) {
                      "  --algorithm NAME   repeatable; default: every peer\n"
                      "  --policy FILE      whose metrics and periods feed the estimate (default:\n"
                      "                     the 5-minute means of cpu and mem, every 3 minutes)\n"
+                     "  --crane-policy FILE  crane's (default: policy/crane.yaml)\n"
                      "  --seeds N          runs of each, 1 to %d (default 3)\n"
                      "  --scale F          of the time that is measured, 0.01 to 10 (default 1)\n"
                      "  --lag SECONDS      from a binding until an algorithm sees it, 0 to %d\n"
                      "                     (default: the scenario's)\n"
-                     "  -o table|json      (default table)\n"
+                     "  -o table|json      (default table); world: the nodes and pods of seed 1\n"
+                     "                     of one scenario, as JSON, and nothing is simulated\n"
                      "  --help\n\nPeers:\n",
                      REPORT_MAX_SEEDS, MAX_LAG_S);
         for (size_t i = 0; i < ARRAY_LEN(peers); i++)
@@ -97,6 +99,9 @@ static bool take_option(struct job *job, int option, const char *text) {
         case 'p':
                 job->policy_file = text;
                 return true;
+        case 'c':
+                job->crane_policy_file = text;
+                return true;
         case 'n':
                 return number_parse_u64(text, strlen(text), &job->seeds) && job->seeds > 0 &&
                        job->seeds <= REPORT_MAX_SEEDS;
@@ -106,7 +111,8 @@ static bool take_option(struct job *job, int option, const char *text) {
                 return parse_number(text, 0, MAX_LAG_S, &job->lag_s);
         case 'o':
                 job->is_json = strcmp(text, "json") == 0;
-                return job->is_json || strcmp(text, "table") == 0;
+                job->is_world = strcmp(text, "world") == 0;
+                return job->is_json || job->is_world || strcmp(text, "table") == 0;
         default:
                 return false;
         }
@@ -118,6 +124,7 @@ static int parse_arguments(int argc, char **argv, struct job *job, struct error 
                 {"scenario", required_argument, NULL, 's'},
                 {"algorithm", required_argument, NULL, 'a'},
                 {"policy", required_argument, NULL, 'p'},
+                {"crane-policy", required_argument, NULL, 'c'},
                 {"seeds", required_argument, NULL, 'n'},
                 {"scale", required_argument, NULL, 'f'},
                 {"lag", required_argument, NULL, 'l'},
@@ -143,6 +150,8 @@ static int parse_arguments(int argc, char **argv, struct job *job, struct error 
                 return error_set(err, EINVAL, "%s: not an option", argv[optind]);
         if (job->scenario_count == 0)
                 return error_set(err, EINVAL, "--scenario is missing");
+        if (job->is_world && job->scenario_count > 1)
+                return error_set(err, EINVAL, "-o world: one scenario");
         for (size_t i = 0; job->algorithm_count == 0 && i < ARRAY_LEN(peers); i++)
                 job->algorithms[i] = peers[i];
         if (job->algorithm_count == 0)
@@ -151,8 +160,8 @@ static int parse_arguments(int argc, char **argv, struct job *job, struct error 
 }
 
 static int load_policies(struct job *job, struct error *err) {
-        int r = policy_load_file(CRANE_POLICY, true, &job->policies[ALGORITHM_NEEDS_CRANE_POLICY],
-                                 err);
+        int r = policy_load_file(job->crane_policy_file ? job->crane_policy_file : CRANE_POLICY,
+                                 true, &job->policies[ALGORITHM_NEEDS_CRANE_POLICY], err);
 
         if (r == 0)
                 r = policy_parse(minutely_text, strlen(minutely_text), true,
@@ -205,6 +214,15 @@ static void run_scenario(const struct job *job, const struct scenario *as_loaded
         }
 }
 
+static void run_scenarios(const struct job *job, const struct scenario *scenarios) {
+        if (!job->is_json)
+                report_table_head();
+        for (size_t i = 0; i < job->scenario_count; i++)
+                run_scenario(job, &scenarios[i], i == 0);
+        if (job->is_json)
+                (void)printf("]\n");
+}
+
 int main(int argc, char **argv) {
         static struct scenario scenarios[MAX_SCENARIOS];
         struct job job = {.seeds = 3, .scale = 1, .lag_s = -1};
@@ -219,12 +237,10 @@ int main(int argc, char **argv) {
                 r = load_policies(&job, &err);
         for (size_t i = 0; r == 0 && i < job.scenario_count; i++)
                 r = scenario_load(job.scenarios[i], &scenarios[i], &err);
-        if (r == 0 && !job.is_json)
-                report_table_head();
-        for (size_t i = 0; r == 0 && i < job.scenario_count; i++)
-                run_scenario(&job, &scenarios[i], i == 0);
-        if (r == 0 && job.is_json)
-                (void)printf("]\n");
+        if (r == 0 && job.is_world)
+                report_world(&scenarios[0], 1);
+        else if (r == 0)
+                run_scenarios(&job, scenarios);
         for (size_t i = 0; i < ARRAY_LEN(job.policies); i++)
                 policy_free(job.policies[i]);
         if (r < 0) {

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/attributes.h"
+#include "base/mem.h"
 
 static const struct {
         const char *name, *head;
@@ -87,4 +88,26 @@ void report_json(const struct result *result, const struct result *base) {
         }
         (void)printf("}");
         (void)fflush(stdout);
+}
+
+void report_world(const struct scenario *scenario, uint64_t seed) {
+        _cleanup_(world_freep) struct world *world = world_new(scenario, seed);
+
+        (void)printf("{\"warmUpSeconds\": %lld, \"measuredSeconds\": %lld,\n\"nodes\": [",
+                     (long long)scenario->warm_up_s, (long long)scenario->measured_s);
+        for (size_t n = 0; n < world->node_count; n++)
+                (void)printf("%s\n{\"cores\": %g, \"base\": %.6g, \"losesExporter\": %s}",
+                             n > 0 ? "," : "", world->nodes[n].cores, world_base_ratio(world, n),
+                             world_loses_exporter(world, n) ? "true" : "false");
+        (void)printf("],\n\"pods\": [");
+        for (size_t p = 0; p < world->pod_count; p++) {
+                const struct pod *pod = &world->pods[p];
+                (void)printf("%s\n{\"workload\": %u, \"request\": %g, \"cores\": %.6g, "
+                             "\"spikeFactor\": %g, \"spikeSeconds\": %g, \"arrives\": %lld, "
+                             "\"life\": %lld}",
+                             p > 0 ? "," : "", pod->workload, pod->request_cores, pod->cores,
+                             pod->spike_factor, pod->spike_s, (long long)pod->arrives_s,
+                             (long long)pod->life_s);
+        }
+        (void)printf("]}\n");
 }

@@ -29,3 +29,6 @@ void report_table_head(void);
 void report_table_row(const struct result *result, const struct result *base);
 /** report_json() - one object, with every seed's outcome */
 void report_json(const struct result *result, const struct result *base);
+/** report_world() - one object of JSON: the nodes and all pods that arrive, of one seed. Loads are
+ * without what varies in time. */
+void report_world(const struct scenario *scenario, uint64_t seed);

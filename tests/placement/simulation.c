@@ -256,8 +256,7 @@ static void finish_measuring(const struct simulation *s, struct outcome *outcome
 
 static void kill_exporters(const struct simulation *s) {
         for (size_t n = 0; n < s->world->node_count; n++)
-                if (world_random(s->world->seed, 6000000 + n) < s->world->scenario->dead_exporters)
-                        s->world->nodes[n].is_exporter_dead = true;
+                s->world->nodes[n].is_exporter_dead = world_loses_exporter(s->world, n);
 }
 
 static void step(struct simulation *s) {

@@ -420,6 +420,10 @@ bool world_has_node(const struct world *world, size_t at) {
         return world->now_s >= world->nodes[at].joins_s;
 }
 
+bool world_loses_exporter(const struct world *world, size_t at) {
+        return world_random(world->seed, 6000000 + at) < world->scenario->dead_exporters;
+}
+
 double world_base_ratio(const struct world *world, size_t at) {
         const struct node *node = &world->nodes[at];
         double wave = world->scenario->base_wave;

@@ -123,5 +123,8 @@ double world_demand_ratio(const struct world *world, size_t node);
 double world_usage_ratio(const struct world *world, size_t node);
 double world_memory_ratio(const struct world *world, size_t node);
 
+/** world_loses_exporter() - a node's exporter dies when measuring begins */
+bool world_loses_exporter(const struct world *world, size_t node);
+
 /** world_random() - [0, 1), by a seed and a place */
 double world_random(uint64_t seed, uint64_t place);
