@@ -1,0 +1,318 @@
+"""What an extender costs the real kube-scheduler: CPU time a pod, of everybody who has a share in it.
+
+    tests/e2e/sandbox /usr/bin/python3 tests/bench/tax.py BUILD_DIRECTORY [--out FILE] [...]
+
+One cluster per number of nodes: kube-apiserver, etcd, kwok, and nodes whose annotations are written
+once. A run creates the pods of a scheduler that is not there yet, starts the peer (an extender, or
+none) and then the scheduler, and takes the difference between two moments: when the scheduler is
+under way, and when no pod waits. So neither start counts. The peers take turns, and what is compared
+is CPU time, which a busy machine changes less than the clock's.
+"""
+
+import argparse
+import concurrent.futures
+import datetime
+import json
+import os
+import pathlib
+import random
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+TOP = HERE.parents[1]
+sys.path[:0] = [str(TOP / "tests" / "e2e"), str(TOP / "tests" / "integration")]
+
+# pylint: disable=wrong-import-position
+from addresses import address_of  # noqa: E402
+from cluster.control_plane import ControlPlane  # noqa: E402
+from cluster.nodes import FIRST_ADDRESS, node_object, start_kwok  # noqa: E402
+from cluster.plimsoll import Plimsoll  # noqa: E402
+from cluster.workloads import Namespace, pod_object  # noqa: E402
+from harness import Process, wait_until  # noqa: E402
+
+# Of crane's policy, which the Go peer has built in; the recommended one needs fewer.
+METRICS = [
+    f"{resource}_usage_{window}"
+    for resource in ("cpu", "mem")
+    for window in ("avg_5m", "max_avg_1h", "max_avg_1d")
+]
+SAMPLINGS = {"default": {}, "100": {"percentageOfNodesToScore": 100}}
+THREADS = 4
+# Until then the scheduler opens connections and fills its caches.
+WARM_UP_S = 0.7
+POLL_S = 0.2
+# name of a column: its heading, decimals
+COLUMNS = {
+    "scheduler_ms": ("scheduler CPU", 2),
+    "algorithm_ms": ("algorithm", 2),
+    "pods_per_s": ("pods/s", 0),
+    "extender_ms": ("extender CPU", 3),
+    "api_server_ms": ("API server CPU", 2),
+}
+
+
+def policy_text(extra=""):
+    """The recommended policy, with readings that outlive the bench; `extra`: of spec.extender."""
+    text = (TOP / "policy" / "policy.yaml").read_text(encoding="utf-8")
+    text = re.sub(r"period: \w+", "period: 3h", text)
+    return text.replace("scoring: estimate\n", f"scoring: estimate\n{extra}")
+
+
+# name: (program, policy); a policy that the build does not know yet leaves its peer out.
+PEERS = {
+    "none": (None, None),
+    "ours": ("plimsoll-extender", policy_text()),
+    "ours, no shortlist": ("plimsoll-extender", policy_text("    shortlist: 0\n")),
+    "Go": ("go-extender", None),
+}
+
+
+def now_text():
+    return datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+class Cluster:
+    """A control plane with so many nodes, all below every limit."""
+
+    def __init__(self, directory, count):
+        self.directory = directory
+        self.count = count
+        self.plane = ControlPlane(directory, "127.100.0.1")
+        self.runs = 0
+        random.seed(1)
+        start_kwok(self.plane)
+        Plimsoll.install(self.plane)
+        stamp = now_text()
+        self.items = [self.node(index, stamp) for index in range(count)]
+        self.each(lambda item: self.plane.api.create("/api/v1/nodes", item), self.items)
+
+    @staticmethod
+    def node(index, stamp):
+        item = node_object(f"node-{index:04}", address_of(FIRST_ADDRESS, index))
+        usage = {metric: f"{random.uniform(0.1, 0.6):.5f},{stamp}" for metric in METRICS}
+        item["metadata"]["annotations"].update(usage)
+        return item
+
+    @staticmethod
+    def each(function, items):
+        with concurrent.futures.ThreadPoolExecutor(THREADS) as pool:
+            list(pool.map(function, items))
+
+    def node_list(self):
+        """A NodeList, as of now, in a file."""
+        path = os.path.join(self.directory, "nodes.json")
+        stamp = now_text()
+        for item in self.items:
+            notes = item["metadata"]["annotations"]
+            notes.update(
+                {metric: f"{notes[metric].partition(',')[0]},{stamp}" for metric in METRICS}
+            )
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"items": self.items}, file)
+        return path
+
+
+class Bench:
+    def __init__(self, build, directory):
+        self.build = os.path.abspath(build)
+        self.directory = directory
+        self.go = os.path.join(directory, "go-extender")
+
+    def program(self, name):
+        return self.go if name == "go-extender" else os.path.join(self.build, "extender", name)
+
+    def has(self, name):
+        """Whether this build, or this machine, has that peer."""
+        program, policy = PEERS[name]
+        if program == "go-extender":
+            source = HERE / "peers" / "go-extender"
+            done = subprocess.run(["go", "build", "-o", self.go, "."], cwd=source, check=False)
+            return done.returncode == 0
+        if not program or policy == policy_text():
+            return True
+        path = os.path.join(self.directory, "policy.yaml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(policy)
+        argv = [
+            self.program(program),
+            "--check-config",
+            "--strict=true",
+            f"--policy-config-path={path}",
+        ]
+        return subprocess.run(argv, capture_output=True, check=False).returncode == 0
+
+    def start_peer(self, cluster, name, label):
+        """(the extender's process, its entry in the scheduler's configuration)"""
+        program, policy = PEERS[name]
+        if not program:
+            return None, []
+        if program == "go-extender":
+            argv = [self.program(program), cluster.node_list()]
+            process = Process(argv, label, cluster.directory)
+            process.url = f"http://127.0.0.1:{process.wait_port()}"
+            paths = {"urlPrefix": process.url}
+        else:
+            plimsoll = Plimsoll(
+                cluster.plane,
+                cluster.directory,
+                lambda argv, who: Process(argv, f"{label}-{who}", cluster.directory),
+                self.program,
+            )
+            process = plimsoll.extender(plimsoll.write_policy(policy))
+            paths = {}
+        return process, [Plimsoll.scheduler_entry(process, preemptVerb="", **paths)]
+
+    def run(self, cluster, sampling, name, pods):
+        """One run: the row of figures, each per pod."""
+        cluster.runs += 1
+        label = f"run-{cluster.runs}"
+        space = Namespace(cluster.plane, label)
+        cluster.each(
+            lambda i: space.create(pod_object(f"web-{i:04}", scheduler=label)), range(pods)
+        )
+        peer, entries = self.start_peer(cluster, name, label)
+        scheduler = cluster.plane.start_scheduler(
+            name=label, extenders=entries, **SAMPLINGS[sampling]
+        )
+        try:
+            time.sleep(WARM_UP_S)
+            before = moment(cluster, scheduler, peer)
+            waiting = f"{space.root}/pods"
+            wait_until(
+                lambda: not cluster.plane.api.items(
+                    waiting, fieldSelector="spec.nodeName=", limit=1
+                ),
+                600,
+                f"{label}: no pod to wait",
+                poll_s=POLL_S,
+            )
+            after = moment(cluster, scheduler, peer)
+        finally:
+            scheduler.kill()
+            if peer:
+                peer.kill()
+        space.delete_pods()
+        space.remove()
+        return {
+            "nodes": cluster.count,
+            "sampling": sampling,
+            "peer": name,
+            **per_pod(before, after),
+        }
+
+
+def moment(cluster, scheduler, peer):
+    status, page = scheduler.api.request("GET", "/metrics")
+    scheduler.api.close()
+    assert status == 200, page
+
+    def value(series):
+        found = re.search(rf"^{series} (\S+)$", page, re.MULTILINE)
+        return float(found.group(1)) if found else 0.0
+
+    algorithm = "scheduler_scheduling_algorithm_duration_seconds"
+    return {
+        "at": time.monotonic(),
+        "pods": value(f"{algorithm}_count"),
+        "algorithm": value(f"{algorithm}_sum"),
+        "scheduler": scheduler.cpu_s(),
+        "extender": peer.cpu_s() if peer else 0.0,
+        "api_server": cluster.plane.api_server.cpu_s(),
+    }
+
+
+def per_pod(before, after):
+    diff = {key: after[key] - before[key] for key in before}
+    pods = diff["pods"]
+    assert pods >= 50, f"only {pods:.0f} pods were left after the warm-up: ask for more"
+    row = {f"{who}_ms": diff[who] * 1e3 / pods for who in ("scheduler", "algorithm", "extender")}
+    row["api_server_ms"] = diff["api_server"] * 1e3 / pods
+    return {**row, "pods_per_s": pods / diff["at"], "pods": pods}
+
+
+def summary(runs):
+    """Per nodes, sampling and peer: median, least and greatest of each column."""
+    groups = {}
+    for row in runs:
+        groups.setdefault((row["nodes"], row["sampling"], row["peer"]), []).append(row)
+    rows = []
+    for (nodes, sampling, peer), members in groups.items():
+        row = {"nodes": nodes, "sampling": sampling, "peer": peer, "runs": len(members)}
+        for column in COLUMNS:
+            values = [member[column] for member in members]
+            row[column] = [statistics.median(values), min(values), max(values)]
+        rows.append(row)
+    for row in rows:
+        base = next(
+            (r for r in rows if (r["nodes"], r["sampling"], r["peer"])
+             == (row["nodes"], row["sampling"], "none")), None,
+        )  # fmt: skip
+        if base:
+            row["times_none"] = row["scheduler_ms"][0] / base["scheduler_ms"][0]
+    return rows
+
+
+def table(rows):
+    """Markdown: medians, and in brackets the least and the greatest."""
+    heads = [head + ("" if name == "pods_per_s" else ", ms") for name, (head, _) in COLUMNS.items()]
+    lines = [
+        f"| nodes | sampling | extender | {' | '.join(heads)} | times none |",
+        "| --- " * (4 + len(COLUMNS)) + "|",
+    ]
+    for row in sorted(rows, key=lambda r: (r["nodes"], r["sampling"] != "default")):
+        cells = [f"{row['nodes']:,}", row["sampling"], row["peer"]]
+        for column, (_, digits) in COLUMNS.items():
+            middle, least, most = (f"{value:.{digits}f}" for value in row[column])
+            cells.append(f"{middle} ({least} to {most})")
+        cells.append(f"{row.get('times_none', 0):.2f}")
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("build")
+    parser.add_argument("--out", help="JSON: every run, and the medians")
+    parser.add_argument("--nodes", default="1000,5000")
+    parser.add_argument("--sampling", default="default,100")
+    parser.add_argument("--peers", default=";".join(PEERS), help="separated by semicolons")
+    parser.add_argument("--pods", type=int, default=1000)
+    parser.add_argument("--rounds", type=int, default=5)
+    return parser.parse_args()
+
+
+def main():
+    options = parse_arguments()
+    directory = tempfile.mkdtemp(prefix="plimsoll-tax-")
+    bench = Bench(options.build, directory)
+    peers = [name for name in options.peers.split(";") if bench.has(name)]
+    runs = []
+    try:
+        for count in map(int, options.nodes.split(",")):
+            cluster = Cluster(os.path.join(directory, f"nodes-{count}"), count)
+            try:
+                for _ in range(options.rounds):
+                    for sampling in options.sampling.split(","):
+                        # The scheduler takes 30 ms for a pod that looks at 5,000 nodes.
+                        pods = options.pods // (3 if (count, sampling) == (5000, "100") else 1)
+                        for name in peers:
+                            runs.append(bench.run(cluster, sampling, name, pods))
+                            print(json.dumps(runs[-1]), file=sys.stderr, flush=True)
+            finally:
+                cluster.plane.stop()
+    finally:
+        if options.out and runs:
+            with open(options.out, "w", encoding="utf-8") as file:
+                json.dump({"runs": runs, "rows": summary(runs)}, file, indent=1)
+        shutil.rmtree(directory, ignore_errors=True)
+    print(table(summary(runs)))
+
+
+if __name__ == "__main__":
+    main()
