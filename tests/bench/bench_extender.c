@@ -20,90 +20,10 @@
 #include "extender/answer/judge.h"
 #include "extender/answer/reply.h"
 #include "extender/answer/request.h"
+#include "tests/bench/request_body.h"
 #include "tests/crane_policy.h"
 
 enum { NODES = 5000, ROUNDS = 15, ROUND_NS = 20000000, BODY_MAX_BYTES = 64 << 20 };
-
-static uint64_t random_next(void) {
-        static uint64_t state = 88172645463325252;
-
-        state ^= state << 13;
-        state ^= state >> 7;
-        return state ^= state << 17;
-}
-
-/* ---- Requests of about the size that real ones have. */
-
-static void put_pod(struct buf *out) {
-        (void)buf_puts(out, "{\"metadata\":{\"name\":\"web-7d9c5b-x2x7k\",\"namespace\":\"shop\","
-                            "\"uid\":\"6f0c7b0e-3a5d-4b1c-9d53-0a4f1f5f0b11\",\"labels\":{\"app\":"
-                            "\"web\"},\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":"
-                            "\"ReplicaSet\",\"name\":\"web-7d9c5b\",\"controller\":true}]},"
-                            "\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"nginx\","
-                            "\"env\":[");
-        for (int i = 0; i < 60; i++)
-                (void)buf_printf(out, "%s{\"name\":\"SETTING_%d\",\"value\":\"%016llx-%016llx\"}",
-                                 i ? "," : "", i, (unsigned long long)random_next(),
-                                 (unsigned long long)random_next());
-        (void)buf_puts(out, "]}],\"restartPolicy\":\"Always\",\"schedulerName\":"
-                            "\"default-scheduler\"},\"status\":{\"phase\":\"Pending\"}}");
-}
-
-static void put_node(struct buf *out, const char *name) {
-        (void)buf_printf(out,
-                         "{\"metadata\":{\"name\":\"%s\",\"uid\":\"%016llx\",\"labels\":{"
-                         "\"kubernetes.io/hostname\":\"%s\",\"kubernetes.io/os\":\"linux\"},"
-                         "\"annotations\":{\"cpu_usage_avg_5m\":\"0.34210,2026-07-23T11:25:54Z\","
-                         "\"csi.volume.kubernetes.io/nodeid\":\"{\\\"ebs.csi.aws.com\\\":\\\"i-%llx"
-                         "\\\"}\"}},\"spec\":{\"podCIDR\":\"10.244.1.0/24\",\"providerID\":"
-                         "\"aws:///eu-1a/i-%llx\"},\"status\":{\"capacity\":{\"cpu\":\"16\","
-                         "\"memory\":\"65843020Ki\",\"pods\":\"110\"},\"conditions\":[",
-                         name, (unsigned long long)random_next(), name,
-                         (unsigned long long)random_next(), (unsigned long long)random_next());
-        for (int i = 0; i < 5; i++)
-                (void)buf_printf(out,
-                                 "%s{\"type\":\"Condition%d\",\"status\":\"False\","
-                                 "\"lastHeartbeatTime\":\"2026-07-23T11:25:54Z\",\"reason\":"
-                                 "\"KubeletHasSufficientMemory\",\"message\":\"kubelet has "
-                                 "sufficient memory available\"}",
-                                 i ? "," : "", i);
-        (void)buf_puts(out, "],\"images\":[");
-        for (int i = 0, n = 12 + (int)(random_next() % 16); i < n; i++)
-                (void)buf_printf(out,
-                                 "%s{\"names\":[\"registry.example.com/team/app-%d@sha256:%016llx"
-                                 "%016llx%016llx%016llx\",\"registry.example.com/team/app-%d:v1.%d"
-                                 "\"],\"sizeBytes\":%llu}",
-                                 i ? "," : "", i, (unsigned long long)random_next(),
-                                 (unsigned long long)random_next(),
-                                 (unsigned long long)random_next(),
-                                 (unsigned long long)random_next(), i, i,
-                                 (unsigned long long)random_next() >> 34);
-        (void)buf_puts(out, "],\"nodeInfo\":{\"architecture\":\"amd64\",\"kernelVersion\":"
-                            "\"6.1.0-18-amd64\",\"kubeletVersion\":\"v1.30.2\"}}}");
-}
-
-static void node_name(size_t i, char name[static 64]) {
-        (void)snprintf(name, 64, "ip-10-%zu-%zu-%zu.eu-central-1.compute", i / 250 % 250, i % 250,
-                       i % 7);
-}
-
-static void put_request(struct buf *out, const size_t *order, size_t count, bool has_nodes) {
-        char name[64];
-
-        (void)buf_puts(out, "{\"Pod\":");
-        put_pod(out);
-        (void)buf_puts(out, has_nodes ? ",\"Nodes\":{\"metadata\":{},\"items\":["
-                                      : ",\"Nodes\":null,\"NodeNames\":[");
-        for (size_t i = 0; i < count; i++) {
-                node_name(order[i], name);
-                (void)buf_puts(out, i ? "," : "");
-                if (has_nodes)
-                        put_node(out, name);
-                else
-                        (void)buf_printf(out, "\"%s\"", name);
-        }
-        (void)buf_puts(out, has_nodes ? "]},\"NodeNames\":null}" : "]}");
-}
 
 /* ---- The table: random loads, one node in twenty above a limit. */
 
@@ -126,14 +46,14 @@ static struct node_table *make_table(int64_t now_unix_ms) {
         timestamp_format_s(now_unix_ms, stamp, sizeof(stamp));
         for (size_t i = 0; i < NODES; i++) {
                 json_auto_t *annotations = json_object();
-                bool is_full = random_next() % 20 == 0;
+                bool is_full = request_random() % 20 == 0;
                 for (size_t m = 0; m < policy->sync_count; m++) {
-                        double usage = is_full ? 0.9 : (double)(random_next() % 6000) / 10000;
+                        double usage = is_full ? 0.9 : (double)(request_random() % 6000) / 10000;
                         (void)snprintf(value, sizeof(value), "%.5f,%s", usage, stamp);
                         (void)json_object_set_new(annotations, policy->sync[m].name,
                                                   json_string(value));
                 }
-                node_name(i, name);
+                request_node_name(i, name);
                 node_table_put(table, name, annotations, now_unix_ms);
         }
         node_table_publish(table, now_unix_ms);
@@ -300,7 +220,7 @@ int main(int argc, char **argv) {
                               now_unix_ms);
         for (size_t i = 0; i < NODES; i++) {
                 char name[64];
-                node_name(i, name);
+                request_node_name(i, name);
                 json_auto_t *capacity = json_pack("{s:s, s:s}", "cpu", "16", "memory", "64Gi");
                 node_table_set_capacity(table, name, capacity, now_unix_ms);
         }
@@ -310,11 +230,11 @@ int main(int argc, char **argv) {
         for (size_t i = 0; i < ARRAY_LEN(shapes); i++) {
                 struct buf body = BUF_INIT(BODY_MAX_BYTES);
                 for (size_t k = NODES; k > 1; k--) {
-                        size_t other = random_next() % k, keep = shuffled[k - 1];
+                        size_t other = request_random() % k, keep = shuffled[k - 1];
                         shuffled[k - 1] = shuffled[other];
                         shuffled[other] = keep;
                 }
-                put_request(&body, shapes[i].order, shapes[i].count, shapes[i].has_nodes);
+                request_put(&body, shapes[i].order, shapes[i].count, shapes[i].has_nodes);
                 if (argc == 3 && strcmp(argv[1], "--write") == 0)
                         write_body(argv[2], shapes[i].name, &body);
                 else if (!shapes[i].is_for_peers)

@@ -1,7 +1,8 @@
 """The gate: runs named groups of steps, prints a line for each, and ends with the counts.
 
     gate.py unit           format, lint, builds, unit tests and fuzz corpora with sanitizers, the
-                           bounds on what simulated placements cost
+                           bounds on what simulated placements cost, and on the instructions that
+                           the hot paths take
     gate.py tidy           clang-tidy
     gate.py integration    the integration tests against the built programs, and the demo
     gate.py e2e            builds a real cluster's programs once, for minutes, and runs the tests
@@ -220,6 +221,8 @@ def unit(gate):
         results.unlink(missing_ok=True)
         argv = [PYTHON, "tests/placement/gates.py", str(OUT / "gcc"), str(results)]
         gate.beside(gate.step, "placement", argv, None, lambda: read_junit(results))
+        counts = [PYTHON, "tests/bench/instructions.py", str(OUT / "gcc")]
+        gate.beside(gate.step, "instructions", counts)
 
 
 def tidy(gate):
