@@ -1,0 +1,209 @@
+"""What plimsoll-controller costs while it runs, for a number of nodes; see controller.sh.
+
+The whole program: scrapes of every node each 15 s, windows, and patches in the periods of
+policy/crane.yaml, against the stand-in API server and exporter_fleet, whose replies take 1 to 4 ms.
+A scrape here costs several times what bench_scrape_client shows, which drives the client as fast as
+it can: a program that is woken up for each scrape finds its caches cold.
+
+With several controllers, they run one after the other, and again, for `--rounds`; medians are printed.
+"""
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.join(HERE, "..", "..")
+sys.path.insert(0, os.path.join(HERE, "..", "integration"))
+
+from controller_kit import Controller  # noqa: E402
+from exporters.target import Clock, Target  # noqa: E402
+from harness import Process, StandIn, wait_until  # noqa: E402
+
+INTERVAL_S = 15
+REPLY_MS = 4
+# Shares of a core (an eighth of what Prometheus takes for the same pages), and MiB (a twentieth).
+TARGETS = {1000: (0.008, 24.5), 5000: (0.040, None)}
+
+
+def write_page(path):
+    """What the fleet's pages are made from: node_exporter's on a node of 8 CPUs."""
+    target = Target("node", Clock(), {"cpu": 0.3, "mem": 0.4}, 8, 32 << 30)
+    with open(path, "wb") as file:
+        file.write(target.page(("cpu", "loadavg", "meminfo")))
+
+
+def run_time_s(pid):
+    """User and system time of all threads, to the nanosecond."""
+    total = 0
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{task}/schedstat", encoding="ascii") as file:
+            total += int(file.read().split()[0])
+    return total / 1e9
+
+
+def wake_ups(pid):
+    total = 0
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{task}/status", encoding="ascii") as file:
+            for line in file:
+                if line.startswith("voluntary_ctxt_switches:"):
+                    total += int(line.split()[1])
+    return total
+
+
+def calls(pid, seconds, work):
+    """{system call: a second}, by strace; {} where that is not to be had."""
+    path = os.path.join(work, "strace")
+    argv = ["timeout", "-s", "INT", str(seconds), "strace", "-f", "-c", "-o", path, "-p", str(pid)]
+    began = time.monotonic()
+    try:
+        subprocess.run(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+        took_s = time.monotonic() - began
+        with open(path, encoding="utf-8") as file:
+            rows = [line.split() for line in file.read().splitlines()[2:]]
+    except OSError:
+        return {}
+    rows = [row for row in rows if len(row) > 4 and row[3].isdigit() and row[-1] != "total"]
+    return {row[-1]: int(row[3]) / took_s for row in rows}
+
+
+class Running:
+    """A controller, with a stand-in and exporters of its own."""
+
+    def __init__(self, program, fleet, nodes, work):
+        os.makedirs(work, exist_ok=True)
+        self.work, self.nodes, self.parts = work, nodes, []
+        try:
+            page = os.path.join(work, "page")
+            write_page(page)
+            exporters = Process([fleet, page, str(REPLY_MS)], "fleet", work)
+            self.parts.append(exporters)
+            port = exporters.wait_port()
+            self.standin = StandIn(work, "--nodes", str(nodes))
+            self.parts.append(self.standin.process)
+            self.process = Process(
+                [
+                    program,
+                    f"--kubeconfig={self.standin.kubeconfig}",
+                    f"--policy-config-path={os.path.join(ROOT, 'policy', 'crane.yaml')}",
+                    f"--node-exporter-port={port}",
+                    f"--scrape-interval={INTERVAL_S}s",
+                    "--patch-qps=1000",  # the beginning is soon over
+                    "--bind-address=127.0.0.1",
+                    "--health-port=0",
+                ],
+                "controller",
+                work,
+            )
+            self.parts.append(self.process)
+            self.controller = Controller(self.process)
+            wait_until(self._is_steady, 180, "all nodes to be written", poll_s=1)
+        except BaseException:
+            self.stop()
+            raise
+
+    def _is_steady(self):
+        metrics = self.controller.metrics()
+        written = self.standin.admin("patches/summary")["objects"]
+        return written == self.nodes and metrics["plimsoll_patches_waiting"] == 0
+
+    def scrapes(self):
+        return self.controller.metric("plimsoll_scrapes_total", result="ok")
+
+    def measure(self, seconds):
+        pid = self.process.pid
+        self.scrapes()  # the page's own memory is there
+        before = time.monotonic(), run_time_s(pid), wake_ups(pid), self.scrapes()
+        time.sleep(seconds)
+        after = time.monotonic(), run_time_s(pid), wake_ups(pid), self.scrapes()
+        took_s, cpu_s, woken, scrapes = (b - a for a, b in zip(before, after))
+        return {
+            "share": cpu_s / took_s,
+            "us": cpu_s / scrapes * 1e6,
+            "wake_ups": woken / scrapes,
+            "mib": self.process.rss_kib() / 1024,
+        }
+
+    def calls_per_scrape(self, seconds):
+        before, began = self.scrapes(), time.monotonic()
+        rows = calls(self.process.pid, seconds, self.work)
+        per_s = (self.scrapes() - before) / (time.monotonic() - began)
+        return {name: count / per_s for name, count in rows.items()}
+
+    def stop(self):
+        for part in reversed(self.parts):
+            part.kill()
+
+
+def once(program, fleet, nodes, options, work):
+    running = Running(program, fleet, nodes, work)
+    try:
+        row = running.measure(options.seconds)
+        row["calls"] = running.calls_per_scrape(INTERVAL_S) if options.calls else {}
+        return row
+    finally:
+        running.stop()
+
+
+def show(name, nodes, rows):
+    median = {key: statistics.median(row[key] for row in rows) for key in rows[0] if key != "calls"}
+    print(
+        f"  {name:14} {median['share']:7.2%} of a core  {median['us']:6.0f} us a scrape"
+        f"  {median['wake_ups']:5.2f} wake-ups  {median['mib']:6.1f} MiB"
+    )
+    calls_made = rows[-1]["calls"]
+    if calls_made:
+        most = sorted(calls_made.items(), key=lambda row: -row[1])[:8]
+        text = ", ".join(f"{name} {count:.2f}" for name, count in most)
+        print(f"    system calls a scrape: {sum(calls_made.values()):.1f}: {text}")
+    cpu, mib = TARGETS.get(nodes, (None, None))
+    if cpu:
+        print(f"    CPU target <= {cpu:.1%}  {'ok' if median['share'] <= cpu else 'MISSED'}")
+    if mib:
+        print(f"    memory target <= {mib} MiB  {'ok' if median['mib'] <= mib else 'MISSED'}")
+    return median
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("build")
+    parser.add_argument("--nodes", default="1000,5000")
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--against", help="another plimsoll-controller")
+    parser.add_argument("--no-calls", dest="calls", action="store_false")
+    options = parser.parse_args()
+    build = os.path.abspath(options.build)
+    fleet = os.path.join(build, "tests/bench/exporter_fleet")
+    programs = {"this": os.path.join(build, "controller/plimsoll-controller")}
+    if options.against:
+        programs["the other"] = options.against
+    shares = {}
+    for nodes in map(int, options.nodes.split(",")):
+        rows = {name: [] for name in programs}
+        for _ in range(options.rounds):
+            for name, program in programs.items():
+                with tempfile.TemporaryDirectory() as work:
+                    rows[name].append(once(program, fleet, nodes, options, work))
+        print(
+            f"{nodes} nodes every {INTERVAL_S} s, median of {options.rounds} x {options.seconds:g} s"
+        )
+        medians = {name: show(name, nodes, rows[name]) for name in programs}
+        shares[nodes] = medians["this"]["share"]
+        if options.against:
+            ratio = medians["this"]["share"] / medians["the other"]["share"]
+            print(f"  CPU, this against the other: {ratio:.2f}x")
+    if len(shares) > 1:
+        (few, low), (many, high) = sorted(shares.items())[0], sorted(shares.items())[-1]
+        ratio = (high / many) / (low / few)
+        ok = "ok" if ratio <= 1 else "MISSED"
+        print(f"CPU a node, {many} against {few}: {ratio:.2f}x  target <= 1.00x  {ok}")
+
+
+if __name__ == "__main__":
+    main()
