@@ -119,11 +119,26 @@ static bool append_json_character(struct buf *buf, const char *text, size_t sequ
         return buf_append(buf, text, sequence);
 }
 
+/* How many characters of printable ASCII that needs no escape @text begins with. */
+static size_t plain_len(const char *text, size_t len) {
+        size_t i = 0;
+
+        while (i < len && text[i] >= 0x20 && text[i] < 0x7f && text[i] != '"' && text[i] != '\\')
+                i++;
+        return i;
+}
+
 bool buf_json_string(struct buf *buf, const char *text, size_t len) {
         size_t before = buf->len;
         bool ok = buf_putc(buf, '"');
 
         for (size_t i = 0; ok && i < len;) {
+                size_t plain = plain_len(text + i, len - i);
+                if (plain > 0) {
+                        ok = buf_append(buf, text + i, plain);
+                        i += plain;
+                        continue;
+                }
                 size_t sequence = utf8_sequence_len(text + i, len - i);
                 ok = append_json_character(buf, text + i, sequence);
                 i += size_max(sequence, 1);

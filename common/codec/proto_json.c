@@ -1,0 +1,184 @@
+#include "codec/proto_json.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/timestamp.h"
+#include "codec/proto.h"
+
+/* Up to the year 9999, the last that RFC 3339 can write. */
+#define MAX_TIME_S INT64_C(253402300799)
+
+/* Where the occurrences of a member are. */
+struct found {
+        const char *first; /* NULL: there is none */
+        struct proto_field last;
+};
+
+static enum proto_wire wire_of(enum proto_kind kind) {
+        return kind == PROTO_BOOL || kind == PROTO_INT ? PROTO_VARINT : PROTO_BYTES;
+}
+
+static bool find_members(const struct proto_message *message, struct proto proto,
+                         struct found found[static PROTO_JSON_MAX_MEMBERS]) {
+        struct proto_field field;
+        enum proto_step step;
+        const char *at;
+
+        for (at = proto.at; (step = proto_next(&proto, &field)) == PROTO_MORE; at = proto.at) {
+                for (size_t i = 0; i < message->count; i++) {
+                        if (message->members[i].number != field.number)
+                                continue;
+                        if (wire_of(message->members[i].kind) != field.wire)
+                                return false;
+                        if (!found[i].first)
+                                found[i].first = at;
+                        found[i].last = field;
+                        break;
+                }
+        }
+        return step == PROTO_END;
+}
+
+static bool write_time(struct buf *out, const struct proto_field *field) {
+        struct proto proto;
+        struct proto_field part;
+        enum proto_step step;
+        int64_t at_s = 0;
+        char text[TIMESTAMP_MAX];
+
+        for (proto_init(&proto, field->bytes, field->len);
+             (step = proto_next(&proto, &part)) == PROTO_MORE;)
+                if (part.number == 1 && part.wire == PROTO_VARINT)
+                        at_s = (int64_t)part.varint;
+        /* Go's zero time is an empty message. */
+        if (at_s <= 0 || at_s > MAX_TIME_S)
+                return step == PROTO_END && buf_puts(out, "null");
+        timestamp_format_s(at_s * MS_PER_S, text, sizeof(text));
+        return step == PROTO_END && buf_putc(out, '"') && buf_puts(out, text) && buf_putc(out, '"');
+}
+
+/* The string that is field 1 of a message. */
+static bool read_quantity(struct proto_field *field) {
+        struct proto proto;
+        struct proto_field part;
+        enum proto_step step;
+
+        proto_init(&proto, field->bytes, field->len);
+        field->bytes = "";
+        field->len = 0;
+        while ((step = proto_next(&proto, &part)) == PROTO_MORE)
+                if (part.number == 1 && part.wire == PROTO_BYTES)
+                        *field = part;
+        return step == PROTO_END;
+}
+
+static bool is_wanted(const char *const *keys, const struct proto_field *key) {
+        if (!keys)
+                return true;
+        for (; *keys; keys++)
+                if (strlen(*keys) == key->len && memcmp(*keys, key->bytes, key->len) == 0)
+                        return true;
+        return false;
+}
+
+/* An entry of a map is the message {1: key, 2: value}. */
+static bool write_entry(struct buf *out, const struct proto_member *member,
+                        const struct proto_field *entry, bool *is_first) {
+        struct proto_field key = {.bytes = ""}, value = {.bytes = ""}, part;
+        struct proto proto;
+        enum proto_step step;
+
+        for (proto_init(&proto, entry->bytes, entry->len);
+             (step = proto_next(&proto, &part)) == PROTO_MORE;) {
+                if (part.wire == PROTO_BYTES && part.number == 1)
+                        key = part;
+                else if (part.wire == PROTO_BYTES && part.number == 2)
+                        value = part;
+        }
+        if (step != PROTO_END)
+                return false;
+        if (!is_wanted(member->keys, &key))
+                return true;
+        if (member->kind == PROTO_QUANTITIES && !read_quantity(&value))
+                return false;
+        bool has_comma = *is_first || buf_putc(out, ',');
+        *is_first = false;
+        return has_comma && buf_json_string(out, key.bytes, key.len) && buf_putc(out, ':') &&
+               buf_json_string(out, value.bytes, value.len);
+}
+
+static bool write_item(struct buf *out, const struct proto_member *member,
+                       const struct proto_field *item, bool *is_first) {
+        if (member->kind != PROTO_LIST)
+                return write_entry(out, member, item, is_first);
+        bool has_comma = *is_first || buf_putc(out, ',');
+        *is_first = false;
+        return has_comma && proto_json_write(out, member->message, item->bytes, item->len);
+}
+
+/* @rest: the message from the first occurrence on */
+static bool write_all(struct buf *out, const struct proto_member *member, struct proto rest) {
+        bool is_list = member->kind == PROTO_LIST, is_first = true;
+        struct proto_field field;
+        enum proto_step step;
+
+        if (!buf_putc(out, is_list ? '[' : '{'))
+                return false;
+        while ((step = proto_next(&rest, &field)) == PROTO_MORE)
+                if (field.number == member->number && !write_item(out, member, &field, &is_first))
+                        return false;
+        return step == PROTO_END && buf_putc(out, is_list ? ']' : '}');
+}
+
+static bool write_value(struct buf *out, const struct proto_member *member,
+                        const struct found *found, const char *end) {
+        const struct proto_field *last = &found->last;
+
+        switch (member->kind) {
+        case PROTO_STRING:
+                return buf_json_string(out, last->bytes, last->len);
+        case PROTO_BOOL:
+                return buf_puts(out, last->varint ? "true" : "false");
+        case PROTO_INT:
+                return buf_printf(out, "%" PRId64, (int64_t)last->varint);
+        case PROTO_TIME:
+                return write_time(out, last);
+        case PROTO_OBJECT:
+                return proto_json_write(out, member->message, last->bytes, last->len);
+        case PROTO_LIST:
+        case PROTO_TEXTS:
+        case PROTO_QUANTITIES:
+                return write_all(out, member, (struct proto){found->first, end});
+        }
+        return false;
+}
+
+bool proto_json_write(struct buf *out, const struct proto_message *message, const char *data,
+                      size_t len) {
+        struct found found[PROTO_JSON_MAX_MEMBERS];
+        struct proto proto;
+        char before = '{';
+
+        assert(message->count > 0 && message->count <= PROTO_JSON_MAX_MEMBERS);
+        for (size_t i = 0; i < message->count; i++)
+                found[i].first = NULL;
+        proto_init(&proto, data, len);
+        if (!find_members(message, proto, found))
+                return false;
+        for (size_t i = 0; i < message->count; i++) {
+                const struct proto_member *member = &message->members[i];
+                bool is_absent = !found[i].first ||
+                                 (member->kind == PROTO_STRING && found[i].last.len == 0);
+                if (is_absent)
+                        continue;
+                if (!buf_putc(out, before) ||
+                    !buf_json_string(out, member->name, strlen(member->name)) ||
+                    !buf_putc(out, ':') || !write_value(out, member, &found[i], proto.end))
+                        return false;
+                before = ',';
+        }
+        return (before == ',' || buf_putc(out, '{')) && buf_putc(out, '}');
+}
