@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "codec/json.h"
 #include "kube/backoff.h"
+#include "kube/kube_proto.h"
 
 enum {
         DEFAULT_TIMEOUT_MS = 10000,
@@ -202,19 +203,34 @@ static enum kube_outcome outcome_of(const struct http_response *response) {
         return response->status >= 200 && response->status < 300 ? KUBE_OK : KUBE_BAD_ANSWER;
 }
 
+/* In JSON or protobuf; NULL: it is neither. */
+static json_t *parse_status(const struct http_response *response) {
+        _cleanup_(buf_done) struct buf text = BUF_INIT(2 * STATUS_MAX_BYTES);
+        json_t *status = NULL;
+
+        if (response->body_bytes > STATUS_MAX_BYTES)
+                return NULL;
+        if (kube_proto_is(response->body, response->body_bytes)) {
+                if (!kube_proto_object(&text, &kube_proto_status, response->body,
+                                       response->body_bytes) ||
+                    json_parse(text.data, text.len, &status, NULL) < 0)
+                        return NULL;
+        } else if (response->body[0] != '{' ||
+                   json_parse(response->body, response->body_bytes, &status, NULL) < 0) {
+                return NULL;
+        }
+        return status;
+}
+
 /* "403 nodes is forbidden: ...", from a Status or, as throttling and proxies answer, plain text. */
 static void describe(const struct http_response *response, enum kube_outcome outcome,
                      struct error *err) {
-        json_auto_t *status = NULL;
-        const char *message = NULL;
-
         if (response->failure != HTTP_OK) {
                 *err = response->err;
                 return;
         }
-        if (response->body[0] == '{' && response->body_bytes <= STATUS_MAX_BYTES &&
-            json_parse(response->body, response->body_bytes, &status, NULL) == 0)
-                message = json_string_at(status, "message", NULL);
+        json_auto_t *status = parse_status(response);
+        const char *message = json_string_at(status, "message", NULL);
         if (!message)
                 message = response->body;
         int len = (int)size_min(strcspn(message, "\r\n"), MESSAGE_MAX_BYTES);

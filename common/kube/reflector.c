@@ -13,7 +13,9 @@
 #include "codec/json.h"
 #include "kube/backoff.h"
 #include "kube/delivery.h"
+#include "kube/kube_proto.h"
 #include "kube/list_page.h"
+#include "kube/list_proto.h"
 #include "kube/watch_stream.h"
 
 enum {
@@ -73,6 +75,7 @@ struct reflector {
         char *continue_token;
         size_t page_limit; /* halved while pages are too large or too slow */
         size_t pages;
+        bool is_proto; /* the last page was */
 
         struct watch_stream stream;
         int64_t watch_started_mono_ms;
@@ -188,6 +191,12 @@ static bool is_too_long(const struct buf *path, struct kube_answer *ret) {
         return true;
 }
 
+static const char *accept_of(const struct reflector *r, const char *metadata) {
+        if (r->spec.metadata_only)
+                return metadata;
+        return r->spec.proto ? KUBE_ACCEPT_PROTO : NULL;
+}
+
 /* The list */
 
 static void on_list_failure(struct reflector *r, const struct kube_answer *answer);
@@ -214,18 +223,17 @@ static void request_page(struct reflector *r) {
                 on_list_failure(r, &refusal);
                 return;
         }
-        r->call = kube_start(
-                r->api, &(struct kube_request){
-                                .method = "GET",
-                                .path = path.data,
-                                .resource = r->spec.name,
-                                .accept = r->spec.metadata_only ? KUBE_ACCEPT_METADATA_LIST : NULL,
-                                .timeout_ms = PAGE_TIMEOUT_MS,
-                                .max_body_bytes = PAGE_MAX_BYTES,
-                                .wants_gzip = true,
-                                .on_done = on_page,
-                                .userdata = r,
-                        });
+        r->call = kube_start(r->api, &(struct kube_request){
+                                             .method = "GET",
+                                             .path = path.data,
+                                             .resource = r->spec.name,
+                                             .accept = accept_of(r, KUBE_ACCEPT_METADATA_LIST),
+                                             .timeout_ms = PAGE_TIMEOUT_MS,
+                                             .max_body_bytes = PAGE_MAX_BYTES,
+                                             .wants_gzip = true,
+                                             .on_done = on_page,
+                                             .userdata = r,
+                                     });
 }
 
 static void start_list_of(struct reflector *r, enum list_kind kind) {
@@ -263,7 +271,7 @@ static void finish_list(struct reflector *r, const char *resource_version) {
         clear_trouble(r);
         if (!r->is_synced)
                 log_info(MSG("initial list complete"), STR("resource", r->spec.name),
-                         INT("objects", count));
+                         INT("objects", count), STR("encoding", r->is_proto ? "protobuf" : "json"));
         r->is_synced = true;
         if (r->spec.on_synced)
                 r->spec.on_synced(r->spec.userdata, count);
@@ -297,6 +305,15 @@ static void on_item(void *userdata, const char *text, size_t len) {
                 delivery_listed(&r->delivery, text, len);
 }
 
+static int parse_page(struct reflector *r, const struct kube_answer *answer, struct list_page *ret,
+                      struct error *err) {
+        r->is_proto = r->spec.proto && kube_proto_is(answer->body, answer->body_bytes);
+        if (!r->is_proto)
+                return list_page_parse(answer->body, answer->body_bytes, on_item, r, ret, err);
+        return list_proto_parse(answer->body, answer->body_bytes, r->spec.proto, on_item, r, ret,
+                                err);
+}
+
 static void on_page(void *userdata, const struct kube_answer *answer) {
         struct reflector *r = userdata;
         _cleanup_(list_page_done) struct list_page page = {0};
@@ -307,7 +324,7 @@ static void on_page(void *userdata, const struct kube_answer *answer) {
                 on_list_failure(r, answer);
                 return;
         }
-        int code = list_page_parse(answer->body, answer->body_bytes, on_item, r, &page, &bad.err);
+        int code = parse_page(r, answer, &page, &bad.err);
         if (code == 0 && page.continue_token && ++r->pages >= MAX_PAGES)
                 code = error_set(&bad.err, E2BIG, "more than %d pages", MAX_PAGES);
         if (code < 0) {
@@ -460,25 +477,24 @@ static void start_watch(struct reflector *r) {
                 return;
         }
 
-        watch_stream_init(&r->stream, WATCH_LINE_MAX_BYTES, on_watch_event, r);
+        watch_stream_init(&r->stream, r->spec.proto, WATCH_LINE_MAX_BYTES, on_watch_event, r);
         r->watch_started_mono_ms = loop_now_mono_ms(r->loop);
         r->has_events = r->has_proof = false;
         r->watch_error = ERROR_NULL;
         /* No gzip: servers send some watches as several gzip members, which curl refuses. */
-        r->call = kube_start(r->api,
-                             &(struct kube_request){
-                                     .method = "GET",
-                                     .path = path.data,
-                                     .resource = r->spec.name,
-                                     .accept = r->spec.metadata_only ? KUBE_ACCEPT_METADATA : NULL,
-                                     .timeout_ms = (timeout_s + WATCH_GRACE_S) * MS_PER_S,
-                                     .idle_timeout_ms = WATCH_IDLE_MS,
-                                     .answer_timeout_ms = r->spec.watch_answer_ms,
-                                     .max_body_bytes = watch_max_body_bytes,
-                                     .on_data = on_watch_data,
-                                     .on_done = on_watch_done,
-                                     .userdata = r,
-                             });
+        r->call = kube_start(r->api, &(struct kube_request){
+                                             .method = "GET",
+                                             .path = path.data,
+                                             .resource = r->spec.name,
+                                             .accept = accept_of(r, KUBE_ACCEPT_METADATA),
+                                             .timeout_ms = (timeout_s + WATCH_GRACE_S) * MS_PER_S,
+                                             .idle_timeout_ms = WATCH_IDLE_MS,
+                                             .answer_timeout_ms = r->spec.watch_answer_ms,
+                                             .max_body_bytes = watch_max_body_bytes,
+                                             .on_data = on_watch_data,
+                                             .on_done = on_watch_done,
+                                             .userdata = r,
+                                     });
         loop_timer_arm(r->loop, &r->timer, r->watch_started_mono_ms + WATCH_PROOF_MS,
                        on_watch_proof, r);
 }
@@ -497,6 +513,7 @@ struct reflector *reflector_new(struct loop *loop, struct kube_api *api, struct 
         struct reflector *r = xcalloc(1, sizeof(*r));
 
         assert(spec->name && spec->path && !spec->on_event != !spec->on_text);
+        assert(!spec->proto || !spec->metadata_only);
         assert(!spec->on_text || !(spec->initial_field_selector || spec->max_objects));
         r->loop = loop;
         r->api = api;

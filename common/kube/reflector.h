@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
+#include "codec/proto_json.h"
 #include "kube/kube_api.h"
 #include "metrics/metrics.h"
 
@@ -30,6 +31,12 @@ enum reflector_event {
                                .namespace and .uid when a relist found it missing */
 };
 
+/*
+ * Objects are JSON. With a table of their kind (`proto`) the reflector asks for protobuf, and what
+ * arrives in it is handed on as JSON that holds the fields of the table, and no others. A server
+ * that answers in JSON is as good: then objects are whole.
+ */
+
 /** on_event: @object is borrowed for the call. Objects without metadata.name never arrive. No
  * callback may free the reflector. */
 typedef void reflector_event_fn(void *userdata, enum reflector_event event, const json_t *object);
@@ -37,8 +44,8 @@ typedef void reflector_event_fn(void *userdata, enum reflector_event event, cons
  * on_text: the same without an index: no object is decoded, none is held back
  *
  * APPEARED is what the watch calls ADDED. Deletions that happened while no watch was open are not
- * reported. @text is a JSON object as the server wrote it, without a NUL, borrowed for the call;
- * what is in it nobody has looked at.
+ * reported. @text is a JSON object, without a NUL, borrowed for the call; what is in it nobody has
+ * looked at.
  */
 typedef void reflector_text_fn(void *userdata, enum reflector_event event, const char *text,
                                size_t len);
@@ -54,10 +61,13 @@ struct reflector_spec {
         const char *field_selector; /* unencoded; may be NULL */
         const char *label_selector; /* unencoded; may be NULL */
         bool metadata_only;         /* PartialObjectMetadata */
-        size_t page_limit;          /* objects per list page; 0: 500 of metadata, 100 whole ones */
-        size_t max_objects;         /* more are ignored, logged once; 0: 100,000 */
-        int64_t first_pause_ms;     /* of the backoff, whose maximum is 12.5 times that; 0: 800 */
-        int64_t watch_answer_ms;    /* timeout for a watch's response headers; 0: 30 s */
+        /* What is read of objects in protobuf (kube/kube_proto.h), metadata.name, .namespace, .uid
+         * and .resourceVersion among it; NULL: JSON. Not with metadata_only. */
+        const struct proto_message *proto;
+        size_t page_limit;       /* objects per list page; 0: 500 of metadata, 100 whole ones */
+        size_t max_objects;      /* more are ignored, logged once; 0: 100,000 */
+        int64_t first_pause_ms;  /* of the backoff, whose maximum is 12.5 times that; 0: 800 */
+        int64_t watch_answer_ms; /* timeout for a watch's response headers; 0: 30 s */
         /* When not NULL, every list is preceded by one with this wider selector, for objects that
          * stopped matching while no watch was open (pods that are already running). These are
          * reported but not recorded, so their deletion is not. */

@@ -3,11 +3,18 @@
 #include <errno.h>
 #include <string.h>
 
+#include "codec/proto.h"
 #include "codec/skim.h"
+#include "kube/kube_proto.h"
 #include "kube/list_page.h"
 
-/* A line's memory is kept from event to event up to this size. */
-enum { LINE_KEEP_BYTES = 256 << 10 };
+enum {
+        /* Memory is kept from event to event up to this size. */
+        KEEP_BYTES = 256 << 10,
+        FRAME_HEAD_BYTES = 4,
+        /* Of an event's object, in JSON: less than the object itself, whatever is escaped. */
+        OBJECT_MAX_BYTES = 8 << 20,
+};
 
 static const char *const type_names[] = {
         [WATCH_ADDED] = "ADDED",       [WATCH_MODIFIED] = "MODIFIED", [WATCH_DELETED] = "DELETED",
@@ -18,10 +25,12 @@ const char *watch_event_type_name(enum watch_event_type type) {
         return type_names[type];
 }
 
-void watch_stream_init(struct watch_stream *stream, size_t max_line_bytes, watch_event_fn *fn,
-                       void *userdata) {
+void watch_stream_init(struct watch_stream *stream, const struct proto_message *message,
+                       size_t max_line_bytes, watch_event_fn *fn, void *userdata) {
         *stream = (struct watch_stream){
+                .message = message,
                 .line = BUF_INIT(max_line_bytes),
+                .object = BUF_INIT(OBJECT_MAX_BYTES),
                 .fn = fn,
                 .userdata = userdata,
         };
@@ -29,6 +38,14 @@ void watch_stream_init(struct watch_stream *stream, size_t max_line_bytes, watch
 
 void watch_stream_done(struct watch_stream *stream) {
         buf_done(&stream->line);
+        buf_done(&stream->object);
+}
+
+static void empty(struct buf *buf) {
+        if (buf->cap > KEEP_BYTES)
+                buf_done(buf);
+        else
+                buf_clear(buf);
 }
 
 static const struct skim_string no_text = {"", 0, false};
@@ -117,9 +134,24 @@ static bool is_blank(const char *line, size_t len) {
         return true;
 }
 
-static int take_line(struct watch_stream *stream, const char *text, size_t len) {
+static int tell(struct watch_stream *stream, const struct line *line) {
         char version[RESOURCE_VERSION_MAX_BYTES + 1] = "";
         struct watch_event event = {.type = WATCH_ERROR};
+        struct error *failure = &stream->failure;
+
+        int r = judge_line(line, &event.type, failure);
+        if (r < 0)
+                return r;
+        event.object = line->object;
+        event.object_bytes = (size_t)(line->object_end - line->object);
+        if (event.type != WATCH_ERROR)
+                event.resource_version = memcpy(version, line->version.text, line->version.len);
+        if (!stream->fn(stream->userdata, &event))
+                return error_set(failure, ECANCELED, "watch stopped by the event handler");
+        return 0;
+}
+
+static int take_line(struct watch_stream *stream, const char *text, size_t len) {
         struct error *failure = &stream->failure;
         struct line line = {.type = no_text, .version = no_text};
 
@@ -130,19 +162,10 @@ static int take_line(struct watch_stream *stream, const char *text, size_t len) 
                 return 0;
         if (!skim_line(&line, text, len))
                 return error_set(failure, EBADMSG, "watch event is not valid JSON");
-        int r = judge_line(&line, &event.type, failure);
-        if (r < 0)
-                return r;
-        event.object = line.object;
-        event.object_bytes = (size_t)(line.object_end - line.object);
-        if (event.type != WATCH_ERROR)
-                event.resource_version = memcpy(version, line.version.text, line.version.len);
-        if (!stream->fn(stream->userdata, &event))
-                return error_set(failure, ECANCELED, "watch stopped by the event handler");
-        return 0;
+        return tell(stream, &line);
 }
 
-static int feed(struct watch_stream *stream, const char *data, size_t len) {
+static int feed_lines(struct watch_stream *stream, const char *data, size_t len) {
         while (len > 0) {
                 const char *end = memchr(data, '\n', len);
                 size_t piece_len = end ? (size_t)(end - data) : len;
@@ -156,10 +179,7 @@ static int feed(struct watch_stream *stream, const char *data, size_t len) {
                                                  stream->line.max_bytes);
                         if (end) {
                                 r = take_line(stream, stream->line.data, stream->line.len);
-                                if (stream->line.cap > LINE_KEEP_BYTES)
-                                        buf_done(&stream->line);
-                                else
-                                        buf_clear(&stream->line);
+                                empty(&stream->line);
                         }
                 } else {
                         r = take_line(stream, data, piece_len);
@@ -172,6 +192,112 @@ static int feed(struct watch_stream *stream, const char *data, size_t len) {
                 len -= piece_len + 1;
         }
         return 0;
+}
+
+/* ---- Protobuf: frames of a length, 4 bytes and big-endian, and an event. */
+
+/* RawExtension {1: raw} */
+static bool read_raw(struct proto_field *extension) {
+        struct proto_field field, raw = {.bytes = ""};
+        struct proto proto;
+        enum proto_step step;
+
+        for (proto_init(&proto, extension->bytes, extension->len);
+             (step = proto_next(&proto, &field)) == PROTO_MORE;)
+                if (field.number == 1 && field.wire == PROTO_BYTES)
+                        raw = field;
+        *extension = raw;
+        return step == PROTO_END;
+}
+
+/* WatchEvent {1: type, 2: RawExtension} */
+static bool read_event(struct proto_field *ret_type, struct proto_field *ret_object,
+                       const char *data, size_t len) {
+        struct proto_field field;
+        struct proto proto;
+        enum proto_step step;
+
+        *ret_type = *ret_object = (struct proto_field){.bytes = ""};
+        for (proto_init(&proto, data, len); (step = proto_next(&proto, &field)) == PROTO_MORE;) {
+                if (field.number == 1 && field.wire == PROTO_BYTES)
+                        *ret_type = field;
+                else if (field.number == 2 && field.wire == PROTO_BYTES)
+                        *ret_object = field;
+        }
+        return step == PROTO_END && read_raw(ret_object);
+}
+
+/* As the line that the event would be in JSON. */
+static bool read_frame(struct watch_stream *stream, const char *data, size_t len,
+                       struct line *ret) {
+        struct proto_field type, object;
+        struct skim skim;
+
+        if (!read_event(&type, &object, data, len))
+                return false;
+        ret->type = (struct skim_string){type.bytes, type.len, false};
+        if (object.len == 0)
+                return true;
+        if (!kube_proto_object(&stream->object, stream->message, object.bytes, object.len))
+                return false;
+        skim_init(&skim, stream->object.data, stream->object.len);
+        return skim_object(&skim, ret);
+}
+
+static int take_frame(struct watch_stream *stream, const char *data, size_t len) {
+        struct line line = {.type = no_text, .version = no_text};
+
+        int r = read_frame(stream, data, len, &line)
+                        ? tell(stream, &line)
+                        : error_set(&stream->failure, EBADMSG,
+                                    "watch event is not valid protobuf, or too large");
+        empty(&stream->object);
+        return r;
+}
+
+static size_t frame_bytes(const char *head) {
+        const unsigned char *at = (const unsigned char *)head;
+
+        return (size_t)at[0] << 24 | (size_t)at[1] << 16 | (size_t)at[2] << 8 | at[3];
+}
+
+static int feed_frames(struct watch_stream *stream, const char *data, size_t len) {
+        struct buf *line = &stream->line;
+        int r = 0;
+
+        while (r == 0 && len > 0) {
+                bool is_begun = line->len > 0, has_head = line->len >= FRAME_HEAD_BYTES;
+                const char *head = has_head ? line->data : data;
+                /* Most events arrive whole and are read where they are. */
+                bool knows_size = has_head || (!is_begun && len >= FRAME_HEAD_BYTES);
+                size_t size = knows_size ? FRAME_HEAD_BYTES + frame_bytes(head) : FRAME_HEAD_BYTES;
+                if (size > line->max_bytes)
+                        return error_set(&stream->failure, EFBIG, "watch event exceeds %zu bytes",
+                                         line->max_bytes);
+                size_t piece = size_min(size - line->len, len);
+                if (!is_begun && knows_size && piece == size) {
+                        r = take_frame(stream, data + FRAME_HEAD_BYTES, size - FRAME_HEAD_BYTES);
+                } else {
+                        (void)buf_append(line, data, piece);
+                        if (knows_size && line->len == size) {
+                                r = take_frame(stream, line->data + FRAME_HEAD_BYTES,
+                                               size - FRAME_HEAD_BYTES);
+                                empty(line);
+                        }
+                }
+                data += piece;
+                len -= piece;
+        }
+        return r;
+}
+
+/* A frame is below 16 MiB, so that its first byte is 0, with which no JSON begins. */
+static int feed(struct watch_stream *stream, const char *data, size_t len) {
+        if (!stream->has_begun && len > 0) {
+                stream->has_begun = true;
+                stream->is_framed = stream->message && data[0] == '\0';
+        }
+        return stream->is_framed ? feed_frames(stream, data, len) : feed_lines(stream, data, len);
 }
 
 int watch_stream_feed(struct watch_stream *stream, const char *data, size_t len,

@@ -1,6 +1,10 @@
 /*
- * Takes the body of a watch apart: one JSON object per line, received in pieces of any size. Lines
- * are skimmed (codec/skim.h): objects are handed on as text. Pure.
+ * Takes the body of a watch apart, received in pieces of any size: one JSON object per line, or
+ * frames of protobuf. Lines are skimmed (codec/skim.h): objects are handed on as text. Of objects
+ * in protobuf, what is read is handed on as the same text (codec/proto_json.h). Pure.
+ *
+ * A frame is 4 bytes of length, big-endian, and a metav1.WatchEvent {1: type, 2: RawExtension
+ * {1: envelope of the object}} (kube/kube_proto.h).
  */
 #pragma once
 
@@ -10,6 +14,7 @@
 #include "base/attributes.h"
 #include "base/buf.h"
 #include "base/error.h"
+#include "codec/proto_json.h"
 
 /* An object is at most about 1.5 MiB (etcd's limit), in JSON a little more. */
 enum { WATCH_LINE_MAX_BYTES = 8 << 20 };
@@ -35,16 +40,22 @@ struct watch_event {
 typedef bool watch_event_fn(void *userdata, const struct watch_event *event);
 
 struct watch_stream {
-        struct buf line; /* the beginning of an incomplete line */
+        const struct proto_message *message;
+        bool has_begun, is_framed;
+        struct buf line;   /* the beginning of an incomplete line or frame */
+        struct buf object; /* of an event in protobuf, as JSON */
         watch_event_fn *fn;
         void *userdata;
         struct error failure; /* sticky */
 };
 
-/** watch_stream_init() - @max_line_bytes: without the line's end; WATCH_LINE_MAX_BYTES but in tests
+/**
+ * watch_stream_init() - before the first piece, which tells frames from lines
+ * @message: what is read of objects in protobuf; NULL: it can only be JSON
+ * @max_line_bytes: of a line without its end, or of a frame; WATCH_LINE_MAX_BYTES but in tests
  */
-void watch_stream_init(struct watch_stream *stream, size_t max_line_bytes, watch_event_fn *fn,
-                       void *userdata);
+void watch_stream_init(struct watch_stream *stream, const struct proto_message *message,
+                       size_t max_line_bytes, watch_event_fn *fn, void *userdata);
 void watch_stream_done(struct watch_stream *stream);
 
 /**

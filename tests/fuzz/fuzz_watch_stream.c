@@ -1,6 +1,6 @@
 /*
- * The body of a watch, its first byte saying how it is cut: the same events and the same end come
- * out of the whole and of the pieces.
+ * The body of a watch in JSON or protobuf, its first byte saying how it is cut: the same events and
+ * the same end come out of the whole and of the pieces.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "codec/json.h"
 #include "fuzz.h"
+#include "kube/kube_proto.h"
 #include "kube/watch_stream.h"
 
 enum { LINE_MAX_BYTES = 4096, LOG_MAX_BYTES = 64 << 20 };
@@ -44,7 +45,7 @@ static int decode(const char *text, size_t len, unsigned seed, struct buf *log) 
         struct watch_stream stream;
         int r = 0;
 
-        watch_stream_init(&stream, LINE_MAX_BYTES, note, log);
+        watch_stream_init(&stream, &kube_proto_pod, LINE_MAX_BYTES, note, log);
         for (size_t at = 0; at < len;) {
                 seed = seed * 1103515245u + 12345u;
                 size_t n = size_min(1 + (seed >> 16) % 37, len - at);
@@ -67,7 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                 return 0;
         const char *text = (const char *)data + 1;
         struct watch_stream stream;
-        watch_stream_init(&stream, LINE_MAX_BYTES, note, &whole);
+        watch_stream_init(&stream, &kube_proto_pod, LINE_MAX_BYTES, note, &whole);
         int r = watch_stream_feed(&stream, text, size - 1, NULL);
         watch_stream_done(&stream);
         if (decode(text, size - 1, data[0], &pieces) != r || whole.len != pieces.len ||

@@ -25,6 +25,7 @@ enum { SCRIPT_MAX = 32, SCRIPT_REQUEST_MAX = 16 << 10 };
 struct scripted_reply {
         const char *expect[4]; /* texts that the request must hold */
         char *response;        /* owned by the server; NULL: the connection is closed at once */
+        size_t response_bytes; /* 0: it is a text */
         bool drips;            /* one byte a segment */
         bool holds;            /* leave the connection open afterwards */
         void (*before)(void *userdata); /* called when the request is there */
@@ -104,7 +105,9 @@ static inline void scripted_serve(struct scripted_server *server, int fd) {
         /* Before the client can have the answer and look. */
         atomic_store(&server->served, index + 1);
         (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-        size_t len = reply->response ? strlen(reply->response) : 0;
+        size_t len = reply->response_bytes ? reply->response_bytes
+                     : reply->response     ? strlen(reply->response)
+                                           : 0;
         for (size_t sent = 0; sent < len;) {
                 ssize_t n = send(fd, reply->response + sent, reply->drips ? 1 : len - sent,
                                  MSG_NOSIGNAL);

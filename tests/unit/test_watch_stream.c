@@ -27,7 +27,7 @@ static int decode(const char *text, size_t len, size_t piece_len, size_t max_lin
         struct watch_stream stream;
         int r = 0;
 
-        watch_stream_init(&stream, max_line_bytes, note_event, log);
+        watch_stream_init(&stream, NULL, max_line_bytes, note_event, log);
         for (size_t at = 0; at < len; at += piece_len) {
                 size_t n = size_min(piece_len, len - at);
                 char *piece = xmemdup0(text + at, n);

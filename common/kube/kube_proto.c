@@ -1,0 +1,148 @@
+#include "kube/kube_proto.h"
+
+#include <string.h>
+
+#include "codec/proto.h"
+
+static const char magic[] = {'k', '8', 's', '\0'};
+
+/* ---- Status and lists. */
+
+static const struct proto_member status_members[] = {
+        {3, PROTO_STRING, "message", NULL, NULL},
+        {4, PROTO_STRING, "reason", NULL, NULL},
+        {6, PROTO_INT, "code", NULL, NULL},
+};
+const struct proto_message kube_proto_status = PROTO_MESSAGE(status_members);
+
+static const struct proto_member list_meta_members[] = {
+        {2, PROTO_STRING, "resourceVersion", NULL, NULL},
+        {3, PROTO_STRING, "continue", NULL, NULL},
+};
+const struct proto_message kube_proto_list_meta = PROTO_MESSAGE(list_meta_members);
+
+/* ---- Pod. */
+
+static const char *const pod_labels[] = {"pod-template-hash", NULL};
+static const char *const pod_annotations[] = {"kubernetes.io/config.mirror", NULL};
+static const char *const pod_resources[] = {"cpu", "memory", NULL};
+
+static const struct proto_member owner_members[] = {
+        {1, PROTO_STRING, "kind", NULL, NULL},
+        {3, PROTO_STRING, "name", NULL, NULL},
+        {6, PROTO_BOOL, "controller", NULL, NULL},
+};
+static const struct proto_message owner = PROTO_MESSAGE(owner_members);
+
+static const struct proto_member pod_metadata_members[] = {
+        {1, PROTO_STRING, "name", NULL, NULL},
+        {3, PROTO_STRING, "namespace", NULL, NULL},
+        {5, PROTO_STRING, "uid", NULL, NULL},
+        {6, PROTO_STRING, "resourceVersion", NULL, NULL},
+        {8, PROTO_TIME, "creationTimestamp", NULL, NULL},
+        {11, PROTO_TEXTS, "labels", NULL, pod_labels},
+        {12, PROTO_TEXTS, "annotations", NULL, pod_annotations},
+        {13, PROTO_LIST, "ownerReferences", &owner, NULL},
+};
+static const struct proto_message pod_metadata = PROTO_MESSAGE(pod_metadata_members);
+
+static const struct proto_member resources_members[] = {
+        {2, PROTO_QUANTITIES, "requests", NULL, pod_resources},
+};
+static const struct proto_message resources = PROTO_MESSAGE(resources_members);
+
+static const struct proto_member container_members[] = {
+        {8, PROTO_OBJECT, "resources", &resources, NULL},
+};
+static const struct proto_message container = PROTO_MESSAGE(container_members);
+
+static const struct proto_member init_container_members[] = {
+        {8, PROTO_OBJECT, "resources", &resources, NULL},
+        {24, PROTO_STRING, "restartPolicy", NULL, NULL},
+};
+static const struct proto_message init_container = PROTO_MESSAGE(init_container_members);
+
+static const struct proto_member pod_spec_members[] = {
+        {2, PROTO_LIST, "containers", &container, NULL},
+        {10, PROTO_STRING, "nodeName", NULL, NULL},
+        {20, PROTO_LIST, "initContainers", &init_container, NULL},
+        {32, PROTO_QUANTITIES, "overhead", NULL, pod_resources},
+        {40, PROTO_OBJECT, "resources", &resources, NULL},
+};
+static const struct proto_message pod_spec = PROTO_MESSAGE(pod_spec_members);
+
+static const struct proto_member condition_members[] = {
+        {1, PROTO_STRING, "type", NULL, NULL},
+        {2, PROTO_STRING, "status", NULL, NULL},
+        {4, PROTO_TIME, "lastTransitionTime", NULL, NULL},
+};
+static const struct proto_message condition = PROTO_MESSAGE(condition_members);
+
+static const struct proto_member pod_status_members[] = {
+        {1, PROTO_STRING, "phase", NULL, NULL},
+        {2, PROTO_LIST, "conditions", &condition, NULL},
+};
+static const struct proto_message pod_status = PROTO_MESSAGE(pod_status_members);
+
+static const struct proto_member pod_members[] = {
+        {1, PROTO_OBJECT, "metadata", &pod_metadata, NULL},
+        {2, PROTO_OBJECT, "spec", &pod_spec, NULL},
+        {3, PROTO_OBJECT, "status", &pod_status, NULL},
+};
+const struct proto_message kube_proto_pod = PROTO_MESSAGE(pod_members);
+
+/* ---- The envelope. */
+
+bool kube_proto_is(const char *data, size_t len) {
+        return len >= sizeof(magic) && memcmp(data, magic, sizeof(magic)) == 0;
+}
+
+static bool read_type(const struct proto_field *type, struct kube_proto *ret) {
+        struct proto proto;
+        struct proto_field field;
+        enum proto_step step;
+
+        for (proto_init(&proto, type->bytes, type->len);
+             (step = proto_next(&proto, &field)) == PROTO_MORE;)
+                if (field.number == 2 && field.wire == PROTO_BYTES) {
+                        ret->kind = field.bytes;
+                        ret->kind_len = field.len;
+                }
+        return step == PROTO_END;
+}
+
+bool kube_proto_open(const char *data, size_t len, struct kube_proto *ret) {
+        struct kube_proto opened = {.kind = "", .object = ""};
+        struct proto_field field;
+        struct proto proto;
+        enum proto_step step;
+
+        if (!kube_proto_is(data, len))
+                return false;
+        proto_init(&proto, data + sizeof(magic), len - sizeof(magic));
+        while ((step = proto_next(&proto, &field)) == PROTO_MORE) {
+                if (field.wire != PROTO_BYTES)
+                        continue;
+                if (field.number == 1 && !read_type(&field, &opened))
+                        return false;
+                if (field.number == 2) {
+                        opened.object = field.bytes;
+                        opened.object_bytes = field.len;
+                }
+        }
+        if (step != PROTO_END)
+                return false;
+        *ret = opened;
+        return true;
+}
+
+bool kube_proto_object(struct buf *out, const struct proto_message *message, const char *data,
+                       size_t len) {
+        struct kube_proto opened;
+
+        if (!kube_proto_open(data, len, &opened))
+                return false;
+        bool is_status = opened.kind_len == 6 && memcmp(opened.kind, "Status", 6) == 0;
+        return proto_json_write(out, is_status ? &kube_proto_status : message, opened.object,
+                                opened.object_bytes);
+}

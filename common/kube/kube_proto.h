@@ -1,0 +1,52 @@
+/*
+ * What the API server sends to those who accept protobuf: an envelope, which says the kind and
+ * holds the object, and what is read of each kind of object (codec/proto_json.h). Pure.
+ *
+ * The API server encodes an event of a watch once for each encoding that somebody watches in.
+ * Its usual clients take protobuf, so a watch in JSON has a price that one in protobuf has not.
+ *
+ * Envelope: "k8s\0", then runtime.Unknown {1: TypeMeta {1: apiVersion, 2: kind}, 2: object}.
+ * Field numbers: generated.proto of k8s.io/api/core/v1, k8s.io/apimachinery/pkg/runtime and
+ * k8s.io/apimachinery/pkg/apis/meta/v1; they never change.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/attributes.h"
+#include "base/buf.h"
+#include "codec/proto_json.h"
+
+/* The Accept header, of lists and watches alike. A server without protobuf answers in JSON. */
+#define KUBE_ACCEPT_PROTO "application/vnd.kubernetes.protobuf,application/json;q=0.9"
+
+/* Of a Pod: what the estimate and the counting of bindings read. Of annotations and labels only
+ * those, of resources cpu and memory. */
+extern const struct proto_message kube_proto_pod;
+/* metav1.Status: message, reason, code */
+extern const struct proto_message kube_proto_status;
+/* metav1.ListMeta: resourceVersion, continue */
+extern const struct proto_message kube_proto_list_meta;
+
+/** kube_proto_is() - @data is an envelope; no JSON text begins like one */
+bool kube_proto_is(const char *data, size_t len);
+
+/* Borrows from the envelope. */
+struct kube_proto {
+        const char *kind; /* without a NUL; "" when it is missing */
+        size_t kind_len;
+        const char *object; /* a message; "" when it is missing */
+        size_t object_bytes;
+};
+
+/** kube_proto_open() - false when @data is no envelope, or a malformed one */
+_must_check_ bool kube_proto_open(const char *data, size_t len, struct kube_proto *ret);
+
+/**
+ * kube_proto_object() - append the object of an envelope as JSON
+ * @message: of its kind; a Status is read as a Status, whatever was asked for
+ * Return: false when it is malformed or passes the buffer's ceiling
+ */
+_must_check_ bool kube_proto_object(struct buf *out, const struct proto_message *message,
+                                    const char *data, size_t len);

@@ -1,0 +1,158 @@
+#!/usr/bin/python3
+"""Records tests/data/kube-proto: `tests/e2e/sandbox tests/e2e/tools/record_protobuf.py`.
+
+Each answer of a real API server twice, in JSON and in protobuf: a list of pods, its first page, the
+watch of a pod from its binding to its end, a bookmark, an expired watch, and a refused request.
+"""
+
+import http.client
+import pathlib
+import re
+import sys
+import tempfile
+import urllib.parse
+
+HERE = pathlib.Path(__file__).resolve().parent
+TOP = HERE.parents[2]
+sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "integration")]
+
+from cluster.control_plane import ControlPlane  # noqa: E402
+from cluster.nodes import node_object  # noqa: E402
+from cluster.workloads import Namespace, daemon_set_object, deployment_object  # noqa: E402
+from cluster.workloads import pod_object, template_of  # noqa: E402
+from harness import wait_until  # noqa: E402
+
+DATA = TOP / "tests" / "data" / "kube-proto"
+ACCEPT = {"json": "application/json", "pb": "application/vnd.kubernetes.protobuf"}
+
+
+def ask(plane, encoding, path, **query):
+    """The body of an answer in this encoding."""
+    connection = http.client.HTTPSConnection(
+        plane.api.parts.hostname, plane.api.parts.port, context=plane.api.context, timeout=60
+    )
+    target = path + ("?" + urllib.parse.urlencode(query) if query else "")
+    connection.request("GET", target, headers={"Accept": ACCEPT[encoding]})
+    answer = connection.getresponse()
+    print(encoding, target, answer.status, answer.getheader("Content-Type"))
+    return answer.read()
+
+
+def record(plane, name, path, **query):
+    """Both of the same moment: the cluster's versions move on."""
+
+    def same():
+        bodies = {encoding: ask(plane, encoding, path, **query) for encoding in ACCEPT}
+        versions = re.findall(rb'"resourceVersion":"(\d+)"', bodies["json"])
+        assert all(version in bodies["pb"] for version in versions)
+        return bodies
+
+    for encoding, body in wait_until(same, what=name).items():
+        (DATA / f"{name}.{encoding}").write_bytes(body)
+
+
+def bind(plane, namespace, pod, node):
+    plane.api.create(
+        f"{namespace.root}/pods/{pod}/binding",
+        {"metadata": {"name": pod}, "target": {"kind": "Node", "name": node}},
+    )
+
+
+def set_phase(plane, namespace, pod, phase):
+    plane.api.patch(f"{namespace.root}/pods/{pod}/status", {"status": {"phase": phase}})
+
+
+def full_pod():
+    """A Deployment's, with everything that is counted."""
+    pod = pod_object("web-0")
+    pod["metadata"]["annotations"] = {"note": 'Größe "M" \\ <b>\n'}
+    once = {"name": "once", "image": "i", "resources": {"requests": {"cpu": "1500m"}}}
+    side = {
+        "name": "side",
+        "image": "i",
+        "restartPolicy": "Always",
+        "resources": {"requests": {"cpu": "50m", "memory": "32Mi"}, "limits": {"cpu": "1"}},
+    }
+    pod["spec"] |= {"initContainers": [side, once], "runtimeClassName": "sandboxed"}
+    return pod
+
+
+def create_pods(plane, namespace):
+    plane.api.create(
+        "/apis/node.k8s.io/v1/runtimeclasses",
+        {
+            "metadata": {"name": "sandboxed"},
+            "handler": "x",
+            "overhead": {"podFixed": {"cpu": "10m", "memory": "8Mi"}},
+        },
+    )
+    plane.api.create(f"{namespace.apps}/deployments", deployment_object("web", 1, full_pod()))
+    plane.api.create(
+        f"{namespace.apps}/daemonsets", daemon_set_object("agent", pod_object("agent-0"))
+    )
+    template, _ = template_of(pod_object("nightly-0", restartPolicy="Never"))
+    plane.api.create(
+        f"/apis/batch/v1/namespaces/{namespace.name}/jobs",
+        {"metadata": {"name": "nightly-29012345"}, "spec": {"template": template}},
+    )
+    mirror = pod_object("static", nodeName="node-0")
+    mirror["metadata"]["annotations"] = {"kubernetes.io/config.mirror": "x"}
+    namespace.create(mirror)
+    namespace.create_pod("whole", resources={"requests": {"cpu": "2", "memory": "1e9"}})
+    namespace.create_pod("ended", nodeName="node-0")
+    set_phase(plane, namespace, "ended", "Succeeded")
+    wait_until(lambda: len(namespace.pods()) == 6 or None, what="six pods")
+    for pod in namespace.pods():
+        if not pod["spec"].get("nodeName"):
+            bind(plane, namespace, pod["metadata"]["name"], "node-0")
+
+
+def record_life(plane, namespace):
+    namespace.create_pod("short")
+    start = plane.api.get(f"{namespace.root}/pods")["metadata"]["resourceVersion"]
+    bind(plane, namespace, "short", "node-0")
+    set_phase(plane, namespace, "short", "Running")
+    plane.api.delete(f"{namespace.root}/pods/short", {"gracePeriodSeconds": 0})
+    record(
+        plane,
+        "watch",
+        f"{namespace.root}/pods",
+        watch=1,
+        resourceVersion=start,
+        timeoutSeconds=2,
+        fieldSelector="spec.nodeName!=,metadata.name=short",
+    )
+
+
+def record_bookmark(plane):
+    """The one that tells where the objects that exist already end; here there are none."""
+    record(
+        plane,
+        "bookmark",
+        "/api/v1/pods",
+        watch=1,
+        allowWatchBookmarks="true",
+        sendInitialEvents="true",
+        resourceVersionMatch="NotOlderThan",
+        timeoutSeconds=2,
+        fieldSelector="metadata.name=nobody",
+    )
+
+
+with tempfile.TemporaryDirectory(prefix="plimsoll-record-") as directory:
+    cluster = ControlPlane(directory, "127.100.0.1")
+    try:
+        cluster.api.create("/api/v1/nodes", node_object("node-0", "127.1.0.1", kwok=False))
+        shop = Namespace(cluster, "shop")
+        create_pods(cluster, shop)
+        DATA.mkdir(exist_ok=True)
+        record(cluster, "list", f"{shop.root}/pods")
+        record(cluster, "page", f"{shop.root}/pods", limit=1)
+        record_life(cluster, shop)
+        record_bookmark(cluster)
+        cluster.stop_api_server()
+        cluster.start_api_server()  # whose watch cache begins now
+        record(cluster, "expired", "/api/v1/pods", watch=1, resourceVersion=1, timeoutSeconds=2)
+        record(cluster, "refused", "/api/v1/pods", fieldSelector="spec.color=red")
+    finally:
+        cluster.stop()

@@ -1,0 +1,380 @@
+/*
+ * Answers of a real API server, recorded in JSON and in protobuf (tests/data/kube-proto): what is
+ * read of one is in the other. And those that no server sends.
+ */
+#include "cmocka_wrap.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "codec/json.h"
+#include "kube/kube_proto.h"
+#include "kube/list_proto.h"
+#include "kube/watch_stream.h"
+#include "proto_encode.h"
+
+static char *read_recorded(const char *name, size_t *ret_len) {
+        _cleanup_(freep) char *path = xasprintf("%s/kube-proto/%s", TEST_DATA, name);
+        FILE *file = fopen(path, "rb");
+        char *data = xmalloc(PROTO_TEST_MAX_BYTES);
+
+        assert_non_null(file);
+        *ret_len = fread(data, 1, PROTO_TEST_MAX_BYTES, file);
+        assert_true(*ret_len > 0 && *ret_len < PROTO_TEST_MAX_BYTES);
+        (void)fclose(file);
+        return data;
+}
+
+/* ---- What a table has of an object, from its JSON. */
+
+static bool is_kept(const struct proto_member *member, const char *key) {
+        for (const char *const *wanted = member->keys; wanted && *wanted; wanted++)
+                if (strcmp(*wanted, key) == 0)
+                        return true;
+        return !member->keys;
+}
+
+static json_t *project(const struct proto_message *message, const json_t *object);
+
+static json_t *project_member(const struct proto_member *member, json_t *value) {
+        json_t *result = member->kind == PROTO_LIST ? json_array() : json_object(), *item;
+        const char *key;
+        size_t i;
+
+        switch (member->kind) {
+        case PROTO_OBJECT:
+                json_decref(result);
+                return project(member->message, value);
+        case PROTO_LIST:
+                json_array_foreach (value, i, item)
+                        json_array_append_new(result, project(member->message, item));
+                return result;
+        case PROTO_TEXTS:
+        case PROTO_QUANTITIES:
+                json_object_foreach (value, key, item)
+                        if (is_kept(member, key))
+                                json_object_set(result, key, item);
+                return result;
+        case PROTO_STRING:
+        case PROTO_BOOL:
+        case PROTO_INT:
+        case PROTO_TIME:
+                break;
+        }
+        json_decref(result);
+        return json_incref(value);
+}
+
+static json_t *project(const struct proto_message *message, const json_t *object) {
+        json_t *result = json_object();
+
+        for (size_t i = 0; i < message->count; i++) {
+                json_t *value = json_object_get(object, message->members[i].name);
+                if (value)
+                        json_object_set_new(result, message->members[i].name,
+                                            project_member(&message->members[i], value));
+        }
+        return result;
+}
+
+/* Go writes what is empty in protobuf, and leaves it out in JSON. */
+static bool is_empty(const json_t *value) {
+        return json_is_null(value) || (json_is_object(value) && json_object_size(value) == 0) ||
+               (json_is_array(value) && json_array_size(value) == 0);
+}
+
+static void prune(json_t *value) {
+        const char *key;
+        json_t *item;
+        size_t i;
+        void *next;
+
+        json_array_foreach (value, i, item)
+                prune(item);
+        json_object_foreach_safe(value, next, key, item) {
+                prune(item);
+                if (is_empty(item))
+                        json_object_del(value, key);
+        }
+}
+
+static void compare(const char *text, size_t len, const json_t *recorded,
+                    const struct proto_message *message) {
+        json_auto_t *expected = project(message, recorded);
+        json_t *read = NULL;
+
+        assert_int_equal(json_parse(text, len, &read, NULL), 0);
+        prune(expected);
+        prune(read);
+        if (!json_equal(read, expected))
+                fail_msg("read %s\n\nnot %s", json_dumps(read, 0), json_dumps(expected, 0));
+        json_decref(read);
+}
+
+/* ---- Lists. */
+
+struct expected_list {
+        json_t *items;
+        size_t next;
+};
+
+static void compare_item(void *userdata, const char *text, size_t len) {
+        struct expected_list *expected = userdata;
+
+        compare(text, len, json_array_get(expected->items, expected->next++), &kube_proto_pod);
+}
+
+static void compare_lists(const char *json_name, const char *proto_name) {
+        struct list_page page = {0};
+        struct error err = ERROR_NULL;
+        json_t *list = NULL;
+        size_t len;
+
+        char *json = read_recorded(json_name, &len);
+        assert_int_equal(json_parse(json, len, &list, NULL), 0);
+        struct expected_list expected = {.items = json_object_get(list, "items")};
+        char *data = read_recorded(proto_name, &len);
+        if (list_proto_parse(data, len, &kube_proto_pod, compare_item, &expected, &page, &err) < 0)
+                fail_msg("%s", err.msg);
+        assert_true(page.count > 0);
+        assert_int_equal(page.count, json_array_size(expected.items));
+        assert_int_equal(expected.next, page.count);
+        assert_string_equal(page.resource_version,
+                            json_string_at(list, "metadata", "resourceVersion", NULL));
+        const char *next = json_string_at(list, "metadata", "continue", NULL);
+        assert_string_equal(page.continue_token ? page.continue_token : "", next ? next : "");
+        list_page_done(&page);
+        json_decref(list);
+        free(json);
+        free(data);
+}
+
+static void test_recorded_lists(void **state) {
+        (void)state;
+        compare_lists("list.json", "list.pb");
+        compare_lists("page.json", "page.pb");
+}
+
+/* Every field of the table is somewhere in the recorded pods, or its number would be unproven. */
+static size_t count_unseen(const struct proto_message *message, const json_t *objects) {
+        size_t unseen = 0, i;
+        json_t *object;
+
+        for (size_t m = 0; m < message->count; m++) {
+                const struct proto_member *member = &message->members[m];
+                json_auto_t *values = json_array();
+                json_array_foreach (objects, i, object) {
+                        json_t *value = json_object_get(object, member->name);
+                        if (member->kind == PROTO_LIST && value)
+                                json_array_extend(values, value);
+                        else if (value && !is_empty(value))
+                                json_array_append(values, value);
+                }
+                if (json_array_size(values) == 0)
+                        print_error("%s is in no recorded object\n", member->name);
+                unseen += json_array_size(values) == 0;
+                if (member->message)
+                        unseen += count_unseen(member->message, values);
+        }
+        return unseen;
+}
+
+static void test_recorded_all(void **state) {
+        json_t *list = NULL;
+        size_t len;
+
+        (void)state;
+        char *json = read_recorded("list.json", &len);
+        assert_int_equal(json_parse(json, len, &list, NULL), 0);
+        assert_int_equal(count_unseen(&kube_proto_pod, json_object_get(list, "items")), 0);
+        json_decref(list);
+        free(json);
+}
+
+static void no_item(void *userdata, const char *text, size_t len) {
+        (void)text;
+        (void)len;
+        ++*(size_t *)userdata;
+}
+
+static int parse_list(const char *data, size_t len, size_t *ret_items) {
+        struct list_page page = {0};
+        struct error err = ERROR_NULL;
+        char *copy = xmalloc(len);
+
+        if (len > 0)
+                memcpy(copy, data, len);
+        *ret_items = 0;
+        int r = list_proto_parse(copy, len, &kube_proto_pod, no_item, ret_items, &page, &err);
+        assert_int_equal(r < 0, err.msg[0] != '\0');
+        list_page_done(&page);
+        free(copy);
+        return r;
+}
+
+/* A list that was cut off tells of nothing. */
+static void test_cut_lists(void **state) {
+        size_t len, items;
+
+        (void)state;
+        char *data = read_recorded("list.pb", &len);
+        /* Behind the object stand two empty fields of the envelope. */
+        for (size_t cut = 0; cut < len - 4; cut++) {
+                assert_int_equal(parse_list(data, cut, &items), -EBADMSG);
+                assert_int_equal(items, 0);
+        }
+        assert_int_equal(parse_list(data, len, &items), 0);
+        assert_int_equal(items, 6);
+        free(data);
+}
+
+static void test_refused_lists(void **state) {
+        static const struct {
+                const char *kind, *version, *next;
+                const char *item; /* NULL: none */
+                size_t items;
+                int code;
+        } rows[] = {
+                {"PodList", "7", "", NULL, 0, 0},
+                {"PodList", "7", "c", "", 1, 0},
+                {"PodList", "", "", NULL, 0, -EBADMSG}, /* nowhere to watch from */
+                {"PodList", "a\xff\"", "", NULL, 0, 0}, /* whatever it is */
+                {"Pod", "7", "", NULL, 0, -EBADMSG},
+                {"Status", "7", "", NULL, 0, -EBADMSG},
+                {"", "7", "", NULL, 0, -EBADMSG},
+                {"PodList", "7", "", "\x0a", 0, -EBADMSG},             /* a cut item */
+                {"PodList", "7", "", "\x08\x01", 0, -EBADMSG},         /* metadata is a number */
+                {"PodList", "7", "", "\x12\x02\x50\x01", 0, -EBADMSG}, /* and so is nodeName */
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct buf meta = BUF_INIT(1 << 10), list = BUF_INIT(1 << 10);
+                struct buf data = BUF_INIT(1 << 10);
+                size_t items;
+                proto_put_text(&meta, 2, rows[i].version);
+                proto_put_text(&meta, 3, rows[i].next);
+                if (rows[i].item)
+                        proto_put_text(&list, 2, rows[i].item);
+                proto_put_message(&list, 1, &meta);
+                proto_put_envelope(&data, rows[i].kind, list.data, list.len);
+                int r = parse_list(data.data, data.len, &items);
+                if (r != rows[i].code || items != rows[i].items)
+                        fail_msg("row %zu gave %d and %zu items", i, r, items);
+                buf_done(&list);
+                buf_done(&data);
+        }
+}
+
+/* ---- Watches. */
+
+struct expected_watch {
+        const char *at; /* in lines of JSON */
+};
+
+static bool compare_event(void *userdata, const struct watch_event *event) {
+        struct expected_watch *expected = userdata;
+        const char *end = strchr(expected->at, '\n');
+        json_t *line = NULL;
+
+        assert_non_null(end);
+        assert_int_equal(json_parse(expected->at, (size_t)(end - expected->at), &line, NULL), 0);
+        const json_t *object = json_object_get(line, "object");
+        const char *version = json_string_at(object, "metadata", "resourceVersion", NULL);
+        assert_string_equal(watch_event_type_name(event->type), json_string_at(line, "type", NULL));
+        assert_string_equal(event->resource_version ? event->resource_version : "",
+                            version ? version : "");
+        compare(event->object, event->object_bytes, object,
+                event->type == WATCH_ERROR ? &kube_proto_status : &kube_proto_pod);
+        expected->at = end + 1;
+        json_decref(line);
+        return true;
+}
+
+static void test_recorded_watches(void **state) {
+        static const char *const names[] = {"watch", "bookmark", "expired"};
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+                _cleanup_(freep) char *json_name = xasprintf("%s.json", names[i]);
+                _cleanup_(freep) char *proto_name = xasprintf("%s.pb", names[i]);
+                struct expected_watch expected;
+                struct watch_stream stream;
+                size_t json_len, len;
+                char *json = read_recorded(json_name, &json_len);
+                char *data = read_recorded(proto_name, &len);
+                json[json_len] = '\0';
+                expected.at = json;
+                watch_stream_init(&stream, &kube_proto_pod, WATCH_LINE_MAX_BYTES, compare_event,
+                                  &expected);
+                assert_int_equal(watch_stream_feed(&stream, data, len, NULL), 0);
+                assert_string_equal(expected.at, "");
+                watch_stream_done(&stream);
+                free(json);
+                free(data);
+        }
+}
+
+/* ---- Other answers. */
+
+static void test_recorded_status(void **state) {
+        struct buf text = BUF_INIT(1 << 10);
+        size_t len;
+
+        (void)state;
+        char *data = read_recorded("refused.pb", &len);
+        assert_true(kube_proto_is(data, len));
+        assert_true(kube_proto_object(&text, &kube_proto_pod, data, len));
+        assert_string_equal(text.data, "{\"message\":\"field label not supported: spec.color\","
+                                       "\"reason\":\"BadRequest\",\"code\":400}");
+        buf_done(&text);
+        free(data);
+}
+
+static void test_envelopes(void **state) {
+        static const struct {
+                const char *data;
+                size_t len;
+                const char *kind; /* NULL: refused */
+                const char *object;
+        } rows[] = {
+#define ROW(bytes) "k8s\0" bytes, sizeof("k8s\0" bytes) - 1
+                {ROW(""), "", ""},
+                {ROW("\x0a\x05\x12\x03Pod\x12\x02xy"), "Pod", "xy"},
+                {ROW("\x12\x02xy\x0a\x09\x0a\x02v1\x12\x03Pod\x1a\x00\x22\x00\x28\x07"), "Pod",
+                 "xy"},
+                {ROW("\x0a\x05\x12\x04Pod\x12\x02xy"), NULL, NULL}, /* the type is malformed */
+                {ROW("\x12\x03xy"), NULL, NULL},
+                {"k8s\x01", 4, NULL, NULL},
+                {"k8s", 3, NULL, NULL},
+                {"", 0, NULL, NULL},
+                {"{\"kind\":1}", 10, NULL, NULL},
+#undef ROW
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct kube_proto opened;
+                bool ok = kube_proto_open(rows[i].data, rows[i].len, &opened);
+                if (ok != (rows[i].kind != NULL))
+                        fail_msg("row %zu", i);
+                if (!ok)
+                        continue;
+                assert_int_equal(opened.kind_len, strlen(rows[i].kind));
+                assert_memory_equal(opened.kind, rows[i].kind, opened.kind_len);
+                assert_int_equal(opened.object_bytes, strlen(rows[i].object));
+                assert_memory_equal(opened.object, rows[i].object, opened.object_bytes);
+        }
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_recorded_lists),   cmocka_unit_test(test_recorded_all),
+                cmocka_unit_test(test_cut_lists),        cmocka_unit_test(test_refused_lists),
+                cmocka_unit_test(test_recorded_watches), cmocka_unit_test(test_recorded_status),
+                cmocka_unit_test(test_envelopes),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
