@@ -8,6 +8,7 @@
 #include "base/strmap.h"
 #include "base/timestamp.h"
 #include "codec/json.h"
+#include "kube/kube_proto.h"
 
 enum {
         PAGE_LIMIT = 200,
@@ -158,6 +159,7 @@ struct binding_watch *binding_watch_new(struct loop *loop, struct kube_api *api,
                         .field_selector = "spec.nodeName!=,status.phase=Pending",
                         .initial_field_selector =
                                 "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed",
+                        .proto = &kube_proto_pod,
                         .page_limit = PAGE_LIMIT,
                         .on_event = on_pod,
                         .userdata = watch,

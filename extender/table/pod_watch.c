@@ -1,6 +1,7 @@
 #include "extender/table/pod_watch.h"
 
 #include "base/mem.h"
+#include "kube/kube_proto.h"
 #include "net/loop.h"
 
 enum {
@@ -82,6 +83,7 @@ struct pod_watch *pod_watch_new(struct loop *loop, struct kube_api *api, struct 
                                                  .name = "pods",
                                                  .path = "/api/v1/pods",
                                                  .field_selector = selectors[scope],
+                                                 .proto = &kube_proto_pod,
                                                  .page_limit = PAGE_LIMIT,
                                                  .on_text = on_pod,
                                                  .on_list_begin = on_list_begin,

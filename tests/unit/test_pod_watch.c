@@ -91,7 +91,8 @@ static void add_list(struct fixture *f, const struct pod *pods, size_t count) {
                              .expect = {"GET /api/v1/pods?fieldSelector=spec.nodeName%21%3D%2C"
                                         "status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed"
                                         "&limit=",
-                                        "\r\nAccept: application/json\r\n"},
+                                        "\r\nAccept: application/vnd.kubernetes.protobuf,"
+                                        "application/json;q=0.9\r\n"},
                              .response = scripted_http(200, "", out.data)});
 }
 
