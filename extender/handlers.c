@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "extender/answer/judge.h"
+#include "extender/answer/judge_shortlist.h"
 #include "extender/answer/reply.h"
 #include "extender/answer/request.h"
 #include "extender/refusal_log.h"
@@ -54,10 +54,12 @@ struct handlers {
         struct job *pool;
         size_t pool_count;
         struct refusal_log refusals;
+        struct shortlist_pods shortlist_pods;
 
         struct verb_metrics verbs[VERB_COUNT];
         struct metric *passed, *unknown, *duplicates, *strict, *daemonset, *all_over;
         struct metric *scored_current, *scored_expired; /* with scoring: estimate */
+        struct metric *short_lists, *whole_for_preferences, *whole_for_retry, *left_out;
 };
 
 /* The verbs */
@@ -77,6 +79,24 @@ static void count_rejections(const struct job *job) {
                         metrics_add(in_force->rejected[i], by_predicate[i]);
 }
 
+static void leave_out(struct handlers *handlers, struct job *job, int64_t now_unix_ms) {
+        switch (judge_shortlist(&job->judge, job->snapshot, &job->request,
+                                &handlers->shortlist_pods, now_unix_ms, clock_mono_ms())) {
+        case JUDGE_LIST_WHOLE:
+                return;
+        case JUDGE_LIST_PREFERENCES:
+                metrics_inc(handlers->whole_for_preferences);
+                return;
+        case JUDGE_LIST_RETRY:
+                metrics_inc(handlers->whole_for_retry);
+                return;
+        case JUDGE_LIST_SHORT:
+                metrics_inc(handlers->short_lists);
+                metrics_add(handlers->left_out, job->judge.left_out_count);
+                return;
+        }
+}
+
 static bool filter(struct handlers *handlers, struct job *job, int64_t now_unix_ms) {
         const struct judge *judge = &job->judge;
 
@@ -88,6 +108,7 @@ static bool filter(struct handlers *handlers, struct job *job, int64_t now_unix_
                 metrics_inc(handlers->daemonset);
         if (judge->is_all_over)
                 metrics_inc(handlers->all_over);
+        leave_out(handlers, job, now_unix_ms);
         return reply_filter(&job->reply, judge, job->snapshot, &job->request);
 }
 
@@ -149,6 +170,16 @@ static struct metric *scored_counter(struct metrics *metrics, const char *readin
                                LABELS("reading", reading));
 }
 
+static struct metric *list_counter(struct metrics *metrics, const char *list) {
+        return metrics_counter(
+                metrics, "plimsoll_extender_shortlists_total",
+                "Filter calls with more passing candidates than the policy's "
+                "shortlist has places: answered with a short list, or with the whole "
+                "one, for a pod that has preferences or that had a short list "
+                "before.",
+                LABELS("list", list));
+}
+
 static void register_verb(struct handlers *handlers, struct metrics *metrics,
                           const struct verb *verb) {
         *metrics_of(handlers, verb) = (struct verb_metrics){
@@ -186,6 +217,12 @@ static void register_metrics(struct handlers *handlers, struct metrics *metrics)
                 "Filter calls in which every candidate was over a limit and all passed "
                 "(whenAllOver: pass).",
                 NULL);
+        handlers->short_lists = list_counter(metrics, "short");
+        handlers->whole_for_preferences = list_counter(metrics, "whole_preferences");
+        handlers->whole_for_retry = list_counter(metrics, "whole_retry");
+        handlers->left_out = metrics_counter(metrics, "plimsoll_extender_left_out_candidates_total",
+                                             "Candidates that passed and are not on a shortlist.",
+                                             NULL);
         handlers->scored_current = scored_counter(metrics, "current");
         handlers->scored_expired = scored_counter(metrics, "expired");
 }
@@ -286,6 +323,7 @@ static void log_request(const struct job *job, const struct verb *verb) {
         log_debug(MSG("request"), STR("verb", verb->name), STR("namespace", namespace),
                   STR("pod", name), INT("candidates", request->count),
                   INT("rejected", job->judge.rejected_count),
+                  INT("left_out", job->judge.left_out_count),
                   INT("unknown", job->judge.unknown_count), INT("reply_bytes", job->reply.bytes));
 }
 

@@ -25,6 +25,11 @@ const char *const policy_scoring_names[] = {
 };
 const char *const policy_when_all_over_names[] = {
         [POLICY_ALL_OVER_REJECT] = "reject", [POLICY_ALL_OVER_PASS] = "pass", NULL};
+const char *const policy_shortlist_for_names[] = {
+        [POLICY_SHORTLIST_FOR_WITHOUT_PREFERENCES] = "withoutPreferences",
+        [POLICY_SHORTLIST_FOR_ALL] = "all",
+        NULL,
+};
 
 void policy_free(struct policy *policy) {
         if (!policy)

@@ -28,6 +28,7 @@ enum {
         POLICY_SERIES_NAME_MAX = 128,
         POLICY_LABEL_NAME_MAX = 64,
         POLICY_LABEL_VALUE_MAX = 128,
+        POLICY_MAX_SHORTLIST = 100000,
 };
 
 enum policy_kind { POLICY_GAUGE, POLICY_COUNTER };
@@ -63,7 +64,7 @@ struct policy_metric {
 /* The words of the document for each of the enums, NULL-terminated. */
 extern const char *const policy_kind_names[], *const policy_reduce_names[];
 extern const char *const policy_scale_names[], *const policy_scoring_names[];
-extern const char *const policy_when_all_over_names[];
+extern const char *const policy_when_all_over_names[], *const policy_shortlist_for_names[];
 
 /* A syncPolicy entry. Predicates and priorities refer to it by its index. */
 struct policy_sync {
@@ -99,6 +100,10 @@ enum policy_scoring { POLICY_SCORING_ABSOLUTE, POLICY_SCORING_SPREAD, POLICY_SCO
 /* When every candidate of a filter call is over a predicate's limit: all fail, or all pass. */
 enum policy_when_all_over { POLICY_ALL_OVER_REJECT, POLICY_ALL_OVER_PASS };
 
+/* How many of the passing nodes a filter call may tell; 0: all. AUTO: see answer/shortlist.h. */
+enum { POLICY_SHORTLIST_AUTO = -1 };
+enum policy_shortlist_for { POLICY_SHORTLIST_FOR_WITHOUT_PREFERENCES, POLICY_SHORTLIST_FOR_ALL };
+
 struct policy {
         char name[254]; /* metadata.name, "" when the file has none */
         size_t metric_count;
@@ -113,6 +118,8 @@ struct policy {
         struct policy_hot_value hot_values[POLICY_MAX_HOT_VALUES];
         enum policy_scoring scoring;
         enum policy_when_all_over when_all_over; /* by default PASS with POLICY_SCORING_ESTIMATE */
+        int shortlist;                           /* by default AUTO with spec.extender, else 0 */
+        enum policy_shortlist_for shortlist_for;
 
         /* "line 7: spec.predicat: unknown field" */
         size_t warning_count; /* the number found; the first POLICY_MAX_WARNINGS have a text */

@@ -56,7 +56,19 @@ static void advise_priorities(const struct policy_map *spec, const struct policy
                             "mem, such as cpu_usage_avg_5m");
 }
 
+/* Whatever the scheduler weighs itself, it weighs among these. */
+static void advise_shortlist(const struct policy_map *spec, const struct policy *policy) {
+        enum { FEW = 8 };
+
+        if (policy->shortlist > 0 && policy->shortlist < FEW)
+                policy_warn(spec, "extender",
+                            "shortlist: %d leaves the scheduler no choice: pods that come at once "
+                            "go to the same nodes",
+                            policy->shortlist);
+}
+
 void policy_advise(const struct policy_map *spec, const struct policy *policy) {
+        advise_shortlist(spec, policy);
         if (policy->scoring == POLICY_SCORING_ABSOLUTE &&
             policy->when_all_over == POLICY_ALL_OVER_REJECT)
                 return;

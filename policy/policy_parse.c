@@ -309,8 +309,25 @@ static void read_hot_values(const struct policy_map *spec, struct policy *policy
         }
 }
 
+static void read_shortlist(const struct policy_map *extender, struct policy *policy) {
+        static const char what[] = "auto, or a whole number from 0 (no shortlist) to 100000";
+        const char *text = policy_read_text(extender, "shortlist", POLICY_OPTIONAL, what);
+        int64_t places = 0;
+
+        policy->shortlist = POLICY_SHORTLIST_AUTO;
+        policy->shortlist_for = (enum policy_shortlist_for)policy_read_choice(
+                extender, "shortlistFor", POLICY_OPTIONAL, policy_shortlist_for_names);
+        if (!text || strcmp(text, "auto") == 0)
+                return;
+        policy_read_integer(extender, "shortlist", what, 0, &places);
+        if (places > POLICY_MAX_SHORTLIST)
+                policy_expected(extender, "shortlist", "%s", what);
+        policy->shortlist = (int)places;
+}
+
 static void read_extender(const struct policy_map *spec, struct policy *policy) {
-        static const char *const fields[] = {"scoring", "whenAllOver", NULL};
+        static const char *const fields[] = {"scoring", "whenAllOver", "shortlist", "shortlistFor",
+                                             NULL};
         struct policy_map extender = {.fields = fields};
 
         if (!policy_map_field(spec, "extender", POLICY_OPTIONAL, &extender))
@@ -322,6 +339,7 @@ static void read_extender(const struct policy_map *spec, struct policy *policy) 
         if (policy->scoring == POLICY_SCORING_ESTIMATE &&
             !policy_read_text(&extender, "whenAllOver", POLICY_OPTIONAL, ""))
                 policy->when_all_over = POLICY_ALL_OVER_PASS;
+        read_shortlist(&extender, policy);
         (void)policy_map_end(&extender);
 }
 

@@ -121,4 +121,10 @@ void policy_print(const struct policy *policy, struct buf *out) {
         buf_printf(out, "  extender:\n    scoring: %s\n    whenAllOver: %s\n",
                    policy_scoring_names[policy->scoring],
                    policy_when_all_over_names[policy->when_all_over]);
+        if (policy->shortlist == POLICY_SHORTLIST_AUTO)
+                buf_puts(out, "    shortlist: auto\n");
+        else
+                buf_printf(out, "    shortlist: %d\n", policy->shortlist);
+        buf_printf(out, "    shortlistFor: %s\n",
+                   policy_shortlist_for_names[policy->shortlist_for]);
 }

@@ -19,7 +19,8 @@ static inline bool policy_equal(const struct policy *a, const struct policy *b) 
         if (strcmp(a->name, b->name) != 0 || a->sync_count != b->sync_count ||
             a->predicate_count != b->predicate_count || a->priority_count != b->priority_count ||
             a->hot_value_count != b->hot_value_count || a->scoring != b->scoring ||
-            a->when_all_over != b->when_all_over || a->metric_count != b->metric_count)
+            a->when_all_over != b->when_all_over || a->shortlist != b->shortlist ||
+            a->shortlist_for != b->shortlist_for || a->metric_count != b->metric_count)
                 return false;
         for (size_t i = 0; i < a->metric_count; i++)
                 if (!policy_metric_equal(&a->metrics[i], &b->metrics[i]))

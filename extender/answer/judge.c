@@ -12,6 +12,7 @@ void judge_done(struct judge *judge) {
         free(judge->strangers);
         free(judge->headrooms);
         free(judge->reserved_at);
+        shortlist_done(&judge->shortlist);
         *judge = JUDGE_NULL;
 }
 
@@ -38,7 +39,7 @@ static void make_room(struct judge *judge, size_t candidates, size_t rows) {
                 judge->request_number = 1;
         }
         judge->unknown_count = judge->duplicate_count = judge->rejected_count = 0;
-        judge->old_count = 0;
+        judge->left_out_count = judge->old_count = 0;
         judge->is_all_over = false;
 }
 
@@ -120,7 +121,7 @@ static void pass_when_all_over(struct judge *judge, const struct node_snapshot *
             judge->rejected_count < request->count - judge->duplicate_count)
                 return;
         for (size_t i = 0; i < request->count; i++)
-                judge->verdicts[i] = -1;
+                judge->verdicts[i] = JUDGE_PASSES;
         judge->rejected_count = 0;
         judge->is_all_over = true;
 }
@@ -131,7 +132,7 @@ void judge_filter(struct judge *judge, const struct node_snapshot *snapshot,
 
         find_rows(judge, snapshot, request);
         for (size_t i = 0; i < request->count; i++) {
-                judge->verdicts[i] = -1;
+                judge->verdicts[i] = JUDGE_PASSES;
                 if (judge->rows[i] >= snapshot->count || request->pod.is_daemonset)
                         continue;
                 judge->verdicts[i] = node_snapshot_verdict(snapshot, judge->rows[i], is_settled,

@@ -14,6 +14,7 @@
 
 #include "base/attributes.h"
 #include "extender/answer/request.h"
+#include "extender/answer/shortlist.h"
 #include "extender/estimate/estimator.h"
 #include "extender/table/node_table.h"
 
@@ -21,11 +22,17 @@
 #define JUDGE_UNKNOWN (NODE_ROW_NONE)       /* not in the table */
 #define JUDGE_DUPLICATE (NODE_ROW_NONE - 1) /* repeated in this request: left out */
 
+/* Values of judge.verdicts after judge_filter(), beside the index of the predicate that rejects. */
+enum {
+        JUDGE_PASSES = -1,
+        JUDGE_LEFT_OUT = -2, /* by judge_shortlist(): passes, and is not told */
+};
+
 struct judge {
         uint32_t *rows; /* [candidate]: row of the table, or one of the above */
         int *verdicts;  /* [candidate]: set by judge_filter() or judge_score() */
         size_t candidate_cap;
-        size_t unknown_count, duplicate_count, rejected_count;
+        size_t unknown_count, duplicate_count, rejected_count, left_out_count;
         size_t old_count; /* scored by judge_score() from readings that have expired */
         bool is_all_over; /* judge_filter(): all were rejected, and pass by whenAllOver */
 
@@ -43,14 +50,16 @@ struct judge {
 
         uint32_t *strangers; /* hash set of candidates that are not in the table */
         size_t stranger_cap, stranger_mask;
+
+        struct shortlist shortlist;
 };
 
 #define JUDGE_NULL ((struct judge){0})
 
 void judge_done(struct judge *judge);
 
-/** judge_filter() - verdicts become the index of the predicate that rejects, or -1. When it would
- * reject every candidate, the policy's whenAllOver may let all pass */
+/** judge_filter() - verdicts become the index of the predicate that rejects, or JUDGE_PASSES. When
+ * it would reject every candidate, the policy's whenAllOver may let all pass */
 void judge_filter(struct judge *judge, const struct node_snapshot *snapshot,
                   const struct request *request, int64_t now_unix_ms);
 /**

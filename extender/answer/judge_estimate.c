@@ -50,16 +50,16 @@ static void add_reservation(const struct judge *judge, uint32_t node_number,
                 node->used[r] += node->own[r] * of->load.of[r] / SCORE_OWN_LOAD_FACTOR;
 }
 
-/* Return: the candidate with the most headroom, the first of several; request->count: none */
-static size_t find_headrooms(struct judge *judge, const struct node_snapshot *snapshot,
-                             const struct request *request, const struct pod_load *load,
-                             bool has_reservations) {
+static size_t score_all(struct judge *judge, const struct node_snapshot *snapshot,
+                        const struct request *request, const struct pod_load *load,
+                        bool has_reservations, bool is_after_filter) {
         const struct node_columns *rows = &snapshot->rows;
         double largest = -DBL_MAX;
         size_t best = request->count;
 
         for (size_t i = 0; i < request->count; i++) {
-                if (!is_in_table(judge, snapshot, i))
+                if (!is_in_table(judge, snapshot, i) ||
+                    (is_after_filter && judge->verdicts[i] != JUDGE_PASSES))
                         continue;
                 uint32_t row = judge->rows[i];
                 struct score_node node = node_columns_estimate(rows, row);
@@ -72,6 +72,24 @@ static size_t find_headrooms(struct judge *judge, const struct node_snapshot *sn
                         best = i;
                 }
         }
+        return best;
+}
+
+size_t judge_find_headrooms(struct judge *judge, const struct node_snapshot *snapshot,
+                            const struct request *request, int64_t now_mono_ms,
+                            bool is_after_filter, struct pod_load *ret_load) {
+        struct estimator *estimator = snapshot->estimator;
+        const struct pod_facts *pod = &request->pod;
+        size_t reservations;
+        const struct pod_load load = estimator_expect(estimator, pod->workload, pod->workload_len,
+                                                      &pod->request);
+        bool has_reservations = load_reservations(judge, estimator, pod->id, now_mono_ms,
+                                                  &reservations);
+        size_t best = score_all(judge, snapshot, request, &load, has_reservations, is_after_filter);
+
+        unload_reservations(judge, reservations);
+        if (ret_load)
+                *ret_load = load;
         return best;
 }
 
@@ -96,24 +114,18 @@ static void name_the_best(struct judge *judge, const struct request *request) {
 
 void judge_estimate(struct judge *judge, const struct node_snapshot *snapshot,
                     const struct request *request, int64_t now_mono_ms) {
-        struct estimator *estimator = snapshot->estimator;
-        const struct pod_facts *pod = &request->pod;
-        size_t reservations;
+        uint64_t pod_id = request->pod.id;
+        struct pod_load load;
+        size_t best = judge_find_headrooms(judge, snapshot, request, now_mono_ms, false, &load);
 
-        const struct pod_load load = estimator_expect(estimator, pod->workload, pod->workload_len,
-                                                      &pod->request);
-        bool has_reservations = load_reservations(judge, estimator, pod->id, now_mono_ms,
-                                                  &reservations);
-        size_t best = find_headrooms(judge, snapshot, request, &load, has_reservations);
-        unload_reservations(judge, reservations);
         for (size_t i = 0; i < request->count; i++)
                 judge->verdicts[i] = is_in_table(judge, snapshot, i)
                                              ? score_points(judge->headrooms[i],
                                                             judge->headrooms[best])
                                              : 0;
         name_the_best(judge, request);
-        if (best < request->count && pod->id != 0)
-                estimator_reserve(estimator, pod->id,
+        if (best < request->count && pod_id != 0)
+                estimator_reserve(snapshot->estimator, pod_id,
                                   snapshot->rows.estimate_number[judge->rows[best]], &load,
                                   now_mono_ms);
 }

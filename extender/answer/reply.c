@@ -73,7 +73,7 @@ static bool finish(struct reply *reply) {
 }
 
 static bool is_passing(const struct judge *judge, size_t i) {
-        return judge->verdicts[i] < 0 && judge->rows[i] != JUDGE_DUPLICATE;
+        return judge->verdicts[i] == JUDGE_PASSES && judge->rows[i] != JUDGE_DUPLICATE;
 }
 
 /* Passing candidates, comma-separated; neighbours of one text go out in one run. */

@@ -256,6 +256,10 @@ class Sample:
             entry["scoring"] = self.pick(["absolute", "spread", "estimate"], ["other", ""])
         if self.random.random() < 0.4:
             entry["whenAllOver"] = self.pick(["reject", "pass"], ["other", ""])
+        if self.random.random() < 0.4:
+            entry["shortlist"] = self.pick(["auto", 0, 64, 100000], ["", "0", -1, 100001, 1.5])
+        if self.random.random() < 0.4:
+            entry["shortlistFor"] = self.pick(["withoutPreferences", "all"], ["other", ""])
         return entry
 
     def policy(self):

@@ -1,9 +1,77 @@
-/* The skimmer and jansson must read the same out of every ExtenderArgs. */
+/*
+ * The skimmer and jansson must read the same out of every ExtenderArgs, and the filter's answer to
+ * it must hold together, with a shortlist by estimate of a table that knows some of the corpus's
+ * nodes.
+ */
 #include "fuzz.h"
+#include "tests/unit/answer_property.h"
 #include "tests/unit/request_property.h"
 
+enum { PLACES = 2 };
+
+static const char policy_text[] =
+        "apiVersion: " POLICY_API_VERSION "\n"
+        "kind: " POLICY_KIND "\n"
+        "spec:\n"
+        "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"
+        "  predicate: [{name: cpu_usage_avg_5m, maxLimitPecent: 0.8}]\n"
+        "  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n"
+        "  extender: {scoring: estimate, whenAllOver: reject, shortlist: 2}\n";
+
+static struct node_snapshot *snapshot_new(int64_t now_unix_ms) {
+        static const struct {
+                const char *name, *usage, *zone;
+        } nodes[] = {
+                {"a", "0.1", "z1"},      {"b", "0.5", "z1"},      {"c", "0.9", "z2"},
+                {"node-a", "0.3", "z2"}, {"node-b", "0.2", "z1"}, {"node-c", "0.2", ""},
+        };
+        struct policy *policy = NULL;
+
+        if (policy_parse(policy_text, strlen(policy_text), true, &policy, NULL) < 0)
+                abort();
+        struct node_table *table = node_table_new(
+                &(struct node_table_options){.annotation_prefix = ""}, policy, now_unix_ms);
+        for (size_t i = 0; i < ARRAY_LEN(nodes); i++) {
+                char *value = xasprintf("%s,2026-07-23T09:46:40Z", nodes[i].usage);
+                json_t *annotations = json_pack("{s:s}", "cpu_usage_avg_5m", value);
+                json_t *labels = json_pack("{s:s}", "topology.kubernetes.io/zone", nodes[i].zone);
+                node_table_put(table, nodes[i].name, annotations, now_unix_ms);
+                node_table_set_zone(table, nodes[i].name, labels, NULL);
+                json_decref(annotations);
+                json_decref(labels);
+                free(value);
+        }
+        node_table_publish(table, now_unix_ms);
+        return node_table_acquire(table); /* with its table, for as long as the process lives */
+}
+
+static void check_answer(const char *text, size_t len) {
+        static const int64_t now_unix_ms = INT64_C(1784800000000); /* 2026-07-23T09:46:40Z */
+        static struct node_snapshot *snapshot;
+        static struct shortlist_pods pods;
+        struct request request = REQUEST_NULL;
+        struct judge judge = JUDGE_NULL;
+        struct reply reply;
+
+        if (!snapshot)
+                snapshot = snapshot_new(now_unix_ms);
+        reply_init(&reply);
+        if (request_parse(&request, text, len, NULL) == 0) {
+                /* Every pod comes for the first time. */
+                request.pod.id = request.pod.id == 0 ? 1 : request.pod.id;
+                atomic_store(&pods.ids[request.pod.id % SHORTLIST_PODS], 0);
+                (void)answer_property_check(&judge, &reply, snapshot, &request, &pods, PLACES,
+                                            now_unix_ms);
+        }
+        request_done(&request);
+        judge_done(&judge);
+        reply_done(&reply);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-        if (size <= 1 << 20)
-                (void)request_property_check(data, size);
+        if (size > 1 << 20)
+                return 0;
+        (void)request_property_check(data, size);
+        check_answer((const char *)data, size);
         return 0;
 }

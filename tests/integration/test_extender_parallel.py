@@ -126,7 +126,7 @@ def test_memory_with_five_thousand_nodes(start_standin, run, binary):
     names = node_names(count)
     with extender.scheduler() as scheduler:
         for _ in range(5):
-            scheduler.filter(names)
+            scheduler.filter(names, is_short=True)
             scheduler.prioritize(names)
         job = standin.admin(
             "mutate", {"per_second": CHANGES_PER_S, "seconds": 2, "keys": keys, "nodes": names}

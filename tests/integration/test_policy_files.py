@@ -19,7 +19,7 @@ def check_config(program, path, *flags):
 def policy_in_force(program, path):
     status, out, err = check_config(program, path)
     assert status == 0, err
-    return re.search(r"^apiVersion: .*^ +whenAllOver: \w+\n", out, re.M | re.S)[0]
+    return re.search(r"^apiVersion: .*^ +shortlistFor: \w+\n", out, re.M | re.S)[0]
 
 
 @pytest.mark.parametrize("program", PROGRAMS)

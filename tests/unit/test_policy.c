@@ -102,6 +102,7 @@ static void test_default(void **state) {
         assert_int_equal(policy->scoring, POLICY_SCORING_ESTIMATE);
         assert_string_equal(policy->predicates[0].reason, "cpu_usage_avg_5m above 0.8");
         assert_int_equal(policy->when_all_over, POLICY_ALL_OVER_PASS);
+        assert_int_equal(policy->shortlist, POLICY_SHORTLIST_AUTO);
 }
 
 static void test_crane(void **state) {
@@ -130,6 +131,7 @@ static void test_crane(void **state) {
         assert_true(policy->hot_values[1].count == 2);
         assert_int_equal(policy->scoring, POLICY_SCORING_ABSOLUTE);
         assert_int_equal(policy->when_all_over, POLICY_ALL_OVER_REJECT);
+        assert_int_equal(policy->shortlist, 0);
 }
 
 static void test_limits(void **state) {
@@ -273,6 +275,36 @@ static void test_extender(void **state) {
                 _cleanup_(policy_freep) struct policy *policy = parse(text, true);
                 assert_int_equal(policy->scoring, rows[i].scoring);
                 assert_int_equal(policy->when_all_over, rows[i].when_all_over);
+                assert_round_trip(policy);
+        }
+}
+
+static void test_shortlist(void **state) {
+        static const struct {
+                const char *spec;
+                int places;
+                enum policy_shortlist_for whom;
+        } rows[] = {
+                {"", 0, POLICY_SHORTLIST_FOR_WITHOUT_PREFERENCES}, /* as crane decides */
+                {"  extender:\n", 0, POLICY_SHORTLIST_FOR_WITHOUT_PREFERENCES},
+                {"  extender: {}\n", POLICY_SHORTLIST_AUTO,
+                 POLICY_SHORTLIST_FOR_WITHOUT_PREFERENCES},
+                {"  extender: {shortlist: auto, shortlistFor: all}\n", POLICY_SHORTLIST_AUTO,
+                 POLICY_SHORTLIST_FOR_ALL},
+                {"  extender: {shortlist: , shortlistFor: withoutPreferences}\n",
+                 POLICY_SHORTLIST_AUTO, POLICY_SHORTLIST_FOR_WITHOUT_PREFERENCES},
+                {"  extender: {shortlist: 0}\n", 0, POLICY_SHORTLIST_FOR_WITHOUT_PREFERENCES},
+                {"  extender: {shortlist: 24}\n", 24, POLICY_SHORTLIST_FOR_WITHOUT_PREFERENCES},
+                {"  extender: {shortlist: 100000}\n", POLICY_MAX_SHORTLIST,
+                 POLICY_SHORTLIST_FOR_WITHOUT_PREFERENCES},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(freep) char *text = xasprintf(HEAD SYNC "%s", rows[i].spec);
+                _cleanup_(policy_freep) struct policy *policy = parse(text, true);
+                assert_int_equal(policy->shortlist, rows[i].places);
+                assert_int_equal(policy->shortlist_for, rows[i].whom);
                 assert_round_trip(policy);
         }
 }
@@ -474,9 +506,13 @@ static struct policy *random_policy(unsigned short seed[3]) {
                 buf_printf(&text, "  - {timeRange: %lldms, count: %zu}\n",
                            (long long)draw_duration_ms(seed), 1 + draw_below(seed, 100));
         if (draw(seed) < 0.8)
-                buf_printf(&text, "  extender: {scoring: %s, whenAllOver: %s}\n",
+                buf_printf(&text,
+                           "  extender: {scoring: %s, whenAllOver: %s, shortlist: %s, "
+                           "shortlistFor: %s}\n",
                            policy_scoring_names[draw_below(seed, 3)],
-                           (const char *[]){"", "reject", "pass"}[draw_below(seed, 3)]);
+                           (const char *[]){"", "reject", "pass"}[draw_below(seed, 3)],
+                           (const char *[]){"", "auto", "0", "64"}[draw_below(seed, 4)],
+                           policy_shortlist_for_names[draw_below(seed, 2)]);
         return parse(text.data, true);
 }
 
@@ -512,6 +548,7 @@ int main(void) {
                 cmocka_unit_test(test_lenient),
                 cmocka_unit_test(test_warnings),
                 cmocka_unit_test(test_extender),
+                cmocka_unit_test(test_shortlist),
                 cmocka_unit_test(test_many_warnings),
                 cmocka_unit_test(test_api_object),
                 cmocka_unit_test(test_own_resources),

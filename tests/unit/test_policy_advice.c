@@ -39,6 +39,8 @@ static void test_advice(void **state) {
                 "of cpu or mem, such as cpu_usage_avg_5m";
         static const char hot[] = "line 12: spec.hotValue: not needed with scoring: estimate, "
                                   "which counts recent bindings itself";
+        static const char few[] = "line 12: spec.extender: shortlist: 7 leaves the scheduler no "
+                                  "choice: pods that come at once go to the same nodes";
         static const struct {
                 const char *spec;
                 const char *warnings[2];
@@ -62,6 +64,9 @@ static void test_advice(void **state) {
                 {"  priority: [{name: net_usage_avg_5m, weight: 1}]\n" ESTIMATE, {nothing}},
                 {"  priority: [{name: gauge, weight: 1}]\n" ESTIMATE, {nothing}},
                 {"  priority:\n" ESTIMATE, {nothing}},
+                {MEAN "  extender: {shortlist: 7}\n", {few}},
+                {MEAN "  extender: {shortlist: 8}\n", {NULL}},
+                {MEAN "  extender: {shortlist: 0}\n", {NULL}},
         };
 
         (void)state;

@@ -1,0 +1,165 @@
+"""The shortlist: the filter names the best of many nodes that pass, and nobody is worse off for it."""
+
+import json
+import uuid
+
+import pytest
+from extender_kit import CPU, POD, Extender, node_names, policy, stamp, write_policy
+
+ZONE = "topology.kubernetes.io/zone"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+TERM = {"weight": 1, "preference": {"matchExpressions": [{"key": "a", "operator": "Exists"}]}}
+NODES = node_names(240)
+
+
+def new_pod(owner="ReplicaSet", **spec):
+    """A pod that the extender has not seen."""
+    pod = json.loads(json.dumps(POD))
+    pod["metadata"]["uid"] = str(uuid.uuid4())
+    pod["metadata"]["ownerReferences"][0]["kind"] = owner
+    pod["spec"].update(spec)
+    return pod
+
+
+def spread(when):
+    constraint = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": when}
+    return {"topologySpreadConstraints": [constraint]}
+
+
+def zone_of(name):
+    return "aabbc"[NODES.index(name) // 50]
+
+
+def best(names, count):
+    """The higher the number the idler, in the request's order."""
+    return sorted(sorted(names)[-count:], key=names.index)
+
+
+@pytest.fixture
+def start(start_standin, run, binary, tmp_path):
+    """An extender with that spec.extender, and NODES: 100 in zone a, 100 in b, 40 in c."""
+
+    def call(fields, limit=0.9, prepare=None):
+        standin = start_standin("--nodes", len(NODES), "--images", 0)
+        for i, name in enumerate(NODES):
+            usage = f"{0.6 - i / 500:.5f},{stamp()}"
+            metadata = {"labels": {ZONE: zone_of(name)}, "annotations": {CPU: usage}}
+            answer = standin.patch(f"/api/v1/nodes/{name}", {"metadata": metadata})
+            assert answer.status == 200, answer.text
+        if prepare:
+            prepare(standin)
+        content = policy(limits={CPU: limit})
+        if fields is not None:
+            content["spec"]["extender"] = fields
+        path = write_policy(tmp_path / "policy.yaml", content)
+        extender = Extender(run, binary, standin, f"--policy-config-path={path}")
+        extender.wait_live()
+        return extender
+
+    return call
+
+
+@pytest.mark.parametrize("cache_capable", [True, False])
+def test_best_of_each_zone(start, cache_capable):
+    extender = start({"shortlist": 30}, limit=0.55)
+    asked = [*NODES[120:], *NODES[:120]]  # the scheduler begins somewhere else each time
+    sent = asked if cache_capable else [{"metadata": {"name": name}, "x": 1} for name in asked]
+    with extender.scheduler() as scheduler:
+        passing, rejected = scheduler.filter(sent, new_pod(), cache_capable, is_short=True)
+    assert set(rejected) == set(NODES[:25]), "those over the limit are told, as ever"
+    for zone in "abc":
+        told = [name for name in passing if zone_of(name) == zone]
+        assert told == best([name for name in asked if zone_of(name) == zone], 10)
+    assert len(passing) == 30
+    assert extender.metric("plimsoll_extender_shortlists_total", list="short") == 1
+    assert extender.metric("plimsoll_extender_left_out_candidates_total") == 240 - 25 - 30
+    # All that are below the limit have passed, told or not.
+    verdicts = "plimsoll_extender_verdicts_total"
+    assert extender.metric(verdicts, predicate="none") == 240 - 25
+
+
+@pytest.mark.parametrize(
+    "fields, told",
+    [
+        (None, 240),  # crane's arithmetic
+        ({}, 100),
+        ({"shortlist": "auto", "scoring": "spread"}, 100),
+        ({"scoring": "estimate"}, 100),
+        ({"shortlist": 0}, 240),
+        ({"shortlist": 239}, 239),
+    ],
+)
+def test_how_many(start, fields, told):
+    extender = start(fields)
+    with extender.scheduler() as scheduler:
+        passing, rejected = scheduler.filter(NODES, new_pod(), is_short=True)
+        assert len(passing) == told and not rejected
+        # Too few to leave any out.
+        few = NODES[: 200 if told < 200 else 100]
+        assert scheduler.filter(few, new_pod()) == (few, {})
+        # What the scheduler asks next is about those that it was told of.
+        assert set(scheduler.prioritize(passing, new_pod())) <= set(passing)
+
+
+def test_whole_list(start):
+    """Preferences of the pod, a second try, and pods that go to every node."""
+    extender = start({"shortlist": 24})
+    terms = {"podAntiAffinity": {PREFERRED: [TERM]}}
+    with extender.scheduler() as scheduler:
+
+        def told(pod):
+            return len(scheduler.filter(NODES, pod, is_short=True)[0])
+
+        assert told(new_pod(**spread("DoNotSchedule"))) == 24
+        assert told(new_pod(affinity={"nodeAffinity": {PREFERRED: []}})) == 24
+        assert told(new_pod(**spread("ScheduleAnyway"))) == 240
+        assert told(new_pod(affinity={"nodeAffinity": {PREFERRED: [TERM]}})) == 240
+        assert told(new_pod(affinity=terms)) == 240
+        assert told(new_pod(owner="DaemonSet")) == 240
+        pod = new_pod()
+        assert [told(pod), told(pod), told(pod)] == [24, 240, 240]
+        # A pod that is nominated is asked about with one name first: that is no try.
+        pod = new_pod()
+        assert scheduler.filter(NODES[:1], pod) == (NODES[:1], {})
+        assert told(pod) == 24
+    lists = "plimsoll_extender_shortlists_total"
+    assert extender.metric(lists, list="whole_preferences") == 3
+    assert extender.metric(lists, list="whole_retry") == 2
+    assert extender.metric(lists, list="short") == 4
+
+
+def test_for_all(start):
+    extender = start({"shortlist": 24, "shortlistFor": "all"})
+    with extender.scheduler() as scheduler:
+        passing, _ = scheduler.filter(NODES, new_pod(**spread("ScheduleAnyway")), is_short=True)
+        assert len(passing) == 24
+
+
+def test_unknown_nodes(start):
+    """They take the places that the known ones leave, and are never rejected."""
+    extender = start({"shortlist": 50})
+    strangers = [f"stranger-{i}" for i in range(60)]
+    with extender.scheduler() as scheduler:
+        passing, _ = scheduler.filter([*strangers, *NODES], new_pod(), is_short=True)
+        assert len(passing) == 50 and set(passing) <= set(NODES)
+        passing, _ = scheduler.filter([*strangers, *NODES[:45]], new_pod(), is_short=True)
+        assert passing == [*strangers[:5], *NODES[:45]]
+        passing, _ = scheduler.filter(strangers, new_pod(), is_short=True)
+        assert passing == strangers[:50]
+
+
+def test_nodes_to_be_avoided(start):
+    """Nodes with a soft taint are the idlest, and do not fill the list."""
+
+    def taint(standin):
+        taints = [{"key": "spot", "value": "true", "effect": "PreferNoSchedule"}]
+        for name in NODES[140:200]:
+            answer = standin.patch(f"/api/v1/nodes/{name}", {"spec": {"taints": taints}})
+            assert answer.status == 200, answer.text
+
+    extender = start({"shortlist": 40, "scoring": "estimate"}, prepare=taint)
+    with extender.scheduler() as scheduler:
+        passing, _ = scheduler.filter(NODES, new_pod(), is_short=True)
+    # Of a, of b, of those of b that are avoided, and of c; within a quarter of a per cent by order.
+    groups = NODES[88:100], NODES[128:140], NODES[188:200], NODES[228:]
+    assert [len(set(passing) & set(group)) for group in groups] == [10] * 4
