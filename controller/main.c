@@ -22,6 +22,9 @@ enum {
         /* Sizes the connection caches: keep-alive is kept for about twice as many nodes. */
         EXPECTED_NODES = 5120,
         SERVER_DRAIN_MS = 1000,
+        /* Replies of exporters that were asked together are read together. Nothing here is in more
+         * of a hurry: a reading's time, and the duration of a scrape, are as exact as this. */
+        REST_MS = 20,
         MMAP_THRESHOLD_BYTES = 256 << 10,
 };
 
@@ -148,6 +151,7 @@ static int connect_and_run(const struct settings *settings, struct daemon_state 
                 (void)error_wrap(err, err->code, "--bind-address, --health-port");
                 return program_exit_code(err);
         }
+        loop_set_rest(core->loop, REST_MS);
         loop_run(core->loop);
         if (server)
                 http_server_stop(server, SERVER_DRAIN_MS);

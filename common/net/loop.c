@@ -10,13 +10,14 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 
-enum { EVENTS_PER_TURN = 256 };
+enum { EVENTS_PER_TURN = 256, NS_PER_MS = 1000000 };
 
 /*
  * One slot per descriptor number. The generation travels through epoll with each event, so that
@@ -40,6 +41,7 @@ struct loop {
         int wake_fd;
         int64_t now_mono_ms;
         int64_t now_unix_ms;
+        unsigned rest_ms;
 
         struct watch *watches; /* indexed by descriptor */
         size_t watches_cap;
@@ -289,13 +291,34 @@ static void dispatch(struct loop *loop, const struct epoll_event *event) {
                 watch->fn(watch->userdata, fd, epoll_events);
 }
 
+void loop_set_rest(struct loop *loop, unsigned rest_ms) {
+        assert(rest_ms < MS_PER_S);
+        loop->rest_ms = rest_ms;
+}
+
+/* Rests when there is nothing to do, so what is to be done meanwhile comes at once. */
+static int wait_for_events(const struct loop *loop, struct epoll_event *events) {
+        int timeout_ms = wait_timeout_ms(loop);
+
+        if (loop->rest_ms > 0 && timeout_ms != 0) {
+                int count = epoll_wait(loop->epoll_fd, events, EVENTS_PER_TURN, 0);
+                if (count != 0)
+                        return count;
+                bool is_shorter = timeout_ms > 0 && (unsigned)timeout_ms < loop->rest_ms;
+                struct timespec rest = {.tv_nsec = (is_shorter ? timeout_ms : (int)loop->rest_ms) *
+                                                   NS_PER_MS};
+                (void)nanosleep(&rest, NULL);
+                timeout_ms = wait_timeout_ms(loop);
+        }
+        return epoll_wait(loop->epoll_fd, events, EVENTS_PER_TURN, timeout_ms);
+}
+
 void loop_run(struct loop *loop) {
         struct epoll_event events[EVENTS_PER_TURN];
 
         read_clocks(loop);
         while (!atomic_exchange(&loop->must_stop, false)) {
-                int count = epoll_wait(loop->epoll_fd, events, EVENTS_PER_TURN,
-                                       wait_timeout_ms(loop));
+                int count = wait_for_events(loop, events);
                 assert(count >= 0 || errno == EINTR);
                 read_clocks(loop);
                 for (int i = 0; i < count; i++)

@@ -26,6 +26,16 @@ void loop_run(struct loop *loop);
  * at once. */
 void loop_stop(struct loop *loop);
 
+/**
+ * loop_set_rest() - after its work, let @rest_ms pass before looking for more, or less when a timer
+ * is due earlier; below 1,000, 0 (the default): none
+ *
+ * What happens in that time is then done together: for a program with many small things to do, each
+ * of which would find cold caches, that takes a fraction of the processor time. Work that is under
+ * way is not interrupted, and after a longer silence an event is seen at once.
+ */
+void loop_set_rest(struct loop *loop, unsigned rest_ms);
+
 /* The time of the current turn. */
 int64_t loop_now_mono_ms(const struct loop *loop);
 int64_t loop_now_unix_ms(const struct loop *loop);

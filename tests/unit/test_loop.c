@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -347,6 +348,58 @@ static void test_stop_before_run(void **state) {
         loop_run(loop);
 }
 
+/* A rest */
+
+enum { REST_MS = 500 }; /* the thread below needs far less */
+
+static int64_t seen_mono_ms[2];
+
+static void on_rested(void *userdata, int fd, uint32_t epoll_events) {
+        (void)epoll_events;
+        *(int64_t *)userdata = loop_now_mono_ms(loop);
+        loop_fd_remove(loop, fd);
+        if (seen_mono_ms[0] && seen_mono_ms[1])
+                loop_stop(loop);
+}
+
+static void *write_both(void *userdata) {
+        const struct timespec pause = {.tv_nsec = 2000000};
+        const int *fds = userdata;
+
+        for (size_t i = 0; i < 2; i++) {
+                (void)nanosleep(&pause, NULL);
+                assert_int_equal(write(fds[i], "x", 1), 1);
+        }
+        return NULL;
+}
+
+static void test_events_of_a_rest_come_together(void **state) {
+        int64_t start_ms = loop_now_mono_ms(loop);
+        int tubes[2][2], ends[2];
+        struct loop_timer soon = {0};
+        pthread_t thread;
+
+        (void)state;
+        for (size_t i = 0; i < 2; i++) {
+                assert_int_equal(pipe(tubes[i]), 0);
+                ends[i] = tubes[i][1];
+                seen_mono_ms[i] = 0;
+                loop_fd_set(loop, tubes[i][0], EPOLLIN, on_rested, &seen_mono_ms[i]);
+        }
+        loop_set_rest(loop, REST_MS);
+        pthread_create(&thread, NULL, write_both, ends);
+        loop_run(loop);
+        pthread_join(thread, NULL);
+        assert_int_equal(seen_mono_ms[0], seen_mono_ms[1]);
+        assert_true(seen_mono_ms[0] >= start_ms + REST_MS - 1);
+
+        /* A timer that is due earlier ends a rest, and one that is due now does not begin it. */
+        loop_timer_arm(loop, &soon, loop_now_mono_ms(loop), stop, NULL);
+        loop_run(loop);
+        for (size_t i = 0; i < 4; i++)
+                close(tubes[i / 2][i % 2]);
+}
+
 static void test_left_over_posts_are_dropped(void **state) {
         (void)state;
         loop_post(loop, fail_timer, NULL);
@@ -369,6 +422,8 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(test_posts_keep_their_order, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_post_from_a_post, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_stop_before_run, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(test_events_of_a_rest_come_together, set_up,
+                                                tear_down),
                 cmocka_unit_test_setup_teardown(test_left_over_posts_are_dropped, set_up,
                                                 tear_down),
         };
