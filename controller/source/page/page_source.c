@@ -18,13 +18,14 @@ enum {
         CONNECT_TIMEOUT_MS = 3000, /* a node that is gone must not hold a place */
         TICK_MS = 5000,
         SPREAD_SALT = 1, /* scrapes are not at the instants of syncs */
+        BATCHES = 60,    /* in an interval; scrapes of a batch begin together */
 };
 
 struct target {
         struct page_source *source;
         struct node *node;
         struct loop_timer timer;
-        int64_t due_mono_ms;
+        int64_t due_mono_ms; /* its instant, before it is rounded down to that of a batch */
         int64_t whole_page_until_mono_ms; /* it refused collect[]; 0: it did not */
         struct page_scrape *scrape;       /* under way */
         struct page_place place;          /* in a lane's queue */
@@ -336,15 +337,23 @@ static void dispatch(struct page_source *source) {
 
 /* Turns */
 
+/* The instant at which the batch of this one begins. */
+static int64_t batch_mono_ms(const struct page_source *source, int64_t due_mono_ms) {
+        int64_t grid_ms = source->options.interval_ms / BATCHES;
+
+        return grid_ms > 1 ? due_mono_ms - due_mono_ms % grid_ms : due_mono_ms;
+}
+
 static void on_turn(void *userdata) {
         struct target *target = userdata;
         struct page_source *source = target->source;
-        int64_t now_mono_ms = loop_now_mono_ms(source->loop);
+        int64_t now_mono_ms = loop_now_mono_ms(source->loop), next_mono_ms;
 
-        do
+        do {
                 target->due_mono_ms += source->options.interval_ms;
-        while (target->due_mono_ms <= now_mono_ms);
-        loop_timer_arm(source->loop, &target->timer, target->due_mono_ms, on_turn, target);
+                next_mono_ms = batch_mono_ms(source, target->due_mono_ms);
+        } while (next_mono_ms <= now_mono_ms);
+        loop_timer_arm(source->loop, &target->timer, next_mono_ms, on_turn, target);
         if (source->is_idle) {
                 forget_failure(target);
                 return;
@@ -420,6 +429,16 @@ static void reset_target(struct target *target) {
         target->whole_page_until_mono_ms = 0;
 }
 
+/* A node's instant in every interval is the same whenever it was added. */
+static int64_t first_due_mono_ms(const struct page_source *source, const struct node *node) {
+        int64_t interval_ms = source->options.interval_ms;
+        int64_t now_mono_ms = loop_now_mono_ms(source->loop);
+        int64_t due_mono_ms = now_mono_ms - now_mono_ms % interval_ms +
+                              spread_phase_ms(node->name, SPREAD_SALT, interval_ms);
+
+        return due_mono_ms < now_mono_ms ? due_mono_ms + interval_ms : due_mono_ms;
+}
+
 static void add_node(struct source *base, struct node *node) {
         struct page_source *source = self(base);
         int64_t now_mono_ms = loop_now_mono_ms(source->loop);
@@ -444,11 +463,10 @@ static void add_node(struct source *base, struct node *node) {
         target->node = node;
         target->place.owner = target;
         source->targets[node->slot] = target;
-        target->due_mono_ms = now_mono_ms;
-        if (!source->options.is_at_once)
-                target->due_mono_ms += spread_phase_ms(node->name, SPREAD_SALT,
-                                                       source->options.interval_ms);
-        loop_timer_arm(source->loop, &target->timer, target->due_mono_ms, on_turn, target);
+        target->due_mono_ms = source->options.is_at_once ? now_mono_ms
+                                                         : first_due_mono_ms(source, node);
+        loop_timer_arm(source->loop, &target->timer, batch_mono_ms(source, target->due_mono_ms),
+                       on_turn, target);
 }
 
 static void drop_target(struct page_source *source, size_t slot) {

@@ -1,9 +1,10 @@
 /*
  * The source that scrapes a page of every node, directly: node_exporter's by default.
  *
- * Each target has its turn once per interval, at an instant that depends on its name. Of a
- * node_exporter only the collectors that the policy needs are asked for; one on which such a
- * collector is switched off answers 400 to that, and is then asked for its whole page, for an hour.
+ * Each target has its turn once per interval, at an instant that depends on its name; those of a
+ * sixtieth of the interval are scraped together. Of a node_exporter only the collectors that the
+ * policy needs are asked for; one on which such a collector is switched off answers 400 to that,
+ * and is then asked for its whole page, for an hour.
  *
  * Nobody waits for the slow: see page_lanes.h. The pages under way share one budget of memory; when
  * it is exhausted, the largest of them is given up.
