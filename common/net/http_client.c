@@ -330,14 +330,11 @@ static void on_call_timer(void *userdata) {
 static void start(struct http_call *call) {
         struct http_client *client = call->client;
         struct http_pool *pool = call->pool;
-        const char *authority = NULL;
-        size_t authority_len = http_call_authority(call->url, &authority);
 
         TAILQ_REMOVE(&pool->queue, call, entry);
         pool->queue_len--;
         call->loop = client->loop;
         call->bodies = &client->bodies;
-        call->shard = &pool->shards[strmap_hash(authority, authority_len) % pool->shard_count];
         call->easy = take_easy(client);
         call->started_mono_ms = call->last_byte_mono_ms = clock_mono_ms();
 
@@ -406,6 +403,16 @@ static struct http_pool *get_pool(struct http_client *client, unsigned number) {
         return pool;
 }
 
+static struct http_shard *choose_shard(const struct http_pool *pool,
+                                       const struct http_request *request) {
+        const char *authority = NULL;
+        size_t authority_len = http_call_authority(request->url, &authority);
+        size_t index = request->has_turn ? (size_t)(request->turn_ratio * (double)pool->shard_count)
+                                         : strmap_hash(authority, authority_len);
+
+        return &pool->shards[index % pool->shard_count];
+}
+
 struct http_call *http_start(struct http_client *client, const struct http_request *request) {
         assert(!client->is_freed);
 
@@ -417,6 +424,7 @@ struct http_call *http_start(struct http_client *client, const struct http_reque
                 client->last_tls->refs++;
         }
         call->pool = get_pool(client, request->pool);
+        call->shard = choose_shard(call->pool, request);
         call->state = HTTP_CALL_QUEUED;
         TAILQ_INSERT_TAIL(&call->pool->queue, call, entry);
         call->pool->queue_len++;

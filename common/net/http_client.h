@@ -2,9 +2,9 @@
  * Asynchronous HTTP requests; the only user of libcurl. Everything runs on the loop's thread. Every
  * request has a deadline and a limit on its response body.
  *
- * Calls are distributed over several curl multi handles by host, because one handle slows down with
- * its number of connections. Connections are kept alive; redirects are not followed; proxy
- * variables of the environment are ignored.
+ * Calls are distributed over several curl multi handles, by host or by turn, because one handle
+ * slows down with its number of connections. Connections are kept alive; redirects are not
+ * followed; proxy variables of the environment are ignored.
  */
 #pragma once
 
@@ -101,6 +101,11 @@ struct http_request {
         /* The call's connections are shared only with calls of an equal pool (streams that stay
          * open, such as watches, get one of their own); 0 is the common pool. */
         unsigned pool;
+        /* The call is made again and again, at this time of its period, in [0, 1). Hosts whose
+         * turns are close share a multi handle: while one is in use, curl looks at all of its idle
+         * connections every second. A host's turn does not change. */
+        double turn_ratio;
+        bool has_turn;         /* else calls are distributed by host */
         http_data_fn *on_data; /* NULL: the body is collected */
         http_done_fn *on_done;
         void *userdata;

@@ -335,6 +335,23 @@ static void test_connections_are_kept(void **state) {
         assert_int_equal(atomic_load(&peer->connections), 2);
 }
 
+/* Turns that are close share connections, whatever the host. */
+static void test_connections_by_turn(void **state) {
+        static const struct {
+                double turn_ratio;
+                int connections;
+        } rows[] = {{0, 1}, {0.3, 1}, {0.34, 2}, {0.6, 2}, {0.99999, 3}, {0, 3}, {0.5, 3}};
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(free_attemptp) struct attempt *attempt = new_attempt(peer->origin, "/ok");
+                attempt->request.has_turn = true;
+                attempt->request.turn_ratio = rows[i].turn_ratio;
+                run(attempt);
+                assert_int_equal(atomic_load(&peer->connections), rows[i].connections);
+        }
+}
+
 enum { PARALLEL = 100, HOSTS = 4 };
 
 static void test_parallel_calls(void **state) {
@@ -528,6 +545,7 @@ int main(void) {
                 TEST(test_request_as_sent),
                 TEST(test_answer),
                 TEST(test_connections_are_kept),
+                TEST(test_connections_by_turn),
                 TEST(test_parallel_calls),
                 TEST(test_queue),
                 TEST(test_stream),

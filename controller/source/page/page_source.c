@@ -282,6 +282,13 @@ static void on_done(void *userdata, const struct http_response *response) {
         dispatch(source);
 }
 
+/* When in the interval, in [0, 1). */
+static double turn_ratio(const struct page_source *source, const struct node *node) {
+        int64_t interval_ms = source->options.interval_ms;
+
+        return (double)spread_phase_ms(node->name, SPREAD_SALT, interval_ms) / (double)interval_ms;
+}
+
 static void start_scrape(struct page_source *source, struct target *target) {
         bool is_whole = loop_now_mono_ms(source->loop) < target->whole_page_until_mono_ms;
         bool with_collectors = source->collector_count > 0 && !is_whole;
@@ -322,6 +329,8 @@ static void start_scrape(struct page_source *source, struct target *target) {
                         .max_body_bytes = source->options.max_page_bytes,
                         .basic_auth = credentials_basic(credentials),
                         .tls = credentials_tls(credentials),
+                        .has_turn = true,
+                        .turn_ratio = turn_ratio(source, target->node),
                         .on_data = on_data,
                         .on_done = on_done,
                         .userdata = scrape,
