@@ -2,36 +2,17 @@
 
 #include "base/mem.h"
 
-enum { IDLE_SCRAPES_KEPT = 8, IDLE_PAGE_KEPT_BYTES = 256 << 10 };
-
-static void scrape_free(struct page_scrape *scrape) {
-        buf_done(&scrape->page);
-        free(scrape);
-}
-
 void page_pool_done(struct page_pool *pool) {
-        struct page_scrape *scrape;
-
-        while ((scrape = LIST_FIRST(&pool->idle)) != NULL) {
-                LIST_REMOVE(scrape, link);
-                scrape_free(scrape);
-        }
+        while (pool->idle_count > 0)
+                buf_done(&pool->idle[--pool->idle_count]);
 }
 
 struct page_scrape *page_pool_begin(struct page_pool *pool, void *owner) {
-        struct page_scrape *scrape = LIST_FIRST(&pool->idle);
-        struct buf page = BUF_INIT(pool->max_page_bytes);
+        struct page_scrape *scrape = xcalloc(1, sizeof(*scrape));
 
-        if (scrape) {
-                LIST_REMOVE(scrape, link);
-                pool->idle_count--;
-                page = scrape->page;
-        } else {
-                scrape = xcalloc(1, sizeof(*scrape));
-        }
-        *scrape = (struct page_scrape){.owner = owner, .page = page};
+        scrape->owner = owner;
+        scrape->page = BUF_INIT(pool->max_page_bytes);
         LIST_INSERT_HEAD(&pool->under_way, scrape, link);
-        pool->used_bytes += scrape->page.cap;
         return scrape;
 }
 
@@ -39,16 +20,20 @@ void page_pool_end(struct page_pool *pool, struct page_scrape *scrape) {
         LIST_REMOVE(scrape, link);
         pool->used_bytes -= scrape->page.cap;
         buf_clear(&scrape->page);
-        if (scrape->page.cap > IDLE_PAGE_KEPT_BYTES || pool->idle_count >= IDLE_SCRAPES_KEPT) {
-                scrape_free(scrape);
-                return;
-        }
-        LIST_INSERT_HEAD(&pool->idle, scrape, link);
-        pool->idle_count++;
+        if (scrape->page.cap > 0 && scrape->page.cap <= PAGE_IDLE_KEPT_BYTES &&
+            pool->idle_count < PAGE_IDLE_KEPT)
+                pool->idle[pool->idle_count++] = scrape->page;
+        else
+                buf_done(&scrape->page);
+        free(scrape);
 }
 
 bool page_pool_append(struct page_pool *pool, struct page_scrape *scrape, const char *data,
                       size_t len) {
+        if (scrape->page.cap == 0 && pool->idle_count > 0) {
+                scrape->page = pool->idle[--pool->idle_count];
+                pool->used_bytes += scrape->page.cap;
+        }
         size_t before = scrape->page.cap;
         bool has_room = buf_append(&scrape->page, data, len);
 
