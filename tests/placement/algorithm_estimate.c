@@ -62,7 +62,7 @@ static void on_changed(void *userdata, void *owner) {
 static void read_node(const struct estimate *estimate, const struct replica *replica, size_t n) {
         struct estimate_node *node = &replica->nodes[n];
 
-        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT && node->known; r++) {
                 if (estimate->terms.metric[r] < 0)
                         continue;
                 struct published_value value = published_get(estimate->situation.published, n,
@@ -77,21 +77,33 @@ static void read_node(const struct estimate *estimate, const struct replica *rep
         node->is_changed = true;
 }
 
-static void start(const struct estimate *estimate, struct replica *replica) {
+/* Nodes come and go. */
+static void follow_nodes(const struct estimate *estimate, struct replica *replica) {
         const struct world *world = estimate->situation.world;
         char name[32];
 
-        replica->estimator = estimator_new(on_changed, NULL);
-        replica->nodes = xcalloc(world->node_count, sizeof(*replica->nodes));
         for (size_t n = 0; n < world->node_count; n++) {
                 struct estimate_node *node = &replica->nodes[n];
+                if (world_has_node(world, n) == (node->known != NULL))
+                        continue;
+                if (node->known) {
+                        estimator_node_release(replica->estimator, node->known);
+                        node->known = NULL;
+                        continue;
+                }
                 int len = snprintf(name, sizeof(name), "node-%zu", n);
                 node->known = estimator_node_hold(replica->estimator, name, (size_t)len, node);
                 (void)estimator_set_capacity(
                         node->known,
                         &(struct pod_load){{world->nodes[n].cores, world->nodes[n].bytes}});
-                node->is_changed = true;
+                read_node(estimate, replica, n);
         }
+}
+
+static void start(const struct estimate *estimate, struct replica *replica) {
+        replica->estimator = estimator_new(on_changed, NULL);
+        replica->nodes = xcalloc(estimate->situation.world->node_count, sizeof(*replica->nodes));
+        follow_nodes(estimate, replica);
 }
 
 static void stop(const struct estimate *estimate, struct replica *replica) {
@@ -187,10 +199,8 @@ static void restart(const struct estimate *estimate, struct replica *replica) {
 
         stop(estimate, replica);
         start(estimate, replica);
-        for (size_t n = 0; n < world->node_count; n++)
-                read_node(estimate, replica, n);
         estimator_list_begins(replica->estimator);
-        for (size_t i = 0; i < world->arrived; i++)
+        for (size_t i = 0; i < world->pod_count + world->renewed; i++)
                 if (world_is_running(world, &world->pods[i]))
                         bind_to(estimate, replica, &world->pods[i]);
         estimator_list_ended(replica->estimator, now_unix_ms(estimate));
@@ -203,6 +213,8 @@ static void on_second(void *self) {
         if (scenario->restarts_s >= 0 &&
             estimate->situation.world->now_s == scenario->warm_up_s + (int64_t)scenario->restarts_s)
                 restart(estimate, &estimate->replicas[estimate->replica_count - 1]);
+        for (size_t i = 0; i < estimate->replica_count; i++)
+                follow_nodes(estimate, &estimate->replicas[i]);
         if (now_unix_ms(estimate) % POD_LOAD_FACTOR_STEP_MS != 0 ||
             estimate->parts->has_constant_factor)
                 return;

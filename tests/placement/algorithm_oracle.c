@@ -10,7 +10,7 @@ static double ratio_with(const struct world *world, uint32_t at, const struct po
         const struct node *node = &world->nodes[at];
         double cpu = world_base_ratio(world, at) +
                      (node->mean_cores + pod->cores / node->speed) / node->cores;
-        double memory = (node->used_bytes + pod->bytes) / node->bytes;
+        double memory = (node->mean_bytes + pod->bytes) / node->bytes;
 
         return cpu > memory ? cpu : memory;
 }

@@ -18,6 +18,7 @@ import subprocess
 import sys
 import time
 
+import gates
 import plot
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -36,12 +37,10 @@ PART_RUNS = [
     *(("clumps", "0"), ("clumps", "0.2"), ("clumps", "1")),
 ]
 SEEDS, PART_SEEDS, LONG_SEEDS = 6, 3, 3
-LONG = {"diurnal", "drift", "allhot", "batch"}  # hours, or pods by the thousand
-THROTTLED = {"allhot"}  # hot at best: what counts is what pods do not get
-LEAST_RATIO = 0.01
+LONG = {"diurnal", "drift", "allhot", "batch", "leaks"}  # hours, or pods by the thousand
 BEYOND_STUDY = {
     *("autoscaling", "drift", "sampled", "speeds"),
-    *("loop-restart", "replicas", "restart"),
+    *("leaks", "loop-restart", "reclaimed", "replicas", "restart", "zones"),
 }
 PLACE = r"(<!-- placement: {} -->\n).*?(<!-- end -->)"
 
@@ -76,13 +75,12 @@ def measure(build, is_quick):
 
 def relative(rows, scenario, algorithm):
     """(what it leaves of default's hot node-minutes, standard error)"""
-    metric = "throttledCoreSeconds" if scenario in THROTTLED else "hotNodeMinutes"
-    measured = rows[algorithm][metric]
+    measured = rows[algorithm][gates.metric_of(scenario)]
     return measured.get("relative", 1.0), measured.get("relativeError", 0.0)
 
 
 def geometric_mean(ratios):
-    return math.exp(sum(math.log(max(ratio, LEAST_RATIO)) for ratio in ratios) / len(ratios))
+    return math.exp(sum(math.log(max(ratio, gates.LEAST_RATIO)) for ratio in ratios) / len(ratios))
 
 
 def table(head, rows):
@@ -97,7 +95,9 @@ def result_table(peers):
             peer: row[peer]["pendingPods"]["mean"] > row["default"]["pendingPods"]["mean"] + 10
             for peer in PEERS
         }
-        cells = [name, f"{row['default']['hotNodeMinutes']['mean']:,.0f}"]
+        metric = gates.metric_of(name)
+        minutes = metric if metric.endswith("NodeMinutes") else "hotNodeMinutes"
+        cells = [name, f"{row['default'][minutes]['mean']:,.0f}"]
         for peer in PEERS[1:]:
             ratio, error = relative(row, name, peer)
             text = f"{ratio:.2f} ± {error:.2f}" + (" (jam)" if jams[peer] else "")
@@ -118,6 +118,7 @@ def result_table(peers):
 def figure_table(peers):
     columns = [
         ("veryHotNodeMinutes", "> 80 %, node-minutes", "{:,.0f}"),
+        ("fullNodeMinutes", "memory > 90 %, node-minutes", "{:,.0f}"),
         ("throttledCoreSeconds", "throttled, CPU-seconds", "{:,.0f}"),
         ("usageStddev", "stddev", "{:.3f}"),
         ("busiestP99", "busiest node, p99", "{:.2f}"),

@@ -13,6 +13,7 @@ static const struct {
         [HOT_NODE_MINUTES] = {"hotNodeMinutes", "hot>65%", 1},
         [VERY_HOT_NODE_MINUTES] = {"veryHotNodeMinutes", ">80%", 1},
         [THROTTLED_CORE_S] = {"throttledCoreSeconds", "throttled", 0},
+        [FULL_NODE_MINUTES] = {"fullNodeMinutes", "mem>90%", 1},
         [USAGE_STDDEV] = {"usageStddev", "stddev", 3},
         [BUSIEST_P99] = {"busiestP99", "busiest", 3},
         [MEAN_UTILISATION] = {"meanUtilisation", "mean", 3},

@@ -9,6 +9,8 @@
 #include "base/number.h"
 #include "codec/tree.h"
 
+static const double MEMORY_RATIO = 0.8; /* of what a pod requests */
+
 /* Fields of a map, by what they are. Whoever reads a map names all of its fields. */
 struct field {
         const char *name;
@@ -110,7 +112,7 @@ static int read_stream(const struct tree_node *pods, struct stream *ret, struct 
                                             [STREAM_BURST] = "burst",
                                             [STREAM_JOBS] = "jobs",
                                             [STREAM_ROLLOUT] = "rollout"};
-        double hot_every = 0;
+        double hot_every = 0, grown_every = 0;
         struct field usage[] = {
                 {"share", FIELD_NUMBER, &ret->ratio, 0},
                 {"hotShare", FIELD_NUMBER, &ret->hot_ratio, 0},
@@ -125,6 +127,12 @@ static int read_stream(const struct tree_node *pods, struct stream *ret, struct 
                 {"mean", FIELD_SECONDS, &ret->life_mean_s, 0},
                 {"from", FIELD_SECONDS, &ret->life_from_s, 0},
                 {"to", FIELD_SECONDS, &ret->life_to_s, 0},
+        };
+        struct field memory[] = {
+                {"share", FIELD_NUMBER, &ret->memory_ratio, 0},
+                {"grownShare", FIELD_NUMBER, &ret->grown_ratio, 0},
+                {"grownEvery", FIELD_NUMBER, &grown_every, 0},
+                {"grows", FIELD_SECONDS, &ret->grows_s, 0},
         };
         struct field spike[] = {
                 {"factor", FIELD_NUMBER, &ret->spike_factor, 0},
@@ -148,16 +156,19 @@ static int read_stream(const struct tree_node *pods, struct stream *ret, struct 
                 {"workloads", FIELD_COUNT, &ret->workloads, 0},
                 {"requested", FIELD_NUMBER, &ret->requested_ratio, 0},
                 {"usage", FIELD_MAP, usage, ARRAY_LEN(usage)},
+                {"memory", FIELD_MAP, memory, ARRAY_LEN(memory)},
                 {"life", FIELD_MAP, life, ARRAY_LEN(life)},
                 {"spike", FIELD_MAP, spike, ARRAY_LEN(spike)},
                 {"jobs", FIELD_MAP, jobs, ARRAY_LEN(jobs)},
                 {"burst", FIELD_MAP, burst, ARRAY_LEN(burst)},
         };
 
+        ret->memory_ratio = MEMORY_RATIO;
         int r = read_fields(pods, "pods", fields, ARRAY_LEN(fields), err);
         if (r < 0)
                 return r;
         ret->hot_every = (unsigned)hot_every;
+        ret->grown_every = (unsigned)grown_every;
         const char *kind = text_of(pods, "kind");
         size_t k = 0;
         while (k < ARRAY_LEN(kinds) && strcmp(kind, kinds[k]) != 0)
@@ -204,6 +215,7 @@ static int read_scenario(const struct tree_node *root, struct scenario *ret, str
                 {"warmUp", FIELD_SECONDS, &warm_up_s, 0},
                 {"measured", FIELD_SECONDS, &measured_s, 0},
                 {"watchLag", FIELD_SECONDS, &ret->watch_lag_s, 0},
+                {"zoneSkew", FIELD_COUNT, &ret->zone_skew, 0},
                 {"topologySpread", FIELD_BOOL, &ret->is_spread, 0},
                 {"scored", FIELD_NUMBER, &ret->scored_ratio, 0},
                 {"deadExporters", FIELD_NUMBER, &ret->dead_exporters, 0},
@@ -229,12 +241,16 @@ static int read_scenario(const struct tree_node *root, struct scenario *ret, str
                 const struct field shape[] = {
                         {"speed", FIELD_NUMBER, &ret->shapes[i].speed, 0},
                         {"joins", FIELD_SECONDS, &ret->shapes[i].joins_s, 0},
+                        {"leaves", FIELD_SECONDS, &ret->shapes[i].leaves_s, 0},
+                        {"zone", FIELD_COUNT, &ret->shapes[i].zone, 0},
                         {"count", FIELD_COUNT, &ret->shapes[i].count, 0},
                         {"cores", FIELD_NUMBER, &ret->shapes[i].cores, 0},
                 };
                 r = read_fields(&nodes->items[i], "nodes", shape, ARRAY_LEN(shape), err);
                 if (r == 0 && (ret->shapes[i].count == 0 || ret->shapes[i].cores <= 0))
                         r = refuse(&nodes->items[i], "nodes", "count and cores", err);
+                if (r == 0 && ret->shapes[i].zone >= WORLD_MAX_ZONES)
+                        r = refuse(&nodes->items[i], "zone", "0 to 3", err);
                 if (r < 0)
                         return r;
         }

@@ -9,7 +9,7 @@
 
 enum { PODS_PER_S = 50, RETRY_S = 30 };
 
-static const double HOT_RATIO = 0.65, VERY_HOT_RATIO = 0.8;
+static const double HOT_RATIO = 0.65, VERY_HOT_RATIO = 0.8, FULL_RATIO = 0.9;
 
 /* A binding or an end that the watch has yet to show. */
 struct late {
@@ -26,9 +26,10 @@ struct simulation {
         double clock_s; /* within the second */
         uint32_t *candidates;
         int *scores;
-        uint32_t *of_workload; /* [workload * nodes + node] pods */
+        uint32_t *of_workload;                 /* [workload * nodes + node] pods */
+        uint32_t (*of_zones)[WORLD_MAX_ZONES]; /* [workload][zone] pods */
         struct pod **queue;
-        size_t queue_len, queue_cap, taken;
+        size_t queue_len, queue_cap, taken, taken_renewed;
         struct late *late; /* what the watch has not shown yet, in order */
         size_t late_len, late_cap, late_shown;
         size_t searched; /* where the search for nodes with room goes on */
@@ -39,6 +40,13 @@ struct simulation {
 
 static uint32_t *pods_of(const struct simulation *s, const struct pod *pod, size_t node) {
         return &s->of_workload[pod->workload * s->world->node_count + node];
+}
+
+static void count_pod(const struct simulation *s, const struct pod *pod, int change) {
+        size_t node = (size_t)pod->node;
+
+        *pods_of(s, pod, node) += (uint32_t)change;
+        s->of_zones[pod->workload][s->world->nodes[node].zone] += (uint32_t)change;
 }
 
 static void show_late(struct simulation *s) {
@@ -63,7 +71,7 @@ static void tell_late(struct simulation *s, struct pod *pod, bool is_end) {
 static void on_end(void *userdata, struct pod *pod) {
         struct simulation *s = userdata;
 
-        --*pods_of(s, pod, (size_t)pod->node);
+        count_pod(s, pod, -1);
         tell_late(s, pod, true);
 }
 
@@ -104,14 +112,29 @@ static bool has_room(const struct node *node, const struct pod *pod) {
                node->requested_bytes + pod->request_bytes <= node->bytes;
 }
 
+/* PodTopologySpread's filter: the most pods of the workload that a zone may have before one more;
+ * https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/ */
+static uint32_t most_in_zone(const struct simulation *s, const struct pod *pod) {
+        uint32_t least = UINT32_MAX;
+
+        for (size_t n = 0; n < s->world->node_count && s->world->scenario->zone_skew > 0; n++) {
+                uint32_t there = s->of_zones[pod->workload][s->world->nodes[n].zone];
+                if (world_has_node(s->world, n) && there < least)
+                        least = there;
+        }
+        return least == UINT32_MAX ? least : least + (uint32_t)s->world->scenario->zone_skew - 1;
+}
+
 static size_t find_candidates(struct simulation *s, const struct pod *pod) {
         const struct world *world = s->world;
+        const uint32_t *of_zones = s->of_zones[pod->workload], most = most_in_zone(s, pod);
         size_t count = 0, wanted = nodes_to_score(s), seen = 0;
 
         assert(world->node_count > 0);
         for (; seen < world->node_count && count < wanted; seen++) {
                 size_t n = (s->searched + seen) % world->node_count;
-                if (world_has_node(world, n) && has_room(&world->nodes[n], pod))
+                if (world_has_node(world, n) && of_zones[world->nodes[n].zone] <= most &&
+                    has_room(&world->nodes[n], pod))
                         s->candidates[count++] = (uint32_t)n;
         }
         s->searched = (s->searched + seen) % world->node_count;
@@ -173,7 +196,7 @@ static void schedule(struct simulation *s, struct pod *pod) {
         if (at == s->world->node_count)
                 return;
         world_bind(s->world, pod, at);
-        ++*pods_of(s, pod, at);
+        count_pod(s, pod, 1);
         tell_late(s, pod, false);
 }
 
@@ -205,11 +228,18 @@ static void schedule_queue(struct simulation *s) {
         s->queue_len = kept;
 }
 
+static void enqueue(struct simulation *s, struct pod *pod) {
+        mem_grow(&s->queue, s->queue_len, &s->queue_cap);
+        s->queue[s->queue_len++] = pod;
+}
+
 static void take_arrivals(struct simulation *s) {
-        for (; s->taken < s->world->arrived; s->taken++) {
-                mem_grow(&s->queue, s->queue_len, &s->queue_cap);
-                s->queue[s->queue_len++] = &s->world->pods[s->taken];
-        }
+        const struct world *world = s->world;
+
+        while (s->taken < world->arrived)
+                enqueue(s, &world->pods[s->taken++]);
+        while (s->taken_renewed < world->renewed)
+                enqueue(s, &world->pods[world->pod_count + s->taken_renewed++]);
 }
 
 static void measure(struct simulation *s, struct outcome *sum) {
@@ -229,6 +259,8 @@ static void measure(struct simulation *s, struct outcome *sum) {
                 count++;
                 sum->of[HOT_NODE_MINUTES] += ratio > HOT_RATIO ? 1.0 / 60 : 0;
                 sum->of[VERY_HOT_NODE_MINUTES] += ratio > VERY_HOT_RATIO ? 1.0 / 60 : 0;
+                sum->of[FULL_NODE_MINUTES] += world_memory_ratio(world, n) > FULL_RATIO ? 1.0 / 60
+                                                                                        : 0;
                 sum->of[THROTTLED_CORE_S] += fmax(0, demand - 1) * node->cores;
         }
         mean /= count;
@@ -304,6 +336,7 @@ struct outcome simulate(const struct scenario *scenario, const struct algorithm 
         s.candidates = xcalloc(nodes, sizeof(*s.candidates));
         s.scores = xcalloc(nodes, sizeof(*s.scores));
         s.of_workload = xcalloc(nodes * s.world->workload_count, sizeof(*s.of_workload));
+        s.of_zones = xcalloc(s.world->workload_count, sizeof(*s.of_zones));
         s.busiest = xcalloc((size_t)scenario->measured_s, sizeof(*s.busiest));
         run(&s, &outcome);
         if (algorithm->free)
@@ -313,6 +346,7 @@ struct outcome simulate(const struct scenario *scenario, const struct algorithm 
         free(s.candidates);
         free(s.scores);
         free(s.of_workload);
+        free(s.of_zones);
         free(s.busiest);
         free(s.queue);
         free(s.late);

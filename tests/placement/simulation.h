@@ -3,10 +3,10 @@
  *
  * kube-scheduler as it is by default: pods in the order of their arrival; nodes with room by
  * requests, as many as percentageOfNodesToScore asks for, the search going on where the last one
- * ended; those that the extender rejects left out; the sum of NodeResourcesFit (LeastAllocated),
- * NodeResourcesBalancedAllocation, twice PodTopologySpread (soft, by host name) and the algorithm's
- * score by its weight; one of those with the highest at random.
- * https://kubernetes.io/docs/reference/scheduling/config/ and
+ * ended; those that hard spread over zones or the extender rejects left out; the sum of
+ * NodeResourcesFit (LeastAllocated), NodeResourcesBalancedAllocation, twice PodTopologySpread
+ * (soft, by host name) and the algorithm's score by its weight; one of those with the highest at
+ * random. https://kubernetes.io/docs/reference/scheduling/config/ and
  * https://kubernetes.io/docs/concepts/scheduling-eviction/scheduler-perf-tuning/
  */
 #pragma once
@@ -17,10 +17,11 @@ enum metric {
         HOT_NODE_MINUTES,      /* above 65 % of CPU */
         VERY_HOT_NODE_MINUTES, /* above 80 % */
         THROTTLED_CORE_S,
-        USAGE_STDDEV,     /* of the nodes, mean over time */
-        BUSIEST_P99,      /* 99th percentile over time of the busiest node's usage */
-        MEAN_UTILISATION, /* of the cluster's CPUs */
-        PENDING_PODS,     /* at the end */
+        FULL_NODE_MINUTES, /* above 90 % of memory */
+        USAGE_STDDEV,      /* of the nodes, mean over time */
+        BUSIEST_P99,       /* 99th percentile over time of the busiest node's usage */
+        MEAN_UTILISATION,  /* of the cluster's CPUs */
+        PENDING_PODS,      /* at the end */
         PATCHES_PER_NODE_MINUTE,
         METRIC_KINDS,
 };

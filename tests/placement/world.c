@@ -148,6 +148,15 @@ static double own_cores(const struct world *world, const struct stream *stream, 
                (stream->requested_ratio * used);
 }
 
+/* Over its life. */
+static double mean_bytes(const struct pod *pod) {
+        double life_s = (double)pod->life_s;
+        double grown = life_s < pod->grows_s ? life_s / pod->grows_s / 2
+                                             : 1 - pod->grows_s / life_s / 2;
+
+        return pod->first_bytes + grown * (pod->grown_bytes - pod->first_bytes);
+}
+
 static struct pod *add_pod(struct arrivals *arrivals, const struct stream *stream, uint32_t first,
                            uint32_t workload, int64_t at_s) {
         struct world *world = arrivals->world;
@@ -173,7 +182,12 @@ static struct pod *add_pod(struct arrivals *arrivals, const struct stream *strea
                 mean = own_cores(world, stream, first, workload);
         pod->cores = mean * lognormal(seed, 2, POD_SIGMA);
         pod->request_bytes = pod->request_cores * BYTES_PER_CORE / 2;
-        pod->bytes = pod->request_bytes * 0.8;
+        pod->first_bytes = pod->request_bytes * stream->memory_ratio;
+        pod->grown_bytes = stream->grown_every && workload % stream->grown_every == 0
+                                   ? pod->request_bytes * stream->grown_ratio
+                                   : pod->first_bytes;
+        pod->grows_s = stream->grows_s;
+        pod->bytes = mean_bytes(pod);
         world->pod_count++;
         return pod;
 }
@@ -319,14 +333,18 @@ struct world *world_new(const struct scenario *scenario, uint64_t seed) {
                                 .speed = scenario->shapes[i].speed > 0 ? scenario->shapes[i].speed
                                                                        : 1,
                                 .joins_s = (int64_t)scenario->shapes[i].joins_s,
+                                .leaves_s = (int64_t)scenario->shapes[i].leaves_s,
                                 .bytes = scenario->shapes[i].cores * BYTES_PER_CORE,
                                 .base_ratio = scenario->base_from +
                                               draw_ratio *
                                                       (scenario->base_to - scenario->base_from),
                                 .phase = (double)(at % 4) / 4,
+                                .zone = scenario->shapes[i].zone,
                         };
                 }
         draw_arrivals(world);
+        /* Room for the renewed ones; from here on there are pointers to pods. */
+        world->pods = xreallocarray(world->pods, 2 * world->pod_count + 1, sizeof(*world->pods));
         return world;
 }
 
@@ -364,11 +382,20 @@ static int64_t next_change_s(const struct pod *pod, int64_t now_s) {
         return next_s < end_s ? next_s : end_s;
 }
 
-static void set_load(struct world *world, struct pod *pod, double cores) {
+static double bytes_at(const struct pod *pod, int64_t now_s) {
+        double since_s = fmax(0, (double)(now_s - pod->starts_s));
+        double grown = since_s < pod->grows_s ? since_s / pod->grows_s : 1;
+
+        return pod->first_bytes + grown * (pod->grown_bytes - pod->first_bytes);
+}
+
+static void set_load(struct world *world, struct pod *pod, double cores, double bytes) {
         struct node *node = &world->nodes[pod->node];
 
         node->demand_cores += cores / node->speed - pod->now_cores;
         pod->now_cores = cores / node->speed;
+        node->used_bytes += bytes - pod->now_bytes;
+        pod->now_bytes = bytes;
 }
 
 void world_bind(struct world *world, struct pod *pod, size_t at) {
@@ -380,11 +407,59 @@ void world_bind(struct world *world, struct pod *pod, size_t at) {
         pod->starts_s = world->now_s + 2 + (int64_t)(world_random(pod->seed, 3) * 7);
         node->requested_cores += pod->request_cores;
         node->requested_bytes += pod->request_bytes;
-        node->used_bytes += pod->bytes;
+        node->mean_bytes += pod->bytes;
         node->mean_cores += pod->cores / node->speed;
         node->pod_count++;
+        set_load(world, pod, 0, pod->first_bytes);
         world->running++;
         agenda_add(world->agenda, pod->starts_s, pod);
+}
+
+static void end_pod(struct world *world, struct pod *pod, world_end_fn *on_end, void *userdata) {
+        struct node *node = &world->nodes[pod->node];
+
+        set_load(world, pod, 0, 0);
+        node->requested_cores -= pod->request_cores;
+        node->requested_bytes -= pod->request_bytes;
+        node->mean_bytes -= pod->bytes;
+        node->mean_cores -= pod->cores / node->speed;
+        node->pod_count--;
+        world->running--;
+        pod->has_ended = true;
+        on_end(userdata, pod);
+}
+
+/* Another pod of the workload lives for what was left. */
+static void renew(struct world *world, const struct pod *evicted) {
+        assert(world->renewed < world->pod_count);
+        struct pod *pod = &world->pods[world->pod_count + world->renewed];
+        *pod = *evicted;
+        pod->index = (uint32_t)(world->pod_count + world->renewed++);
+        pod->seed = mix(evicted->seed + 1);
+        pod->arrives_s = world->now_s;
+        pod->life_s = evicted->bound_s + evicted->life_s - world->now_s + 10;
+        pod->node = -1;
+        pod->has_ended = false;
+}
+
+static void evict_all(struct world *world, world_end_fn *on_end, void *userdata) {
+        size_t count = world->pod_count + world->renewed;
+
+        for (size_t i = 0; i < count; i++) {
+                struct pod *pod = &world->pods[i];
+                if (!world_is_running(world, pod) ||
+                    world->nodes[pod->node].leaves_s != world->now_s)
+                        continue;
+                end_pod(world, pod, on_end, userdata);
+                renew(world, pod);
+        }
+}
+
+static bool is_any_leaving(const struct world *world) {
+        for (size_t i = 0; i < world->scenario->shape_count; i++)
+                if ((int64_t)world->scenario->shapes[i].leaves_s == world->now_s)
+                        return true;
+        return false;
 }
 
 void world_step(struct world *world, world_end_fn *on_end, void *userdata) {
@@ -392,32 +467,32 @@ void world_step(struct world *world, world_end_fn *on_end, void *userdata) {
 
         world->now_s++;
         while ((pod = agenda_take(world->agenda, world->now_s)) != NULL) {
+                if (pod->has_ended)
+                        continue;
                 if (world_is_running(world, pod)) {
-                        set_load(world, pod, load_at(pod, world->now_s));
+                        set_load(world, pod, load_at(pod, world->now_s),
+                                 bytes_at(pod, world->now_s));
                         agenda_add(world->agenda, next_change_s(pod, world->now_s), pod);
                         continue;
                 }
-                struct node *node = &world->nodes[pod->node];
-                set_load(world, pod, 0);
-                node->requested_cores -= pod->request_cores;
-                node->requested_bytes -= pod->request_bytes;
-                node->used_bytes -= pod->bytes;
-                node->mean_cores -= pod->cores / node->speed;
-                node->pod_count--;
-                world->running--;
-                on_end(userdata, pod);
+                end_pod(world, pod, on_end, userdata);
         }
+        if (is_any_leaving(world))
+                evict_all(world, on_end, userdata);
         while (world->arrived < world->pod_count &&
                world->pods[world->arrived].arrives_s <= world->now_s)
                 world->arrived++;
 }
 
 bool world_is_running(const struct world *world, const struct pod *pod) {
-        return pod->node >= 0 && world->now_s < pod->bound_s + pod->life_s;
+        return pod->node >= 0 && !pod->has_ended && world->now_s < pod->bound_s + pod->life_s;
 }
 
 bool world_has_node(const struct world *world, size_t at) {
-        return world->now_s >= world->nodes[at].joins_s;
+        const struct node *node = &world->nodes[at];
+
+        return world->now_s >= node->joins_s &&
+               (node->leaves_s == 0 || world->now_s < node->leaves_s);
 }
 
 bool world_loses_exporter(const struct world *world, size_t at) {
@@ -447,5 +522,5 @@ double world_usage_ratio(const struct world *world, size_t at) {
 }
 
 double world_memory_ratio(const struct world *world, size_t at) {
-        return world->nodes[at].used_bytes / world->nodes[at].bytes;
+        return fmin(1, world->nodes[at].used_bytes / world->nodes[at].bytes);
 }
