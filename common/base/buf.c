@@ -22,6 +22,8 @@ void buf_clear(struct buf *buf) {
 }
 
 bool buf_reserve(struct buf *buf, size_t extra) {
+        if (extra < buf->cap - buf->len) /* one byte is for the NUL */
+                return true;
         if (extra > buf->max_bytes || buf->len > buf->max_bytes - extra) {
                 buf->overflow = true;
                 return false;
@@ -53,7 +55,11 @@ bool buf_puts(struct buf *buf, const char *text) {
 }
 
 bool buf_putc(struct buf *buf, char c) {
-        return buf_append(buf, &c, 1);
+        if (!buf_reserve(buf, 1))
+                return false;
+        buf->data[buf->len++] = c;
+        buf->data[buf->len] = '\0';
+        return true;
 }
 
 bool buf_printf(struct buf *buf, const char *fmt, ...) {
@@ -128,7 +134,22 @@ static size_t plain_len(const char *text, size_t len) {
         return i;
 }
 
+/* Most are plain from end to end. */
+static bool append_plain_string(struct buf *buf, const char *text, size_t len) {
+        if (!buf_reserve(buf, len + 2))
+                return false;
+        char *at = buf->data + buf->len;
+        at[0] = '"';
+        memcpy(at + 1, text, len);
+        memcpy(at + 1 + len, "\"", 2);
+        buf->len += len + 2;
+        return true;
+}
+
 bool buf_json_string(struct buf *buf, const char *text, size_t len) {
+        if (plain_len(text, len) == len)
+                return append_plain_string(buf, text, len);
+
         size_t before = buf->len;
         bool ok = buf_putc(buf, '"');
 

@@ -60,8 +60,9 @@ static bool write_time(struct buf *out, const struct proto_field *field) {
         return step == PROTO_END && buf_putc(out, '"') && buf_puts(out, text) && buf_putc(out, '"');
 }
 
-/* The string that is field 1 of a message. */
-static bool read_quantity(struct proto_field *field) {
+/* From a message to the string that is its field 1: of a Quantity all that there is, of many others
+ * their name or type. */
+static bool read_first(struct proto_field *field) {
         struct proto proto;
         struct proto_field part;
         enum proto_step step;
@@ -102,7 +103,7 @@ static bool write_entry(struct buf *out, const struct proto_member *member,
                 return false;
         if (!is_wanted(member->keys, &key))
                 return true;
-        if (member->kind == PROTO_QUANTITIES && !read_quantity(&value))
+        if (member->kind == PROTO_QUANTITIES && !read_first(&value))
                 return false;
         bool has_comma = *is_first || buf_putc(out, ',');
         *is_first = false;
@@ -112,8 +113,14 @@ static bool write_entry(struct buf *out, const struct proto_member *member,
 
 static bool write_item(struct buf *out, const struct proto_member *member,
                        const struct proto_field *item, bool *is_first) {
+        struct proto_field key = *item;
+
         if (member->kind != PROTO_LIST)
                 return write_entry(out, member, item, is_first);
+        if (member->keys && !read_first(&key))
+                return false;
+        if (!is_wanted(member->keys, &key))
+                return true;
         bool has_comma = *is_first || buf_putc(out, ',');
         *is_first = false;
         return has_comma && proto_json_write(out, member->message, item->bytes, item->len);
@@ -131,6 +138,21 @@ static bool write_all(struct buf *out, const struct proto_member *member, struct
                 if (field.number == member->number && !write_item(out, member, &field, &is_first))
                         return false;
         return step == PROTO_END && buf_putc(out, is_list ? ']' : '}');
+}
+
+/* `{"name":` or `,"name":` */
+static bool write_name(struct buf *out, char before, const char *name) {
+        size_t len = strlen(name);
+
+        if (!buf_reserve(out, len + 4))
+                return false;
+        char *at = out->data + out->len;
+        at[0] = before;
+        at[1] = '"';
+        memcpy(at + 2, name, len);
+        memcpy(at + 2 + len, "\":", 3);
+        out->len += len + 4;
+        return true;
 }
 
 static bool write_value(struct buf *out, const struct proto_member *member,
@@ -174,9 +196,8 @@ bool proto_json_write(struct buf *out, const struct proto_message *message, cons
                                  (member->kind == PROTO_STRING && found[i].last.len == 0);
                 if (is_absent)
                         continue;
-                if (!buf_putc(out, before) ||
-                    !buf_json_string(out, member->name, strlen(member->name)) ||
-                    !buf_putc(out, ':') || !write_value(out, member, &found[i], proto.end))
+                if (!write_name(out, before, member->name) ||
+                    !write_value(out, member, &found[i], proto.end))
                         return false;
                 before = ',';
         }

@@ -35,7 +35,9 @@ struct proto_member {
         enum proto_kind kind;
         const char *name;
         const struct proto_message *message; /* of PROTO_OBJECT and PROTO_LIST */
-        const char *const *keys;             /* of maps: those that are wanted; NULL: all */
+        /* Of maps: the keys that are wanted. Of lists: the items whose field 1 is one of these
+         * strings. NULL: all. */
+        const char *const *keys;
 };
 
 struct proto_message {

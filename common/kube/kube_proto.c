@@ -25,6 +25,7 @@ const struct proto_message kube_proto_list_meta = PROTO_MESSAGE(list_meta_member
 
 static const char *const pod_labels[] = {"pod-template-hash", NULL};
 static const char *const pod_annotations[] = {"kubernetes.io/config.mirror", NULL};
+static const char *const pod_conditions[] = {"PodScheduled", NULL};
 static const char *const pod_resources[] = {"cpu", "memory", NULL};
 
 static const struct proto_member owner_members[] = {
@@ -80,7 +81,7 @@ static const struct proto_message condition = PROTO_MESSAGE(condition_members);
 
 static const struct proto_member pod_status_members[] = {
         {1, PROTO_STRING, "phase", NULL, NULL},
-        {2, PROTO_LIST, "conditions", &condition, NULL},
+        {2, PROTO_LIST, "conditions", &condition, pod_conditions},
 };
 static const struct proto_message pod_status = PROTO_MESSAGE(pod_status_members);
 

@@ -21,8 +21,8 @@
 /* The Accept header, of lists and watches alike. A server without protobuf answers in JSON. */
 #define KUBE_ACCEPT_PROTO "application/vnd.kubernetes.protobuf,application/json;q=0.9"
 
-/* Of a Pod: what the estimate and the counting of bindings read. Of annotations and labels only
- * those, of resources cpu and memory. */
+/* Of a Pod: what the estimate and the counting of bindings read. Of annotations, labels and
+ * conditions only those, of resources cpu and memory. */
 extern const struct proto_message kube_proto_pod;
 /* metav1.Status: message, reason, code */
 extern const struct proto_message kube_proto_status;

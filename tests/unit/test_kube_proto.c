@@ -28,11 +28,19 @@ static char *read_recorded(const char *name, size_t *ret_len) {
 
 /* ---- What a table has of an object, from its JSON. */
 
+/* Of a map's entry, or of a list's item by the member that is field 1. */
 static bool is_kept(const struct proto_member *member, const char *key) {
         for (const char *const *wanted = member->keys; wanted && *wanted; wanted++)
                 if (strcmp(*wanted, key) == 0)
                         return true;
         return !member->keys;
+}
+
+static const char *first_of(const struct proto_message *message, const json_t *object) {
+        for (size_t i = 0; i < message->count; i++)
+                if (message->members[i].number == 1)
+                        return json_string_at(object, message->members[i].name, NULL);
+        return "";
 }
 
 static json_t *project(const struct proto_message *message, const json_t *object);
@@ -48,7 +56,8 @@ static json_t *project_member(const struct proto_member *member, json_t *value) 
                 return project(member->message, value);
         case PROTO_LIST:
                 json_array_foreach (value, i, item)
-                        json_array_append_new(result, project(member->message, item));
+                        if (!member->keys || is_kept(member, first_of(member->message, item)))
+                                json_array_append_new(result, project(member->message, item));
                 return result;
         case PROTO_TEXTS:
         case PROTO_QUANTITIES:

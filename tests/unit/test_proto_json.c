@@ -22,6 +22,7 @@ static const struct proto_member whole_members[] = {
         {7, PROTO_TEXTS, "all", NULL, NULL},
         {8, PROTO_TEXTS, "some", NULL, wanted_keys},
         {9, PROTO_QUANTITIES, "amounts", NULL, wanted_keys},
+        {10, PROTO_LIST, "picked", &part, wanted_keys},
 };
 static const struct proto_message whole = PROTO_MESSAGE(whole_members);
 
@@ -88,6 +89,12 @@ static void test_kinds(void **state) {
                      "cpu\x12\x05\x0a\x03"
                      "25m\x4a\x0a\x0a\x06memory\x12\x00"),
                  "{\"amounts\":{\"cpu\":\"25m\",\"memory\":\"\"}}"},
+                /* of these items, those of the wanted names */
+                {ROW("\x52\x05\x0a\x01z\x10\x01\x52\x07\x10\x02\x0a\x03"
+                     "cpu\x52\x02\x10\x03"),
+                 "{\"picked\":[{\"name\":\"cpu\",\"n\":2}]}"},
+                {ROW("\x52\x00"), "{\"picked\":[]}"},
+                {ROW("\x52\x01\x0a"), NULL},
                 /* unknown fields of all types */
                 {ROW("\xd2\x3e\x01\xff\xd8\x3e\x01\xdd\x3e\xff\xff\xff\xff\x10\x01"),
                  "{\"flag\":true}"},
@@ -143,7 +150,7 @@ static void test_encoder(void **state) {
                 "{\"text\":\"t\",\"flag\":true,\"number\":-5,\"time\":\"2026-07-23T11:25:54Z\","
                 "\"part\":{\"name\":\"p\",\"n\":1},\"parts\":[{\"n\":2},{\"name\":\"q\"}],\"all\":"
                 "{\"a\":\"1\",\"b\":\"2\"},\"some\":{\"cpu\":\"3\"},\"amounts\":{\"memory\":\"1Gi"
-                "\"}}";
+                "\"},\"picked\":[{\"name\":\"memory\",\"n\":3}]}";
         json_auto_t *object = json_loads(text, 0, NULL);
 
         (void)state;
