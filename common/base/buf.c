@@ -140,7 +140,8 @@ static bool append_plain_string(struct buf *buf, const char *text, size_t len) {
                 return false;
         char *at = buf->data + buf->len;
         at[0] = '"';
-        memcpy(at + 1, text, len);
+        if (len > 0) /* else it may be NULL */
+                memcpy(at + 1, text, len);
         memcpy(at + 1 + len, "\"", 2);
         buf->len += len + 2;
         return true;
