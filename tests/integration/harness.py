@@ -450,6 +450,10 @@ class Exporters(Peer):
         """Script targets: load={"cpu": 0.5}, cpus=4, disabled=["pressure"].."""
         return self.admin("targets", {"targets": targets, **more})
 
+    def set_loads(self, loads):
+        """Script each target by itself: {target: {"cpu": 0.5}}."""
+        self.admin("loads", loads)
+
     def trouble(self, targets, kind, may_miss=False, **more):
         """Let targets misbehave. A scrape must run into it, unless it `may_miss`."""
         order = self.admin("trouble", {"targets": targets, "kind": kind, **more})["id"]

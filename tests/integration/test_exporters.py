@@ -181,12 +181,21 @@ def test_load_can_change_at_any_time(fast):
     assert cpu_seconds(first)[1] <= cpu_seconds(start)[1]
 
 
+def used_memory(exporters, target):
+    series, _, _ = parse_page(exporters.page(target).text)
+    available = series["node_memory_MemAvailable_bytes"][0]
+    return 1 - available / series["node_memory_MemTotal_bytes"][0]
+
+
 def test_load_of_targets_that_are_not_known_yet(start_exporters):
     exporters = start_exporters()
     exporters.set("all", load={"mem": 0.125})
-    series, _, _ = parse_page(exporters.page("new").text)
-    share = series["node_memory_MemAvailable_bytes"][0] / series["node_memory_MemTotal_bytes"][0]
-    assert share == 0.875
+    assert used_memory(exporters, "new") == 0.125
+
+
+def test_each_target_has_its_load(exporters):
+    exporters.set_loads({"one": {"mem": 0.25}, "two": {"mem": 0.5}})
+    assert [used_memory(exporters, name) for name in ("one", "two")] == [0.25, 0.5]
 
 
 def test_gzip_and_keep_alive(start_exporters):

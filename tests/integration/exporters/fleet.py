@@ -7,6 +7,7 @@ The admin endpoints are on a port of their own. `targets` in a body is a list of
     POST /exporters/targets    {targets, load?: {cpu, mem, ..: model}, cpus?: N or [ids],
                                 memory_bytes?, disabled?: [collectors], virtual_devices?,
                                 link_bytes_per_s?, has_gpus?: bool}
+    POST /exporters/loads      {target: {cpu, mem, ..: model}}: loads of many targets at once
     POST /exporters/trouble    {targets, kind, ..}; see trouble.py
     GET  /exporters/trouble    all that was ordered, with the scrapes that ran into it (hits); what
                                `well` has ended is not listed, what other trouble replaced is
@@ -252,6 +253,10 @@ class Fleet:
                 self._disable(target, body["disabled"])
             target.reshape()
         return {"targets": len(targets)}
+
+    def post_loads(self, body):
+        for key, loads in body.items():
+            self.target(key).set_loads(loads)
 
     def get_targets(self, _request):
         return {key: target.scraped for key, target in self.targets.items()}
