@@ -12,6 +12,7 @@ from api_kit import (
     PARTIAL_LIST,
     PODS,
     POLICIES,
+    PROTOBUF,
     TABLE,
     names,
     policy,
@@ -255,6 +256,28 @@ def test_representations_that_do_not_fit_are_406(api):
         (NODES, NONSENSE, f"only the following media types are accepted: {spoken}"),
     ]:
         assert refused(api.call("GET", path, Accept=accept), 406, "NotAcceptable") == why
+
+
+def test_pods_in_protobuf(api):
+    api.create(PODS, fabricate.pod("p"))
+    for path, status, kind in [
+        ("/api/v1/pods", 200, b"PodList"),
+        (f"{PODS}/p", 200, b"Pod"),
+        ("/api/v1/pods?fieldSelector=spec.color%3Dred", 400, b"Status"),
+    ]:
+        answer = api.call("GET", path, Accept=PROTOBUF)
+        assert (answer.status, answer.headers["Content-Type"]) == (
+            status,
+            PROTOBUF.split(",", maxsplit=1)[0],
+        )
+        type_of = b"\x0a\x02v1\x12" + bytes([len(kind)]) + kind
+        assert answer.body.startswith(b"k8s\0\x0a" + bytes([len(type_of)]) + type_of + b"\x12")
+    answer = api.call("GET", "/api/v1/pods?watch=1&timeoutSeconds=1", Accept=PROTOBUF)
+    assert answer.headers["Content-Type"] == PROTOBUF.split(",", maxsplit=1)[0] + ";stream=watch"
+    size = int.from_bytes(answer.body[:4], "big")
+    assert answer.body[4:].startswith(b"\x0a\x05ADDED\x12") and size <= len(answer.body) - 4
+    # What has no protobuf comes in JSON.
+    assert api.get(POLICIES, Accept=PROTOBUF)["kind"] == "DynamicSchedulerPolicyList"
 
 
 def test_accept_is_a_list_of_preferences(api):

@@ -16,6 +16,7 @@ LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
 POLICIES = "/apis/scheduler.policy.crane.io/v1alpha1/dynamicschedulerpolicies"
 PARTIAL = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
 PARTIAL_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
+PROTOBUF = "application/vnd.kubernetes.protobuf,application/json;q=0.9"
 NONSENSE = "application/json;as=Nonsense;g=meta.k8s.io;v=v1"
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
 

@@ -71,6 +71,16 @@ def test_a_binding_counts_at_once_and_so_does_a_deletion(cluster, start):
         wait_metric(extender, "plimsoll_extender_pods", 0)
 
 
+def test_pods_come_in_protobuf(cluster, start):
+    cluster.add_pods(3, prefix="before-", nodes=[A], phase="Running")
+    extender = start(cluster)
+    lines = [line for line in extender.log_lines("initial list complete") if "=pods" in line]
+    assert lines and all("encoding=protobuf" in line for line in lines)
+    cluster.add_pods(2, prefix="after-", nodes=[B])
+    wait_metric(extender, "plimsoll_extender_pods", 5)
+    assert extender.metric("plimsoll_pods_unreadable_total") == 0
+
+
 def test_it_starts_in_a_running_cluster(cluster, start):
     cluster.add_pods(10, prefix="before-", nodes=[A], phase="Running")
     cluster.add_pods(10, prefix="done-", nodes=[B], phase="Succeeded")

@@ -20,7 +20,8 @@ silently test nothing.
     POST   /standin/stale            {revisions: N}: lists from the watch cache lag N revisions
     POST   /standin/watches/cut      {reset?, resource?}: break all watches
     POST   /standin/watches/finish   {resource?}: end them cleanly, as after timeoutSeconds
-    POST   /standin/watches/inject   {line | lines, resource?}: raw text into the streams
+    POST   /standin/watches/inject   {line | lines, resource?}: raw text into the streams; what is
+                                     an event is one in a stream of protobuf too
     POST   /standin/compact          {watches: keep | cut (default) | expire}: old revisions get 410,
                                      as when etcd is compacted and the API server starts afresh
     POST   /standin/bookmarks        {on: bool} or {now: true}
@@ -133,6 +134,14 @@ _REQUEST_FIELDS = (
     "abandoned",
     "user",
 )
+
+
+def _raw(view, line):
+    """As a piece of this view's stream: in protobuf an event, else what it is and no frame."""
+    try:
+        return view.event_of_json(line)
+    except (KeyError, TypeError, ValueError):
+        return line.encode() + b"\n"
 
 
 def _only(body, *known):
@@ -348,7 +357,7 @@ class Admin:
         for watcher in watchers:
             watcher.flush()
             for line in lines:
-                watcher.stream.write(line.encode() + b"\n")
+                watcher.stream.write(_raw(watcher.view, line))
         return {"watches": len(watchers)}
 
     def post_compact(self, body):

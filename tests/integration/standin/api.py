@@ -9,7 +9,7 @@ import re
 import uuid
 import zlib
 
-from . import discovery
+from . import discovery, protobuf
 from .auth import authorize
 from .errors import (
     ApiError,
@@ -23,7 +23,7 @@ from .errors import (
     too_large_body,
     too_large_version,
 )
-from .negotiate import negotiate, view_for
+from .negotiate import is_protobuf, negotiate, view_for
 from .node_metrics import GROUP as METRICS_GROUP
 from .node_metrics import NodeMetrics
 from .selection import compile_selector
@@ -115,11 +115,13 @@ class Api(Writes):
             request.reply(404, NotServed.TEXT, "text/plain; charset=utf-8", HEADERS)
 
     def refuse(self, request, error):
-        request.reply(
-            error.code,
-            self._pretty(request, dumps(error.status)) + b"\n",
-            headers=[*HEADERS, *error.headers],
-        )
+        headers = [*HEADERS, *error.headers]
+        if is_protobuf(request.info.plural, request.headers.get("accept")):
+            body = protobuf.status(error.status)
+            request.reply(error.code, body, protobuf.MEDIA_TYPE, headers=headers)
+            return
+        body = self._pretty(request, dumps(error.status)) + b"\n"
+        request.reply(error.code, body, headers=headers)
 
     def _handle(self, request, route):
         route.user = self.authenticator.user_of(request)
@@ -207,21 +209,22 @@ class Api(Writes):
             return body
         return json.dumps(json.loads(body), indent=2, ensure_ascii=False).encode()
 
-    def _answer(self, request, status, body):
+    def _answer(self, request, status, body, media_type="application/json"):
         headers = [*HEADERS, ("Audit-Id", str(uuid.UUID(int=random.getrandbits(128))))]
-        body = self._pretty(request, body) + b"\n"
+        if media_type == "application/json":
+            body = self._pretty(request, body) + b"\n"
         if len(body) > GZIP_MIN_BYTES and request.method in ("GET", "HEAD"):
             accepted = request.headers.get("accept-encoding", "")
             if "gzip" in accepted:
                 packer = zlib.compressobj(1, zlib.DEFLATED, 31)
                 body = packer.compress(body) + packer.flush()
                 headers += [("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding")]
-        request.reply(status, body, headers=headers)
+        request.reply(status, body, media_type, headers=headers)
 
     def _answer_object(self, request, status, resource, version):
         include = request.param("includeObject", "Metadata")
         view = view_for(resource, request.headers.get("accept"), False, include)
-        self._answer(request, status, view.single(version))
+        self._answer(request, status, view.single(version), view.media_type)
 
     def _found(self, collection, route):
         version = collection.get(route.namespace, route.name)
@@ -312,7 +315,7 @@ class Api(Writes):
             metadata["continue"] = _continue_token(revision, last)
             if not request.param("labelSelector") and not request.param("fieldSelector"):
                 metadata["remainingItemCount"] = remaining
-        self._answer(request, 200, view.list(metadata, shown))
+        self._answer(request, 200, view.list(metadata, shown), view.media_type)
 
     def _continued(self, token, version, collection, limit):
         """(revision, key to go on after, versions) of a continue token."""
@@ -371,11 +374,11 @@ class Api(Writes):
                 events = list(collection.events_since(watcher.since))
         except ApiError as error:
             # The status line is out before the watch cache looks: 200 and an ERROR event.
-            stream = request.stream(headers=HEADERS)
-            stream.write(b'{"type":"ERROR","object":%b}\n' % dumps(error.status))
+            stream = request.stream(content_type=view.stream_type, headers=HEADERS)
+            stream.write(view.event("ERROR", view.status(error.status)))
             stream.finish()
             return
-        watcher.stream = request.stream(headers=HEADERS)
+        watcher.stream = request.stream(content_type=view.stream_type, headers=HEADERS)
         for event in events:
             watcher.offer(event)
             event.lines.clear()

@@ -4,6 +4,7 @@ As in the real server the first acceptable clause wins, and only then is it chec
 request: asking a list for `as=PartialObjectMetadata` is 406 even when a plain clause follows.
 """
 
+from . import protobuf
 from .errors import not_acceptable
 from .store import View
 
@@ -31,7 +32,7 @@ def _clauses(header):
     return [(media, values) for quality, _, media, values in sorted(clauses, key=lambda c: c[:2])]
 
 
-# What the real server speaks; the stand-in has only the first.
+# What the real server speaks; the stand-in has the first, and the last for pods (protobuf.py).
 MEDIA_TYPES = ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf")
 
 
@@ -62,8 +63,18 @@ def _choose(header, transforms):
     raise not_acceptable("only the following media types are accepted: " + ", ".join(MEDIA_TYPES))
 
 
+def is_protobuf(plural, header):
+    """Whether pods are asked for, and rather in protobuf than in JSON."""
+    if plural not in protobuf.RESOURCES or protobuf.MEDIA_TYPE not in (header or ""):
+        return False
+    media, values = _clauses(header)[0]
+    return media == protobuf.MEDIA_TYPE and not values.get("as")
+
+
 def view_for(resource, header, is_list, include="Metadata"):
     """The View that this request asked for. A watch shows single objects."""
+    if is_protobuf(resource.plural, header):
+        return View(resource, "protobuf")
     wanted, version = negotiate(header)
     if not wanted:
         return View(resource)

@@ -12,7 +12,7 @@ import json
 from bisect import bisect_right, insort
 from collections import deque
 
-from . import columns
+from . import columns, protobuf
 from .errors import expired, too_large_version, too_old
 from httpd import frame
 
@@ -83,6 +83,8 @@ class View:
             return version.item_json(self._head)
         if self.form == "partial":
             return self._partial_head + version.metadata_json() + b"}"
+        if self.form == "protobuf":
+            return protobuf.pod(version.obj)
         metadata = {"resourceVersion": version.obj["metadata"].get("resourceVersion", "")}
         return self._table(metadata, [version], with_columns)
 
@@ -94,6 +96,8 @@ class View:
     def list(self, metadata, versions):
         if self.form == "table":
             return self._table(metadata, versions, True)
+        if self.form == "protobuf":
+            return protobuf.pod_list(metadata, [version.obj for version in versions])
         if self.form == "partial":
             kind, group_version = "PartialObjectMetadataList", f"meta.k8s.io/{self.version}"
         else:
@@ -123,8 +127,36 @@ class View:
             metadata["annotations"] = {"k8s.io/initial-events-end": "true"}
         if self.form == "table":
             return self._table(metadata, [], False)
+        if self.form == "protobuf":
+            return protobuf.pod({"metadata": metadata})
         head = {"kind": kind, "apiVersion": group_version, "metadata": metadata}
         return dumps({**head, **rest})
+
+    def event(self, kind, body):
+        """An event of a watch, of single() or of status()."""
+        if self.form == "protobuf":
+            return protobuf.event(kind, body)
+        return b'{"type":"%b","object":%b}\n' % (kind.encode(), body)
+
+    def event_of_json(self, line):
+        """The same from a line of JSON, which may be none: ValueError, KeyError or TypeError."""
+        if self.form != "protobuf":
+            return line.encode() + b"\n"
+        parsed = json.loads(line)
+        obj = parsed["object"]
+        body = self.status(obj) if parsed["type"] == "ERROR" else protobuf.pod(obj)
+        return self.event(parsed["type"], body)
+
+    def status(self, status):
+        return protobuf.status(status) if self.form == "protobuf" else dumps(status)
+
+    @property
+    def media_type(self):
+        return protobuf.MEDIA_TYPE if self.form == "protobuf" else "application/json"
+
+    @property
+    def stream_type(self):
+        return self.media_type + (";stream=watch" if self.form == "protobuf" else "")
 
     def _table(self, metadata, versions, with_columns):
         rows = []
@@ -172,7 +204,7 @@ class Event:
             # A deletion, and leaving a selector, show the last matching state at the new revision.
             version = self.new if kind != DELETED else self.old.with_revision(self.revision)
             body = view.single(version, with_columns=first)
-            line = frame(b'{"type":"%b","object":%b}\n' % (kind.encode(), body))
+            line = frame(view.event(kind, body))
             self.lines[key] = line
         return line
 
@@ -217,7 +249,7 @@ class Watcher:
             asyncio.get_running_loop().call_soon(self.flush)
 
     def send(self, kind, body):
-        self.push(frame(b'{"type":"%b","object":%b}\n' % (kind.encode(), body)))
+        self.push(frame(self.view.event(kind, body)))
 
     def send_bookmark(self, initial_events_end=False):
         if not self.bookmarks:
@@ -244,7 +276,7 @@ class Watcher:
 
     def expire(self):
         """Tell the watcher that its revision is gone, and end."""
-        self.send("ERROR", dumps(too_old(self.since, self.store.revision).status))
+        self.send("ERROR", self.view.status(too_old(self.since, self.store.revision).status))
         self.finish()
 
     def describe(self):
