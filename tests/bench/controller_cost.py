@@ -102,7 +102,7 @@ class Running:
             )
             self.parts.append(self.process)
             self.controller = Controller(self.process)
-            wait_until(self._is_steady, 180, "all nodes to be written", poll_s=1)
+            wait_until(self._is_steady, 600, "all nodes to be written", poll_s=1)
         except BaseException:
             self.stop()
             raise
@@ -110,7 +110,7 @@ class Running:
     def _is_steady(self):
         metrics = self.controller.metrics()
         written = self.standin.admin("patches/summary")["objects"]
-        return written == self.nodes and metrics["plimsoll_patches_waiting"] == 0
+        return written == self.nodes and metrics["plimsoll_patches_waiting"] <= self.nodes / 100
 
     def scrapes(self):
         return self.controller.metric("plimsoll_scrapes_total", result="ok")
