@@ -13,7 +13,7 @@ help:
 	@echo 'make nightly  make ci in full size, with the long runs and the fuzzers: hours'
 	@echo 'make check    what needs no running program: format, lint, builds, sanitizers, unit tests, clang-tidy'
 	@echo 'make build    both programs, into $(BUILD)/'
-	@echo 'make bench    compare the hot paths with their peers, in ratios'
+	@echo 'make bench    compare with peers, and write docs/performance.md anew (BENCH=quick: 3 minutes, no page)'
 	@echo 'make placement  simulate which nodes get the pods, and write docs/placement.md: 10 minutes'
 	@echo 'make fuzz     run every fuzz target for FUZZ_SECONDS=60 each'
 	@echo 'make format   apply the formatters'
@@ -54,7 +54,7 @@ check:
 	@$(GATE) unit tidy
 
 bench:
-	@tests/tools/install-packages build bench
+	@tests/tools/install-packages build bench e2e
 	@tests/tools/bench
 
 fuzz:

@@ -25,7 +25,7 @@ METRICS = [
     for resource in ("cpu", "mem")
     for window in ("avg_5m", "max_avg_1h", "max_avg_1d")
 ]
-REPETITIONS = 5
+REPETITIONS = int(os.environ.get("REPETITIONS", "5"))
 GROUPS = 20
 SHAPES = [
     # body, verb, requests a repetition, times as fast as Go (M1, M4), times less CPU (M3)
@@ -36,6 +36,8 @@ SHAPES = [
     ("nodes-500", "filter", 40, 25, None),
     ("nodes-5000", "filter", 8, 25, None),
 ]
+COLUMNS = ("p50_us", "p99_us", "cpu_us", "rss_kib")
+NAMES = ("ours", "ours, compact", "Go")
 
 
 def pinned(core, *argv):
@@ -71,7 +73,7 @@ def verdict(value, target):
 
 
 def main():
-    build, work = sys.argv[1:]
+    build, work, *out = sys.argv[1:]
     build = os.path.abspath(build)
     program = os.path.join(build, "tests/bench/bench_extender")
     subprocess.run([program, "--write", work], check=True)
@@ -97,6 +99,7 @@ def main():
         for port in ports[:2]:
             url = f"http://127.0.0.1:{port}/readyz"
             wait_until(lambda u=url: fetch(u).status == 200, 60, "readiness")
+        results = []
         for body, verb, count, faster, less_cpu in SHAPES:
             rows = [[] for _ in servers]
             for _ in range(REPETITIONS):
@@ -105,13 +108,18 @@ def main():
             medians = [[statistics.median(column) for column in zip(*row)] for row in rows]
             size = os.path.getsize(os.path.join(work, body))
             print(f"{verb} {body}, {size / 1e3:.0f} kB, median of {REPETITIONS} x {count}")
-            for name, (p50, p99, cpu, rss) in zip(("ours", "ours, compact", "Go"), medians):
+            results.append({"body": body, "verb": verb})
+            for name, (p50, p99, cpu, rss) in zip(NAMES, medians):
+                results[-1][name] = dict(zip(COLUMNS, (p50, p99, cpu, rss)))
                 print(
                     f"  {name:14} p50 {p50:9.0f} us  p99 {p99:9.0f} us  CPU {cpu:9.0f} us"
                     f"  peak RSS {rss / 1024:7.1f} MiB, {rss * 1024 / size:6.2f} of the body"
                 )
             p50, cpu = (medians[2][i] / medians[0][i] for i in (0, 2))
             print(f"  against Go: p50 {verdict(p50, faster)}, CPU {verdict(cpu, less_cpu)}")
+        if out:
+            with open(out[0], "w", encoding="utf-8") as file:
+                json.dump(results, file)
     finally:
         for server in servers:
             server.kill()

@@ -1,7 +1,7 @@
 #!/bin/bash
 # plimsoll-extender against one in Go, over HTTP: latency, CPU and memory a request, in one run. Needs
 # go; says so and ends with 77 when it is missing.
-# Usage: extender_peer.sh BUILD_DIRECTORY
+# Usage: extender_peer.sh BUILD_DIRECTORY [JSON_FILE]
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 work=$(mktemp -d)
@@ -11,4 +11,4 @@ if ! (cd tests/bench/peers/go-extender && go build -o "$work/go-extender" .); th
   echo "skipped: the Go peer cannot be built"
   exit 77
 fi
-/usr/bin/python3 tests/bench/extender_peer.py "$1" "$work"
+/usr/bin/python3 tests/bench/extender_peer.py "$1" "$work" "${@:2}"

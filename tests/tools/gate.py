@@ -6,7 +6,7 @@
     gate.py tidy           clang-tidy
     gate.py integration    the integration tests against the built programs, and the demo
     gate.py e2e            builds a real cluster's programs once, for minutes, and runs the tests
-                           with it; see tests/e2e/README.md
+                           with it; see tests/e2e/README.md. Then the quick benchmark
     gate.py fuzz           every fuzz target for a while ($FUZZ_SECONDS, 60)
     gate.py quick          what changed since the last commit: the sanitizer build, the unit tests of
                            the libraries it is in, and the integration file that is nearest to it
@@ -250,6 +250,8 @@ def e2e(gate):
     gate.pytest("e2e", packed, E2E_LANES, ["-m", "not alone"], limit_s=3000)
     alone = [path for path in files if "mark.alone" in path.read_text(encoding="utf-8")]
     gate.pytest("e2e", {"alone": alone}, 1, ["-m", "alone"], limit_s=3000)
+    if gate.build("gcc"):
+        gate.step("bench", [PYTHON, "tests/bench/report.py", str(OUT / "gcc"), "--quick"])
 
 
 def fuzz(gate):
