@@ -7,6 +7,8 @@ relay.py          a TCP relay before the API server, to cut connections
 tokens.py         ServiceAccount tokens that live for seconds
 nodes.py          nodes without kubelets: objects, exporters behind them, kwok to run their pods
 workloads.py      pods and Deployments, where they went, what was said about them
+arrivals.py       what arrives in a scenario of the simulator, and what it predicts
+closed_loop.py    a cluster whose exporters say what its pods use
 plimsoll.py       our two programs as a cluster runs them: service accounts, RBAC of deploy/, tokens
 
 All of it expects to run inside ../sandbox: it binds fixed ports on loopback addresses.

@@ -16,7 +16,7 @@ ACCOUNTS = ("plimsoll-controller", "plimsoll-extender")
 HTTP_TIMEOUT = "5s"
 
 
-def fast_policy(hot_value=True, limit=0.65, period="2s", window="5s", scoring=None):
+def fast_policy(hot_value=True, limit=0.65, period="2s", window="5s"):
     """A policy for people who cannot wait five minutes: the same shape, windows of seconds."""
     cpu, mem = f"cpu_usage_avg_{window}", f"mem_usage_avg_{window}"
     spec = {
@@ -29,8 +29,6 @@ def fast_policy(hot_value=True, limit=0.65, period="2s", window="5s", scoring=No
     }
     if hot_value:
         spec["hotValue"] = [{"timeRange": "5m", "count": 5}, {"timeRange": "1m", "count": 2}]
-    if scoring:
-        spec["extender"] = {"scoring": scoring}
     return {
         "apiVersion": "scheduler.policy.crane.io/v1alpha1",
         "kind": "DynamicSchedulerPolicy",

@@ -26,7 +26,6 @@ def load_pod(node, cpu, memory_gi):
     """A pod on this node that uses so many CPUs and Gi, as kwok computes it (kwok.yaml)."""
     pod = pod_object(f"load-{node}", nodeName=node)
     pod["metadata"]["annotations"] = {
-        "e2e/cpu-at-first": str(cpu),
         "e2e/cpu": str(cpu),
         "e2e/memory": f"{memory_gi}Gi",
     }
@@ -46,6 +45,18 @@ def deployment_object(name, replicas, pod, **spec):
         "kind": "Deployment",
         "metadata": {"name": name},
         "spec": {"replicas": replicas, "selector": selector, "template": template, **spec},
+    }
+
+
+def job_object(name, count, pod):
+    """A Job of so many pods at once, each with a number of its own."""
+    template, _ = template_of(pod)
+    counts = {"completions": count, "parallelism": count, "completionMode": "Indexed"}
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": name},
+        "spec": {**counts, "template": template},
     }
 
 
@@ -88,6 +99,9 @@ class Namespace:
     def create_deployment(self, name, replicas, pod, **spec):
         body = deployment_object(name, replicas, pod, **spec)
         return self.plane.api.create(f"{self.apps}/deployments", body)
+
+    def create_job(self, job):
+        return self.plane.api.create(f"/apis/batch/v1/namespaces/{self.name}/jobs", job)
 
     def create_daemon_set(self, name, pod):
         return self.plane.api.create(f"{self.apps}/daemonsets", daemon_set_object(name, pod))

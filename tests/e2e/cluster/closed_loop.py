@@ -1,0 +1,240 @@
+"""A cluster whose exporters say what its pods use, and how hot its nodes become.
+
+The harness sees in a watch where pods go, and sets the load of the synthetic exporter of that node.
+What a node cannot give its pods do not get: kwok's own pages would let the idle counter of such a
+node go back, and a controller drops that.
+"""
+
+import heapq
+import json
+import statistics
+import threading
+import time
+
+from harness import Watch
+
+from .arrivals import PACE
+from .nodes import Fleet
+from .workloads import Namespace, job_object, pod_object
+
+HOT = 0.65
+GIB_PER_CORE = 4  # of nodes
+GIB_PER_REQUEST = 2  # requested with a core
+USED_MEMORY = 0.8  # of what is requested
+FEED_S = 0.1
+
+
+class Run:
+    """A pod: what it uses, and from when until when it did so on which node."""
+
+    def __init__(self, load):
+        self.load = load
+        self.node = None
+        self.since, self.until = None, None
+
+    def cores(self, now):
+        if self.since is None or now < self.since or (self.until and now >= self.until):
+            return 0.0
+        return self.load.at(now - self.since)
+
+
+class ClosedLoop:
+    """One of the clusters that are compared; `exporters` are its own, or None."""
+
+    def __init__(self, plane, arrivals, exporters):
+        self.plane = plane
+        self.arrivals = arrivals
+        self.exporters = exporters
+        self.fleet = Fleet(plane, exporters)
+        self.cores, self.base = {}, {}
+        for node in arrivals.nodes:
+            cores = int(node["cores"])
+            (name,) = self.fleet.add(1, cpu=str(cores), memory=f"{cores * GIB_PER_CORE}Gi")
+            self.cores[name], self.base[name] = cores, node["base"]
+        self.nodes = list(self.cores)
+        self.runs, self.runs_of = {}, {name: [] for name in self.nodes}
+        self.next_of = {name: iter(pods) for name, pods in arrivals.of_deployments.items()}
+        self.lock = threading.Lock()
+        self.dirty, self.changes = set(self.nodes), []
+        self.namespace = Namespace(plane, "loop")
+        for name, pods in arrivals.of_deployments.items():
+            self.namespace.create_deployment(name, 0, self._pod(name, pods[0]))
+        self.ended = threading.Event()
+        self.error = None
+        self.threads = [threading.Thread(target=self._guard, args=[self._see], daemon=True)]
+        if exporters:
+            self.feed()
+            self.threads.append(
+                threading.Thread(target=self._guard, args=[self._feed], daemon=True)
+            )
+        for thread in self.threads:
+            thread.start()
+
+    @staticmethod
+    def _pod(workload, load, **more):
+        memory_mib = int(load.request * GIB_PER_REQUEST * 1024)
+        return pod_object(
+            workload, cpu=f"{int(load.request * 1000)}m", memory=f"{memory_mib}Mi",
+            labels={"app": workload}, **more,
+        )  # fmt: skip
+
+    def _guard(self, work):
+        try:
+            work()
+        except Exception as error:  # pylint: disable=broad-except
+            if not self.ended.is_set():
+                self.error = error
+
+    def stop(self):
+        self.ended.set()
+        if self.error:
+            raise self.error
+
+    # -- where pods are ----------------------------------------------------------------------
+
+    def _see(self):
+        # A watch may end at any time.
+        while not self.ended.is_set():
+            path = f"{self.namespace.root}/pods"
+            found = self.plane.api.get(path)
+            for pod in sorted(found["items"], key=lambda pod: pod["metadata"]["creationTimestamp"]):
+                self._take("MODIFIED", pod, time.monotonic())
+            since = found["metadata"]["resourceVersion"]
+            with Watch(
+                self.plane.url,
+                f"{path}?watch=1&resourceVersion={since}",
+                {},
+                600,
+                self.plane.api.context,
+            ) as watch:
+                for kind, pod in iter(watch.next, None):
+                    if kind == "ERROR" or self.ended.is_set():
+                        break
+                    self._take(kind, pod, time.monotonic())
+
+    def _take(self, kind, pod, now):
+        meta = pod["metadata"]
+        run = self.runs.get(meta["name"])
+        if run is None:
+            run = self.runs[meta["name"]] = Run(self._load_of(meta))
+        with self.lock:
+            if run.node is None and pod["spec"].get("nodeName"):
+                run.node, run.since = pod["spec"]["nodeName"], now
+                self.runs_of[run.node].append(run)
+                self.dirty.add(run.node)
+                heapq.heappush(self.changes, (now + run.load.spike_s, run.node))
+            is_over = kind == "DELETED" or pod.get("status", {}).get("phase") == "Succeeded"
+            if run.node and run.until is None and is_over:
+                run.until = now
+                self.dirty.add(run.node)
+
+    def _load_of(self, meta):
+        job = meta["labels"].get("batch.kubernetes.io/job-name")
+        if job is None:
+            return next(self.next_of[meta["labels"]["app"]])
+        index = int(meta["annotations"]["batch.kubernetes.io/job-completion-index"])
+        return self.arrivals.jobs[job][index]
+
+    # -- what the exporters say --------------------------------------------------------------
+
+    def usage(self, node, now):
+        """Of the CPUs; at most 1."""
+        used = sum(run.cores(now) for run in self.runs_of[node])
+        return min(1.0, self.base[node] + used / self.cores[node])
+
+    def feed(self):
+        with self.lock:
+            now = time.monotonic()
+            while self.changes and self.changes[0][0] <= now:
+                self.dirty.add(heapq.heappop(self.changes)[1])
+            loads = {
+                self.fleet.addresses[node]: {
+                    "cpu": self.usage(node, now),
+                    "mem": self._memory(node),
+                }
+                for node in self.dirty
+            }
+            self.dirty.clear()
+        if loads:
+            self.exporters.set_loads(loads)
+
+    def _memory(self, node):
+        requested = sum(run.load.request for run in self.runs_of[node] if run.until is None)
+        return requested * GIB_PER_REQUEST * USED_MEMORY / (self.cores[node] * GIB_PER_CORE)
+
+    def _feed(self):
+        while not self.ended.wait(FEED_S):
+            self.feed()
+
+    # -- what arrives ------------------------------------------------------------------------
+
+    def play(self, begin):
+        """Send what arrives, at its time from `begin` on; how late the latest was."""
+        counts, late_s, killed = dict.fromkeys(self.next_of, 0), 0.0, False
+        events = self.arrivals.events()
+        taken = 0
+        while taken < len(events):
+            now = time.monotonic() - begin
+            if not killed and now >= self.arrivals.measured_from_s:
+                killed = True
+                self._lose_exporters()
+            if events[taken][0] > now:
+                time.sleep(min(events[taken][0] - now, 0.5))
+                continue
+            late_s = max(late_s, now - events[taken][0])
+            grown = set()
+            while taken < len(events) and events[taken][0] <= now:
+                name = events[taken][1]
+                taken += 1
+                if name in counts:
+                    counts[name] += 1
+                    grown.add(name)
+                else:
+                    self._create_job(name)
+            for name in grown:
+                self.namespace.scale(name, counts[name])
+        return late_s
+
+    def _create_job(self, name):
+        pods = self.arrivals.jobs[name]
+        pod = self._pod(pods[0].workload, pods[0], restartPolicy="Never")
+        lives = " ".join(f"{pod.life_s:.2f}s" for pod in pods)
+        pod["metadata"]["annotations"] = {"e2e/lives": lives}
+        self.namespace.create_job(job_object(name, len(pods), pod))
+
+    def _lose_exporters(self):
+        nodes = zip(self.nodes, self.arrivals.nodes)
+        lost = [self.fleet.addresses[name] for name, node in nodes if node["losesExporter"]]
+        if lost and self.exporters:
+            self.exporters.trouble(lost, "rst")
+
+    # -- how hot it was ----------------------------------------------------------------------
+
+    def measure(self, begin):
+        """After its end: node-minutes at the scenario's pace, and what else there is to say."""
+        times = range(int(self.arrivals.measured_from_s), int(self.arrivals.end_s))
+        rows = [[self.usage(node, begin + at) for node in self.nodes] for at in times]
+        cores = list(self.cores.values())
+        used = [sum(u * c for u, c in zip(row, cores)) / sum(cores) for row in rows]
+        return {
+            "hot": sum(load > HOT for row in rows for load in row) * PACE / 60,
+            "stddev": statistics.fmean(map(statistics.pstdev, rows)),
+            "busiest": max(map(max, rows)),
+            "mean": statistics.fmean(used),
+            "bound": sum(run.node is not None for run in self.runs.values()),
+        }
+
+    def dump(self, path, begin):
+        """Where each pod went and when, for whoever looks into a result."""
+        runs = [
+            {
+                "pod": name, "node": run.node, "workload": run.load.workload,
+                "cores": run.load.cores, "request": run.load.request,
+                "arrives_s": run.load.arrives_s,
+                "since_s": run.since and run.since - begin,
+                "until_s": run.until and run.until - begin,
+            }
+            for name, run in self.runs.items()
+        ]  # fmt: skip
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(runs, file, indent=0)
