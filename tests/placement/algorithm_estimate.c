@@ -300,11 +300,12 @@ static void reject(const struct situation *situation, const uint32_t *candidates
                         scores[i] = SCORE_REJECTED;
 }
 
-/* The policy's shortlist, for all pods; the simulated nodes have no zones. */
-static void leave_out(const struct policy *policy, const double *headroom, size_t count,
-                      double best, int *scores) {
+/* The policy's shortlist, for all pods. */
+static void leave_out(const struct situation *situation, const uint32_t *candidates,
+                      const double *headroom, size_t count, double best, int *scores) {
         enum { LEVELS_PER_PERCENT = 4, LAST = SHORTLIST_LEVELS - 1 };
         static struct shortlist list; /* never freed */
+        const struct policy *policy = situation->policy;
         size_t places = policy->shortlist != POLICY_SHORTLIST_AUTO ? (size_t)policy->shortlist
                         : count >= SHORTLIST_AUTO_MIN_CANDIDATES   ? SHORTLIST_AUTO_PLACES
                                                                    : 0;
@@ -315,7 +316,8 @@ static void leave_out(const struct policy *policy, const double *headroom, size_
         for (size_t i = 0; i < count; i++) {
                 double level = (best - headroom[i]) * LEVELS_PER_PERCENT;
                 if (scores[i] != SCORE_REJECTED)
-                        shortlist_enter(&list, i, NODE_ZONE_NONE,
+                        shortlist_enter(&list, i,
+                                        (unsigned)situation->world->nodes[candidates[i]].zone,
                                         level < LAST ? (unsigned)level : LAST);
         }
         (void)shortlist_choose(&list, places);
@@ -349,7 +351,7 @@ static void decide(void *self, const struct pod *pod, const uint32_t *candidates
         }
         give_points(estimate, headroom, count, headroom[best], ret_scores);
         reject(&estimate->situation, candidates, count, ret_scores);
-        leave_out(estimate->situation.policy, headroom, count, headroom[best], ret_scores);
+        leave_out(&estimate->situation, candidates, headroom, count, headroom[best], ret_scores);
         if (!estimate->parts->has_no_reservations)
                 estimator_reserve(replica->estimator, pod->seed,
                                   estimator_node_number(replica->nodes[candidates[best]].known),
