@@ -98,14 +98,15 @@ def play(sides, begin):
         return max(future.result() for future in sent)
 
 
-# What the estimate may leave of default's and of crane's node-minutes. Above what it left in any of
-# thirty simulated draws, where chance can make it worse in such a small cluster.
+# What the estimate may leave of default's and of crane's node-minutes. Where the cluster is small,
+# chance can make it worse: above what it left in any of thirty simulated draws. In loop-small crane's
+# arithmetic had 3 to 10 node-minutes on the same arrivals, the estimate 2 to 5.
 CASES = [
     pytest.param("loop", 0.5, 0.6, id="loop", marks=pytest.mark.nightly),
     pytest.param("burst", 1.0, 1.0, id="burst", marks=pytest.mark.nightly),
     pytest.param("clumps", 1.3, 1.0, id="clumps", marks=pytest.mark.nightly),
     pytest.param("stale", 1.0, 1.3, id="stale", marks=pytest.mark.nightly),
-    pytest.param("loop-small", 1.2, 1.1, id="loop-small"),
+    pytest.param("loop-small", 1.2, 1.5, id="loop-small"),
     pytest.param("burst-small", 1.0, 1.0, id="burst-small"),
 ]
 
