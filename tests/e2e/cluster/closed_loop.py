@@ -25,17 +25,21 @@ FEED_S = 0.1
 
 
 class Run:
-    """A pod: what it uses, and from when until when it did so on which node."""
+    """A pod: what it uses, and since when it does so on which node.
+
+    It is done when its life is over, however late kwok says so: a busy machine must not make the
+    pods of one cluster work longer than those of another.
+    """
 
     def __init__(self, load):
         self.load = load
-        self.node = None
-        self.since, self.until = None, None
+        self.node, self.since = None, None
+
+    def is_working(self, now):
+        return self.since <= now < self.since + self.load.life_s
 
     def cores(self, now):
-        if self.since is None or now < self.since or (self.until and now >= self.until):
-            return 0.0
-        return self.load.at(now - self.since)
+        return self.load.at(now - self.since) if self.is_working(now) else 0.0
 
 
 class ClosedLoop:
@@ -98,7 +102,7 @@ class ClosedLoop:
             path = f"{self.namespace.root}/pods"
             found = self.plane.api.get(path)
             for pod in sorted(found["items"], key=lambda pod: pod["metadata"]["creationTimestamp"]):
-                self._take("MODIFIED", pod, time.monotonic())
+                self._take(pod, time.monotonic())
             since = found["metadata"]["resourceVersion"]
             with Watch(
                 self.plane.url,
@@ -110,9 +114,9 @@ class ClosedLoop:
                 for kind, pod in iter(watch.next, None):
                     if kind == "ERROR" or self.ended.is_set():
                         break
-                    self._take(kind, pod, time.monotonic())
+                    self._take(pod, time.monotonic())
 
-    def _take(self, kind, pod, now):
+    def _take(self, pod, now):
         meta = pod["metadata"]
         run = self.runs.get(meta["name"])
         if run is None:
@@ -122,11 +126,8 @@ class ClosedLoop:
                 run.node, run.since = pod["spec"]["nodeName"], now
                 self.runs_of[run.node].append(run)
                 self.dirty.add(run.node)
-                heapq.heappush(self.changes, (now + run.load.spike_s, run.node))
-            is_over = kind == "DELETED" or pod.get("status", {}).get("phase") == "Succeeded"
-            if run.node and run.until is None and is_over:
-                run.until = now
-                self.dirty.add(run.node)
+                for after_s in (run.load.spike_s, run.load.life_s):
+                    heapq.heappush(self.changes, (now + after_s, run.node))
 
     def _load_of(self, meta):
         job = meta["labels"].get("batch.kubernetes.io/job-name")
@@ -150,7 +151,7 @@ class ClosedLoop:
             loads = {
                 self.fleet.addresses[node]: {
                     "cpu": self.usage(node, now),
-                    "mem": self._memory(node),
+                    "mem": self._memory(node, now),
                 }
                 for node in self.dirty
             }
@@ -158,8 +159,8 @@ class ClosedLoop:
         if loads:
             self.exporters.set_loads(loads)
 
-    def _memory(self, node):
-        requested = sum(run.load.request for run in self.runs_of[node] if run.until is None)
+    def _memory(self, node, now):
+        requested = sum(run.load.request for run in self.runs_of[node] if run.is_working(now))
         return requested * GIB_PER_REQUEST * USED_MEMORY / (self.cores[node] * GIB_PER_CORE)
 
     def _feed(self):
@@ -232,7 +233,6 @@ class ClosedLoop:
                 "cores": run.load.cores, "request": run.load.request,
                 "arrives_s": run.load.arrives_s,
                 "since_s": run.since and run.since - begin,
-                "until_s": run.until and run.until - begin,
             }
             for name, run in self.runs.items()
         ]  # fmt: skip
