@@ -1,6 +1,7 @@
 #include "kube/watch_stream.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "codec/proto.h"
@@ -261,32 +262,49 @@ static size_t frame_bytes(const char *head) {
         return (size_t)at[0] << 24 | (size_t)at[1] << 16 | (size_t)at[2] << 8 | at[3];
 }
 
+/* From the data into the line, until that has @wanted bytes. */
+static void move_piece(struct buf *line, size_t wanted, const char **data, size_t *len) {
+        size_t piece = size_min(wanted - line->len, *len);
+
+        (void)buf_append(line, *data, piece);
+        *data += piece;
+        *len -= piece;
+}
+
+/* Behind a head that is in the line. */
+static int feed_body(struct watch_stream *stream, const char **data, size_t *len) {
+        struct buf *line = &stream->line;
+        size_t size = FRAME_HEAD_BYTES + frame_bytes(line->data);
+
+        if (size > line->max_bytes)
+                return error_set(&stream->failure, EFBIG, "watch event exceeds %zu bytes",
+                                 line->max_bytes);
+        move_piece(line, size, data, len);
+        if (line->len < size)
+                return 0;
+        int r = take_frame(stream, line->data + FRAME_HEAD_BYTES, size - FRAME_HEAD_BYTES);
+        empty(line);
+        return r;
+}
+
 static int feed_frames(struct watch_stream *stream, const char *data, size_t len) {
         struct buf *line = &stream->line;
         int r = 0;
 
         while (r == 0 && len > 0) {
-                bool is_begun = line->len > 0, has_head = line->len >= FRAME_HEAD_BYTES;
-                const char *head = has_head ? line->data : data;
                 /* Most events arrive whole and are read where they are. */
-                bool knows_size = has_head || (!is_begun && len >= FRAME_HEAD_BYTES);
-                size_t size = knows_size ? FRAME_HEAD_BYTES + frame_bytes(head) : FRAME_HEAD_BYTES;
-                if (size > line->max_bytes)
-                        return error_set(&stream->failure, EFBIG, "watch event exceeds %zu bytes",
-                                         line->max_bytes);
-                size_t piece = size_min(size - line->len, len);
-                if (!is_begun && knows_size && piece == size) {
+                bool has_head = line->len == 0 && len >= FRAME_HEAD_BYTES;
+                size_t size = has_head ? FRAME_HEAD_BYTES + frame_bytes(data) : SIZE_MAX;
+                if (size <= len && size <= line->max_bytes) {
                         r = take_frame(stream, data + FRAME_HEAD_BYTES, size - FRAME_HEAD_BYTES);
-                } else {
-                        (void)buf_append(line, data, piece);
-                        if (knows_size && line->len == size) {
-                                r = take_frame(stream, line->data + FRAME_HEAD_BYTES,
-                                               size - FRAME_HEAD_BYTES);
-                                empty(line);
-                        }
+                        data += size;
+                        len -= size;
+                        continue;
                 }
-                data += piece;
-                len -= piece;
+                if (line->len < FRAME_HEAD_BYTES)
+                        move_piece(line, FRAME_HEAD_BYTES, &data, &len);
+                if (line->len >= FRAME_HEAD_BYTES)
+                        r = feed_body(stream, &data, &len);
         }
         return r;
 }

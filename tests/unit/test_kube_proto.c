@@ -368,7 +368,7 @@ static void test_envelopes(void **state) {
                 bool ok = kube_proto_open(rows[i].data, rows[i].len, &opened);
                 if (ok != (rows[i].kind != NULL))
                         fail_msg("row %zu", i);
-                if (!ok)
+                if (!rows[i].kind)
                         continue;
                 assert_int_equal(opened.kind_len, strlen(rows[i].kind));
                 assert_memory_equal(opened.kind, rows[i].kind, opened.kind_len);

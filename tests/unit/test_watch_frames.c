@@ -202,7 +202,9 @@ static void test_ceiling(void **state) {
         }
         buf_clear(&data);
         (void)buf_append(&data, "\x00\xff\xff\xff", 4);
-        assert_int_equal(decode(&data, 4, WATCH_LINE_MAX_BYTES, NULL, NULL), -EFBIG);
+        for (size_t piece_len = 1; piece_len <= data.len; piece_len++)
+                assert_int_equal(decode(&data, piece_len, WATCH_LINE_MAX_BYTES, NULL, NULL),
+                                 -EFBIG);
         buf_done(&data);
 }
 
