@@ -75,6 +75,42 @@ void node_columns_move(struct node_columns *columns, size_t to, size_t from) {
         }
 }
 
+void node_columns_update(struct node_columns *columns, const struct node_columns *from,
+                         size_t count, const uint64_t *changed_in, uint64_t since) {
+        struct node_columns source = *from;
+        struct column to_list[COLUMNS_MAX], from_list[COLUMNS_MAX];
+        size_t column_count = list_columns(columns, to_list);
+
+        (void)list_columns(&source, from_list);
+        for (size_t row = 0; row < count; row++)
+                for (size_t i = 0; changed_in[row] > since && i < column_count; i++) {
+                        size_t offset = row * to_list[i].width;
+                        memcpy((char *)*to_list[i].data + offset,
+                               (const char *)*from_list[i].data + offset, to_list[i].width);
+                }
+}
+
+int64_t node_columns_settled_until_unix_ms(const struct node_columns *columns, size_t count) {
+        int64_t until_unix_ms = INT64_MAX;
+
+        for (size_t row = 0; row < count; row++)
+                if (columns->settled_until_unix_ms[row] < until_unix_ms)
+                        until_unix_ms = columns->settled_until_unix_ms[row];
+        return until_unix_ms;
+}
+
+size_t node_columns_expired(const struct node_columns *columns, size_t count, int64_t now_unix_ms) {
+        size_t expired = 0;
+
+        for (size_t i = 0; i < columns->metric_count; i++)
+                for (size_t row = 0; row < count; row++) {
+                        int64_t expires_unix_ms = columns->expires_unix_ms[i][row];
+                        expired += expires_unix_ms != READING_NEVER &&
+                                   expires_unix_ms <= now_unix_ms;
+                }
+        return expired;
+}
+
 int node_columns_score100(const struct node_columns *columns, size_t row) {
         const struct score_node node = node_columns_estimate(columns, row);
         double headroom = score_headroom(&node, &(struct pod_load){0});

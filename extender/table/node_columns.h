@@ -38,8 +38,17 @@ struct node_columns {
  * @like: its columns may be NULL when @count is 0 */
 struct node_columns node_columns_new(const struct node_columns *like, size_t count, size_t cap);
 void node_columns_done(struct node_columns *columns);
+/** node_columns_update() - take over from @from, of the same shape, the rows whose element of
+ * @changed_in is above @since */
+void node_columns_update(struct node_columns *columns, const struct node_columns *from,
+                         size_t count, const uint64_t *changed_in, uint64_t since);
 /** node_columns_move() - row @from takes the place of row @to */
 void node_columns_move(struct node_columns *columns, size_t to, size_t from);
+/** node_columns_settled_until_unix_ms() - when the first of the rows can change by itself;
+ * INT64_MAX: none can */
+int64_t node_columns_settled_until_unix_ms(const struct node_columns *columns, size_t count);
+/** node_columns_expired() - readings of the rows that were there and have expired */
+size_t node_columns_expired(const struct node_columns *columns, size_t count, int64_t now_unix_ms);
 /** node_columns_estimate() - of a row, for score_headroom() */
 static inline struct score_node node_columns_estimate(const struct node_columns *columns,
                                                       size_t row) {

@@ -2,29 +2,48 @@
 
 #include "base/mem.h"
 
-struct node_snapshot *node_snapshot_new(struct table_policy *table_policy,
-                                        struct estimator *estimator, struct node_names *names,
-                                        const struct node_columns *columns, size_t count,
-                                        int64_t now_unix_ms) {
+static struct node_snapshot *copy(const struct node_snapshot_source *source) {
         struct node_snapshot *snapshot = xmalloc(sizeof(*snapshot));
 
         *snapshot = (struct node_snapshot){
-                .table_policy = table_policy_ref(table_policy),
-                .estimator = estimator,
-                .names = node_names_ref(names),
-                .count = count,
-                .all_settled_until_unix_ms = INT64_MAX,
-                .built_unix_ms = now_unix_ms,
+                .table_policy = table_policy_ref(source->table_policy),
+                .estimator = source->estimator,
+                .names = node_names_ref(source->names),
+                .count = source->count,
                 .refs = 1,
-                .rows = node_columns_new(columns, count, count),
+                .rows = node_columns_new(source->columns, source->count, source->count),
         };
         snapshot->columns = node_columns_view(&snapshot->rows);
         snapshot->rejected_by = snapshot->rows.rejected_by;
         snapshot->score100 = snapshot->rows.score100;
         snapshot->settled_until_unix_ms = snapshot->rows.settled_until_unix_ms;
-        for (size_t i = 0; i < count; i++)
-                if (snapshot->settled_until_unix_ms[i] < snapshot->all_settled_until_unix_ms)
-                        snapshot->all_settled_until_unix_ms = snapshot->settled_until_unix_ms[i];
+        return snapshot;
+}
+
+/* What others read before they released it has been read: only the table could share it again. */
+static bool can_renew(const struct node_snapshot *old, const struct node_snapshot_source *source) {
+        return old && old->publication >= source->whole_in &&
+               atomic_load_explicit(&old->refs, memory_order_acquire) == 1;
+}
+
+struct node_snapshot *node_snapshot_next(struct node_snapshot *old,
+                                         const struct node_snapshot_source *source,
+                                         int64_t now_unix_ms) {
+        struct node_snapshot *snapshot = old;
+
+        /* A binding changes one row of thousands. */
+        if (can_renew(old, source)) {
+                node_columns_update(&snapshot->rows, source->columns, source->count,
+                                    source->changed_in, snapshot->publication);
+        } else {
+                if (old)
+                        node_snapshot_unref(old);
+                snapshot = copy(source);
+        }
+        snapshot->all_settled_until_unix_ms = node_columns_settled_until_unix_ms(&snapshot->rows,
+                                                                                 snapshot->count);
+        snapshot->publication = source->publication;
+        snapshot->built_unix_ms = now_unix_ms;
         return snapshot;
 }
 

@@ -1,6 +1,7 @@
 /*
- * What the workers see of the node table: an immutable copy of its columns, with the verdict on
- * every row as of publication. Shared by reference count; any thread may read and release it.
+ * What the workers see of the node table: a copy of its columns, immutable while anybody but the
+ * table has a reference, with the verdict on every row as of publication. Shared by reference
+ * count; any thread may read and release it.
  */
 #pragma once
 
@@ -29,17 +30,33 @@ struct node_snapshot {
         const int64_t *settled_until_unix_ms;
         int64_t all_settled_until_unix_ms; /* the smallest of them */
         int64_t built_unix_ms;
+        uint64_t publication; /* its number */
 
         atomic_size_t refs;
         struct node_columns rows; /* what the members above point to */
 };
 
-/** node_snapshot_new() - a copy of @count rows, with one reference; takes references of
- * @table_policy and @names */
-struct node_snapshot *node_snapshot_new(struct table_policy *table_policy,
-                                        struct estimator *estimator, struct node_names *names,
-                                        const struct node_columns *columns, size_t count,
-                                        int64_t now_unix_ms);
+/* The table, borrowed, at a publication. */
+struct node_snapshot_source {
+        struct table_policy *table_policy;
+        struct estimator *estimator;
+        struct node_names *names;
+        const struct node_columns *columns;
+        size_t count;
+        const uint64_t *changed_in; /* [row]: the publication that shows its last change */
+        uint64_t whole_in;          /* the last one that shows more than changes of rows */
+        uint64_t publication;       /* its number */
+};
+
+/**
+ * node_snapshot_next() - a copy of @source, with one reference; takes references of its policy and
+ * names
+ * @old: an earlier one whose last reference is perhaps the caller's, who gives it away; may be
+ * NULL. If it is, and lacks nothing but rows, the copy is made of it, by the rows that have changed
+ */
+struct node_snapshot *node_snapshot_next(struct node_snapshot *old,
+                                         const struct node_snapshot_source *source,
+                                         int64_t now_unix_ms);
 struct node_snapshot *node_snapshot_ref(struct node_snapshot *snapshot);
 void node_snapshot_unref(struct node_snapshot *snapshot);
 

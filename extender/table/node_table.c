@@ -36,6 +36,8 @@ struct node_table {
         size_t count, cap;
         struct node_columns columns;
         struct node_zones zones;
+        uint64_t *changed_in;              /* [row]: the publication that shows its last change */
+        uint64_t whole_in;                 /* the last one that shows more than changes of rows */
         struct estimator *estimator;       /* NULL until a policy needs it */
         uint32_t generation;               /* of the list under way, or the last one */
         size_t missing, malformed, skewed; /* sums over the rows */
@@ -45,12 +47,13 @@ struct node_table {
 
         struct node_names *names; /* of the last publication; stale when has_new_names */
         bool has_new_names;
-        bool is_dirty;
+        bool has_changed_rows, is_dirty; /* is_dirty: in more than rows */
         int64_t published_unix_ms;
         uint64_t publications;
 
         pthread_mutex_t current_lock; /* guards nothing but the next line */
         struct node_snapshot *current;
+        struct node_snapshot *last; /* before it: its memory becomes the next; may be NULL */
 };
 
 const char *node_reading_state_name(enum reading_state state) {
@@ -164,7 +167,8 @@ static void settle_row(struct node_table *table, size_t row, int64_t now_unix_ms
                                                    ? node_columns_score100(columns, row)
                                                    : verdict_score100(policy_of(table), &view, row,
                                                                       NULL, now_unix_ms));
-        table->is_dirty = true;
+        table->changed_in[row] = table->publications + 1;
+        table->has_changed_rows = true;
 }
 
 static void forget_parsing(struct node_table *table, struct node *node) {
@@ -227,6 +231,7 @@ static void resize_columns(struct node_table *table, size_t cap) {
         table->columns = node_columns_new(&old, table->count, cap);
         node_columns_done(&old);
         table->rows = xreallocarray(table->rows, cap, sizeof(*table->rows));
+        table->changed_in = xreallocarray(table->changed_in, cap, sizeof(*table->changed_in));
         table->cap = cap;
 }
 
@@ -285,18 +290,29 @@ static void add_row(struct node_table *table, struct node *node) {
         hold_estimate(table, node);
         table->rows[table->count++] = node;
         table->stranger_count--;
-        table->has_new_names = true;
+        table->has_new_names = table->is_dirty = true;
 }
 
 /* ---- The public side: the loop's thread. */
 
-static void swap_current(struct node_table *table, struct node_snapshot *snapshot) {
+/* The one before becomes the next: workers have long released it. */
+static void publish_snapshot(struct node_table *table, int64_t now_unix_ms) {
+        const struct node_snapshot_source source = {
+                .table_policy = table->table_policy,
+                .estimator = table->estimator,
+                .names = table->names,
+                .columns = &table->columns,
+                .count = table->count,
+                .changed_in = table->changed_in,
+                .whole_in = table->whole_in,
+                .publication = table->publications,
+        };
+        struct node_snapshot *next = node_snapshot_next(table->last, &source, now_unix_ms);
+
         (void)pthread_mutex_lock(&table->current_lock);
-        struct node_snapshot *old = table->current;
-        table->current = snapshot;
+        table->last = table->current;
+        table->current = next;
         (void)pthread_mutex_unlock(&table->current_lock);
-        if (old)
-                node_snapshot_unref(old);
 }
 
 struct node_table *node_table_new(const struct node_table_options *options, struct policy *policy,
@@ -323,8 +339,11 @@ void node_table_free(struct node_table *table) {
         node_columns_done(&table->columns);
         node_zones_done(&table->zones);
         free(table->rows);
+        free(table->changed_in);
         estimator_free(table->estimator);
         node_snapshot_unref(table->current);
+        if (table->last)
+                node_snapshot_unref(table->last);
         node_names_unref(table->names);
         table_policy_unref(table->table_policy);
         (void)pthread_mutex_destroy(&table->current_lock);
@@ -337,7 +356,7 @@ static void on_estimate_changed(void *userdata, void *owner) {
 
         (void)userdata;
         node->table->columns.settled_until_unix_ms[node->row] = INT64_MIN;
-        node->table->is_dirty = true;
+        node->table->has_changed_rows = true;
 }
 
 void node_table_set_policy(struct node_table *table, struct policy *policy, int64_t now_unix_ms) {
@@ -355,6 +374,8 @@ void node_table_set_policy(struct node_table *table, struct policy *policy, int6
                                                                  .has_estimate = has_estimate},
                                           0, table->cap);
         table->rows = xreallocarray(table->rows, table->cap, sizeof(*table->rows));
+        table->changed_in = xreallocarray(table->changed_in, table->cap,
+                                          sizeof(*table->changed_in));
         for (size_t row = 0; row < table->count; row++) {
                 hold_estimate(table, table->rows[row]);
                 parse_row(table, row, now_unix_ms);
@@ -494,16 +515,11 @@ const char *node_table_name(const struct node_table *table, size_t row) {
 }
 
 bool node_table_is_dirty(const struct node_table *table) {
-        return table->is_dirty;
+        return table->is_dirty || table->has_changed_rows;
 }
 
 int64_t node_table_next_change_unix_ms(const struct node_table *table) {
-        int64_t next = INT64_MAX;
-
-        for (size_t row = 0; row < table->count; row++)
-                if (table->columns.settled_until_unix_ms[row] < next)
-                        next = table->columns.settled_until_unix_ms[row];
-        return next;
+        return node_columns_settled_until_unix_ms(&table->columns, table->count);
 }
 
 static void renew_names(struct node_table *table) {
@@ -525,11 +541,12 @@ void node_table_publish(struct node_table *table, int64_t now_unix_ms) {
                         settle_row(table, row, now_unix_ms);
         if (table->has_new_names)
                 renew_names(table);
-        swap_current(table, node_snapshot_new(table->table_policy, table->estimator, table->names,
-                                              &table->columns, table->count, now_unix_ms));
-        table->published_unix_ms = now_unix_ms;
         table->publications++;
-        table->is_dirty = false;
+        if (table->is_dirty)
+                table->whole_in = table->publications;
+        publish_snapshot(table, now_unix_ms);
+        table->published_unix_ms = now_unix_ms;
+        table->is_dirty = table->has_changed_rows = false;
 }
 
 struct node_snapshot *node_table_acquire(struct node_table *table) {
@@ -561,13 +578,8 @@ void node_table_hot_reading(const struct node_table *table, size_t row, int64_t 
 void node_table_stats(const struct node_table *table, int64_t now_unix_ms,
                       struct node_table_stats *ret) {
         size_t all = table->count * table->columns.metric_count;
-        size_t expired = 0;
+        size_t expired = node_columns_expired(&table->columns, table->count, now_unix_ms);
 
-        for (size_t i = 0; i < table->columns.metric_count; i++)
-                for (size_t row = 0; row < table->count; row++) {
-                        int64_t expires = table->columns.expires_unix_ms[i][row];
-                        expired += expires != READING_NEVER && expires <= now_unix_ms;
-                }
         *ret = (struct node_table_stats){
                 .nodes = table->count,
                 .readings =

@@ -376,6 +376,53 @@ static void test_model(void **state) {
         node_table_free(table);
 }
 
+/* ---- Memory of old snapshots. */
+
+static void test_used_again(void **state) {
+        struct node_table *table = table_new(two_metrics, "");
+        struct node_snapshot *seen[5], *held;
+
+        (void)state;
+        put(table, "a", NOW, "cpu_usage_avg_5m", "0.10,2026-07-23T09:46:40Z");
+        put(table, "b", NOW, "cpu_usage_avg_5m", "0.20,2026-07-23T09:46:40Z");
+        for (int i = 0; i < 5; i++) {
+                char text[64];
+                (void)snprintf(text, sizeof(text), "0.%d0,2026-07-23T09:46:40Z", 3 + i);
+                put(table, i % 2 ? "a" : "b", NOW, "cpu_usage_avg_5m", text);
+                node_table_publish(table, NOW);
+                seen[i] = node_table_acquire(table);
+                node_snapshot_unref(seen[i]);
+                assert_int_equal(score(table, i % 2 ? "a" : "b", NOW), 70 - 10 * i);
+                if (i > 0)
+                        assert_int_equal(score(table, i % 2 ? "b" : "a", NOW), 80 - 10 * i);
+        }
+        assert_ptr_equal(seen[4], seen[2]);
+        assert_ptr_equal(seen[3], seen[1]);
+
+        held = node_table_acquire(table); /* a worker reads this one for long */
+        for (int i = 0; i < 3; i++) {
+                put(table, "b", NOW, "cpu_usage_avg_5m",
+                    i % 2 ? "0.75,2026-07-23T09:46:40Z" : "0.50,2026-07-23T09:46:40Z");
+                node_table_publish(table, NOW);
+                assert_int_equal(score(table, "b", NOW), i % 2 ? 25 : 50);
+        }
+        uint32_t row = node_names_find(held->names, "b", 1);
+        assert_int_equal(node_snapshot_verdict(held, row, true, NOW).score100, 30);
+        node_snapshot_unref(held);
+
+        /* One that lacks a policy, or a node, is not brought up to date. */
+        node_table_set_policy(table, policy_from(one_metric), NOW);
+        node_table_publish(table, NOW);
+        put(table, "a", NOW, "mem_usage_avg_5m", "0.40,2026-07-23T09:46:40Z");
+        node_table_publish(table, NOW);
+        node_table_remove(table, "b");
+        put(table, "c", NOW, "mem_usage_avg_5m", "0.30,2026-07-23T09:46:40Z");
+        node_table_publish(table, NOW);
+        assert_int_equal(score(table, "a", NOW), 60);
+        assert_int_equal(score(table, "c", NOW), 70);
+        node_table_free(table);
+}
+
 /* ---- Readers while the table changes: meant for a run under TSan. */
 
 enum { READERS = 3, READ_NODES = 200, WRITES = 300, READS = 100 };
@@ -452,11 +499,17 @@ static void test_concurrent_readers(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_expiry),         cmocka_unit_test(test_unchanged),
-                cmocka_unit_test(test_policy_change),  cmocka_unit_test(test_percent),
-                cmocka_unit_test(test_skew),           cmocka_unit_test(test_hot_value),
-                cmocka_unit_test(test_clock_set_back), cmocka_unit_test(test_strangers),
-                cmocka_unit_test(test_model),          cmocka_unit_test(test_concurrent_readers),
+                cmocka_unit_test(test_expiry),
+                cmocka_unit_test(test_unchanged),
+                cmocka_unit_test(test_policy_change),
+                cmocka_unit_test(test_percent),
+                cmocka_unit_test(test_skew),
+                cmocka_unit_test(test_hot_value),
+                cmocka_unit_test(test_clock_set_back),
+                cmocka_unit_test(test_strangers),
+                cmocka_unit_test(test_model),
+                cmocka_unit_test(test_used_again),
+                cmocka_unit_test(test_concurrent_readers),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
