@@ -47,6 +47,7 @@ THREADS = 4
 # Until then the scheduler opens connections and fills its caches.
 WARM_UP_S = 0.7
 POLL_S = 0.2
+IDLE_LOOK_S = 2
 # name of a column: its heading, decimals
 COLUMNS = {
     "scheduler_ms": ("scheduler CPU", 2),
@@ -77,6 +78,12 @@ def now_text():
     return datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+def is_idle(process):
+    before = process.cpu_s()
+    time.sleep(IDLE_LOOK_S)
+    return process.cpu_s() - before < 0.03 * IDLE_LOOK_S
+
+
 class Cluster:
     """A control plane with so many nodes, all below every limit."""
 
@@ -86,11 +93,13 @@ class Cluster:
         self.plane = ControlPlane(directory, "127.100.0.1")
         self.runs = 0
         random.seed(1)
-        start_kwok(self.plane)
+        kwok = start_kwok(self.plane)
         Plimsoll.install(self.plane)
         stamp = now_text()
         self.items = [self.node(index, stamp) for index in range(count)]
         self.each(lambda item: self.plane.api.create("/api/v1/nodes", item), self.items)
+        # It writes the status of every node, which whoever watches nodes pays for.
+        wait_until(lambda: is_idle(kwok), 300, "kwok to be through with the nodes")
 
     @staticmethod
     def node(index, stamp):
