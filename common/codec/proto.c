@@ -5,7 +5,7 @@
 enum { VARINT_MAX_BYTES = 10, FIELD_NUMBER_MAX = (1 << 29) - 1 };
 
 void proto_init(struct proto *proto, const char *data, size_t len) {
-        *proto = (struct proto){.at = data, .end = data + len};
+        *proto = (struct proto){.at = data, .end = len > 0 ? data + len : data};
 }
 
 /* Bits past the 64th are dropped, as all decoders do. */

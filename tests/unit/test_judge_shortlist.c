@@ -22,7 +22,8 @@
 struct fixture {
         struct node_table *table;
         struct node_snapshot *snapshot;
-        struct request request;
+        char *body;
+        struct request request; /* of it */
         struct judge judge;
         struct reply reply;
         struct shortlist_pods pods;
@@ -51,6 +52,7 @@ static void fixture_free(struct fixture *fixture) {
         if (fixture->snapshot)
                 node_snapshot_unref(fixture->snapshot);
         node_table_free(fixture->table);
+        free(fixture->body);
         free(fixture);
 }
 
@@ -68,14 +70,15 @@ static void put(struct fixture *fixture, const char *name, double usage, const c
 }
 
 static enum judge_list ask_for(struct fixture *fixture, const char *pod, const char *names) {
-        _cleanup_(freep) char *body = xasprintf("{\"Pod\":%s,\"NodeNames\":[%s]}", pod, names);
-
+        free(fixture->body);
+        fixture->body = xasprintf("{\"Pod\":%s,\"NodeNames\":[%s]}", pod, names);
         if (fixture->snapshot)
                 node_snapshot_unref(fixture->snapshot);
         node_table_publish(fixture->table, NOW);
         fixture->snapshot = node_table_acquire(fixture->table);
         request_reset(&fixture->request);
-        assert_int_equal(request_parse(&fixture->request, body, strlen(body), NULL), 0);
+        assert_int_equal(
+                request_parse(&fixture->request, fixture->body, strlen(fixture->body), NULL), 0);
         return answer_property_check(&fixture->judge, &fixture->reply, fixture->snapshot,
                                      &fixture->request, &fixture->pods, fixture->places, NOW);
 }
