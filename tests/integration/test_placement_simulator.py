@@ -55,8 +55,8 @@ def test_world_is_what_arrives(example):
     done = simulate("--scenario", example, "-o", "world")
     assert done.returncode == 0, done.stderr
     world = json.loads(done.stdout)
-    assert [node["cores"] for node in world["nodes"]] == [4] * 20 + [64] * 5
-    assert 0 < sum(node["losesExporter"] for node in world["nodes"]) < 25
+    assert [node["cores"] for node in world["nodes"]] == [4] * 20 + [64] * 5 + [4] * 5
+    assert 0 < sum(node["losesExporter"] for node in world["nodes"]) < 30
     arrivals = [pod["arrives"] for pod in world["pods"]]
     assert arrivals == sorted(arrivals)
     assert {pod["spikeFactor"] for pod in world["pods"]} == {1, 2.5}
