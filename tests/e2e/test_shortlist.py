@@ -90,8 +90,8 @@ def add_nodes(fleet, seed):
 
 def start(plimsoll, scheduler, nodes, name, shortlist, entries=()):
     """An extender with that shortlist, and a scheduler that shows it every node."""
-    policy = fast_policy(hot_value=False, limit=0.9, period="3h", scoring="estimate")
-    policy["spec"]["extender"]["shortlist"] = shortlist
+    policy = fast_policy(hot_value=False, limit=0.9, period="3h")
+    policy["spec"]["extender"] = {"scoring": "estimate", "shortlist": shortlist}
     extender = plimsoll.extender(plimsoll.write_policy(policy, f"{name}.yaml"))
     # Of the pods' preferences and its scores the former count more.
     ours = plimsoll.scheduler_entry(extender, weight=1)
