@@ -209,4 +209,5 @@ def test_metrics_server_dies_and_comes_back(
     # may forward to it, refuse, and forward again.
     began_count = text.count('msg="cannot list node metrics"')
     assert 1 <= text.count('msg="listing node metrics succeeds again"') <= began_count <= 3
-    assert not refused(plane, "plimsoll-controller")
+    # A metrics-server that has just started may not know yet whom the API server speaks for.
+    assert {path for _, _, path in refused(plane, "plimsoll-controller")} <= {LIST_PATH}
