@@ -6,7 +6,7 @@ drawn by the simulator of tests/placement from scenarios/, played ten times as f
 that much shorter, so that its prediction stands beside what was measured. What is measured follows
 from where the pods are and since when, not from anybody's scrapes.
 
-In make nightly all scenarios in full, else small forms of two.
+In make nightly all scenarios in full, else a small form of one.
 """
 
 import concurrent.futures
@@ -106,7 +106,7 @@ CASES = [
     pytest.param("burst", 1.0, 1.0, id="burst", marks=pytest.mark.nightly),
     pytest.param("clumps", 1.3, 1.0, id="clumps", marks=pytest.mark.nightly),
     pytest.param("stale", 1.0, 1.3, id="stale", marks=pytest.mark.nightly),
-    pytest.param("loop-small", 1.2, 1.5, id="loop-small"),
+    pytest.param("loop-small", 1.2, 1.5, id="loop-small", marks=pytest.mark.nightly),
     pytest.param("burst-small", 1.0, 1.0, id="burst-small"),
 ]
 
