@@ -1,9 +1,12 @@
 """Pods of a test: making them, seeing where they went and what was said about them."""
 
 import collections
+import itertools
 import threading
 
 from harness import wait_until
+
+NUMBERS = itertools.count()
 
 
 def pod_object(name, scheduler=None, cpu="100m", memory="64Mi", labels=None, **spec):
@@ -23,8 +26,11 @@ def pod_object(name, scheduler=None, cpu="100m", memory="64Mi", labels=None, **s
 
 
 def load_pod(node, cpu, memory_gi):
-    """A pod on this node that uses so many CPUs and Gi, as kwok computes it (kwok.yaml)."""
-    pod = pod_object(f"load-{node}", nodeName=node)
+    """A pod on this node that uses so many CPUs and Gi, as kwok computes it (kwok.yaml).
+
+    No two have one name: kwok may never start a pod whose namesake was deleted a moment before.
+    """
+    pod = pod_object(f"load-{node}-{next(NUMBERS)}", nodeName=node)
     pod["metadata"]["annotations"] = {
         "e2e/cpu": str(cpu),
         "e2e/memory": f"{memory_gi}Gi",
