@@ -6,21 +6,20 @@
 
 #include "base/mem.h"
 #include "extender/bind/bind_request.h"
-#include "tests/unit/request_property.h"
+#include "tests/unit/property.h"
 
 static void check(const char *text, size_t max) {
         size_t len = strlen(text);
 
-        REQUEST_PROPERTY(len > 0 && len <= max);
-        REQUEST_PROPERTY(strspn(text,
-                                "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "-._") == len);
+        PROPERTY(len > 0 && len <= max);
+        PROPERTY(strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                              "-._") == len);
 }
 
 /* A segment of its own: not "." or "..", nor anything that begins or ends with a dot. */
 static void check_name(const char *text, size_t max) {
         check(text, max);
-        REQUEST_PROPERTY(text[0] != '.' && text[strlen(text) - 1] != '.' && !strstr(text, ".."));
+        PROPERTY(text[0] != '.' && text[strlen(text) - 1] != '.' && !strstr(text, ".."));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -19,15 +19,15 @@ static void check_candidate(const struct request_node *node) {
         (void)buf_append(&entry, node->json, node->json_bytes);
         (void)buf_puts(&entry, "}");
         json_auto_t *object = json_loadb(entry.data, entry.len, JSON_ALLOW_NUL, NULL);
-        REQUEST_PROPERTY(json_object_size(object) == 1);
+        PROPERTY(json_object_size(object) == 1);
         const char *name = json_object_iter_key(json_object_iter(object));
-        REQUEST_PROPERTY(strlen(name) == node->name_bytes &&
-                         memcmp(name, node->name, node->name_bytes) == 0);
+        PROPERTY(strlen(name) == node->name_bytes &&
+                 memcmp(name, node->name, node->name_bytes) == 0);
         const json_t *victims = json_object_get(object, name);
-        REQUEST_PROPERTY(json_is_integer(json_object_get(victims, "NumPDBViolations")));
-        REQUEST_PROPERTY(json_is_array(json_object_get(victims, "Pods")));
+        PROPERTY(json_is_integer(json_object_get(victims, "NumPDBViolations")));
+        PROPERTY(json_is_array(json_object_get(victims, "Pods")));
         json_array_foreach (json_object_get(victims, "Pods"), i, pod)
-                REQUEST_PROPERTY(json_is_string(json_object_get(pod, "UID")));
+                PROPERTY(json_is_string(json_object_get(pod, "UID")));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -7,20 +7,11 @@
 #pragma once
 
 #include <jansson.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "extender/answer/judge_shortlist.h"
 #include "extender/answer/reply.h"
-
-#define ANSWER_PROPERTY(condition)                                                                 \
-        do {                                                                                       \
-                if (!(condition)) {                                                                \
-                        (void)fprintf(stderr, "property broken: %s\n", #condition);                \
-                        abort();                                                                   \
-                }                                                                                  \
-        } while (0)
+#include "property.h"
 
 /* Names and rejections in the reply. */
 static inline void answer_check_reply(struct reply *reply, const struct judge *judge,
@@ -29,14 +20,14 @@ static inline void answer_check_reply(struct reply *reply, const struct judge *j
         struct buf text = BUF_INIT(1 << 26);
         size_t passing = 0;
 
-        ANSWER_PROPERTY(reply_filter(reply, judge, snapshot, request));
+        PROPERTY(reply_filter(reply, judge, snapshot, request));
         for (size_t i = 0; i < reply->count; i++)
                 (void)buf_append(&text, reply->pieces[i].iov_base, reply->pieces[i].iov_len);
         json_error_t error;
         json_t *json = json_loadb(text.data, text.len, JSON_ALLOW_NUL, &error);
         if (!json) {
                 /* what jansson cannot hold was skimmed, and is echoed */
-                ANSWER_PROPERTY(!request->has_names || request->is_contiguous);
+                PROPERTY(!request->has_names || request->is_contiguous);
                 buf_done(&text);
                 return;
         }
@@ -45,17 +36,17 @@ static inline void answer_check_reply(struct reply *reply, const struct judge *j
                                      : json_object_get(json_object_get(json, "Nodes"), "items");
         for (size_t i = 0; i < request->count; i++)
                 passing += judge->verdicts[i] == JUDGE_PASSES && judge->rows[i] != JUDGE_DUPLICATE;
-        ANSWER_PROPERTY(json_array_size(told) == passing);
-        ANSWER_PROPERTY(json_object_size(json_object_get(json, "FailedAndUnresolvableNodes")) ==
-                        judge->rejected_count);
-        ANSWER_PROPERTY(json_object_size(json_object_get(json, "FailedNodes")) == 0);
+        PROPERTY(json_array_size(told) == passing);
+        PROPERTY(json_object_size(json_object_get(json, "FailedAndUnresolvableNodes")) ==
+                 judge->rejected_count);
+        PROPERTY(json_object_size(json_object_get(json, "FailedNodes")) == 0);
         for (size_t i = 0, at = 0; request->has_names && i < request->count; i++) {
                 const struct request_node *node = &request->nodes[i];
                 if (judge->verdicts[i] != JUDGE_PASSES || judge->rows[i] == JUDGE_DUPLICATE)
                         continue;
                 const json_t *name = json_array_get(told, at++); /* in the request's order */
-                ANSWER_PROPERTY(json_string_length(name) == node->name_bytes);
-                ANSWER_PROPERTY(!memcmp(json_string_value(name), node->name, node->name_bytes));
+                PROPERTY(json_string_length(name) == node->name_bytes);
+                PROPERTY(!memcmp(json_string_value(name), node->name, node->name_bytes));
         }
         json_decref(json);
         buf_done(&text);
@@ -98,13 +89,13 @@ static inline void answer_check_shortlist(const struct judge *judge,
                 }
         }
         for (size_t z = 0; z < SHORTLIST_GROUPS; z++)
-                ANSWER_PROPERTY(best_out[z] <= worst_in[z] || z == SHORTLIST_STRANGERS);
+                PROPERTY(best_out[z] <= worst_in[z] || z == SHORTLIST_STRANGERS);
         for (size_t z = 0; z < SHORTLIST_STRANGERS; z++)
-                ANSWER_PROPERTY(best_out[z] == -1000 || in_zone[z] > 0);
-        ANSWER_PROPERTY(in == (zones > places ? zones : places));
+                PROPERTY(best_out[z] == -1000 || in_zone[z] > 0);
+        PROPERTY(in == (zones > places ? zones : places));
         /* strangers are in when nobody else is out */
         if (in_zone[SHORTLIST_STRANGERS] > 0)
-                ANSWER_PROPERTY(judge->left_out_count == strangers_out);
+                PROPERTY(judge->left_out_count == strangers_out);
 }
 
 /* judge_filter(), judge_shortlist() and reply_filter(). Return: what judge_shortlist() said */
@@ -116,16 +107,16 @@ static inline enum judge_list answer_property_check(struct judge *judge, struct 
         size_t by_verdict[3] = {0}; /* rejected, passing, left out */
 
         judge_filter(judge, snapshot, request, now_unix_ms);
-        ANSWER_PROPERTY(judge->left_out_count == 0);
+        PROPERTY(judge->left_out_count == 0);
         enum judge_list list = judge_shortlist(judge, snapshot, request, pods, now_unix_ms, 0);
         for (size_t i = 0; i < request->count; i++)
                 if (judge->rows[i] != JUDGE_DUPLICATE)
                         by_verdict[judge->verdicts[i] >= 0 ? 0 : -judge->verdicts[i]]++;
-        ANSWER_PROPERTY(by_verdict[0] == judge->rejected_count);
-        ANSWER_PROPERTY(by_verdict[2] == judge->left_out_count);
-        ANSWER_PROPERTY(by_verdict[0] + by_verdict[1] + by_verdict[2] ==
-                        request->count - judge->duplicate_count);
-        ANSWER_PROPERTY((list == JUDGE_LIST_SHORT) || judge->left_out_count == 0);
+        PROPERTY(by_verdict[0] == judge->rejected_count);
+        PROPERTY(by_verdict[2] == judge->left_out_count);
+        PROPERTY(by_verdict[0] + by_verdict[1] + by_verdict[2] ==
+                 request->count - judge->duplicate_count);
+        PROPERTY((list == JUDGE_LIST_SHORT) || judge->left_out_count == 0);
         if (list == JUDGE_LIST_SHORT)
                 answer_check_shortlist(judge, snapshot, request, places);
         answer_check_reply(reply, judge, snapshot, request);

@@ -6,8 +6,6 @@
 
 #include <jansson.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -15,14 +13,7 @@
 #include "base/timestamp.h"
 #include "codec/quantity.h"
 #include "extender/pods/pod_facts.h"
-
-#define POD_PROPERTY(condition)                                                                    \
-        do {                                                                                       \
-                if (!(condition)) {                                                                \
-                        (void)fprintf(stderr, "property broken: %s\n", #condition);                \
-                        abort();                                                                   \
-                }                                                                                  \
-        } while (0)
+#include "property.h"
 
 /* A string of ASCII, else "". */
 static inline const char *pod_text(const json_t *object, const char *key) {
@@ -161,19 +152,19 @@ static inline void pod_compare(const struct pod_facts *facts, const json_t *pod)
         char workload[POD_FACTS_WORKLOAD_MAX + 1];
 
         pod_workload(metadata, workload, sizeof(workload));
-        POD_PROPERTY(facts->id == (*uid ? strmap_hash(uid, strlen(uid)) : 0));
-        POD_PROPERTY(pod_text_is(&facts->node, node));
-        POD_PROPERTY(pod_text_is(&facts->name, pod_text(metadata, "name")));
-        POD_PROPERTY(pod_text_is(&facts->name_space, pod_text(metadata, "namespace")));
-        POD_PROPERTY(facts->is_daemonset == pod_is_daemonset(metadata));
-        POD_PROPERTY(facts->has_preferences == pod_has_preferences(spec));
-        POD_PROPERTY(facts->workload_len == strlen(workload));
-        POD_PROPERTY(memcmp(facts->workload, workload, facts->workload_len) == 0);
-        POD_PROPERTY(facts->request.of[ESTIMATE_CPU] == pod_total(spec, "cpu", 10000));
-        POD_PROPERTY(facts->request.of[ESTIMATE_MEM] == pod_total(spec, "memory", 0x1p50));
-        POD_PROPERTY(facts->bound_unix_ms == pod_bound(pod));
-        POD_PROPERTY(facts->is_finished ==
-                     (strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0));
+        PROPERTY(facts->id == (*uid ? strmap_hash(uid, strlen(uid)) : 0));
+        PROPERTY(pod_text_is(&facts->node, node));
+        PROPERTY(pod_text_is(&facts->name, pod_text(metadata, "name")));
+        PROPERTY(pod_text_is(&facts->name_space, pod_text(metadata, "namespace")));
+        PROPERTY(facts->is_daemonset == pod_is_daemonset(metadata));
+        PROPERTY(facts->has_preferences == pod_has_preferences(spec));
+        PROPERTY(facts->workload_len == strlen(workload));
+        PROPERTY(memcmp(facts->workload, workload, facts->workload_len) == 0);
+        PROPERTY(facts->request.of[ESTIMATE_CPU] == pod_total(spec, "cpu", 10000));
+        PROPERTY(facts->request.of[ESTIMATE_MEM] == pod_total(spec, "memory", 0x1p50));
+        PROPERTY(facts->bound_unix_ms == pod_bound(pod));
+        PROPERTY(facts->is_finished ==
+                 (strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0));
 }
 
 /* Nothing in it that the skimmer may refuse or read otherwise: escapes, keys that are not ASCII,
@@ -209,11 +200,11 @@ static inline bool pod_property_check(const void *data, size_t len) {
                 memcpy(text, data, len);
         bool is_read = pod_facts_skim(&facts, text, len);
         bool is_json = pod_is_json(text, len, &pod);
-        POD_PROPERTY(!is_read || is_json);
+        PROPERTY(!is_read || is_json);
         if (pod_is_plain(text, len))
-                POD_PROPERTY(is_read == is_json || !json_is_object(pod));
+                PROPERTY(is_read == is_json || !json_is_object(pod));
         if (is_read && pod) {
-                POD_PROPERTY(json_is_object(pod));
+                PROPERTY(json_is_object(pod));
                 if (!memchr(text, '\\', len))
                         pod_compare(&facts, pod);
         }

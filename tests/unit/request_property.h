@@ -6,20 +6,11 @@
 #pragma once
 
 #include <jansson.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "extender/answer/request.h"
-
-#define REQUEST_PROPERTY(condition)                                                                \
-        do {                                                                                       \
-                if (!(condition)) {                                                                \
-                        (void)fprintf(stderr, "property broken: %s\n", #condition);                \
-                        abort();                                                                   \
-                }                                                                                  \
-        } while (0)
+#include "property.h"
 
 static inline bool request_text_equal(struct skim_string a, struct skim_string b) {
         return a.len == b.len && (a.len == 0 || memcmp(a.text, b.text, a.len) == 0);
@@ -71,24 +62,22 @@ static inline enum request_property request_property_check(const void *data, siz
                 memcpy(text, data, len);
         bool is_skimmed = request_skim(&skimmed, text, len);
         bool is_strict = request_parse_strict(&strict, text, len, NULL) == 0;
-        REQUEST_PROPERTY((request_parse(&parsed, text, len, NULL) == 0) ==
-                         (is_skimmed || is_strict));
+        PROPERTY((request_parse(&parsed, text, len, NULL) == 0) == (is_skimmed || is_strict));
         way = is_skimmed ? (is_strict ? REQUEST_SKIMMED : REQUEST_LENIENT)
                          : (is_strict ? REQUEST_STRICT : REQUEST_REFUSED);
-        REQUEST_PROPERTY(!is_skimmed || request_is_json(text, len));
+        PROPERTY(!is_skimmed || request_is_json(text, len));
         if (way == REQUEST_SKIMMED) {
-                REQUEST_PROPERTY(skimmed.has_names == strict.has_names);
-                REQUEST_PROPERTY(request_pod_equal(&skimmed.pod, &strict.pod));
-                REQUEST_PROPERTY(skimmed.count == strict.count);
+                PROPERTY(skimmed.has_names == strict.has_names);
+                PROPERTY(request_pod_equal(&skimmed.pod, &strict.pod));
+                PROPERTY(skimmed.count == strict.count);
                 for (size_t i = 0; i < skimmed.count; i++) {
                         const struct request_node *a = &skimmed.nodes[i], *b = &strict.nodes[i];
-                        REQUEST_PROPERTY(a->name_bytes == b->name_bytes);
-                        REQUEST_PROPERTY(memcmp(a->name, b->name, a->name_bytes) == 0);
-                        REQUEST_PROPERTY(request_json_equal(a, b));
-                        REQUEST_PROPERTY(a->json >= text && a->json + a->json_bytes <= text + len);
-                        REQUEST_PROPERTY(i == 0 ||
-                                         a->json > skimmed.nodes[i - 1].json +
-                                                           skimmed.nodes[i - 1].json_bytes);
+                        PROPERTY(a->name_bytes == b->name_bytes);
+                        PROPERTY(memcmp(a->name, b->name, a->name_bytes) == 0);
+                        PROPERTY(request_json_equal(a, b));
+                        PROPERTY(a->json >= text && a->json + a->json_bytes <= text + len);
+                        PROPERTY(i == 0 || a->json > skimmed.nodes[i - 1].json +
+                                                             skimmed.nodes[i - 1].json_bytes);
                 }
         }
         request_done(&skimmed);
