@@ -78,7 +78,9 @@ enum judge_list judge_shortlist(struct judge *judge, const struct node_snapshot 
         size_t places = places_of(policy, request);
         size_t passing = request->count - judge->duplicate_count - judge->rejected_count;
 
-        if (places == 0 || passing <= places || request->pod.is_daemonset)
+        bool knows_any = passing > judge->unknown_count;
+
+        if (places == 0 || passing <= places || request->pod.is_daemonset || !knows_any)
                 return JUDGE_LIST_WHOLE;
         if (request->pod.has_preferences && policy->shortlist_for != POLICY_SHORTLIST_FOR_ALL)
                 return JUDGE_LIST_PREFERENCES;

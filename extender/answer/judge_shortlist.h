@@ -10,7 +10,9 @@
 
 /* What is told of the candidates that pass. */
 enum judge_list {
-        JUDGE_LIST_WHOLE,       /* there is nothing to leave out, or the policy has no shortlist */
+        /* There is nothing to leave out, or the policy has no shortlist, or no passing candidate is
+         * in the table: the first ones of the request would be no better than the others. */
+        JUDGE_LIST_WHOLE,
         JUDGE_LIST_PREFERENCES, /* the whole list, since the pod prefers some nodes */
         JUDGE_LIST_RETRY,       /* the whole list, since it had a shortlist before */
         JUDGE_LIST_SHORT,

@@ -32,8 +32,8 @@
  * - Nodes with a taint of effect PreferNoSchedule are idle because they are avoided. They are a
  *   zone of their own (node_zones.h), and fill no places but their share.
  *
- * Nodes that the table does not know take the places that are left when all that it knows are in: a
- * table that knows none, or is about to learn of some, hides none of them for long.
+ * Nodes that the table does not know take the places that are left when all that it knows are in.
+ * If it knows none that passes, as after a start without the API server, all are told.
  *
  * Pure but for its memory, which is reused. Two passes over the candidates, no sorting: scores are
  * levels, counted per zone.

@@ -144,8 +144,9 @@ def test_unknown_nodes(start):
         assert len(passing) == 50 and set(passing) <= set(NODES)
         passing, _ = scheduler.filter([*strangers, *NODES[:45]], new_pod(), is_short=True)
         assert passing == [*strangers[:5], *NODES[:45]]
-        passing, _ = scheduler.filter(strangers, new_pod(), is_short=True)
-        assert passing == strangers[:50]
+        # Of none of them is anything known.
+        passing, _ = scheduler.filter(strangers, new_pod())
+        assert passing == strangers
 
 
 def test_nodes_to_be_avoided(start):

@@ -163,6 +163,9 @@ static void test_for_whom(void **state) {
                                      "\"kind\":\"DaemonSet\"}]}}";
 
         (void)state;
+        assert_int_equal(ask_for(fixture, uid, names), JUDGE_LIST_WHOLE); /* nothing is known */
+        put(fixture, "a", 0.1, "");
+        put(for_all, "a", 0.1, "");
         assert_int_equal(ask_for(fixture, uid, names), JUDGE_LIST_SHORT);
         /* It comes again, since what came behind us failed. */
         assert_int_equal(ask_for(fixture, uid, names), JUDGE_LIST_RETRY);
@@ -207,8 +210,11 @@ static void test_best(void **state) {
                 /* strangers come last, and pass all the same */
                 {POLICY(EXTENDER("shortlist: 2")), "\"x\",\"a\",\"b\",\"y\"", "a b"},
                 {POLICY(EXTENDER("shortlist: 3")), "\"x\",\"a\",\"b\",\"y\"", "x a b"},
-                {POLICY(EXTENDER("shortlist: 2")), "\"x\",\"y\",\"w\"", "x y"},
-                {POLICY(EXTENDER("shortlist: 2, scoring: estimate")), "\"x\",\"y\",\"w\"", "x y"},
+                {POLICY(EXTENDER("shortlist: 2")), "\"x\",\"a\",\"y\",\"w\"", "x a"},
+                /* when nothing is known, nothing is left out */
+                {POLICY(EXTENDER("shortlist: 2")), "\"x\",\"y\",\"w\"", "x y w"},
+                {POLICY(EXTENDER("shortlist: 2")), "\"x\",\"c\",\"y\",\"w\"", "x y w"},
+                {POLICY(EXTENDER("shortlist: 2, scoring: estimate")), "\"x\",\"y\",\"w\"", "x y w"},
                 /* without priorities all score 0 */
                 {POLICY("  extender: {shortlist: 2}\n"), "\"e\",\"b\",\"a\"", "e b"},
                 /* all over their limits, and let through */
