@@ -6,9 +6,11 @@ A scrape here costs several times what bench_scrape_client shows, which drives t
 it can: a program that is woken up for each scrape finds its caches cold.
 
 With several controllers, they run one after the other, and again, for `--rounds`; medians are printed.
+With `--prometheus`, Debian's Prometheus with crane-scheduler's rules takes its turn on the same pages.
 """
 
 import argparse
+import json
 import os
 import statistics
 import subprocess
@@ -23,6 +25,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "integration"))
 from controller_kit import Controller  # noqa: E402
 from exporters.target import Clock, Target  # noqa: E402
 from harness import Process, StandIn, wait_until  # noqa: E402
+from prometheus_cost import PrometheusCost  # noqa: E402
 
 INTERVAL_S = 15
 REPLY_MS = 4
@@ -150,6 +153,25 @@ def once(program, fleet, nodes, options, work):
         running.stop()
 
 
+def once_prometheus(fleet, nodes, options, work):
+    page = os.path.join(work, "page")
+    write_page(page)
+    running = PrometheusCost(fleet, page, REPLY_MS, nodes, INTERVAL_S, work)
+    try:
+        return running.measure(options.seconds)
+    finally:
+        running.stop()
+
+
+def show_prometheus(rows, ours):
+    share, mib = (statistics.median(row[key] for row in rows) for key in ("share", "mib"))
+    print(
+        f"  {'Prometheus':14} {share:7.2%} of a core  {mib:6.0f} MiB: {share / ours['share']:.1f} times the CPU, "
+        f"{mib / ours['mib']:.0f} times the memory"
+    )
+    return {"share": share, "mib": mib}
+
+
 def show(name, nodes, rows):
     median = {key: statistics.median(row[key] for row in rows) for key in rows[0] if key != "calls"}
     print(
@@ -176,6 +198,8 @@ def main():
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--against", help="another plimsoll-controller")
+    parser.add_argument("--prometheus", action="store_true")
+    parser.add_argument("--out", help="a file for the medians, as JSON")
     parser.add_argument("--no-calls", dest="calls", action="store_false")
     options = parser.parse_args()
     build = os.path.abspath(options.build)
@@ -183,21 +207,30 @@ def main():
     programs = {"this": os.path.join(build, "controller/plimsoll-controller")}
     if options.against:
         programs["the other"] = options.against
-    shares = {}
+    shares, found = {}, []
     for nodes in map(int, options.nodes.split(",")):
-        rows = {name: [] for name in programs}
+        rows, peer_rows = {name: [] for name in programs}, []
         for _ in range(options.rounds):
             for name, program in programs.items():
                 with tempfile.TemporaryDirectory() as work:
                     rows[name].append(once(program, fleet, nodes, options, work))
+            if options.prometheus:
+                with tempfile.TemporaryDirectory() as work:
+                    peer_rows.append(once_prometheus(fleet, nodes, options, work))
         print(
             f"{nodes} nodes every {INTERVAL_S} s, median of {options.rounds} x {options.seconds:g} s"
         )
         medians = {name: show(name, nodes, rows[name]) for name in programs}
         shares[nodes] = medians["this"]["share"]
+        found.append({"nodes": nodes, **medians})
+        if options.prometheus:
+            found[-1]["Prometheus"] = show_prometheus(peer_rows, medians["this"])
         if options.against:
             ratio = medians["this"]["share"] / medians["the other"]["share"]
             print(f"  CPU, this against the other: {ratio:.2f}x")
+    if options.out:
+        with open(options.out, "w", encoding="utf-8") as file:
+            json.dump(found, file, indent=1)
     if len(shares) > 1:
         (few, low), (many, high) = sorted(shares.items())[0], sorted(shares.items())[-1]
         ratio = (high / many) / (low / few)

@@ -14,6 +14,7 @@ import math
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -133,7 +134,21 @@ def tax(build, quick):
     return rows
 
 
-SECTIONS = (extender, exposition, scrape_client, tax)
+def controller(build, quick):
+    """At length only: Prometheus needs minutes until it is under way."""
+    if quick or not shutil.which("prometheus"):
+        return []
+    out = build / "bench-controller.json"
+    options = ["--nodes", "1000", "--rounds", "3", "--no-calls", "--prometheus", "--out", out]
+    run([BENCH / "controller.sh", build, *options])
+    (found,) = json.loads(out.read_text(encoding="utf-8"))
+    ours, peer = found["this"], found["Prometheus"]
+    name = f"controller, {found['nodes']:,} nodes every 15 s"
+    cpu = row(f"{name}, CPU", "ms/s", ours["share"] * 1e3, peer["share"] * 1e3, "Prometheus", 8)
+    return [cpu, row(f"{name}, memory", "MiB", ours["mib"], peer["mib"], "Prometheus", 20)]
+
+
+SECTIONS = (extender, exposition, scrape_client, controller, tax)
 
 
 def machine():

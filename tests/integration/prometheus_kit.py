@@ -215,9 +215,11 @@ def basic(user, password):
 
 
 class RealPrometheus:
-    """Debian's, scraping `targets` ({address: labels}) once a second."""
+    """Debian's, scraping `targets` ({address: labels}) once a second; `scrape` adds to how."""
 
-    def __init__(self, run, directory, targets, rules=None, name="prometheus", blocks=None):
+    def __init__(
+        self, run, directory, targets, rules=None, name="prometheus", blocks=None, scrape=None
+    ):
         self.directory = os.path.join(directory, name)
         os.makedirs(self.directory)
         self.targets_path = os.path.join(self.directory, "targets.json")
@@ -230,6 +232,7 @@ class RealPrometheus:
                     "file_sd_configs": [
                         {"files": [self.targets_path], "refresh_interval": "1s"},
                     ],
+                    **(scrape or {}),
                 }
             ],
         }
