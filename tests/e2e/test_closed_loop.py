@@ -104,7 +104,7 @@ def play(sides, begin):
 CASES = [
     pytest.param("loop", 0.5, 0.6, id="loop", marks=pytest.mark.nightly),
     pytest.param("burst", 1.0, 1.0, id="burst", marks=pytest.mark.nightly),
-    pytest.param("clumps", 1.3, 1.0, id="clumps", marks=pytest.mark.nightly),
+    pytest.param("clumps", 1.0, 1.0, id="clumps", marks=pytest.mark.nightly),
     pytest.param("stale", 1.0, 1.3, id="stale", marks=pytest.mark.nightly),
     pytest.param("loop-small", 1.2, 1.5, id="loop-small", marks=pytest.mark.nightly),
     pytest.param("burst-small", 1.0, 1.0, id="burst-small"),
