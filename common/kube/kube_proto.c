@@ -21,12 +21,13 @@ static const struct proto_member list_meta_members[] = {
 };
 const struct proto_message kube_proto_list_meta = PROTO_MESSAGE(list_meta_members);
 
+static const char *const cpu_and_memory[] = {"cpu", "memory", NULL};
+
 /* ---- Pod. */
 
 static const char *const pod_labels[] = {"pod-template-hash", NULL};
 static const char *const pod_annotations[] = {"kubernetes.io/config.mirror", NULL};
 static const char *const pod_conditions[] = {"PodScheduled", NULL};
-static const char *const pod_resources[] = {"cpu", "memory", NULL};
 
 static const struct proto_member owner_members[] = {
         {1, PROTO_STRING, "kind", NULL, NULL},
@@ -48,7 +49,7 @@ static const struct proto_member pod_metadata_members[] = {
 static const struct proto_message pod_metadata = PROTO_MESSAGE(pod_metadata_members);
 
 static const struct proto_member resources_members[] = {
-        {2, PROTO_QUANTITIES, "requests", NULL, pod_resources},
+        {2, PROTO_QUANTITIES, "requests", NULL, cpu_and_memory},
 };
 static const struct proto_message resources = PROTO_MESSAGE(resources_members);
 
@@ -67,7 +68,7 @@ static const struct proto_member pod_spec_members[] = {
         {2, PROTO_LIST, "containers", &container, NULL},
         {10, PROTO_STRING, "nodeName", NULL, NULL},
         {20, PROTO_LIST, "initContainers", &init_container, NULL},
-        {32, PROTO_QUANTITIES, "overhead", NULL, pod_resources},
+        {32, PROTO_QUANTITIES, "overhead", NULL, cpu_and_memory},
         {40, PROTO_OBJECT, "resources", &resources, NULL},
 };
 static const struct proto_message pod_spec = PROTO_MESSAGE(pod_spec_members);
@@ -91,6 +92,49 @@ static const struct proto_member pod_members[] = {
         {3, PROTO_OBJECT, "status", &pod_status, NULL},
 };
 const struct proto_message kube_proto_pod = PROTO_MESSAGE(pod_members);
+
+/* ---- Node. */
+
+static const char *const node_labels[] = {"topology.kubernetes.io/zone", NULL};
+
+static const struct proto_member node_metadata_members[] = {
+        {1, PROTO_STRING, "name", NULL, NULL},
+        {5, PROTO_STRING, "uid", NULL, NULL},
+        {6, PROTO_STRING, "resourceVersion", NULL, NULL},
+        {11, PROTO_TEXTS, "labels", NULL, node_labels},
+        {12, PROTO_TEXTS, "annotations", NULL, NULL},
+};
+static const struct proto_message node_metadata = PROTO_MESSAGE(node_metadata_members);
+
+static const struct proto_member taint_members[] = {
+        {3, PROTO_STRING, "effect", NULL, NULL},
+};
+static const struct proto_message taint = PROTO_MESSAGE(taint_members);
+
+static const struct proto_member node_spec_members[] = {
+        {5, PROTO_LIST, "taints", &taint, NULL},
+};
+static const struct proto_message node_spec = PROTO_MESSAGE(node_spec_members);
+
+static const struct proto_member address_members[] = {
+        {1, PROTO_STRING, "type", NULL, NULL},
+        {2, PROTO_STRING, "address", NULL, NULL},
+};
+static const struct proto_message address = PROTO_MESSAGE(address_members);
+
+static const struct proto_member node_status_members[] = {
+        {1, PROTO_QUANTITIES, "capacity", NULL, cpu_and_memory},
+        {2, PROTO_QUANTITIES, "allocatable", NULL, cpu_and_memory},
+        {5, PROTO_LIST, "addresses", &address, NULL},
+};
+static const struct proto_message node_status = PROTO_MESSAGE(node_status_members);
+
+static const struct proto_member node_members[] = {
+        {1, PROTO_OBJECT, "metadata", &node_metadata, NULL},
+        {2, PROTO_OBJECT, "spec", &node_spec, NULL},
+        {3, PROTO_OBJECT, "status", &node_status, NULL},
+};
+const struct proto_message kube_proto_node = PROTO_MESSAGE(node_members);
 
 /* ---- The envelope. */
 

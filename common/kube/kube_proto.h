@@ -17,13 +17,26 @@
 #include "base/attributes.h"
 #include "base/buf.h"
 #include "codec/proto_json.h"
+#include "kube/kube_api.h"
 
-/* The Accept header, of lists and watches alike. A server without protobuf answers in JSON. */
+/* Accept headers. A server without protobuf answers in JSON. Of whole objects, in lists and watches
+ * alike; of metadata alone, in a list and in a watch. */
 #define KUBE_ACCEPT_PROTO "application/vnd.kubernetes.protobuf,application/json;q=0.9"
+#define KUBE_ACCEPT_PROTO_METADATA_LIST                                                            \
+        "application/"                                                                             \
+        "vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v="                    \
+        "v1," KUBE_ACCEPT_METADATA_LIST
+#define KUBE_ACCEPT_PROTO_METADATA                                                                 \
+        "application/"                                                                             \
+        "vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v="                        \
+        "v1," KUBE_ACCEPT_METADATA
 
 /* Of a Pod: what the estimate and the counting of bindings read. Of annotations, labels and
  * conditions only those, of resources cpu and memory. */
 extern const struct proto_message kube_proto_pod;
+/* Of a Node: what both programs read of one, also of its metadata alone. Of labels the zone, of
+ * resources cpu and memory; all annotations, whose names depend on the policy. */
+extern const struct proto_message kube_proto_node;
 /* metav1.Status: message, reason, code */
 extern const struct proto_message kube_proto_status;
 /* metav1.ListMeta: resourceVersion, continue */

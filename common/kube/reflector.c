@@ -191,10 +191,16 @@ static bool is_too_long(const struct buf *path, struct kube_answer *ret) {
         return true;
 }
 
-static const char *accept_of(const struct reflector *r, const char *metadata) {
-        if (r->spec.metadata_only)
-                return metadata;
-        return r->spec.proto ? KUBE_ACCEPT_PROTO : NULL;
+static const char *accept_list(const struct reflector_spec *spec) {
+        if (spec->metadata_only)
+                return spec->proto ? KUBE_ACCEPT_PROTO_METADATA_LIST : KUBE_ACCEPT_METADATA_LIST;
+        return spec->proto ? KUBE_ACCEPT_PROTO : NULL;
+}
+
+static const char *accept_watch(const struct reflector_spec *spec) {
+        if (spec->metadata_only)
+                return spec->proto ? KUBE_ACCEPT_PROTO_METADATA : KUBE_ACCEPT_METADATA;
+        return spec->proto ? KUBE_ACCEPT_PROTO : NULL;
 }
 
 /* The list */
@@ -227,7 +233,7 @@ static void request_page(struct reflector *r) {
                                              .method = "GET",
                                              .path = path.data,
                                              .resource = r->spec.name,
-                                             .accept = accept_of(r, KUBE_ACCEPT_METADATA_LIST),
+                                             .accept = accept_list(&r->spec),
                                              .timeout_ms = PAGE_TIMEOUT_MS,
                                              .max_body_bytes = PAGE_MAX_BYTES,
                                              .wants_gzip = true,
@@ -486,7 +492,7 @@ static void start_watch(struct reflector *r) {
                                              .method = "GET",
                                              .path = path.data,
                                              .resource = r->spec.name,
-                                             .accept = accept_of(r, KUBE_ACCEPT_METADATA),
+                                             .accept = accept_watch(&r->spec),
                                              .timeout_ms = (timeout_s + WATCH_GRACE_S) * MS_PER_S,
                                              .idle_timeout_ms = WATCH_IDLE_MS,
                                              .answer_timeout_ms = r->spec.watch_answer_ms,
@@ -513,7 +519,6 @@ struct reflector *reflector_new(struct loop *loop, struct kube_api *api, struct 
         struct reflector *r = xcalloc(1, sizeof(*r));
 
         assert(spec->name && spec->path && !spec->on_event != !spec->on_text);
-        assert(!spec->proto || !spec->metadata_only);
         assert(!spec->on_text || !(spec->initial_field_selector || spec->max_objects));
         r->loop = loop;
         r->api = api;

@@ -62,7 +62,7 @@ struct reflector_spec {
         const char *label_selector; /* unencoded; may be NULL */
         bool metadata_only;         /* PartialObjectMetadata */
         /* What is read of objects in protobuf (kube/kube_proto.h), metadata.name, .namespace, .uid
-         * and .resourceVersion among it; NULL: JSON. Not with metadata_only. */
+         * and .resourceVersion among it; NULL: JSON. */
         const struct proto_message *proto;
         size_t page_limit;       /* objects per list page; 0: 500 of metadata, 100 whole ones */
         size_t max_objects;      /* more are ignored, logged once; 0: 100,000 */

@@ -9,9 +9,7 @@
 #include "codec/json.h"
 #include "codec/quantity.h"
 #include "controller/node/target_url.h"
-
-/* Whole Nodes are read, some 17 kB each; this many at a time stay below 10 MB as a tree. */
-enum { PAGE_LIMIT = 100 };
+#include "kube/kube_proto.h"
 
 struct node_set {
         struct node_set_options options;
@@ -211,7 +209,7 @@ void node_set_watch(struct node_set *set, struct loop *loop, struct kube_api *ap
                                                .name = "nodes",
                                                .path = "/api/v1/nodes",
                                                .label_selector = selector,
-                                               .page_limit = PAGE_LIMIT,
+                                               .proto = &kube_proto_node,
                                                .max_objects = NODE_SET_MAX,
                                                .on_event = on_event,
                                                .on_synced = on_synced,

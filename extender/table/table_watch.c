@@ -8,6 +8,7 @@
 #include "codec/json.h"
 #include "extender/table/estimate_watch.h"
 #include "kube/binding_watch.h"
+#include "kube/kube_proto.h"
 #include "kube/reflector.h"
 #include "policy/hot_value.h"
 
@@ -243,6 +244,7 @@ static void watch_nodes(struct table_watch *watch) {
                                              .name = "nodes",
                                              .path = "/api/v1/nodes",
                                              .metadata_only = !watch->has_whole_nodes,
+                                             .proto = &kube_proto_node,
                                              .max_objects = NODE_TABLE_MAX_ROWS,
                                              .on_event = on_node,
                                              .on_synced = on_nodes_synced,

@@ -1,6 +1,6 @@
 /*
- * The body of a watch in JSON or protobuf, its first byte saying how it is cut: the same events and
- * the same end come out of the whole and of the pieces.
+ * The body of a watch of pods or nodes in JSON or protobuf, its first byte saying how it is cut:
+ * the same events and the same end come out of the whole and of the pieces.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -41,11 +41,12 @@ static bool note(void *userdata, const struct watch_event *event) {
 }
 
 /* In pieces whose lengths follow from @seed. */
-static int decode(const char *text, size_t len, unsigned seed, struct buf *log) {
+static int decode(const struct proto_message *message, const char *text, size_t len, unsigned seed,
+                  struct buf *log) {
         struct watch_stream stream;
         int r = 0;
 
-        watch_stream_init(&stream, &kube_proto_pod, LINE_MAX_BYTES, note, log);
+        watch_stream_init(&stream, message, LINE_MAX_BYTES, note, log);
         for (size_t at = 0; at < len;) {
                 seed = seed * 1103515245u + 12345u;
                 size_t n = size_min(1 + (seed >> 16) % 37, len - at);
@@ -61,20 +62,25 @@ static int decode(const char *text, size_t len, unsigned seed, struct buf *log) 
         return r;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+static void compare(const struct proto_message *message, const char *text, size_t len,
+                    unsigned seed) {
         struct buf whole = BUF_INIT(LOG_MAX_BYTES), pieces = BUF_INIT(LOG_MAX_BYTES);
-
-        if (size == 0)
-                return 0;
-        const char *text = (const char *)data + 1;
         struct watch_stream stream;
-        watch_stream_init(&stream, &kube_proto_pod, LINE_MAX_BYTES, note, &whole);
-        int r = watch_stream_feed(&stream, text, size - 1, NULL);
+
+        watch_stream_init(&stream, message, LINE_MAX_BYTES, note, &whole);
+        int r = watch_stream_feed(&stream, text, len, NULL);
         watch_stream_done(&stream);
-        if (decode(text, size - 1, data[0], &pieces) != r || whole.len != pieces.len ||
+        if (decode(message, text, len, seed, &pieces) != r || whole.len != pieces.len ||
             (whole.len > 0 && memcmp(whole.data, pieces.data, whole.len) != 0))
                 abort();
         buf_done(&whole);
         buf_done(&pieces);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+        if (size == 0)
+                return 0;
+        compare(&kube_proto_pod, (const char *)data + 1, size - 1, data[0]);
+        compare(&kube_proto_node, (const char *)data + 1, size - 1, data[0]);
         return 0;
 }

@@ -124,6 +124,7 @@ static void compare(const char *text, size_t len, const json_t *recorded,
 /* ---- Lists. */
 
 struct expected_list {
+        const struct proto_message *message;
         json_t *items;
         size_t next;
 };
@@ -131,10 +132,11 @@ struct expected_list {
 static void compare_item(void *userdata, const char *text, size_t len) {
         struct expected_list *expected = userdata;
 
-        compare(text, len, json_array_get(expected->items, expected->next++), &kube_proto_pod);
+        compare(text, len, json_array_get(expected->items, expected->next++), expected->message);
 }
 
-static void compare_lists(const char *json_name, const char *proto_name) {
+static void compare_lists(const struct proto_message *message, const char *json_name,
+                          const char *proto_name) {
         struct list_page page = {0};
         struct error err = ERROR_NULL;
         json_t *list = NULL;
@@ -142,9 +144,9 @@ static void compare_lists(const char *json_name, const char *proto_name) {
 
         char *json = read_recorded(json_name, &len);
         assert_int_equal(json_parse(json, len, &list, NULL), 0);
-        struct expected_list expected = {.items = json_object_get(list, "items")};
+        struct expected_list expected = {message, json_object_get(list, "items"), 0};
         char *data = read_recorded(proto_name, &len);
-        if (list_proto_parse(data, len, &kube_proto_pod, compare_item, &expected, &page, &err) < 0)
+        if (list_proto_parse(data, len, message, compare_item, &expected, &page, &err) < 0)
                 fail_msg("%s", err.msg);
         assert_true(page.count > 0);
         assert_int_equal(page.count, json_array_size(expected.items));
@@ -161,11 +163,14 @@ static void compare_lists(const char *json_name, const char *proto_name) {
 
 static void test_recorded_lists(void **state) {
         (void)state;
-        compare_lists("list.json", "list.pb");
-        compare_lists("page.json", "page.pb");
+        compare_lists(&kube_proto_pod, "list.json", "list.pb");
+        compare_lists(&kube_proto_pod, "page.json", "page.pb");
+        compare_lists(&kube_proto_node, "nodes.json", "nodes.pb");
+        compare_lists(&kube_proto_node, "nodes-metadata.json", "nodes-metadata.pb");
 }
 
-/* Every field of the table is somewhere in the recorded pods, or its number would be unproven. */
+/* Every field of the table is somewhere in the recorded objects, or its number would be unproven.
+ */
 static size_t count_unseen(const struct proto_message *message, const json_t *objects) {
         size_t unseen = 0, i;
         json_t *object;
@@ -189,16 +194,21 @@ static size_t count_unseen(const struct proto_message *message, const json_t *ob
         return unseen;
 }
 
-static void test_recorded_all(void **state) {
+static void find_all(const struct proto_message *message, const char *json_name) {
         json_t *list = NULL;
         size_t len;
 
-        (void)state;
-        char *json = read_recorded("list.json", &len);
+        char *json = read_recorded(json_name, &len);
         assert_int_equal(json_parse(json, len, &list, NULL), 0);
-        assert_int_equal(count_unseen(&kube_proto_pod, json_object_get(list, "items")), 0);
+        assert_int_equal(count_unseen(message, json_object_get(list, "items")), 0);
         json_decref(list);
         free(json);
+}
+
+static void test_recorded_all(void **state) {
+        (void)state;
+        find_all(&kube_proto_pod, "list.json");
+        find_all(&kube_proto_node, "nodes.json");
 }
 
 static void no_item(void *userdata, const char *text, size_t len) {
@@ -207,7 +217,8 @@ static void no_item(void *userdata, const char *text, size_t len) {
         ++*(size_t *)userdata;
 }
 
-static int parse_list(const char *data, size_t len, size_t *ret_items) {
+static int parse_list(const struct proto_message *message, const char *data, size_t len,
+                      size_t *ret_items) {
         struct list_page page = {0};
         struct error err = ERROR_NULL;
         char *copy = xmalloc(len);
@@ -215,46 +226,69 @@ static int parse_list(const char *data, size_t len, size_t *ret_items) {
         if (len > 0)
                 memcpy(copy, data, len);
         *ret_items = 0;
-        int r = list_proto_parse(copy, len, &kube_proto_pod, no_item, ret_items, &page, &err);
+        int r = list_proto_parse(copy, len, message, no_item, ret_items, &page, &err);
         assert_int_equal(r < 0, err.msg[0] != '\0');
         list_page_done(&page);
         free(copy);
         return r;
 }
 
-/* A list that was cut off tells of nothing. */
-static void test_cut_lists(void **state) {
+static void cut_list(const struct proto_message *message, const char *proto_name, size_t count) {
         size_t len, items;
 
-        (void)state;
-        char *data = read_recorded("list.pb", &len);
+        char *data = read_recorded(proto_name, &len);
         /* Behind the object stand two empty fields of the envelope. */
         for (size_t cut = 0; cut < len - 4; cut++) {
-                assert_int_equal(parse_list(data, cut, &items), -EBADMSG);
+                assert_int_equal(parse_list(message, data, cut, &items), -EBADMSG);
                 assert_int_equal(items, 0);
         }
-        assert_int_equal(parse_list(data, len, &items), 0);
-        assert_int_equal(items, 6);
+        assert_int_equal(parse_list(message, data, len, &items), 0);
+        assert_int_equal(items, count);
         free(data);
+}
+
+/* A list that was cut off tells of nothing. */
+static void test_cut_lists(void **state) {
+        (void)state;
+        cut_list(&kube_proto_pod, "list.pb", 6);
+        cut_list(&kube_proto_node, "nodes.pb", 3);
+        cut_list(&kube_proto_node, "nodes-metadata.pb", 3);
 }
 
 static void test_refused_lists(void **state) {
         static const struct {
+                const struct proto_message *message;
                 const char *kind, *version, *next;
                 const char *item; /* NULL: none */
                 size_t items;
                 int code;
         } rows[] = {
-                {"PodList", "7", "", NULL, 0, 0},
-                {"PodList", "7", "c", "", 1, 0},
-                {"PodList", "", "", NULL, 0, -EBADMSG}, /* nowhere to watch from */
-                {"PodList", "a\xff\"", "", NULL, 0, 0}, /* whatever it is */
-                {"Pod", "7", "", NULL, 0, -EBADMSG},
-                {"Status", "7", "", NULL, 0, -EBADMSG},
-                {"", "7", "", NULL, 0, -EBADMSG},
-                {"PodList", "7", "", "\x0a", 0, -EBADMSG},             /* a cut item */
-                {"PodList", "7", "", "\x08\x01", 0, -EBADMSG},         /* metadata is a number */
-                {"PodList", "7", "", "\x12\x02\x50\x01", 0, -EBADMSG}, /* and so is nodeName */
+                {&kube_proto_pod, "PodList", "7", "", NULL, 0, 0},
+                {&kube_proto_pod, "PodList", "7", "c", "", 1, 0},
+                {&kube_proto_pod, "PodList", "", "", NULL, 0, -EBADMSG}, /* nowhere to watch from */
+                {&kube_proto_pod, "PodList", "a\xff\"", "", NULL, 0, 0}, /* whatever it is */
+                {&kube_proto_pod, "Pod", "7", "", NULL, 0, -EBADMSG},
+                {&kube_proto_pod, "Status", "7", "", NULL, 0, -EBADMSG},
+                {&kube_proto_pod, "", "7", "", NULL, 0, -EBADMSG},
+                {&kube_proto_pod, "PodList", "7", "", "\x0a", 0, -EBADMSG}, /* a cut item */
+                {&kube_proto_pod, "PodList", "7", "", "\x08\x01", 0,
+                 -EBADMSG}, /* metadata is a number */
+                {&kube_proto_pod, "PodList", "7", "", "\x12\x02\x50\x01", 0,
+                 -EBADMSG}, /* and so is nodeName */
+                {&kube_proto_node, "NodeList", "7", "", "", 1, 0},
+                {&kube_proto_node, "NodeList", "7", "", "\x1a\x05\x2a\x03\x12\x01x", 1,
+                 0}, /* no type */
+                {&kube_proto_node, "NodeList", "7", "", "\x1a\x02\x28\x01", 0,
+                 -EBADMSG}, /* addresses */
+                {&kube_proto_node, "NodeList", "7", "", "\x1a\x04\x2a\x02\x08\x01", 0,
+                 -EBADMSG}, /* its type */
+                {&kube_proto_node, "NodeList", "7", "", "\x1a\x03\x0a\x01\x0a", 0,
+                 -EBADMSG}, /* a cut amount */
+                {&kube_proto_node, "NodeList", "7", "", "\x12\x03\x2a\x01\xff", 0,
+                 -EBADMSG}, /* a cut taint */
+                /* an annotation that is longer than all there is */
+                {&kube_proto_node, "NodeList", "7", "", "\x0a\x09\x62\x07\x0a\x01k\x12\xff\xff\x7f",
+                 0, -EBADMSG},
         };
 
         (void)state;
@@ -268,7 +302,7 @@ static void test_refused_lists(void **state) {
                         proto_put_text(&list, 2, rows[i].item);
                 proto_put_message(&list, 1, &meta);
                 proto_put_envelope(&data, rows[i].kind, list.data, list.len);
-                int r = parse_list(data.data, data.len, &items);
+                int r = parse_list(rows[i].message, data.data, data.len, &items);
                 if (r != rows[i].code || items != rows[i].items)
                         fail_msg("row %zu gave %d and %zu items", i, r, items);
                 buf_done(&list);
@@ -279,6 +313,7 @@ static void test_refused_lists(void **state) {
 /* ---- Watches. */
 
 struct expected_watch {
+        const struct proto_message *message;
         const char *at; /* in lines of JSON */
 };
 
@@ -295,27 +330,36 @@ static bool compare_event(void *userdata, const struct watch_event *event) {
         assert_string_equal(event->resource_version ? event->resource_version : "",
                             version ? version : "");
         compare(event->object, event->object_bytes, object,
-                event->type == WATCH_ERROR ? &kube_proto_status : &kube_proto_pod);
+                event->type == WATCH_ERROR ? &kube_proto_status : expected->message);
         expected->at = end + 1;
         json_decref(line);
         return true;
 }
 
 static void test_recorded_watches(void **state) {
-        static const char *const names[] = {"watch", "bookmark", "expired"};
+        static const struct {
+                const struct proto_message *message;
+                const char *name;
+        } rows[] = {
+                {&kube_proto_pod, "watch"},
+                {&kube_proto_pod, "bookmark"},
+                {&kube_proto_pod, "expired"},
+                {&kube_proto_node, "node-watch"},
+                {&kube_proto_node, "node-metadata-watch"},
+        };
 
         (void)state;
-        for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-                _cleanup_(freep) char *json_name = xasprintf("%s.json", names[i]);
-                _cleanup_(freep) char *proto_name = xasprintf("%s.pb", names[i]);
-                struct expected_watch expected;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(freep) char *json_name = xasprintf("%s.json", rows[i].name);
+                _cleanup_(freep) char *proto_name = xasprintf("%s.pb", rows[i].name);
+                struct expected_watch expected = {.message = rows[i].message};
                 struct watch_stream stream;
                 size_t json_len, len;
                 char *json = read_recorded(json_name, &json_len);
                 char *data = read_recorded(proto_name, &len);
                 json[json_len] = '\0';
                 expected.at = json;
-                watch_stream_init(&stream, &kube_proto_pod, WATCH_LINE_MAX_BYTES, compare_event,
+                watch_stream_init(&stream, rows[i].message, WATCH_LINE_MAX_BYTES, compare_event,
                                   &expected);
                 assert_int_equal(watch_stream_feed(&stream, data, len, NULL), 0);
                 assert_string_equal(expected.at, "");

@@ -2,7 +2,8 @@
 """Records tests/data/kube-proto: `tests/e2e/sandbox tests/e2e/tools/record_protobuf.py`.
 
 Each answer of a real API server twice, in JSON and in protobuf: a list of pods, its first page, the
-watch of a pod from its binding to its end, a bookmark, an expired watch, and a refused request.
+watch of a pod from its binding to its end, a bookmark, an expired watch, and a refused request;
+nodes, whole and their metadata alone, and the watch of one that reports, is annotated and removed.
 """
 
 import http.client
@@ -24,25 +25,27 @@ from harness import wait_until  # noqa: E402
 
 DATA = TOP / "tests" / "data" / "kube-proto"
 ACCEPT = {"json": "application/json", "pb": "application/vnd.kubernetes.protobuf"}
+METADATA = ";as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+METADATA_LIST = ";as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
 
-def ask(plane, encoding, path, **query):
+def ask(plane, encoding, path, form, query):
     """The body of an answer in this encoding."""
     connection = http.client.HTTPSConnection(
         plane.api.parts.hostname, plane.api.parts.port, context=plane.api.context, timeout=60
     )
     target = path + ("?" + urllib.parse.urlencode(query) if query else "")
-    connection.request("GET", target, headers={"Accept": ACCEPT[encoding]})
+    connection.request("GET", target, headers={"Accept": ACCEPT[encoding] + form})
     answer = connection.getresponse()
-    print(encoding, target, answer.status, answer.getheader("Content-Type"))
+    print(encoding + form, target, answer.status, answer.getheader("Content-Type"))
     return answer.read()
 
 
-def record(plane, name, path, **query):
+def record(plane, name, path, form="", **query):
     """Both of the same moment: the cluster's versions move on."""
 
     def same():
-        bodies = {encoding: ask(plane, encoding, path, **query) for encoding in ACCEPT}
+        bodies = {encoding: ask(plane, encoding, path, form, query) for encoding in ACCEPT}
         versions = re.findall(rb'"resourceVersion":"(\d+)"', bodies["json"])
         assert all(version in bodies["pb"] for version in versions)
         return bodies
@@ -139,6 +142,46 @@ def record_bookmark(plane):
     )
 
 
+def full_node(name):
+    """With everything that is read, and what a kubelet reports beside it."""
+    node = node_object(name, "127.1.0.2", kwok=False)
+    node["metadata"]["labels"] |= {"topology.kubernetes.io/zone": "zone-a"}
+    node["metadata"]["annotations"] = {
+        "cpu_usage_avg_5m": "0.25000,2026-01-01T08:00:00Z",
+        "example.com/note": 'Größe "M" \\ <b>\n',
+        "empty": "",
+    }
+    node["spec"] = {
+        "podCIDRs": ["10.244.0.0/24"],
+        "taints": [
+            {"key": "old", "effect": "PreferNoSchedule"},
+            {"key": "gpu", "value": "yes", "effect": "NoSchedule"},
+        ],
+    }
+    node["status"] |= {
+        "allocatable": {"cpu": "7910m", "memory": "31Gi", "ephemeral-storage": "90Gi"},
+        "images": [{"names": ["web:1", "web@sha256:0"], "sizeBytes": 123456789}],
+        "nodeInfo": {"kubeletVersion": "v1.36.3", "architecture": "amd64"},
+    }
+    return node
+
+
+def record_nodes(plane):
+    plane.api.create("/api/v1/nodes", full_node("full"))
+    plane.api.create("/api/v1/nodes", {"metadata": {"name": "bare"}})
+    record(plane, "nodes", "/api/v1/nodes")
+    record(plane, "nodes-metadata", "/api/v1/nodes", METADATA_LIST)
+    start = plane.api.get("/api/v1/nodes")["metadata"]["resourceVersion"]
+    heartbeat = {"type": "Ready", "status": "True", "lastHeartbeatTime": "2026-01-01T00:00:10Z"}
+    plane.api.patch("/api/v1/nodes/full/status", {"status": {"conditions": [heartbeat]}})
+    plane.api.patch("/api/v1/nodes/full", {"metadata": {"annotations": {"x": "0.5,y"}}})
+    plane.api.delete("/api/v1/nodes/full")
+    query = {"watch": 1, "resourceVersion": start, "timeoutSeconds": 2}
+    query["fieldSelector"] = "metadata.name=full"
+    record(plane, "node-watch", "/api/v1/nodes", **query)
+    record(plane, "node-metadata-watch", "/api/v1/nodes", METADATA, **query)
+
+
 with tempfile.TemporaryDirectory(prefix="plimsoll-record-") as directory:
     cluster = ControlPlane(directory, "127.100.0.1")
     try:
@@ -150,6 +193,7 @@ with tempfile.TemporaryDirectory(prefix="plimsoll-record-") as directory:
         record(cluster, "page", f"{shop.root}/pods", limit=1)
         record_life(cluster, shop)
         record_bookmark(cluster)
+        record_nodes(cluster)
         cluster.stop_api_server()
         cluster.start_api_server()  # whose watch cache begins now
         record(cluster, "expired", "/api/v1/pods", watch=1, resourceVersion=1, timeoutSeconds=2)
