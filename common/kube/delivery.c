@@ -52,11 +52,12 @@ static json_t *decode(struct delivery *delivery, const char *text, size_t len) {
         return object;
 }
 
-static void tell_present(struct delivery *delivery, const json_t *object, bool is_watched) {
+static void tell_present(struct delivery *delivery, const json_t *object, uint64_t hash,
+                         bool is_watched) {
         enum reflector_event event = REFLECTOR_PRESENT;
         json_t *old = NULL;
 
-        switch (object_index_see(&delivery->held, object, &old)) {
+        switch (object_index_see(&delivery->held, object, hash, &old)) {
         case OBJECT_UNUSABLE:
                 delivery_count_event(delivery, "ignored");
                 return;
@@ -98,11 +99,15 @@ void delivery_extra(struct delivery *delivery, const char *text, size_t len) {
                 delivery_count_event(delivery, "ignored");
 }
 
+/* Most changes of nodes are of fields that the table leaves out. */
 static void deliver(struct delivery *delivery, const char *text, size_t len, bool is_watched) {
-        json_auto_t *object = decode(delivery, text, len);
+        uint64_t hash = 0;
 
+        if (delivery->spec->proto && object_index_is_same(&delivery->held, text, len, &hash))
+                return;
+        json_auto_t *object = decode(delivery, text, len);
         if (object)
-                tell_present(delivery, object, is_watched);
+                tell_present(delivery, object, hash, is_watched);
 }
 
 void delivery_listed(struct delivery *delivery, const char *text, size_t len) {

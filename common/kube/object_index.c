@@ -5,11 +5,13 @@
 
 #include "base/mem.h"
 #include "codec/json.h"
+#include "codec/skim.h"
 
 /* Names are DNS subdomains, namespaces labels; uids are UUIDs, but opaque. */
 enum { NAME_MAX_BYTES = 253, UID_MAX_BYTES = 128, KEY_MAX_BYTES = 2 * NAME_MAX_BYTES + 2 };
 
 struct held {
+        uint64_t hash;
         uint32_t generation;
         char uid[];
 };
@@ -58,16 +60,86 @@ static json_t *synthesise(const char *key, const char *uid) {
                          slash > key ? json_stringn(key, (size_t)(slash - key)) : NULL);
 }
 
-static struct held *held_new(const char *uid, uint32_t generation) {
+static struct held *held_new(const char *uid, uint64_t hash, uint32_t generation) {
         size_t uid_bytes = strlen(uid) + 1;
         struct held *held = xmalloc(sizeof(*held) + uid_bytes);
 
+        held->hash = hash;
         held->generation = generation;
         memcpy(held->uid, uid, uid_bytes);
         return held;
 }
 
-enum object_sight object_index_see(struct object_index *index, const json_t *object,
+/* Of an object's metadata, as far as it is plain text. */
+struct outline {
+        struct skim_string name, name_space, uid, version;
+};
+
+static bool skim_metadata(struct skim *skim, struct outline *outline) {
+        struct skim_string key;
+        enum skim_step step;
+
+        for (skim_enter(skim); (step = skim_member(skim, &key)) == SKIM_MORE;) {
+                bool ok = skim_is(&key, "name")        ? skim_plain_text(skim, &outline->name)
+                          : skim_is(&key, "namespace") ? skim_plain_text(skim, &outline->name_space)
+                          : skim_is(&key, "uid")       ? skim_plain_text(skim, &outline->uid)
+                          : skim_is(&key, "resourceVersion")
+                                  ? skim_plain_text(skim, &outline->version)
+                                  : skim_value(skim);
+                if (!ok)
+                        return false;
+        }
+        return step == SKIM_END;
+}
+
+/* Return: false when there is no metadata, or something that only jansson reads */
+static bool skim_outline(const char *text, size_t len, struct outline *ret) {
+        const struct skim_string none = {"", 0, false};
+        struct skim_string key;
+        struct skim skim;
+
+        *ret = (struct outline){none, none, none, none};
+        skim_init(&skim, text, len);
+        if (skim_peek(&skim) != '{')
+                return false;
+        for (skim_enter(&skim); skim_member(&skim, &key) == SKIM_MORE;) {
+                if (skim_is(&key, "metadata"))
+                        return skim_peek(&skim) == '{' && skim_metadata(&skim, ret);
+                if (!skim_value(&skim))
+                        return false;
+        }
+        return false;
+}
+
+/* Of the text without its version. */
+static uint64_t hash_text(const char *text, size_t len, const struct skim_string *version) {
+        size_t head = version->len > 0 ? (size_t)(version->text - text) : 0;
+        size_t tail = head + version->len;
+
+        return strmap_hash(text, head) * 3 + strmap_hash(text + tail, len - tail);
+}
+
+bool object_index_is_same(struct object_index *index, const char *text, size_t len,
+                          uint64_t *ret_hash) {
+        struct outline outline;
+        char key[KEY_MAX_BYTES];
+
+        bool is_plain = skim_outline(text, len, &outline);
+        *ret_hash = hash_text(text, len, &outline.version);
+        if (!is_plain || outline.name.len > NAME_MAX_BYTES ||
+            outline.name_space.len > NAME_MAX_BYTES)
+                return false;
+        int key_len = snprintf(key, sizeof(key), "%.*s/%.*s", (int)outline.name_space.len,
+                               outline.name_space.text, (int)outline.name.len, outline.name.text);
+        struct held *held = strmap_get(&index->entries, key, (size_t)key_len);
+        if (!held || held->hash != *ret_hash || strlen(held->uid) != outline.uid.len ||
+            memcmp(held->uid, outline.uid.text, outline.uid.len) != 0)
+                return false;
+        held->generation = index->generation;
+        return true;
+}
+
+enum object_sight object_index_see(struct object_index *index, const json_t *object, uint64_t hash,
                                    json_t **ret_old) {
         struct identity identity;
 
@@ -77,12 +149,13 @@ enum object_sight object_index_see(struct object_index *index, const json_t *obj
         struct held *held = strmap_get(&index->entries, identity.key, identity.key_len);
         if (held && strcmp(held->uid, identity.uid) == 0) {
                 held->generation = index->generation;
+                held->hash = hash;
                 return OBJECT_KNOWN;
         }
         if (!held && index->entries.len >= index->max_objects)
                 return OBJECT_OVER_LIMIT;
         (void)strmap_put(&index->entries, identity.key, identity.key_len,
-                         held_new(identity.uid, index->generation));
+                         held_new(identity.uid, hash, index->generation));
         if (!held)
                 return OBJECT_NEW;
         *ret_old = synthesise(identity.key, held->uid);

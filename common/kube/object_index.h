@@ -1,7 +1,8 @@
 /*
  * The existing objects by namespace/name, with their uids, so that a reflector notices when an
- * object was deleted while no watch was open, or replaced by another one of the same name. About
- * 150 bytes per object.
+ * object was deleted while no watch was open, or replaced by another one of the same name. And with
+ * a hash of what they held when they were seen last, so that it need not decode them again to find
+ * nothing new. About 160 bytes per object.
  */
 #pragma once
 
@@ -30,11 +31,23 @@ enum object_sight {
 void object_index_done(struct object_index *index);
 
 /**
+ * object_index_is_same() - whether the object is there with the same uid and the same text, but for
+ * metadata.resourceVersion; then it counts as seen
+ * @text: of a JSON object, valid
+ * @ret_hash: of the text, always set; for object_index_see()
+ *
+ * The hash is seeded, not cryptographic: two texts with one hash would hide a change from the
+ * first to the second.
+ */
+bool object_index_is_same(struct object_index *index, const char *text, size_t len,
+                          uint64_t *ret_hash);
+/**
  * object_index_see() - record that @object exists
+ * @hash: of its text, or any number for an owner that does not ask object_index_is_same()
  * @ret_old: with OBJECT_REPLACED, the old object's metadata (name, namespace, uid) to be released;
  *           else NULL
  */
-enum object_sight object_index_see(struct object_index *index, const json_t *object,
+enum object_sight object_index_see(struct object_index *index, const json_t *object, uint64_t hash,
                                    json_t **ret_old);
 /** object_index_remove() - record that @object was deleted; false when it was unknown */
 bool object_index_remove(struct object_index *index, const json_t *object);
