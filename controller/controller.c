@@ -286,6 +286,9 @@ static void on_node_added(void *userdata, struct node *node) {
         node->userdata = t;
         c->node_width = size_max(c->node_width, strlen(node->name));
         writer_add(c->writer, &t->writing, node->name, &t->track);
+        size_t count = node_set_count(c->nodes);
+        http_client_expect(c->parts.scrape_client, source_set_hosts(&c->options.sources, count),
+                           source_set_in_flight(&c->options.sources, count));
         source_set_add_node(c->sources, node);
 }
 

@@ -44,7 +44,7 @@ struct controller_parts {
         void (*on_writer)(void *userdata);
         void *userdata;
         struct loop *loop;
-        struct http_client *scrape_client; /* source_set_in_flight() at a time */
+        struct http_client *scrape_client; /* told how many nodes there are */
         struct kube_api *api;              /* NULL: no cluster, only with targets and a dry run */
         struct metrics *metrics;
         struct health *health;

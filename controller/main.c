@@ -19,8 +19,7 @@
 #define PROGRAM "plimsoll-controller"
 
 enum {
-        /* Sizes the connection caches: keep-alive is kept for about twice as many nodes. */
-        EXPECTED_NODES = 5120,
+        EXPECTED_NODES = 5120, /* before any is known */
         SERVER_DRAIN_MS = 1000,
         /* Replies of exporters that were asked together are read together. Nothing here is in more
          * of a hurry: a reading's time, and the duration of a scrape, are as exact as this. */
@@ -66,6 +65,16 @@ static void raise_file_limit(void) {
         if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
                 log_warn(MSG("cannot raise the limit of open files"),
                          STR("error", strerror(errno)));
+}
+
+/* To as many nodes as there are descriptors for, some of which are for connections under way and
+ * for the rest of the program. */
+static size_t max_kept_connections(void) {
+        struct rlimit limit;
+
+        if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
+                return 0;
+        return (size_t)limit.rlim_cur / 4 * 3;
 }
 
 static int start_health_server(const struct settings *settings, struct daemon_state *state,
@@ -118,13 +127,14 @@ static int connect_and_run(const struct settings *settings, struct daemon_state 
                            struct policy *policy, struct error *err) {
         struct program_core *core = state->core;
         _cleanup_(http_client_freep) struct http_client *scrape_client = http_client_new(
-                core->loop,
-                &(struct http_client_options){
-                        .expected_hosts = core->api ? EXPECTED_NODES
-                                                    : settings->controller.target_count,
-                        .max_in_flight = source_set_in_flight(&settings->controller.sources),
-                        .user_agent = PROGRAM "/" PLIMSOLL_VERSION,
-                });
+                core->loop, &(struct http_client_options){
+                                    .expected_hosts = core->api ? EXPECTED_NODES
+                                                                : settings->controller.target_count,
+                                    .max_in_flight = source_set_in_flight(
+                                            &settings->controller.sources, EXPECTED_NODES),
+                                    .max_connections = max_kept_connections(),
+                                    .user_agent = PROGRAM "/" PLIMSOLL_VERSION,
+                            });
         _cleanup_(controller_freep) struct controller *controller = NULL;
         struct http_server *server = NULL;
 

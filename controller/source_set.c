@@ -161,12 +161,20 @@ size_t source_set_traits(const struct source_set_options *options,
         return count_of(options);
 }
 
-size_t source_set_in_flight(const struct source_set_options *options) {
-        size_t sum = OTHERS_IN_FLIGHT;
+static size_t page_count(const struct source_set_options *options) {
+        size_t count = 0;
 
         for (size_t i = 0; i < count_of(options); i++)
-                sum += page_of(options, i) ? PAGE_IN_FLIGHT : 0;
-        return sum;
+                count += page_of(options, i) != NULL;
+        return count;
+}
+
+size_t source_set_in_flight(const struct source_set_options *options, size_t nodes) {
+        return page_count(options) * page_source_in_flight(nodes) + OTHERS_IN_FLIGHT;
+}
+
+size_t source_set_hosts(const struct source_set_options *options, size_t nodes) {
+        return page_count(options) * nodes + 1;
 }
 
 /* Sinks */

@@ -85,7 +85,9 @@ bool source_set_takes_targets(const struct source_set_options *options);
 size_t source_set_traits(const struct source_set_options *options,
                          struct source_traits ret[static SOURCE_MAX]);
 /** source_set_in_flight() - how many requests all sources together may have in flight */
-size_t source_set_in_flight(const struct source_set_options *options);
+size_t source_set_in_flight(const struct source_set_options *options, size_t nodes);
+/** source_set_hosts() - how many servers all sources together ask */
+size_t source_set_hosts(const struct source_set_options *options, size_t nodes);
 
 struct source_set;
 

@@ -18,6 +18,7 @@ enum {
         HOSTS_PER_SHARD = 256,
         /* Hosts are not distributed evenly: twice the mean, plus a constant for small numbers. */
         CONNECTIONS_SPARE = 64,
+        CONNECTIONS_MIN = 4, /* of a shard, however few descriptors there are */
 };
 
 struct http_shard {
@@ -34,14 +35,14 @@ struct http_pool {
         struct call_list queue;  /* first come, first served */
         struct call_list active; /* at most max_in_flight */
         size_t queue_len, active_len;
-        struct http_shard *shards;
+        struct http_shard **shards;
         size_t shard_count;
 };
 
 struct http_client {
         struct loop *loop;
         char *user_agent;
-        size_t shards_wanted, expected_hosts, max_in_flight;
+        size_t shards_wanted, expected_hosts, max_in_flight, max_connections;
         struct http_pool *pools;
         struct loop_timer pump_timer;
         struct http_body_pool bodies;
@@ -104,8 +105,9 @@ static void destroy(struct http_client *client) {
                 struct http_pool *pool = client->pools;
                 client->pools = pool->next;
                 for (size_t i = 0; i < pool->shard_count; i++) {
-                        (void)curl_multi_cleanup(pool->shards[i].multi);
-                        loop_timer_disarm(client->loop, &pool->shards[i].timer);
+                        (void)curl_multi_cleanup(pool->shards[i]->multi);
+                        loop_timer_disarm(client->loop, &pool->shards[i]->timer);
+                        free(pool->shards[i]);
                 }
                 free(pool->shards);
                 free(pool);
@@ -368,6 +370,32 @@ static void pump(void *userdata) {
         leave(client);
 }
 
+static struct http_shard *shard_new(struct http_client *client) {
+        struct http_shard *shard = xcalloc(1, sizeof(*shard));
+
+        shard->client = client;
+        shard->multi = curl_multi_init();
+        if (!shard->multi ||
+            curl_multi_setopt(shard->multi, CURLMOPT_SOCKETFUNCTION, on_curl_socket) ||
+            curl_multi_setopt(shard->multi, CURLMOPT_SOCKETDATA, shard) ||
+            curl_multi_setopt(shard->multi, CURLMOPT_TIMERFUNCTION, on_curl_timer) ||
+            curl_multi_setopt(shard->multi, CURLMOPT_TIMERDATA, shard))
+                mem_exhausted();
+        return shard;
+}
+
+/* How many idle connections each shard keeps. */
+static void limit_connections(const struct http_client *client, const struct http_pool *pool) {
+        size_t count = client->expected_hosts / pool->shard_count * 2 + CONNECTIONS_SPARE;
+
+        if (client->max_connections > 0)
+                count = size_min(count, client->max_connections / pool->shard_count);
+        count = size_max(count, CONNECTIONS_MIN);
+        for (size_t i = 0; i < pool->shard_count; i++)
+                if (curl_multi_setopt(pool->shards[i]->multi, CURLMOPT_MAXCONNECTS, (long)count))
+                        mem_exhausted();
+}
+
 static struct http_pool *get_pool(struct http_client *client, unsigned number) {
         struct http_pool *pool = client->pools;
 
@@ -381,20 +409,10 @@ static struct http_pool *get_pool(struct http_client *client, unsigned number) {
         TAILQ_INIT(&pool->active);
         pool->number = number;
         pool->shard_count = number == 0 ? client->shards_wanted : 1;
-        pool->shards = xcalloc(pool->shard_count, sizeof(*pool->shards));
-        size_t connections = client->expected_hosts / pool->shard_count * 2 + CONNECTIONS_SPARE;
-        for (size_t i = 0; i < pool->shard_count; i++) {
-                struct http_shard *shard = &pool->shards[i];
-                shard->client = client;
-                shard->multi = curl_multi_init();
-                if (!shard->multi ||
-                    curl_multi_setopt(shard->multi, CURLMOPT_SOCKETFUNCTION, on_curl_socket) ||
-                    curl_multi_setopt(shard->multi, CURLMOPT_SOCKETDATA, shard) ||
-                    curl_multi_setopt(shard->multi, CURLMOPT_TIMERFUNCTION, on_curl_timer) ||
-                    curl_multi_setopt(shard->multi, CURLMOPT_TIMERDATA, shard) ||
-                    curl_multi_setopt(shard->multi, CURLMOPT_MAXCONNECTS, (long)connections))
-                        mem_exhausted();
-        }
+        pool->shards = xcalloc(pool->shard_count, sizeof(struct http_shard *));
+        for (size_t i = 0; i < pool->shard_count; i++)
+                pool->shards[i] = shard_new(client);
+        limit_connections(client, pool);
         /* Appended, since pump() may be iterating over the list. */
         struct http_pool **end = &client->pools;
         while (*end)
@@ -410,7 +428,37 @@ static struct http_shard *choose_shard(const struct http_pool *pool,
         size_t index = request->has_turn ? (size_t)(request->turn_ratio * (double)pool->shard_count)
                                          : strmap_hash(authority, authority_len);
 
-        return &pool->shards[index % pool->shard_count];
+        return pool->shards[index % pool->shard_count];
+}
+
+/* Twice as many. Each keeps the first half of its turns, with their connections; those of the
+ * other half are idle from now on, and curl closes them at CURLOPT_MAXAGE_CONN. */
+static void double_shards(struct http_client *client, struct http_pool *pool) {
+        struct http_shard **shards = xreallocarray(NULL, pool->shard_count * 2,
+                                                   sizeof(struct http_shard *));
+
+        for (size_t i = 0; i < pool->shard_count; i++) {
+                shards[2 * i] = pool->shards[i];
+                shards[2 * i + 1] = shard_new(client);
+        }
+        free(pool->shards);
+        pool->shards = shards;
+        pool->shard_count *= 2;
+}
+
+void http_client_expect(struct http_client *client, size_t hosts, size_t max_in_flight) {
+        assert(!client->is_inside_curl);
+
+        client->max_in_flight = size_max(client->max_in_flight, max_in_flight);
+        if (hosts <= client->shards_wanted * HOSTS_PER_SHARD)
+                return;
+        struct http_pool *pool = get_pool(client, 0);
+        while (hosts > pool->shard_count * HOSTS_PER_SHARD)
+                double_shards(client, pool);
+        client->shards_wanted = pool->shard_count;
+        /* As many as fit, so that the next few hosts change nothing. */
+        client->expected_hosts = pool->shard_count * HOSTS_PER_SHARD;
+        limit_connections(client, pool);
 }
 
 struct http_call *http_start(struct http_client *client, const struct http_request *request) {
@@ -453,6 +501,7 @@ struct http_client *http_client_new(struct loop *loop, const struct http_client_
         client->shards_wanted = options->shards > 0 ? options->shards
                                                     : (client->expected_hosts + HOSTS_PER_SHARD -
                                                        1) / HOSTS_PER_SHARD;
+        client->max_connections = options->max_connections;
         client->bodies.keep_count = client->max_in_flight;
         return client;
 }

@@ -21,8 +21,9 @@ struct http_call;
 
 struct http_client_options {
         size_t shards;          /* curl multi handles; 0: one per 256 expected hosts */
-        size_t expected_hosts;  /* sizes shards and connection caches */
+        size_t expected_hosts;  /* sizes shards and connection caches; see http_client_expect() */
         size_t max_in_flight;   /* per pool; further calls are queued; 0: 128 */
+        size_t max_connections; /* kept idle, of calls without a pool of their own; 0: no limit */
         const char *user_agent; /* borrowed */
 };
 
@@ -30,6 +31,15 @@ struct http_client *http_client_new(struct loop *loop, const struct http_client_
 /** http_client_free() - cancels all calls, without callbacks */
 void http_client_free(struct http_client *client);
 DEFINE_FREEP(struct http_client, http_client_free);
+
+/**
+ * http_client_expect() - there are @hosts now, of which @max_in_flight may be called at a time
+ *
+ * The number of multi handles is doubled as often as is needed for that many. Nothing becomes less
+ * when hosts become fewer. Half of the connections that are kept then have to be made anew.
+ * Not from within on_data.
+ */
+void http_client_expect(struct http_client *client, size_t hosts, size_t max_in_flight);
 
 /*
  * TLS settings. Strings are borrowed for the duration of http_start(). PEM texts instead of paths:

@@ -352,6 +352,58 @@ static void test_connections_by_turn(void **state) {
         }
 }
 
+/* More hosts than at first: calls under way go on, and the first half of each handle's turns keeps
+ * its connections. */
+static void test_more_hosts(void **state) {
+        static const double turns[] = {0.1, 0.2, 0.9};
+        _cleanup_(free_attemptp) struct attempt *slow = new_attempt(peer->origin, "/slow");
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(turns); i++) {
+                _cleanup_(free_attemptp) struct attempt *attempt = new_attempt(peer->origin, "/ok");
+                attempt->request.has_turn = true;
+                attempt->request.turn_ratio = turns[i];
+                run(attempt);
+        }
+        assert_int_equal(atomic_load(&peer->connections), 2);
+        http_client_expect(client, 3 * 256, 1); /* as many as three handles are for */
+        slow->request.has_turn = true;
+        slow->request.turn_ratio = 0.9;
+        begin(slow);
+        http_client_expect(client, 3 * 256 + 1, 1);
+        loop_run(loop);
+        assert_int_equal(slow->response.failure, HTTP_OK);
+        assert_int_equal(atomic_load(&peer->connections), 2);
+        for (size_t i = 0; i < ARRAY_LEN(turns); i++) {
+                _cleanup_(free_attemptp) struct attempt *attempt = new_attempt(peer->origin, "/ok");
+                attempt->request.has_turn = true;
+                attempt->request.turn_ratio = turns[i];
+                run(attempt);
+        }
+        assert_int_equal(atomic_load(&peer->connections), 4); /* 0.2 and 0.9 have moved */
+}
+
+/* No more of them are kept than there are descriptors for. */
+static void test_few_connections(void **state) {
+        enum { FEW = 4, CALLS = 10 };
+        struct attempt *attempts[CALLS];
+
+        (void)state;
+        http_client_free(client);
+        client = http_client_new(loop, &(struct http_client_options){.max_connections = FEW});
+        for (size_t round = 1; round <= 2; round++) {
+                for (size_t i = 0; i < CALLS; i++)
+                        begin(attempts[i] = new_attempt(peer->origin, "/slow"));
+                loop_run(loop);
+                for (size_t i = 0; i < CALLS; i++) {
+                        assert_int_equal(attempts[i]->response.failure, HTTP_OK);
+                        free_attempt(attempts[i]);
+                }
+                assert_int_equal(atomic_load(&peer->connections),
+                                 CALLS + (round - 1) * (CALLS - FEW));
+        }
+}
+
 enum { PARALLEL = 100, HOSTS = 4 };
 
 static void test_parallel_calls(void **state) {
@@ -546,6 +598,8 @@ int main(void) {
                 TEST(test_answer),
                 TEST(test_connections_are_kept),
                 TEST(test_connections_by_turn),
+                TEST(test_more_hosts),
+                TEST(test_few_connections),
                 TEST(test_parallel_calls),
                 TEST(test_queue),
                 TEST(test_stream),

@@ -1,6 +1,7 @@
 /* Places for scrapes: who waits, and for whom. */
 #include "cmocka_wrap.h"
 
+#include "base/attributes.h"
 #include "controller/source/page/page_lanes.h"
 
 enum { MANY = PAGE_HEALTHY_PLACES + 10 };
@@ -58,10 +59,40 @@ static void test_places(void **state) {
         assert_ptr_equal(page_lanes_pop(&lanes), &healthy[PAGE_HEALTHY_PLACES]);
 }
 
+/* With many targets there are more. */
+static void test_places_follow_targets(void **state) {
+        static const struct {
+                size_t targets, healthy, failing;
+        } rows[] = {{0, 256, 32},     {5000, 256, 32},  {16384, 256, 32},
+                    {16448, 257, 32}, {20000, 312, 39}, {100000, 1562, 195}};
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                size_t targets = rows[i].targets;
+                assert_int_equal(page_lanes_places(PAGE_LANE_HEALTHY, targets), rows[i].healthy);
+                assert_int_equal(page_lanes_places(PAGE_LANE_FAILING, targets), rows[i].failing);
+        }
+
+        static struct page_place waiting[MANY];
+        struct page_lanes lanes;
+        size_t count = 0;
+        page_lanes_init(&lanes);
+        lanes.targets = 16448;
+        for (size_t i = 0; i < MANY; i++)
+                page_lanes_push(&lanes, PAGE_LANE_HEALTHY, &waiting[i]);
+        for (; page_lanes_pop(&lanes); count++)
+                page_lanes_enter(&lanes, PAGE_LANE_HEALTHY);
+        assert_int_equal(count, 257);
+        lanes.targets = 0; /* fewer: those under way end as they would */
+        page_lanes_leave(&lanes, PAGE_LANE_HEALTHY);
+        assert_null(page_lanes_pop(&lanes));
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_order),
                 cmocka_unit_test(test_places),
+                cmocka_unit_test(test_places_follow_targets),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -95,7 +95,9 @@ static void test_rules(void **state) {
         assert_null(compiled[1].scope.exporter);
         assert_string_equal(compiled[2].scope.exporter, "dcgm");
         assert_true(source_set_takes_targets(&options));
-        assert_true(source_set_in_flight(&options) >= 3 * PAGE_IN_FLIGHT);
+        assert_int_equal(source_set_in_flight(&options, 5000), 3 * (256 + 32) + 16);
+        assert_int_equal(source_set_in_flight(&options, 100000), 3 * (1562 + 195) + 16);
+        assert_int_equal(source_set_hosts(&options, 5000), 15001);
 }
 
 /* Which metrics a source speaks for. */

@@ -1,7 +1,8 @@
 /*
  * Two queues for the places that scrapes take: one for healthy targets, one with few places
  * for those that failed last time. However many of the failing ones hang until their timeout,
- * places for the healthy ones stay free.
+ * places for the healthy ones stay free. The places follow the number of targets: each is enough
+ * for 64 healthy ones, or 512 failing ones.
  */
 #pragma once
 
@@ -11,10 +12,8 @@
 
 enum page_lane { PAGE_LANE_HEALTHY, PAGE_LANE_FAILING, PAGE_LANE_COUNT };
 
-enum {
-        PAGE_HEALTHY_PLACES = 256, /* scrapes under way */
-        PAGE_FAILING_PLACES = 32,
-};
+/* Scrapes under way, at least; see page_lanes_places(). */
+enum { PAGE_HEALTHY_PLACES = 256, PAGE_FAILING_PLACES = 32 };
 
 /* Embedded in what waits; all zero but for the owner is not queued. */
 struct page_place {
@@ -32,9 +31,12 @@ struct page_queue {
 
 struct page_lanes {
         struct page_queue queues[PAGE_LANE_COUNT];
+        size_t targets; /* set by the owner at any time */
 };
 
 void page_lanes_init(struct page_lanes *lanes);
+/** page_lanes_places() - how many scrapes of a lane may be under way with so many targets */
+size_t page_lanes_places(enum page_lane lane, size_t targets);
 
 /** page_lanes_push() - wait; must not wait already */
 void page_lanes_push(struct page_lanes *lanes, enum page_lane lane, struct page_place *place);

@@ -17,8 +17,9 @@
 enum {
         CONNECT_TIMEOUT_MS = 3000, /* a node that is gone must not hold a place */
         TICK_MS = 5000,
-        SPREAD_SALT = 1, /* scrapes are not at the instants of syncs */
-        BATCHES = 60,    /* in an interval; scrapes of a batch begin together */
+        SPREAD_SALT = 1,     /* scrapes are not at the instants of syncs */
+        BATCHES = 60,        /* in an interval, at least; scrapes of a batch begin together */
+        BATCH_TARGETS = 256, /* more of them together cost no less each */
 };
 
 struct target {
@@ -348,7 +349,8 @@ static void dispatch(struct page_source *source) {
 
 /* The instant at which the batch of this one begins. */
 static int64_t batch_mono_ms(const struct page_source *source, int64_t due_mono_ms) {
-        int64_t grid_ms = source->options.interval_ms / BATCHES;
+        size_t batches = size_max(BATCHES, source->lanes.targets / BATCH_TARGETS);
+        int64_t grid_ms = source->options.interval_ms / (int64_t)batches;
 
         return grid_ms > 1 ? due_mono_ms - due_mono_ms % grid_ms : due_mono_ms;
 }
@@ -387,6 +389,18 @@ static void on_tick(void *userdata) {
 
 struct source_scope page_source_scope(const struct page_options *options) {
         return (struct source_scope){.exporter = options->exporter[0] ? options->exporter : NULL};
+}
+
+size_t page_source_in_flight(size_t targets) {
+        return page_lanes_places(PAGE_LANE_HEALTHY, targets) +
+               page_lanes_places(PAGE_LANE_FAILING, targets);
+}
+
+static void set_target_count(struct page_source *source, size_t count) {
+        source->lanes.targets = count;
+        source->pool.budget_bytes = size_max(page_lanes_places(PAGE_LANE_HEALTHY, count) *
+                                                     PAGE_BUDGET_BYTES,
+                                             2 * source->options.max_page_bytes);
 }
 
 static void set_policy(struct source *base, const struct policy *policy) {
@@ -472,6 +486,7 @@ static void add_node(struct source *base, struct node *node) {
         target->node = node;
         target->place.owner = target;
         source->targets[node->slot] = target;
+        set_target_count(source, source->lanes.targets + 1);
         target->due_mono_ms = source->options.is_at_once ? now_mono_ms
                                                          : first_due_mono_ms(source, node);
         loop_timer_arm(source->loop, &target->timer, batch_mono_ms(source, target->due_mono_ms),
@@ -482,6 +497,7 @@ static void drop_target(struct page_source *source, size_t slot) {
         struct target *target = source->targets[slot];
 
         source->targets[slot] = NULL;
+        set_target_count(source, source->lanes.targets - 1);
         loop_timer_disarm(source->loop, &target->timer);
         reset_target(target);
         forget_failure(target);
@@ -570,12 +586,12 @@ struct source *page_source_new(struct loop *loop, struct http_client *client,
         source->options = *options;
         source->sink = *sink;
         source->pool.max_page_bytes = options->max_page_bytes;
-        source->pool.budget_bytes = size_max(PAGE_BUDGET_BYTES, 2 * options->max_page_bytes);
         source->outages.what = "scrape";
         source->reading = node_reading_new();
         credentials_init(&source->credentials, &options->credentials);
         source->url = BUF_INIT(TARGET_URL_MAX);
         page_lanes_init(&source->lanes);
+        set_target_count(source, 0);
         register_metrics(source);
         on_tick(source);
         return &source->source;

@@ -2,9 +2,9 @@
  * The source that scrapes a page of every node, directly: node_exporter's by default.
  *
  * Each target has its turn once per interval, at an instant that depends on its name; those of a
- * sixtieth of the interval are scraped together. Of a node_exporter only the collectors that the
- * policy needs are asked for; one on which such a collector is switched off answers 400 to that,
- * and is then asked for its whole page, for an hour.
+ * sixtieth of the interval are scraped together, or of a smaller part that has some 256 of them. Of
+ * a node_exporter only the collectors that the policy needs are asked for; one on which such a
+ * collector is switched off answers 400 to that, and is then asked for its whole page, for an hour.
  *
  * Nobody waits for the slow: see page_lanes.h. The pages under way share one budget of memory; when
  * it is exhausted, the largest of them is given up.
@@ -28,9 +28,7 @@
 #include "policy/policy.h"
 
 enum {
-        /* What the HTTP client must allow in flight, for each of these sources. */
-        PAGE_IN_FLIGHT = PAGE_HEALTHY_PLACES + PAGE_FAILING_PLACES,
-        PAGE_BUDGET_BYTES = 32 << 20, /* at least two of the largest pages */
+        PAGE_BUDGET_BYTES = 128 << 10, /* for each place; at least two of the largest pages */
         PAGE_WHOLE_PAGE_MS = 3600000,
 };
 
@@ -65,7 +63,9 @@ struct page_options {
 
 /** page_source_scope() - what the pages have; borrows from @options */
 struct source_scope page_source_scope(const struct page_options *options);
-/** page_source_new() - @client allows PAGE_IN_FLIGHT; @sink is copied */
+/** page_source_in_flight() - scrapes that may be under way with so many targets */
+size_t page_source_in_flight(size_t targets);
+/** page_source_new() - @client allows page_source_in_flight(); @sink is copied */
 struct source *page_source_new(struct loop *loop, struct http_client *client,
                                struct metrics *metrics, const struct page_options *options,
                                const struct source_sink *sink);
