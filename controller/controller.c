@@ -363,6 +363,7 @@ static void take_census(struct controller *c) {
                 .binding_watch = bindings_reflector(c->bindings),
                 .bound_nodes = bindings_nodes(c->bindings),
                 .write_trouble = writer_trouble(c->writer),
+                .budget_nodes = writer_budget_nodes(c->writer),
         };
         struct serving_tally serving = {0};
         struct tracked *t;

@@ -60,6 +60,11 @@ void census_publish(const struct census *census, const struct census_tally *tall
         else if (*tally->write_trouble)
                 health_fail(census->writes, "%s; see the RBAC rule for patching nodes",
                             tally->write_trouble);
+        else if (tally->nodes > tally->budget_nodes)
+                health_pass(census->writes,
+                            "patch budget carries %zu of %zu nodes; raise --patch-qps or lengthen "
+                            "the periods of the policy",
+                            tally->budget_nodes, tally->nodes);
         else
                 health_pass(census->writes, "no repeated failures");
 }

@@ -29,6 +29,7 @@ struct census_tally {
         const struct reflector *node_watch, *binding_watch; /* NULL: not watched */
         size_t bound_nodes;                                 /* with recent bindings */
         const char *write_trouble;                          /* "": none; NULL: dry run */
+        size_t budget_nodes;                                /* that the patch budget carries */
 };
 
 /** census_init() - register; @metrics and @health outlive @census */

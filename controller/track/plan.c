@@ -148,16 +148,20 @@ static bool is_newer(const struct plan_values *values, size_t metric,
                stamp_unix_ms / MS_PER_S > written->stamp_unix_ms / MS_PER_S;
 }
 
-static bool has_moved(const struct plan *plan, size_t metric, double old, double now) {
-        if (fabs(now - old) >= plan->dead_band_ratio)
-                return true;
+bool plan_crosses_limit(const struct plan *plan, size_t metric, double old_ratio,
+                        double new_ratio) {
         for (size_t i = 0; i < plan->policy->predicate_count; i++) {
                 const struct policy_predicate *predicate = &plan->policy->predicates[i];
                 if (predicate->metric == metric && predicate->limit_ratio > 0 &&
-                    (old > predicate->limit_ratio) != (now > predicate->limit_ratio))
+                    (old_ratio > predicate->limit_ratio) != (new_ratio > predicate->limit_ratio))
                         return true;
         }
         return false;
+}
+
+static bool has_moved(const struct plan *plan, size_t metric, double old, double now) {
+        return fabs(now - old) >= plan->dead_band_ratio ||
+               plan_crosses_limit(plan, metric, old, now);
 }
 
 static bool is_mean(const struct policy_sync *metric) {

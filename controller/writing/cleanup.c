@@ -179,7 +179,7 @@ static void on_synced(void *userdata, size_t count) {
                 if (cleanup->options.is_dry_run)
                         print_keys(nodes[i]);
                 else
-                        publisher_push(cleanup->publisher, &nodes[i]->job);
+                        publisher_push(cleanup->publisher, &nodes[i]->job, 0);
         }
         if (cleanup->options.is_dry_run || cleanup->by_name.len == 0)
                 sum_up(cleanup);

@@ -22,8 +22,9 @@ struct publisher {
         struct metrics *metrics;
         struct publisher_events events;
         struct kube_fence fence;
-        struct publisher_jobs queue, sent;
-        size_t queued, in_flight, max_in_flight;
+        struct patch_queue queue;
+        struct publisher_jobs sent;
+        size_t in_flight, max_in_flight;
         double patches_per_s, max_tokens, tokens;
         int64_t filled_mono_ms;
         size_t denied; /* in a row */
@@ -45,7 +46,7 @@ struct publisher *publisher_new(struct loop *loop, struct kube_api *api, struct 
         publisher->metrics = metrics;
         publisher->events = *events;
         publisher->fence = fence;
-        TAILQ_INIT(&publisher->queue);
+        patch_queue_init(&publisher->queue);
         TAILQ_INIT(&publisher->sent);
         publisher->max_in_flight = max_in_flight;
         publisher->patches_per_s = patches_per_s;
@@ -145,26 +146,28 @@ static void refill(struct publisher *publisher) {
         publisher->filled_mono_ms = now_mono_ms;
 }
 
-static void unqueue(struct publisher *publisher, struct publisher_job *job) {
-        TAILQ_REMOVE(&publisher->queue, job, link);
-        publisher->queued--;
-        job->state = PUBLISHER_IDLE;
+static struct publisher_job *pop(struct publisher *publisher) {
+        struct publisher_job *job = (struct publisher_job *)patch_queue_pop(&publisher->queue);
+
+        if (job)
+                job->state = PUBLISHER_IDLE;
+        return job;
 }
 
 static void send_queued(struct publisher *publisher) {
         refill(publisher);
-        while (publisher->queued > 0 && publisher->in_flight < publisher->max_in_flight &&
-               publisher->tokens >= 1) {
-                struct publisher_job *job = TAILQ_FIRST(&publisher->queue);
-                unqueue(publisher, job);
+        while (publisher->in_flight < publisher->max_in_flight && publisher->tokens >= 1) {
+                struct publisher_job *job = pop(publisher);
+                if (!job)
+                        break;
                 buf_clear(&publisher->patch);
                 if (!publisher->events.on_turn(publisher->events.userdata, job, &publisher->patch))
                         continue;
                 publisher->tokens -= 1;
                 send(publisher, job);
         }
-        metrics_set(publisher->waiting, (double)publisher->queued);
-        if (publisher->queued > 0 && publisher->tokens < 1) {
+        metrics_set(publisher->waiting, (double)publisher->queue.len);
+        if (publisher->queue.len > 0 && publisher->tokens < 1) {
                 double wait_ms = (1 - publisher->tokens) * MS_PER_S / publisher->patches_per_s;
                 loop_timer_arm(publisher->loop, &publisher->timer,
                                loop_now_mono_ms(publisher->loop) + (int64_t)wait_ms + 1, pump,
@@ -191,13 +194,14 @@ static void pump_later(struct publisher *publisher) {
                                loop_now_mono_ms(publisher->loop), pump, publisher);
 }
 
-void publisher_push(struct publisher *publisher, struct publisher_job *job) {
-        if (job->state != PUBLISHER_IDLE)
+void publisher_push(struct publisher *publisher, struct publisher_job *job, unsigned level) {
+        if (job->state == PUBLISHER_IN_FLIGHT)
+                return;
+        patch_queue_put(&publisher->queue, &job->place, level);
+        if (job->state == PUBLISHER_QUEUED)
                 return;
         job->publisher = publisher;
         job->state = PUBLISHER_QUEUED;
-        TAILQ_INSERT_TAIL(&publisher->queue, job, link);
-        publisher->queued++;
         pump_later(publisher);
 }
 
@@ -205,7 +209,8 @@ void publisher_cancel(struct publisher_job *job) {
         struct publisher *publisher = job->publisher;
 
         if (job->state == PUBLISHER_QUEUED) {
-                unqueue(publisher, job);
+                patch_queue_drop(&publisher->queue, &job->place);
+                job->state = PUBLISHER_IDLE;
         } else if (job->state == PUBLISHER_IN_FLIGHT) {
                 kube_cancel(TAKE_PTR(job->call));
                 TAILQ_REMOVE(&publisher->sent, job, link);
@@ -218,10 +223,12 @@ void publisher_cancel(struct publisher_job *job) {
 }
 
 void publisher_drop_queue(struct publisher *publisher) {
-        while (!TAILQ_EMPTY(&publisher->queue))
-                publisher_cancel(TAILQ_FIRST(&publisher->queue));
+        if (publisher->queue.len > 0)
+                pump_later(publisher);
+        while (pop(publisher))
+                ;
 }
 
 bool publisher_is_idle(const struct publisher *publisher) {
-        return publisher->queued == 0 && publisher->in_flight == 0;
+        return publisher->queue.len == 0 && publisher->in_flight == 0;
 }

@@ -1,7 +1,8 @@
 /*
- * Sends merge patches to nodes, first come first served, limited in patches per second and in
- * flight. A patch is composed only when it is its turn to be sent, so that its values do not age in
- * the queue. After a run of denials (401, 403) it pauses between attempts.
+ * Sends merge patches to nodes, those of the highest level first (patch_queue.h), limited in
+ * patches per second and in flight. A patch is composed only when it is its turn to be sent, so
+ * that its values do not age in the queue. After a run of denials (401, 403) it pauses between
+ * attempts.
  */
 #pragma once
 
@@ -12,6 +13,7 @@
 
 #include "base/attributes.h"
 #include "base/buf.h"
+#include "controller/writing/patch_queue.h"
 #include "kube/kube_api.h"
 #include "metrics/metrics.h"
 #include "net/loop.h"
@@ -20,8 +22,9 @@ enum { PUBLISHER_MAX_PATCH_BYTES = 64 << 10 };
 
 /* Embedded in its owner. Idle when all zero but for the node's name, which is borrowed. */
 struct publisher_job {
+        struct patch_place place; /* in the queue; its first member */
         const char *node;
-        TAILQ_ENTRY(publisher_job) link; /* in the queue, or among those in flight */
+        TAILQ_ENTRY(publisher_job) link; /* among those in flight */
         struct publisher *publisher;
         struct kube_call *call;
         enum { PUBLISHER_IDLE, PUBLISHER_QUEUED, PUBLISHER_IN_FLIGHT } state;
@@ -55,8 +58,10 @@ struct publisher *publisher_new(struct loop *loop, struct kube_api *api, struct 
 void publisher_free(struct publisher *publisher);
 DEFINE_FREEP(struct publisher, publisher_free);
 
-/** publisher_push() - queue a job; does nothing when it is queued or in flight already */
-void publisher_push(struct publisher *publisher, struct publisher_job *job);
+/** publisher_push() - queue a job; moves it to @level when it is queued, does nothing when it is in
+ * flight
+ * @level: below PATCH_QUEUE_LEVELS */
+void publisher_push(struct publisher *publisher, struct publisher_job *job, unsigned level);
 /** publisher_cancel() - the job is idle when this returns, without an on_done event */
 void publisher_cancel(struct publisher_job *job);
 /** publisher_drop_queue() - cancel all queued jobs; patches in flight continue */

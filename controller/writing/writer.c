@@ -1,8 +1,13 @@
 #include "controller/writing/writer.h"
 
+#include <assert.h>
+
 #include "base/clock.h"
 #include "base/mem.h"
+#include "controller/track/budget.h"
 #include "program/outage_log.h"
+
+static_assert((int)BUDGET_LEVELS <= (int)PATCH_QUEUE_LEVELS, "every level has its queue");
 
 /* Scrapes after which a healthy node has usable windows. */
 enum { FIRST_OUTCOMES = 4 };
@@ -23,11 +28,12 @@ struct writer {
         struct leader *leader;
         struct publisher *publisher; /* NULL: nothing is ever written */
         TAILQ_HEAD(, writer_node) nodes;
+        size_t node_count;
         struct outage_log outages;
         bool is_stopping;
         lease_released_fn *on_stopped;
         void *on_stopped_userdata;
-        struct metric *patch_keys, *unchanged, *early, *sample_age;
+        struct metric *patch_keys, *unchanged, *early, *sample_age, *budget;
 };
 
 static int64_t now_mono(const struct writer *writer) {
@@ -64,11 +70,20 @@ static void arm_next_sync(struct writer_node *node, int64_t now_unix_ms) {
                                now_unix_ms);
 }
 
+static unsigned level_of(const struct writer_node *node, const struct plan_values *values) {
+        const struct writer *writer = node->writer;
+        const struct plan *plan = &writer->compiled->plan;
+        bool is_short = writer->node_count >
+                        budget_nodes_alive(plan, writer->options.patches_per_s);
+
+        return budget_level(plan, node->track->record, values, is_short, now_unix(writer));
+}
+
 /* A turn makes up for an early patch that waits, and not the other way round. */
-static void push(struct writer_node *node, bool is_early) {
+static void push(struct writer_node *node, bool is_early, const struct plan_values *values) {
         if (node->job.state == PUBLISHER_IDLE || !is_early)
                 node->is_early = is_early;
-        publisher_push(node->writer->publisher, &node->job);
+        publisher_push(node->writer->publisher, &node->job, level_of(node, values));
 }
 
 static void on_sync(void *userdata) {
@@ -83,8 +98,11 @@ static void on_sync(void *userdata) {
         }
         node->turn_unix_ms = now_unix(writer);
         arm_next_sync(node, node->turn_unix_ms);
-        if (writer_is_active(writer))
-                push(node, false);
+        if (!writer_is_active(writer))
+                return;
+        struct plan_values values;
+        writer->events.values(writer->events.userdata, node, &values);
+        push(node, false, &values);
 }
 
 /* Patches */
@@ -199,7 +217,7 @@ static void on_started_leading(void *userdata) {
                 struct plan_choice missed = plan_choose(
                         &writer->compiled->plan, node->track->record, &values, node->turn_unix_ms);
                 if (!plan_choice_is_empty(&missed))
-                        push(node, false);
+                        push(node, false, &values);
         }
 }
 
@@ -229,6 +247,7 @@ void writer_add(struct writer *writer, struct writer_node *node, const char *nam
                 struct node_track *track) {
         *node = (struct writer_node){.job.node = name, .writer = writer, .track = track};
         TAILQ_INSERT_TAIL(&writer->nodes, node, link);
+        writer->node_count++;
         arm_first_sync(node);
 }
 
@@ -236,6 +255,7 @@ void writer_remove(struct writer_node *node) {
         drop_patch(node);
         loop_timer_disarm(node->writer->options.loop, &node->sync);
         TAILQ_REMOVE(&node->writer->nodes, node, link);
+        node->writer->node_count--;
 }
 
 void writer_update(struct writer_node *node, const struct plan_values *values) {
@@ -249,9 +269,10 @@ void writer_update(struct writer_node *node, const struct plan_values *values) {
             now_mono(writer) < node->not_before_mono_ms)
                 return;
         if (plan_is_overdue(plan, record, values, now_unix_ms))
-                push(node, false);
-        else if (plan_is_early(plan, record, values, now_unix_ms))
-                push(node, true);
+                push(node, false, values);
+        else if (plan_is_early(plan, record, values, now_unix_ms) ||
+                 node->job.state == PUBLISHER_QUEUED)
+                push(node, true, values);
 }
 
 void writer_push_all(struct writer *writer) {
@@ -260,7 +281,7 @@ void writer_push_all(struct writer *writer) {
         if (!writer->publisher)
                 return;
         TAILQ_FOREACH (node, &writer->nodes, link)
-                push(node, false);
+                publisher_push(writer->publisher, &node->job, 0);
 }
 
 /* The whole */
@@ -280,6 +301,14 @@ static void register_metrics(struct writer *writer, struct metrics *metrics) {
                                         "Patches sent between a node's turns because a mean moved "
                                         "by --annotation-early-delta.",
                                         NULL);
+        writer->budget = metrics_gauge(metrics, "plimsoll_patch_budget_nodes",
+                                       "Nodes that --patch-qps carries at one patch per node and "
+                                       "shortest period.",
+                                       NULL);
+}
+
+static void show_budget(const struct writer *writer) {
+        metrics_set(writer->budget, (double)writer_budget_nodes(writer));
 }
 
 struct writer *writer_new(const struct writer_options *options,
@@ -294,6 +323,7 @@ struct writer *writer_new(const struct writer_options *options,
         writer->outages.what = "patch";
         TAILQ_INIT(&writer->nodes);
         register_metrics(writer, options->metrics);
+        show_budget(writer);
         writer->leader = leader_new(options->loop, options->api, options->metrics, options->health,
                                     &options->leader, may_ever_write,
                                     &(struct lease_events){.on_started_leading = on_started_leading,
@@ -323,6 +353,7 @@ void writer_set_policy(struct writer *writer, const struct compiled_policy *comp
 
         writer->compiled = compiled;
         writer->generation++;
+        show_budget(writer);
         TAILQ_FOREACH (node, &writer->nodes, link)
                 arm_first_sync(node);
 }
@@ -334,6 +365,10 @@ void writer_tick(struct writer *writer) {
 
 bool writer_is_active(const struct writer *writer) {
         return writer->publisher && !writer->is_stopping && leader_may_write(writer->leader);
+}
+
+size_t writer_budget_nodes(const struct writer *writer) {
+        return budget_nodes(&writer->compiled->plan, writer->options.patches_per_s);
 }
 
 bool writer_is_idle(const struct writer *writer) {

@@ -4,8 +4,8 @@
  * Only the replica that leads patches; one that begins to lead makes up for the turns that its
  * predecessor missed.
  *
- * Early patches wait in one queue with the turns. A node is in it once at most, so that however
- * many nodes move at a time, a turn waits no longer than one patch of each node takes.
+ * Early patches wait in one queue with the turns, in which a node is once at most. Its order is
+ * that of budget.h, and follows each reading of a node that waits.
  *
  * Owns the publisher and the leader election. Everything runs on the loop's thread.
  */
@@ -92,6 +92,8 @@ void writer_push_all(struct writer *writer);
 void writer_tick(struct writer *writer);
 /** writer_is_active() - does this replica patch nodes now? */
 bool writer_is_active(const struct writer *writer);
+/** writer_budget_nodes() - the nodes that patches_per_s is enough for, see budget_nodes() */
+size_t writer_budget_nodes(const struct writer *writer);
 /** writer_is_idle() - no patch is queued or in flight */
 bool writer_is_idle(const struct writer *writer);
 /** writer_failing() - number of nodes whose last patch failed */
