@@ -1,6 +1,7 @@
 #include "net/http_connection.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -325,4 +326,35 @@ const char *http_query(const struct http_exchange *exchange, const char *name) {
                                           strlen(name), &value, &value_len) != MHD_YES)
                 return NULL;
         return value ? value : "";
+}
+
+/* What http_query_only() has seen of a query. */
+struct only {
+        const char *name, *value;
+        bool is_refused;
+};
+
+static enum MHD_Result see_parameter(void *userdata, enum MHD_ValueKind kind, const char *key,
+                                     size_t key_len, const char *value, size_t value_len) {
+        struct only *only = userdata;
+
+        (void)kind;
+        if (!value)
+                value = "";
+        only->is_refused = only->is_refused || only->value || key_len != strlen(only->name) ||
+                           memcmp(key, only->name, key_len) != 0 || strlen(value) != value_len;
+        only->value = value;
+        return MHD_YES;
+}
+
+int http_query_only(const struct http_exchange *exchange, const char *name, const char **ret) {
+        struct only only = {.name = name};
+
+        if (exchange->connection)
+                (void)MHD_get_connection_values_n(exchange->connection, MHD_GET_ARGUMENT_KIND,
+                                                  see_parameter, &only);
+        if (only.is_refused)
+                return -EINVAL;
+        *ret = only.value;
+        return 0;
 }

@@ -50,6 +50,13 @@ struct http_exchange {
 /** http_query() - value of a query parameter, "" when it has none, NULL when it is absent (or the
  * exchange has no connection, as in a handler's unit test) */
 const char *http_query(const struct http_exchange *exchange, const char *name);
+/**
+ * http_query_only() - the query of a page that takes one parameter
+ * @ret: its value, decoded, "" when it has none; NULL: there is no query
+ * Return: 0; -EINVAL another parameter, one that is repeated, or a value that holds a NUL
+ */
+_must_check_ int http_query_only(const struct http_exchange *exchange, const char *name,
+                                 const char **ret);
 
 typedef void http_handler_fn(void *userdata, struct http_exchange *exchange);
 

@@ -123,6 +123,41 @@ static void test_head(void **state) {
         buf_done(&answer);
 }
 
+static void test_only_parameter(void **state) {
+        static const struct {
+                const char *target, *says;
+        } rows[] = {
+                {"/only", "GET /only (none)"},
+                {"/only?", "GET /only (none)"},
+                {"/only?q", "GET /only |"},
+                {"/only?q=", "GET /only |"},
+                {"/only?q=a%2Fb+c", "GET /only a/b c|"},
+                {"/only?q=%zz", "GET /only %zz|"},
+                {"/only?q=a&q=a", "GET /only (refused)|"},
+                {"/only?q=a&q", "GET /only (refused)|"},
+                {"/only?q=a&r=b", "GET /only (refused)|"},
+                {"/only?r", "GET /only (refused)|"},
+                {"/only?Q=a", "GET /only (refused)|"},
+                {"/only?q%00=a", "GET /only (refused)|"},
+                {"/only?q=a%00b", "GET /only (refused)|"},
+        };
+        struct buf answer = BUF_INIT(ANSWER_MAX_BYTES);
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(freep) char *request = xasprintf("GET %s HTTP/1.1\r\nHost: h\r\n"
+                                                           "Content-Type: |\r\n\r\n",
+                                                           rows[i].target);
+                int fd = dial();
+                assert_true(raw_say(fd, request, strlen(request)));
+                assert_true(raw_hear(fd, &answer));
+                if (!strstr(answer.data, rows[i].says))
+                        fail_msg("'%s' gave '%s'", rows[i].target, answer.data);
+                close(fd);
+        }
+        buf_done(&answer);
+}
+
 static void test_pipelined(void **state) {
         struct buf requests = BUF_INIT(ANSWER_MAX_BYTES), answer = BUF_INIT(ANSWER_MAX_BYTES);
         int fd = dial();
@@ -290,6 +325,7 @@ int main(void) {
                 TEST(test_nonsense),
                 TEST(test_two_lengths),
                 TEST(test_head),
+                TEST(test_only_parameter),
                 TEST(test_pipelined),
                 TEST(test_body_sizes),
                 TEST(test_chunked_and_too_large),
