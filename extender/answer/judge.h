@@ -37,7 +37,8 @@ struct judge {
         bool is_all_over; /* judge_filter(): all were rejected, and pass by whenAllOver */
 
         /* With scoring: estimate. */
-        double *headrooms;    /* [candidate] */
+        struct estimator_expectation expectation; /* of the pod */
+        double *headrooms;                        /* [candidate] */
         uint8_t *reserved_at; /* [estimate_number]: index into reservations plus 1, or 0 */
         size_t reserved_cap;
         struct estimator_reservation reservations[ESTIMATOR_MAX_RESERVATIONS];

@@ -77,19 +77,18 @@ static size_t score_all(struct judge *judge, const struct node_snapshot *snapsho
 
 size_t judge_find_headrooms(struct judge *judge, const struct node_snapshot *snapshot,
                             const struct request *request, int64_t now_mono_ms,
-                            bool is_after_filter, struct pod_load *ret_load) {
+                            bool is_after_filter) {
         struct estimator *estimator = snapshot->estimator;
         const struct pod_facts *pod = &request->pod;
         size_t reservations;
-        const struct pod_load load = estimator_expect(estimator, pod->workload, pod->workload_len,
-                                                      &pod->request);
+        judge->expectation = estimator_expect(estimator, pod->workload, pod->workload_len,
+                                              &pod->request);
         bool has_reservations = load_reservations(judge, estimator, pod->id, now_mono_ms,
                                                   &reservations);
-        size_t best = score_all(judge, snapshot, request, &load, has_reservations, is_after_filter);
+        size_t best = score_all(judge, snapshot, request, &judge->expectation.load,
+                                has_reservations, is_after_filter);
 
         unload_reservations(judge, reservations);
-        if (ret_load)
-                *ret_load = load;
         return best;
 }
 
@@ -115,8 +114,7 @@ static void name_the_best(struct judge *judge, const struct request *request) {
 void judge_estimate(struct judge *judge, const struct node_snapshot *snapshot,
                     const struct request *request, int64_t now_mono_ms) {
         uint64_t pod_id = request->pod.id;
-        struct pod_load load;
-        size_t best = judge_find_headrooms(judge, snapshot, request, now_mono_ms, false, &load);
+        size_t best = judge_find_headrooms(judge, snapshot, request, now_mono_ms, false);
 
         for (size_t i = 0; i < request->count; i++)
                 judge->verdicts[i] = is_in_table(judge, snapshot, i)
@@ -126,6 +124,6 @@ void judge_estimate(struct judge *judge, const struct node_snapshot *snapshot,
         name_the_best(judge, request);
         if (best < request->count && pod_id != 0)
                 estimator_reserve(snapshot->estimator, pod_id,
-                                  snapshot->rows.estimate_number[judge->rows[best]], &load,
-                                  now_mono_ms);
+                                  snapshot->rows.estimate_number[judge->rows[best]],
+                                  &judge->expectation.load, now_mono_ms);
 }

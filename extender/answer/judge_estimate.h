@@ -12,14 +12,14 @@
 enum { JUDGE_NAMED_MAX = 16 }; /* candidates with points; the others get 0 */
 
 /**
- * judge_find_headrooms() - judge->rows are found; sets judge->headrooms of those in the table
+ * judge_find_headrooms() - judge->rows are found; sets judge->expectation, and judge->headrooms of
+ * those in the table
  * @is_after_filter: only of those whose verdict is JUDGE_PASSES
- * @ret_load: what the pod is expected to use; may be NULL
  * Return: the candidate with the most headroom, the first of several; request->count: none
  */
 size_t judge_find_headrooms(struct judge *judge, const struct node_snapshot *snapshot,
                             const struct request *request, int64_t now_mono_ms,
-                            bool is_after_filter, struct pod_load *ret_load);
+                            bool is_after_filter);
 /** judge_estimate() - judge->rows are found; sets its verdicts */
 void judge_estimate(struct judge *judge, const struct node_snapshot *snapshot,
                     const struct request *request, int64_t now_mono_ms);

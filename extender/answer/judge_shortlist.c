@@ -23,7 +23,7 @@ static void enter(struct judge *judge, const struct node_snapshot *snapshot, siz
 static void enter_estimated(struct judge *judge, const struct node_snapshot *snapshot,
                             const struct request *request, int64_t now_mono_ms) {
         enum { LEVELS_PER_PERCENT = 4, LAST = SHORTLIST_LEVELS - 1 };
-        size_t best = judge_find_headrooms(judge, snapshot, request, now_mono_ms, true, NULL);
+        size_t best = judge_find_headrooms(judge, snapshot, request, now_mono_ms, true);
 
         for (size_t i = 0; i < request->count; i++) {
                 if (!is_passing(judge, snapshot, i))

@@ -368,14 +368,19 @@ void estimator_stats(struct estimator *estimator, int64_t now_mono_ms,
         unlock(estimator);
 }
 
-struct pod_load estimator_expect(struct estimator *estimator, const char *workload,
-                                 size_t workload_len, const struct pod_load *request) {
+struct estimator_expectation estimator_expect(struct estimator *estimator, const char *workload,
+                                              size_t workload_len, const struct pod_load *request) {
         lock(estimator);
-        struct pod_load load = workload_estimate(
-                workload_set_find(estimator->workloads, workload, workload_len), request,
-                &estimator->factor);
+        const struct workload *of = workload_set_find(estimator->workloads, workload, workload_len);
+        struct estimator_expectation expectation = {
+                .load = workload_estimate(of, request, &estimator->factor),
+                .factor = estimator->factor,
+                .is_learned = of && workload_is_learned(of),
+        };
+        if (expectation.is_learned)
+                expectation.confidence = workload_confidence(of);
         unlock(estimator);
-        return load;
+        return expectation;
 }
 
 void estimator_reserve(struct estimator *estimator, uint64_t id, uint32_t node_number,

@@ -110,9 +110,17 @@ void estimator_stats(struct estimator *estimator, int64_t now_mono_ms, struct es
 
 /* ---- Any thread. */
 
-/** estimator_expect() - what one pod of @workload is expected to use */
-struct pod_load estimator_expect(struct estimator *estimator, const char *workload,
-                                 size_t workload_len, const struct pod_load *request);
+/* What one pod is expected to use, and what that rests on. */
+struct estimator_expectation {
+        struct pod_load load;
+        struct load_factor factor; /* of the cluster */
+        bool is_learned;           /* load's cores are what was learned of the workload */
+        double confidence;         /* workload_confidence(); 0 unless it was learned */
+};
+
+/** estimator_expect() - of a pod of @workload that requests @request */
+struct estimator_expectation estimator_expect(struct estimator *estimator, const char *workload,
+                                              size_t workload_len, const struct pod_load *request);
 
 /* Load that an answer has promised to a node, until the binding is seen. */
 struct estimator_reservation {

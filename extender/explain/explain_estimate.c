@@ -46,7 +46,7 @@ static void expect(struct estimator *estimator, struct explained_pod *pod) {
         estimator_stats(estimator, 0, &stats);
         pod->factor = stats.factor;
         if (pod->name)
-                pod->load = estimator_expect(estimator, "", 0, &pod->load);
+                pod->load = estimator_expect(estimator, "", 0, &pod->load).load;
 }
 
 /* Does every predicate reject, so that with whenAllOver: pass none does? */

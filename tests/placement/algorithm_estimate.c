@@ -338,7 +338,8 @@ static void decide(void *self, const struct pod *pod, const uint32_t *candidates
         if (count == 0)
                 return;
         struct pod_load load = estimator_expect(replica->estimator, seen.workload,
-                                                seen.workload_len, &seen.request);
+                                                seen.workload_len, &seen.request)
+                                       .load;
         struct pod_load own = load;
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT && estimate->parts->own_load > 0; r++)
                 own.of[r] *= estimate->parts->own_load;

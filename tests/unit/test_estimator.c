@@ -199,20 +199,29 @@ static void test_learning(void **state) {
 
         (void)state;
         estimator_set_capacity(node, &(struct pod_load){{10, 32.0 * GIB}});
-        assert_near(estimator_expect(estimator, "d/w", 3, &request).of[ESTIMATE_CPU], 1);
+        struct estimator_expectation expected = estimator_expect(estimator, "d/w", 3, &request);
+        assert_near(expected.load.of[ESTIMATE_CPU], 1);
+        assert_false(expected.is_learned);
+        assert_near(expected.confidence, 0);
         for (int i = 0; i < 40; i++) { /* every pod of it uses a fifth of a core */
                 int64_t at = NOW + (int64_t)i * 2 * WINDOW_MS;
                 read_cpu(estimator, node, 0.1 + 0.02 * i, at);
                 bind(estimator, (uint64_t)i + 1, "a", "d/w", 1, at + 1000);
         }
-        assert_true(fabs(estimator_expect(estimator, "d/w", 3, &request).of[ESTIMATE_CPU] - 0.2) <
-                    0.02);
+        expected = estimator_expect(estimator, "d/w", 3, &request);
+        assert_true(fabs(expected.load.of[ESTIMATE_CPU] - 0.2) < 0.02);
+        assert_true(expected.is_learned);
+        assert_true(expected.confidence > 0.5 && expected.confidence < 1);
         for (int i = 0; i < 1000; i++)
                 estimator_step(estimator, NOW + 78 * WINDOW_MS);
         struct estimator_stats stats;
         estimator_stats(estimator, 0, &stats);
         assert_int_equal(stats.workloads, 1);
         assert_near(stats.factor.ratio[ESTIMATE_CPU], (0.1 + 0.02 * 39) * 10 / 39);
+        expected = estimator_expect(estimator, "d/other", 7, &request);
+        assert_near(expected.load.of[ESTIMATE_CPU], stats.factor.ratio[ESTIMATE_CPU]);
+        assert_near(expected.factor.ratio[ESTIMATE_CPU], stats.factor.ratio[ESTIMATE_CPU]);
+        assert_false(expected.is_learned);
         estimator_node_release(estimator, node);
 }
 
@@ -236,7 +245,8 @@ static void test_start(void **state) {
         estimator_stats(estimator, 0, &stats);
         assert_near(stats.factor.ratio[ESTIMATE_CPU], 4 / 10.5);
         read_cpu(estimator, node, 0.4, NOW + 180000);
-        assert_near(estimator_expect(estimator, "d/w", 3, &request).of[ESTIMATE_CPU], 4 / 10.5);
+        assert_near(estimator_expect(estimator, "d/w", 3, &request).load.of[ESTIMATE_CPU],
+                    4 / 10.5);
         estimator_node_release(estimator, node);
 }
 
@@ -296,8 +306,8 @@ static void test_hostile(void **state) {
                 }
                 double used = cpu(estimator, node, NOW);
                 assert_true(isfinite(used) && used >= 0);
-                const struct pod_load load = estimator_expect(estimator, "d/w", 3,
-                                                              &(struct pod_load){{1, 1}});
+                const struct pod_load load =
+                        estimator_expect(estimator, "d/w", 3, &(struct pod_load){{1, 1}}).load;
                 assert_true(isfinite(load.of[ESTIMATE_CPU]) && load.of[ESTIMATE_CPU] > 0);
         }
         estimator_node_release(estimator, node);
