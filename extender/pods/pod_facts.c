@@ -452,6 +452,7 @@ bool pod_facts_take(struct pod_facts *facts, struct skim *skim) {
         facts->id = id_of(&pod.metadata.uid);
         facts->name_space = pod.metadata.name_space;
         facts->name = pod.metadata.name;
+        facts->uid = pod.metadata.uid;
         facts->node = pod.spec.node;
         name_workload(facts, &pod.metadata);
         facts->request = total_of(&pod.spec);

@@ -41,8 +41,8 @@ enum {
 #define POD_FACTS_BYTES_MAX 0x1p50
 
 struct pod_facts {
-        uint64_t id;                         /* seeded hash of metadata.uid; 0: there is none */
-        struct skim_string name_space, name; /* in the text; len 0: none */
+        uint64_t id; /* seeded hash of metadata.uid; 0: there is none */
+        struct skim_string name_space, name, uid; /* in the text; len 0: none */
         struct skim_string node; /* spec.nodeName, in the text; len 0: the pod is not bound */
         /*
          * "<namespace>/<kind>/<name>" of the owner that is the controller, else of the first;

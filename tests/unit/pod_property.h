@@ -155,6 +155,7 @@ static inline void pod_compare(const struct pod_facts *facts, const json_t *pod)
         PROPERTY(facts->id == (*uid ? strmap_hash(uid, strlen(uid)) : 0));
         PROPERTY(pod_text_is(&facts->node, node));
         PROPERTY(pod_text_is(&facts->name, pod_text(metadata, "name")));
+        PROPERTY(pod_text_is(&facts->uid, uid));
         PROPERTY(pod_text_is(&facts->name_space, pod_text(metadata, "namespace")));
         PROPERTY(facts->is_daemonset == pod_is_daemonset(metadata));
         PROPERTY(facts->has_preferences == pod_has_preferences(spec));

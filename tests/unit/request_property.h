@@ -18,8 +18,8 @@ static inline bool request_text_equal(struct skim_string a, struct skim_string b
 
 static inline bool request_pod_equal(const struct pod_facts *a, const struct pod_facts *b) {
         return a->id == b->id && request_text_equal(a->name_space, b->name_space) &&
-               request_text_equal(a->name, b->name) && request_text_equal(a->node, b->node) &&
-               a->workload_len == b->workload_len &&
+               request_text_equal(a->name, b->name) && request_text_equal(a->uid, b->uid) &&
+               request_text_equal(a->node, b->node) && a->workload_len == b->workload_len &&
                memcmp(a->workload, b->workload, a->workload_len) == 0 &&
                memcmp(&a->request, &b->request, sizeof(a->request)) == 0 &&
                a->bound_unix_ms == b->bound_unix_ms && a->is_finished == b->is_finished &&

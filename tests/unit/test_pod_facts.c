@@ -43,6 +43,7 @@ static void test_whole_pod(void **state) {
         assert_true(timestamp_parse("2026-07-23T11:00:05Z", 20, &bound_unix_ms));
         assert_true(read_pod(&facts, text));
         assert_true(facts.id == strmap_hash("u-1", 3));
+        assert_true(skim_is(&facts.uid, "u-1"));
         assert_true(skim_is(&facts.node, "node-1"));
         assert_true(skim_is(&facts.name_space, "shop"));
         assert_true(skim_is(&facts.name, "web-7d9c5b-x2x7k"));
