@@ -76,3 +76,7 @@ int64_t annotation_expires_unix_ms(int64_t at_unix_ms, int64_t period_ms) {
                 return INT64_MAX;
         return expires_ms;
 }
+
+int64_t annotation_at_unix_ms(int64_t expires_unix_ms, int64_t period_ms) {
+        return expires_unix_ms - ANNOTATION_GRACE_MS - period_ms;
+}

@@ -67,3 +67,5 @@ int64_t annotation_stamp_unix_ms(int64_t now_unix_ms, int64_t age_ms);
  * Return: at + period + 5 min; a value is usable while now < this
  */
 int64_t annotation_expires_unix_ms(int64_t at_unix_ms, int64_t period_ms);
+/** annotation_at_unix_ms() - the inverse: the timestamp of a value that expires then */
+int64_t annotation_at_unix_ms(int64_t expires_unix_ms, int64_t period_ms);

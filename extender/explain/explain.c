@@ -201,7 +201,7 @@ static void print(struct node_table *table, int64_t now_unix_ms) {
         if (explanation.policy->scoring == POLICY_SCORING_ESTIMATE) {
                 headrooms = xcalloc(count, sizeof(*headrooms));
                 explain_estimate(snapshot, &explained, verdicts, headrooms, scores10);
-                estimate = (struct explained_estimate){&snapshot->rows, headrooms, explained};
+                estimate = (struct explained_estimate){snapshot, headrooms, explained};
                 explanation.estimate = &estimate;
         } else {
                 score(verdicts, scores10, count, explanation.policy);

@@ -22,7 +22,7 @@ struct explained_pod {
 };
 
 struct explained_estimate {
-        const struct node_columns *columns;
+        const struct node_snapshot *snapshot;
         const double *headrooms; /* [row] */
         struct explained_pod pod;
 };
@@ -37,18 +37,6 @@ struct explanation {
         int64_t now_unix_ms;
         const struct explained_estimate *estimate; /* NULL unless the scoring is estimate */
 };
-
-/* How one node's usage of a resource is made up. */
-struct explained_usage {
-        double reading_ratio, in_flight_ratio; /* of the capacity */
-        double pod_ratio;                      /* of the pod, counted twice */
-        double weight;
-};
-
-/** explain_usage() - of an explanation with an estimate. Return: false when the policy has no mean
- * of that resource among its priorities */
-bool explain_usage(const struct explanation *of, size_t row, int resource,
-                   struct explained_usage *ret);
 
 /** explain_print_table() - for people; @has_colours: escape sequences and bars */
 void explain_print_table(const struct explanation *explanation, bool has_colours, FILE *out);

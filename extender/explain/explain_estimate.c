@@ -82,26 +82,3 @@ void explain_estimate(const struct node_snapshot *snapshot, struct explained_pod
                                                                                 : best)
                                          : 0;
 }
-
-bool explain_usage(const struct explanation *of, size_t row, int resource,
-                   struct explained_usage *ret) {
-        const struct explained_estimate *estimate = of->estimate;
-        struct estimate_terms terms;
-        struct reading reading;
-
-        estimate_terms_init(&terms, of->policy);
-        if (terms.metric[resource] < 0 || terms.weight[resource] <= 0)
-                return false;
-        double weight = terms.weight[resource];
-        node_table_reading(of->table, row, (size_t)terms.metric[resource], of->now_unix_ms,
-                           &reading);
-        bool is_read = reading.state == READING_USABLE || reading.state == READING_EXPIRED;
-        *ret = (struct explained_usage){
-                .reading_ratio = is_read ? reading.value : 0,
-                .pod_ratio = estimate->columns->own[resource][row] *
-                             estimate->pod.load.of[resource] / weight,
-                .weight = weight,
-        };
-        ret->in_flight_ratio = estimate->columns->used[resource][row] / weight - ret->reading_ratio;
-        return true;
-}

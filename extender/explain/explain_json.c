@@ -4,6 +4,7 @@
 #include "base/timestamp.h"
 #include "codec/json.h"
 #include "extender/explain/explain.h"
+#include "extender/table/estimate_usage.h"
 
 /* JSON has no infinity, which the product with a reading of 1e308 may be. */
 static json_t *number_json(double value) {
@@ -60,9 +61,10 @@ static json_t *priority_json(const struct explanation *of, size_t row, size_t i)
 }
 
 static json_t *usage_json(const struct explanation *of, size_t row, int resource) {
-        struct explained_usage usage;
+        struct estimate_usage usage;
 
-        if (!explain_usage(of, row, resource, &usage))
+        if (!estimate_usage_get(of->estimate->snapshot, row, resource, &of->estimate->pod.load,
+                                of->now_unix_ms, &usage))
                 return NULL;
         return json_pack("{s:f, s:f, s:f, s:f}", "reading", usage.reading_ratio, "inFlight",
                          usage.in_flight_ratio, "pod", usage.pod_ratio, "weight", usage.weight);
@@ -75,8 +77,8 @@ static json_t *estimate_json(const struct explanation *of, size_t row) {
         if (!estimate)
                 return NULL;
         return json_pack("{s:o*, s:o*, s:f, s:f}", "cpu", usage_json(of, row, ESTIMATE_CPU), "mem",
-                         usage_json(of, row, ESTIMATE_MEM), "other", estimate->columns->other[row],
-                         "headroom", estimate->headrooms[row]);
+                         usage_json(of, row, ESTIMATE_MEM), "other",
+                         estimate->snapshot->rows.other[row], "headroom", estimate->headrooms[row]);
 }
 
 static json_t *node_json(const struct explanation *of, size_t row) {

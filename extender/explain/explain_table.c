@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/duration.h"
 #include "extender/explain/explain.h"
+#include "extender/table/estimate_usage.h"
 
 enum { NAME_WIDTH = 26, BAR_CELLS = 20, TEXT_MAX_BYTES = 64, NUMBER_MAX = 16 };
 
@@ -143,9 +144,10 @@ static void put_usage(const struct explanation *of, size_t row, int resource,
                       const struct style *style, FILE *out) {
         static const char *const names[ESTIMATE_RESOURCE_COUNT] = {"cpu", "mem"};
         char total[NUMBER_MAX], read[NUMBER_MAX], in_flight[NUMBER_MAX], pod[NUMBER_MAX];
-        struct explained_usage usage;
+        struct estimate_usage usage;
 
-        if (!explain_usage(of, row, resource, &usage))
+        if (!estimate_usage_get(of->estimate->snapshot, row, resource, &of->estimate->pod.load,
+                                of->now_unix_ms, &usage))
                 return;
         double ratio = usage.reading_ratio + usage.in_flight_ratio + usage.pod_ratio;
         (void)fprintf(out, "  use    %-*s %6s %%  ", NAME_WIDTH, names[resource],
@@ -165,10 +167,10 @@ static void put_estimate(const struct explanation *of, const struct explained_es
 
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
                 put_usage(of, row, r, style, out);
-        if (estimate->columns->other[row] > 0)
+        if (estimate->snapshot->rows.other[row] > 0)
                 (void)fprintf(out, "  use    %-*s %6s %%  weighted, the largest of the others\n",
                               NAME_WIDTH, "other priorities",
-                              format_number(estimate->columns->other[row] * 100, number));
+                              format_number(estimate->snapshot->rows.other[row] * 100, number));
         (void)fprintf(out, "  room   %-*s %6s of 100\n", NAME_WIDTH, "headroom",
                       format_number(estimate->headrooms[row], number));
 }

@@ -180,6 +180,7 @@ static void test_expiry(void **state) {
         assert_true(annotation_expires_unix_ms(AT_UNIX_MS, 0) == AT_UNIX_MS + 300000);
         assert_true(annotation_expires_unix_ms(INT64_MAX, 1) == INT64_MAX);
         assert_true(annotation_expires_unix_ms(1, INT64_MAX - 1) == INT64_MAX);
+        assert_true(annotation_at_unix_ms(AT_UNIX_MS + 480000, 180000) == AT_UNIX_MS);
 }
 
 int main(void) {

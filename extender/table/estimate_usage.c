@@ -1,0 +1,30 @@
+#include "extender/table/estimate_usage.h"
+
+#include "policy/annotation.h"
+
+bool estimate_usage_get(const struct node_snapshot *snapshot, size_t row, int resource,
+                        const struct pod_load *pod, int64_t now_unix_ms,
+                        struct estimate_usage *ret) {
+        const struct estimate_terms *terms = &snapshot->table_policy->terms;
+        int metric = terms->metric[resource];
+        double weight = terms->weight[resource];
+
+        if (metric < 0 || weight <= 0)
+                return false;
+        *ret = (struct estimate_usage){
+                .weight = weight,
+                .pod_ratio = snapshot->rows.own[resource][row] * pod->of[resource] / weight,
+        };
+        int64_t expires_unix_ms = snapshot->columns.expires_unix_ms[metric][row];
+        if (expires_unix_ms != READING_NEVER) {
+                int64_t read_unix_ms = annotation_at_unix_ms(
+                        expires_unix_ms, snapshot->table_policy->policy->sync[metric].period_ms);
+                ret->is_read = now_unix_ms - ESTIMATOR_MEMORY_MS < read_unix_ms;
+                if (ret->is_read) {
+                        ret->reading_ratio = snapshot->columns.usage_ratio[metric][row];
+                        ret->read_unix_ms = read_unix_ms;
+                }
+        }
+        ret->in_flight_ratio = snapshot->rows.used[resource][row] / weight - ret->reading_ratio;
+        return true;
+}

@@ -1,0 +1,32 @@
+/*
+ * How the usage is made up by which scoring: estimate ranks a node: the parts that
+ * node_columns_estimate() holds as one sum, for those who explain a score.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "extender/table/node_snapshot.h"
+#include "policy/estimate/pod_load.h"
+
+/* Ratios are of the node's capacity. Their sum times the weight is what score_headroom() takes. */
+struct estimate_usage {
+        double weight;          /* in the maximum over the resources: above 0 to 1 */
+        bool is_read;           /* there is a reading that counts; it may have expired */
+        double reading_ratio;   /* 0 without one */
+        int64_t read_unix_ms;   /* its timestamp; 0 without one */
+        double in_flight_ratio; /* what it does not show, or still shows; all without a reading */
+        double pod_ratio;       /* of the pod, which counts SCORE_OWN_LOAD_FACTOR times */
+};
+
+/**
+ * estimate_usage_get() - of the node of @row with the pod on it, without reservations
+ * @resource: ESTIMATE_CPU or ESTIMATE_MEM
+ * @pod:      what it is expected to use
+ * Return: false when the resource does not count: the policy has no mean of it with a weight
+ */
+bool estimate_usage_get(const struct node_snapshot *snapshot, size_t row, int resource,
+                        const struct pod_load *pod, int64_t now_unix_ms,
+                        struct estimate_usage *ret);
