@@ -65,18 +65,14 @@ struct handlers {
 /* The verbs */
 
 static void count_rejections(const struct job *job) {
-        uint64_t by_predicate[POLICY_MAX_SYNC] = {0};
         const struct table_policy *in_force = job->snapshot->table_policy;
-        size_t left = job->judge.rejected_count;
+        const struct judge *judge = &job->judge;
 
-        for (size_t i = 0; left > 0 && i < job->request.count; i++)
-                if (job->judge.verdicts[i] >= 0) {
-                        by_predicate[job->judge.verdicts[i]]++;
-                        left--;
-                }
+        if (judge->rejected_count == 0) /* none was over a limit, or all were and pass */
+                return;
         for (size_t i = 0; i < in_force->policy->predicate_count; i++)
-                if (by_predicate[i] > 0 && in_force->rejected[i])
-                        metrics_add(in_force->rejected[i], by_predicate[i]);
+                if (judge->over_count[i] > 0 && in_force->rejected[i])
+                        metrics_add(in_force->rejected[i], judge->over_count[i]);
 }
 
 static void leave_out(struct handlers *handlers, struct job *job, int64_t now_unix_ms) {

@@ -41,6 +41,7 @@ static void make_room(struct judge *judge, size_t candidates, size_t rows) {
         judge->unknown_count = judge->duplicate_count = judge->rejected_count = 0;
         judge->left_out_count = judge->old_count = 0;
         judge->is_all_over = false;
+        memset(judge->over_count, 0, sizeof(judge->over_count));
 }
 
 /* Whether candidate @index is the first stranger of its name. The set is allocated when needed:
@@ -135,10 +136,13 @@ void judge_filter(struct judge *judge, const struct node_snapshot *snapshot,
                 judge->verdicts[i] = JUDGE_PASSES;
                 if (judge->rows[i] >= snapshot->count || request->pod.is_daemonset)
                         continue;
-                judge->verdicts[i] = node_snapshot_verdict(snapshot, judge->rows[i], is_settled,
-                                                           now_unix_ms)
-                                             .rejected_by;
-                judge->rejected_count += judge->verdicts[i] >= 0;
+                int over = node_snapshot_verdict(snapshot, judge->rows[i], is_settled, now_unix_ms)
+                                   .rejected_by;
+                if (over < 0)
+                        continue;
+                judge->verdicts[i] = over;
+                judge->over_count[over]++;
+                judge->rejected_count++;
         }
         pass_when_all_over(judge, snapshot, request);
 }
@@ -176,16 +180,15 @@ static void score_rows_relative(struct judge *judge, const struct node_snapshot 
                                 size_t count, const int level[static 101], int64_t now_unix_ms) {
         const struct policy *policy = snapshot->table_policy->policy;
         const struct reading_columns *columns = &snapshot->columns;
-        struct verdict_largest largest;
 
         verdict_find_largest(policy, columns, snapshot->count, judge->rows, count, now_unix_ms,
-                             &largest);
+                             &judge->largest);
         for (size_t i = 0; i < count; i++)
                 judge->verdicts[i] =
                         judge->rows[i] >= snapshot->count
                                 ? 0
-                                : level[verdict_score100(policy, columns, judge->rows[i], &largest,
-                                                         now_unix_ms)];
+                                : level[verdict_score100(policy, columns, judge->rows[i],
+                                                         &judge->largest, now_unix_ms)];
 }
 
 void judge_score(struct judge *judge, const struct node_snapshot *snapshot,

@@ -34,7 +34,11 @@ struct judge {
         size_t candidate_cap;
         size_t unknown_count, duplicate_count, rejected_count, left_out_count;
         size_t old_count; /* scored by judge_score() from readings that have expired */
-        bool is_all_over; /* judge_filter(): all were rejected, and pass by whenAllOver */
+        /* judge_filter(): candidates over the limit of a predicate and of none before it. They are
+         * rejected, unless is_all_over: all were, and pass by whenAllOver. */
+        uint32_t over_count[POLICY_MAX_SYNC];
+        bool is_all_over;
+        struct verdict_largest largest; /* for relative priorities */
 
         /* With scoring: estimate. */
         struct estimator_expectation expectation; /* of the pod */
@@ -42,6 +46,7 @@ struct judge {
         uint8_t *reserved_at; /* [estimate_number]: index into reservations plus 1, or 0 */
         size_t reserved_cap;
         struct estimator_reservation reservations[ESTIMATOR_MAX_RESERVATIONS];
+        size_t reservation_count;
 
         /* [row] of the table */
         uint32_t *seen_in; /* number of the last request with it */
@@ -71,3 +76,17 @@ void judge_filter(struct judge *judge, const struct node_snapshot *snapshot,
  */
 void judge_score(struct judge *judge, const struct node_snapshot *snapshot,
                  const struct request *request, int64_t now_unix_ms, int64_t now_mono_ms);
+
+/**
+ * judge_score100() - what the score of a row was rounded or stretched from; not with scoring:
+ * estimate
+ * @is_relative: policy_is_relative(); then judge->largest is set
+ * @is_settled:  node_snapshot_is_settled()
+ */
+static inline int judge_score100(const struct judge *judge, const struct node_snapshot *snapshot,
+                                 uint32_t row, bool is_relative, bool is_settled,
+                                 int64_t now_unix_ms) {
+        return is_relative ? verdict_score100(snapshot->table_policy->policy, &snapshot->columns,
+                                              row, &judge->largest, now_unix_ms)
+                           : node_snapshot_verdict(snapshot, row, is_settled, now_unix_ms).score100;
+}

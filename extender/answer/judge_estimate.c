@@ -11,7 +11,7 @@ static bool is_in_table(const struct judge *judge, const struct node_snapshot *s
 
 /* Those of one node are added up in the first of them. Return: whether there is any */
 static bool load_reservations(struct judge *judge, struct estimator *estimator, uint64_t pod_id,
-                              int64_t now_mono_ms, size_t *ret_count) {
+                              int64_t now_mono_ms) {
         size_t count = estimator_reservations(estimator, pod_id, now_mono_ms, judge->reservations);
 
         for (size_t i = 0; i < count; i++) {
@@ -30,12 +30,12 @@ static bool load_reservations(struct judge *judge, struct estimator *estimator, 
                         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
                                 judge->reservations[*at - 1].load.of[r] += of->load.of[r];
         }
-        *ret_count = count;
+        judge->reservation_count = count;
         return count > 0;
 }
 
-static void unload_reservations(struct judge *judge, size_t count) {
-        for (size_t i = 0; i < count; i++)
+static void unload_reservations(struct judge *judge) {
+        for (size_t i = 0; i < judge->reservation_count; i++)
                 judge->reserved_at[judge->reservations[i].node_number] = 0;
 }
 
@@ -47,7 +47,7 @@ static void add_reservation(const struct judge *judge, uint32_t node_number,
         const struct estimator_reservation *of =
                 &judge->reservations[judge->reserved_at[node_number] - 1];
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
-                node->used[r] += node->own[r] * of->load.of[r] / SCORE_OWN_LOAD_FACTOR;
+                node->used[r] += score_reserved(node->own[r]) * of->load.of[r];
 }
 
 static size_t score_all(struct judge *judge, const struct node_snapshot *snapshot,
@@ -80,16 +80,22 @@ size_t judge_find_headrooms(struct judge *judge, const struct node_snapshot *sna
                             bool is_after_filter) {
         struct estimator *estimator = snapshot->estimator;
         const struct pod_facts *pod = &request->pod;
-        size_t reservations;
         judge->expectation = estimator_expect(estimator, pod->workload, pod->workload_len,
                                               &pod->request);
-        bool has_reservations = load_reservations(judge, estimator, pod->id, now_mono_ms,
-                                                  &reservations);
+        bool has_reservations = load_reservations(judge, estimator, pod->id, now_mono_ms);
         size_t best = score_all(judge, snapshot, request, &judge->expectation.load,
                                 has_reservations, is_after_filter);
 
-        unload_reservations(judge, reservations);
+        unload_reservations(judge);
         return best;
+}
+
+const struct pod_load *judge_reserved(const struct judge *judge,
+                                      const struct node_snapshot *snapshot, uint32_t row) {
+        for (size_t i = 0; i < judge->reservation_count; i++)
+                if (judge->reservations[i].node_number == snapshot->rows.estimate_number[row])
+                        return &judge->reservations[i].load;
+        return NULL;
 }
 
 /* The best keep their points, ties in the request's order. */

@@ -23,3 +23,7 @@ size_t judge_find_headrooms(struct judge *judge, const struct node_snapshot *sna
 /** judge_estimate() - judge->rows are found; sets its verdicts */
 void judge_estimate(struct judge *judge, const struct node_snapshot *snapshot,
                     const struct request *request, int64_t now_mono_ms);
+/** judge_reserved() - what the headroom of a row counted as reserved for other pods; NULL: nothing.
+ * Borrowed from @judge until its next request */
+const struct pod_load *judge_reserved(const struct judge *judge,
+                                      const struct node_snapshot *snapshot, uint32_t row);

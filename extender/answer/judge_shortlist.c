@@ -38,20 +38,15 @@ static void enter_scored(struct judge *judge, const struct node_snapshot *snapsh
         const struct policy *policy = snapshot->table_policy->policy;
         bool is_settled = node_snapshot_is_settled(snapshot, now_unix_ms);
         bool is_relative = policy_is_relative(policy);
-        struct verdict_largest largest;
 
         if (is_relative)
                 verdict_find_largest(policy, &snapshot->columns, snapshot->count, judge->rows,
-                                     request->count, now_unix_ms, &largest);
+                                     request->count, now_unix_ms, &judge->largest);
         for (size_t i = 0; i < request->count; i++) {
-                uint32_t row = judge->rows[i];
                 if (!is_passing(judge, snapshot, i))
                         continue;
-                int score100 = is_relative ? verdict_score100(policy, &snapshot->columns, row,
-                                                              &largest, now_unix_ms)
-                                           : node_snapshot_verdict(snapshot, row, is_settled,
-                                                                   now_unix_ms)
-                                                     .score100;
+                int score100 = judge_score100(judge, snapshot, judge->rows[i], is_relative,
+                                              is_settled, now_unix_ms);
                 enter(judge, snapshot, i, (unsigned)(100 - score100));
         }
 }

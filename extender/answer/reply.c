@@ -183,6 +183,7 @@ bool reply_prioritize(struct reply *reply, const struct judge *judge,
         size_t bytes = 0;
 
         begin(reply);
+        reply->score_base = base;
         put(reply, "[");
         /* One reservation, then plain copies: this runs once per node. */
         for (size_t i = 0; i < request->count; i++)

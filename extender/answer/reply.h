@@ -21,6 +21,7 @@ struct reply {
         struct iovec *pieces; /* what to send, valid after one of the reply_ functions below */
         size_t count;
         size_t bytes;
+        int score_base; /* reply_prioritize(): taken off all scores */
 
         struct buf text;           /* our own text; pieces point into it */
         struct reply_piece *marks; /* pieces while the text may still move */

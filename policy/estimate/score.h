@@ -29,6 +29,12 @@ static inline double score_own(double weight, double per_capacity) {
         return weight * SCORE_OWN_LOAD_FACTOR * per_capacity;
 }
 
+/** score_reserved() - what a core or byte that is reserved for another pod adds, once;
+ * @own: score_own() */
+static inline double score_reserved(double own) {
+        return own / SCORE_OWN_LOAD_FACTOR;
+}
+
 /** score_headroom() - h; at most 100, below 0 for a node that will be overloaded */
 static inline double score_headroom(const struct score_node *node, const struct pod_load *pod) {
         double largest = node->other;

@@ -203,23 +203,24 @@ static size_t rejected(struct fixture *fixture, const char *names) {
 static void test_all_over(void **state) {
         static const struct {
                 const char *policy, *names;
-                size_t rejected;
+                size_t rejected, over;
                 bool is_all_over;
         } rows[] = {
-                {POLICY("scoring: estimate"), "\"a\",\"b\",\"c\"", 2, false},
-                {POLICY("scoring: estimate"), "\"a\",\"b\"", 0, true},
-                {POLICY("scoring: estimate"), "\"a\",\"b\",\"a\"", 0, true},
-                {POLICY("scoring: estimate"), "\"a\",\"stranger\"", 1, false},
-                {POLICY("scoring: estimate, whenAllOver: reject"), "\"a\",\"b\"", 2, false},
-                {POLICY("scoring: absolute"), "\"a\",\"b\"", 2, false},
-                {POLICY("scoring: absolute, whenAllOver: pass"), "\"a\"", 0, true},
-                {POLICY("scoring: estimate"), "", 0, false},
+                {POLICY("scoring: estimate"), "\"a\",\"b\",\"c\"", 2, 2, false},
+                {POLICY("scoring: estimate"), "\"a\",\"b\"", 0, 2, true},
+                {POLICY("scoring: estimate"), "\"a\",\"b\",\"a\"", 0, 2, true},
+                {POLICY("scoring: estimate"), "\"a\",\"stranger\"", 1, 1, false},
+                {POLICY("scoring: estimate, whenAllOver: reject"), "\"a\",\"b\"", 2, 2, false},
+                {POLICY("scoring: absolute"), "\"a\",\"b\"", 2, 2, false},
+                {POLICY("scoring: absolute, whenAllOver: pass"), "\"a\"", 0, 1, true},
+                {POLICY("scoring: estimate"), "", 0, 0, false},
         };
 
         (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct fixture *fixture = fixture_new(rows[i].policy);
                 assert_int_equal(rejected(fixture, rows[i].names), rows[i].rejected);
+                assert_int_equal(fixture->judge.over_count[0], rows[i].over);
                 assert_int_equal(fixture->judge.is_all_over, rows[i].is_all_over);
                 fixture_free(fixture);
         }
