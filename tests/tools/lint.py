@@ -70,6 +70,10 @@ MAY_USE = {
         *("base", "codec", "policy", "policy/estimate", "extender/estimate", "extender/pods"),
         "extender/table",
     ],
+    "extender/decisions": [
+        *("base", "net", "policy", "policy/estimate", "extender/estimate", "extender/pods"),
+        *("extender/table", "extender/answer"),
+    ],
     "extender/bind": [*COMMON, "extender/table"],
     "extender/explain": [
         *(*COMMON, "policy/live", "policy/estimate", "extender/estimate", "extender/pods"),
@@ -77,7 +81,7 @@ MAY_USE = {
     ],
     "extender": [
         *(*COMMON, "policy", "policy/live", "extender/table", "extender/answer", "extender/bind"),
-        "extender/explain",
+        *("extender/decisions", "extender/explain"),
     ],
 }
 

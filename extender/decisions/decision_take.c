@@ -1,0 +1,283 @@
+#include "extender/decisions/decision_take.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "extender/answer/judge_estimate.h"
+#include "extender/table/estimate_usage.h"
+#include "policy/annotation.h"
+#include "policy/estimate/score.h"
+
+bool decision_take_pod(const struct pod_facts *facts, struct decision_pod *ret) {
+        const struct skim_string *namespace = &facts->name_space, *name = &facts->name;
+
+        if (facts->id == 0 || namespace->len == 0 || namespace->len > POD_FACTS_NAMESPACE_MAX ||
+            name->len == 0 || name->len > POD_FACTS_NAME_MAX || facts->uid.len > DECISION_UID_MAX)
+                return false;
+        ret->id = facts->id;
+        ret->namespace_len = (uint8_t) namespace->len;
+        memcpy(ret->full_name, namespace->text, namespace->len);
+        ret->full_name[namespace->len] = '/';
+        memcpy(ret->full_name + namespace->len + 1, name->text, name->len);
+        ret->full_name[namespace->len + 1 + name->len] = '\0';
+        memcpy(ret->uid, facts->uid.text, facts->uid.len);
+        ret->uid[facts->uid.len] = '\0';
+        return true;
+}
+
+/* Return: whether there was room in @heap */
+static bool put_text(char *heap, size_t heap_bytes, uint16_t *used, const char *text, size_t len,
+                     struct decision_text *ret) {
+        if (len > heap_bytes - *used)
+                return false;
+        memcpy(heap + *used, text, len);
+        *ret = (struct decision_text){.at = *used, .len = (uint16_t)len};
+        *used = (uint16_t)(*used + len);
+        return true;
+}
+
+/* A name that no node can have is cut: nothing but this page would show it. */
+static size_t name_len(const struct request_node *node) {
+        return node->name_bytes < NODE_NAME_MAX ? node->name_bytes : NODE_NAME_MAX;
+}
+
+static int32_t age_ms(int64_t read_unix_ms, int64_t now_unix_ms) {
+        int64_t age = now_unix_ms - read_unix_ms;
+
+        if (age > INT32_MAX)
+                return INT32_MAX;
+        return age < -INT32_MAX ? -INT32_MAX : (int32_t)age;
+}
+
+/* ---- Filter. */
+
+static bool put_filter_text(struct decision_filter *filter, const char *text, size_t len,
+                            struct decision_text *ret) {
+        return put_text(filter->text, sizeof(filter->text), &filter->text_bytes, text, len, ret);
+}
+
+/* @ret_place: [predicate of the policy]: where it is kept, or DECISION_TERMS_MAX */
+static void take_predicates(const struct judge *judge, const struct policy *policy,
+                            struct decision_filter *filter, uint8_t ret_place[POLICY_MAX_SYNC]) {
+        for (size_t i = 0; i < policy->predicate_count; i++) {
+                const struct policy_predicate *of = &policy->predicates[i];
+                struct decision_predicate *to = &filter->predicates[filter->predicate_count];
+                const char *name = policy->sync[of->metric].name;
+                ret_place[i] = DECISION_TERMS_MAX;
+                if (judge->over_count[i] == 0 || filter->predicate_count == DECISION_TERMS_MAX ||
+                    !put_filter_text(filter, name, strlen(name), &to->metric))
+                        continue;
+                to->limit_ratio = (float)of->limit_ratio;
+                to->over_count = judge->over_count[i];
+                ret_place[i] = filter->predicate_count++;
+        }
+}
+
+static void take_rejections(const struct judge *judge, const struct node_snapshot *snapshot,
+                            const struct request *request, const uint8_t place[POLICY_MAX_SYNC],
+                            struct decision_filter *filter) {
+        const struct policy *policy = snapshot->table_policy->policy;
+        size_t left = judge->rejected_count;
+
+        for (size_t i = 0; left > 0 && filter->rejection_count < DECISION_NODES_MAX; i++) {
+                struct decision_rejection *to = &filter->rejections[filter->rejection_count];
+                int by = judge->verdicts[i];
+                if (by < 0)
+                        continue;
+                left--;
+                if (place[by] == DECISION_TERMS_MAX ||
+                    !put_filter_text(filter, request->nodes[i].name, name_len(&request->nodes[i]),
+                                     &to->node))
+                        continue;
+                to->predicate = place[by];
+                to->value_ratio =
+                        (float)snapshot->columns
+                                .usage_ratio[policy->predicates[by].metric][judge->rows[i]];
+                filter->rejection_count++;
+        }
+}
+
+void decision_take_filter(const struct judge *judge, const struct node_snapshot *snapshot,
+                          const struct request *request, enum judge_list list, int64_t now_unix_ms,
+                          struct decision_filter *ret) {
+        uint8_t place[POLICY_MAX_SYNC];
+
+        *ret = (struct decision_filter){
+                .at_unix_ms = now_unix_ms,
+                .policy_generation = snapshot->table_policy->generation,
+                .candidates = (uint32_t)request->count,
+                .duplicates = (uint32_t)judge->duplicate_count,
+                .unknown = (uint32_t)judge->unknown_count,
+                .rejected = (uint32_t)judge->rejected_count,
+                .left_out = (uint32_t)judge->left_out_count,
+                .list = list,
+                .is_daemonset = request->pod.is_daemonset,
+                .is_all_over = judge->is_all_over,
+        };
+        take_predicates(judge, snapshot->table_policy->policy, ret, place);
+        take_rejections(judge, snapshot, request, place, ret);
+}
+
+/* ---- Prioritize. */
+
+static bool put_ranking_text(struct decision_ranking *ranking, const char *text, size_t len,
+                             struct decision_text *ret) {
+        return put_text(ranking->text, sizeof(ranking->text), &ranking->text_bytes, text, len, ret);
+}
+
+/* By points, then by headroom, then in the request's order. Return: how many there are in @best */
+static size_t find_best(const struct judge *judge, const struct node_snapshot *snapshot,
+                        const struct request *request, uint32_t best[DECISION_NODES_MAX]) {
+        bool has_headrooms = snapshot->rows.has_estimate;
+        double headrooms[DECISION_NODES_MAX];
+        int points[DECISION_NODES_MAX];
+        size_t count = 0;
+
+        for (size_t i = 0; i < request->count; i++) {
+                int verdict = judge->verdicts[i];
+                if (count == DECISION_NODES_MAX && verdict < points[DECISION_NODES_MAX - 1])
+                        continue;
+                if (judge->rows[i] == JUDGE_DUPLICATE)
+                        continue;
+                /* One that the table does not know is behind all that it knows. */
+                double headroom = judge->rows[i] >= snapshot->count ? -HUGE_VAL
+                                  : has_headrooms                   ? judge->headrooms[i]
+                                                                    : 0;
+                size_t at = count;
+                while (at > 0 && (verdict > points[at - 1] ||
+                                  (verdict == points[at - 1] && headroom > headrooms[at - 1])))
+                        at--;
+                if (at == DECISION_NODES_MAX)
+                        continue;
+                count += count < DECISION_NODES_MAX;
+                memmove(&best[at + 1], &best[at], (count - at - 1) * sizeof(*best));
+                memmove(&points[at + 1], &points[at], (count - at - 1) * sizeof(*points));
+                memmove(&headrooms[at + 1], &headrooms[at], (count - at - 1) * sizeof(*headrooms));
+                best[at] = (uint32_t)i;
+                points[at] = verdict;
+                headrooms[at] = headroom;
+        }
+        return count;
+}
+
+static void take_estimate(const struct judge *judge, const struct node_snapshot *snapshot,
+                          uint32_t row, double headroom, int64_t now_unix_ms,
+                          struct decision_estimate *ret) {
+        const struct pod_load *reserved = judge_reserved(judge, snapshot, row);
+        struct estimate_usage usage;
+
+        ret->other = (float)snapshot->rows.other[row];
+        ret->headroom = (float)headroom;
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
+                if (!estimate_usage_get(snapshot, row, r, &judge->expectation.load, now_unix_ms,
+                                        &usage))
+                        continue;
+                ret->usage[r] = (struct decision_usage){
+                        .reading_ratio = (float)usage.reading_ratio,
+                        .in_flight_ratio = (float)usage.in_flight_ratio,
+                        .pod_ratio = (float)usage.pod_ratio,
+                        .age_ms = usage.is_read ? age_ms(usage.read_unix_ms, now_unix_ms)
+                                                : DECISION_NEVER_READ,
+                };
+                if (reserved)
+                        ret->usage[r].reserved_ratio =
+                                (float)(score_reserved(snapshot->rows.own[r][row]) *
+                                        reserved->of[r] / usage.weight);
+        }
+}
+
+/* The policy's priorities by which the others are scored. */
+static void take_priorities(const struct judge *judge, const struct policy *policy,
+                            struct decision_ranking *ranking) {
+        for (size_t i = 0; i < policy->priority_count && i < DECISION_TERMS_MAX; i++) {
+                const struct policy_priority *of = &policy->priorities[i];
+                struct decision_priority *to = &ranking->priorities[i];
+                const char *name = policy->sync[of->metric].name;
+                if (!put_ranking_text(ranking, name, strlen(name), &to->metric))
+                        return;
+                to->weight = (float)of->weight;
+                to->full_ratio = (float)verdict_full_ratio(policy, i, 0, &judge->largest);
+                ranking->priority_count++;
+        }
+}
+
+static void take_terms(const struct judge *judge, const struct node_snapshot *snapshot,
+                       uint32_t row, size_t priority_count, int64_t now_unix_ms,
+                       struct decision_terms *ret) {
+        const struct policy *policy = snapshot->table_policy->policy;
+        const struct reading_columns *columns = &snapshot->columns;
+        double weights = 0;
+
+        for (size_t i = 0; i < policy->priority_count; i++)
+                weights += policy->priorities[i].weight;
+        for (size_t i = 0; i < priority_count; i++) {
+                size_t metric = policy->priorities[i].metric;
+                int64_t expires_unix_ms = columns->expires_unix_ms[metric][row];
+                double usage = columns->usage_ratio[metric][row];
+                ret->age_ms[i] = DECISION_NEVER_READ;
+                if (now_unix_ms >= expires_unix_ms)
+                        continue;
+                double share = verdict_usage_share(policy, i, usage, &judge->largest);
+                ret->usage_ratio[i] = (float)usage;
+                ret->points[i] = (float)((1 - share) * policy->priorities[i].weight / weights *
+                                         100);
+                ret->age_ms[i] = age_ms(
+                        annotation_at_unix_ms(expires_unix_ms, policy->sync[metric].period_ms),
+                        now_unix_ms);
+        }
+        ret->hot = now_unix_ms < columns->hot_expires_unix_ms[row] ? (float)columns->hot[row] : 0;
+        ret->score100 = (uint8_t)judge_score100(judge, snapshot, row, policy_is_relative(policy),
+                                                node_snapshot_is_settled(snapshot, now_unix_ms),
+                                                now_unix_ms);
+}
+
+static void take_nodes(const struct judge *judge, const struct node_snapshot *snapshot,
+                       const struct request *request, int64_t now_unix_ms,
+                       struct decision_ranking *ranking) {
+        uint32_t best[DECISION_NODES_MAX];
+        size_t count = find_best(judge, snapshot, request, best);
+
+        for (size_t i = 0; i < count; i++) {
+                const struct request_node *node = &request->nodes[best[i]];
+                struct decision_node *to = &ranking->nodes[ranking->node_count];
+                uint32_t row = judge->rows[best[i]];
+                if (!put_ranking_text(ranking, node->name, name_len(node), &to->name))
+                        return;
+                to->points = (int8_t)judge->verdicts[best[i]];
+                to->is_in_table = row < snapshot->count;
+                ranking->node_count++;
+                if (to->is_in_table && ranking->scoring == POLICY_SCORING_ESTIMATE)
+                        take_estimate(judge, snapshot, row, judge->headrooms[best[i]], now_unix_ms,
+                                      &to->estimate);
+                else if (to->is_in_table)
+                        take_terms(judge, snapshot, row, ranking->priority_count, now_unix_ms,
+                                   &to->terms);
+        }
+}
+
+void decision_take_ranking(const struct judge *judge, const struct node_snapshot *snapshot,
+                           const struct request *request, int base, int64_t now_unix_ms,
+                           struct decision_ranking *ret) {
+        const struct estimate_terms *terms = &snapshot->table_policy->terms;
+        const struct policy *policy = snapshot->table_policy->policy;
+
+        *ret = (struct decision_ranking){
+                .at_unix_ms = now_unix_ms,
+                .policy_generation = snapshot->table_policy->generation,
+                .candidates = (uint32_t)request->count,
+                .duplicates = (uint32_t)judge->duplicate_count,
+                .unknown = (uint32_t)judge->unknown_count,
+                .scoring = policy->scoring,
+                .base = (int8_t)base,
+        };
+        if (policy->scoring == POLICY_SCORING_ESTIMATE) {
+                ret->expectation = judge->expectation;
+                for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
+                        ret->weights[r] = terms->metric[r] >= 0 ? (float)terms->weight[r] : 0;
+                (void)put_ranking_text(ret, request->pod.workload, request->pod.workload_len,
+                                       &ret->workload);
+        } else {
+                take_priorities(judge, policy, ret);
+        }
+        take_nodes(judge, snapshot, request, now_unix_ms, ret);
+}

@@ -1,0 +1,167 @@
+#include "extender/decisions/decisions.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include "base/mem.h"
+#include "base/strmap.h"
+
+enum { BUCKETS = DECISIONS_MAX };
+
+struct slot {
+        TAILQ_ENTRY(slot) age;
+        LIST_ENTRY(slot) same_id, same_name; /* the slots of a bucket */
+        uint64_t name_hash;
+        struct decision decision;
+};
+
+LIST_HEAD(bucket, slot);
+
+struct decisions {
+        pthread_mutex_t lock;
+        TAILQ_HEAD(slot_list, slot) by_age; /* the newest first */
+        struct bucket by_id[BUCKETS], by_name[BUCKETS];
+        size_t count;
+        struct slot slots[DECISIONS_MAX];
+};
+
+static_assert(sizeof(struct decisions) <= DECISIONS_MAX_BYTES, "what is kept has grown");
+
+struct decisions *decisions_new(void) {
+        struct decisions *decisions = xcalloc(1, sizeof(*decisions));
+
+        (void)pthread_mutex_init(&decisions->lock, NULL);
+        TAILQ_INIT(&decisions->by_age);
+        return decisions;
+}
+
+void decisions_free(struct decisions *decisions) {
+        if (!decisions)
+                return;
+        (void)pthread_mutex_destroy(&decisions->lock);
+        free(decisions);
+}
+
+/* ---- Under the lock. */
+
+static void take_out(struct decisions *decisions, struct slot *slot) {
+        TAILQ_REMOVE(&decisions->by_age, slot, age);
+        LIST_REMOVE(slot, same_id);
+        LIST_REMOVE(slot, same_name);
+}
+
+static struct slot *free_slot(struct decisions *decisions) {
+        if (decisions->count < DECISIONS_MAX)
+                return &decisions->slots[decisions->count++];
+        struct slot *oldest = TAILQ_LAST(&decisions->by_age, slot_list);
+        take_out(decisions, oldest);
+        return oldest;
+}
+
+/* Its answers are those of another pod. */
+static void clear(struct decision *decision) {
+        decision->filter_count = decision->ranking_count = 0;
+        decision->filter = (struct decision_filter){0};
+        decision->ranking = (struct decision_ranking){0};
+}
+
+/* The pod's slot, which is the newest of all from now on. */
+static struct decision *decision_of(struct decisions *decisions, const struct decision_pod *pod,
+                                    uint64_t name_hash) {
+        struct slot *slot;
+
+        LIST_FOREACH (slot, &decisions->by_id[pod->id % BUCKETS], same_id)
+                if (slot->decision.pod.id == pod->id)
+                        break;
+        if (slot) {
+                take_out(decisions, slot);
+        } else {
+                slot = free_slot(decisions);
+                clear(&slot->decision);
+        }
+        slot->decision.pod = *pod;
+        slot->name_hash = name_hash;
+        TAILQ_INSERT_HEAD(&decisions->by_age, slot, age);
+        LIST_INSERT_HEAD(&decisions->by_id[pod->id % BUCKETS], slot, same_id);
+        LIST_INSERT_HEAD(&decisions->by_name[name_hash % BUCKETS], slot, same_name);
+        return &slot->decision;
+}
+
+/* ---- */
+
+static uint64_t hash_of(const char *full_name) {
+        return strmap_hash(full_name, strlen(full_name));
+}
+
+void decisions_put_filter(struct decisions *decisions, const struct decision_pod *pod,
+                          const struct decision_filter *filter) {
+        uint64_t name_hash = hash_of(pod->full_name);
+
+        (void)pthread_mutex_lock(&decisions->lock);
+        struct decision *decision = decision_of(decisions, pod, name_hash);
+        decision->filter = *filter;
+        decision->filter_count++;
+        (void)pthread_mutex_unlock(&decisions->lock);
+}
+
+void decisions_put_ranking(struct decisions *decisions, const struct decision_pod *pod,
+                           const struct decision_ranking *ranking) {
+        uint64_t name_hash = hash_of(pod->full_name);
+
+        (void)pthread_mutex_lock(&decisions->lock);
+        struct decision *decision = decision_of(decisions, pod, name_hash);
+        decision->ranking = *ranking;
+        decision->ranking_count++;
+        (void)pthread_mutex_unlock(&decisions->lock);
+}
+
+bool decisions_get(struct decisions *decisions, const char *full_name, struct decision *ret) {
+        uint64_t name_hash = hash_of(full_name);
+        struct slot *slot;
+
+        (void)pthread_mutex_lock(&decisions->lock);
+        LIST_FOREACH (slot, &decisions->by_name[name_hash % BUCKETS], same_name)
+                if (slot->name_hash == name_hash &&
+                    strcmp(slot->decision.pod.full_name, full_name) == 0)
+                        break;
+        if (slot)
+                *ret = slot->decision;
+        (void)pthread_mutex_unlock(&decisions->lock);
+        return slot != NULL;
+}
+
+static void shorten(const struct decision *decision, struct decisions_line *ret) {
+        const struct decision_filter *filter = &decision->filter;
+        const struct decision_ranking *ranking = &decision->ranking;
+        bool has_best = ranking->node_count > 0 && ranking->at_unix_ms >= filter->at_unix_ms;
+
+        ret->pod = decision->pod;
+        ret->at_unix_ms = filter->at_unix_ms > ranking->at_unix_ms ? filter->at_unix_ms
+                                                                   : ranking->at_unix_ms;
+        ret->filter_count = decision->filter_count;
+        ret->ranking_count = decision->ranking_count;
+        ret->has_filter = decision->filter_count > 0;
+        ret->candidates = filter->candidates;
+        ret->passed = filter->candidates - filter->rejected - filter->duplicates;
+        ret->rejected = filter->rejected;
+        ret->left_out = filter->left_out;
+        ret->best_points = has_best ? ranking->nodes[0].points - ranking->base : -1;
+        ret->best_node_len = has_best ? ranking->nodes[0].name.len : 0;
+        if (has_best)
+                memcpy(ret->best_node, ranking->text + ranking->nodes[0].name.at,
+                       ret->best_node_len);
+}
+
+size_t decisions_list(struct decisions *decisions,
+                      struct decisions_line ret[static DECISIONS_MAX]) {
+        const struct slot *slot;
+        size_t count = 0;
+
+        (void)pthread_mutex_lock(&decisions->lock);
+        TAILQ_FOREACH (slot, &decisions->by_age, age)
+                shorten(&slot->decision, &ret[count++]);
+        (void)pthread_mutex_unlock(&decisions->lock);
+        return count;
+}

@@ -1,0 +1,52 @@
+/*
+ * The last pods that were asked about, with what was answered. A pod that comes again keeps its
+ * newest answers; a new one takes the place of that which has not come for the longest time. The
+ * memory is fixed. Any thread; the lock is held for a copy.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "extender/decisions/decision.h"
+
+enum { DECISIONS_MAX = 1024, DECISIONS_MAX_BYTES = 4 << 20 };
+
+struct decisions;
+
+struct decisions *decisions_new(void);
+void decisions_free(struct decisions *decisions);
+DEFINE_FREEP(struct decisions, decisions_free);
+
+/** decisions_put_filter() - a filter call was answered */
+void decisions_put_filter(struct decisions *decisions, const struct decision_pod *pod,
+                          const struct decision_filter *filter);
+/** decisions_put_ranking() - a prioritize call was answered */
+void decisions_put_ranking(struct decisions *decisions, const struct decision_pod *pod,
+                           const struct decision_ranking *ranking);
+
+/**
+ * decisions_get() - the pod called @full_name, "namespace/name"; of several, one after the other,
+ * that which came last
+ * Return: false when there is none
+ */
+_must_check_ bool decisions_get(struct decisions *decisions, const char *full_name,
+                                struct decision *ret);
+
+/* One decision in short. */
+struct decisions_line {
+        struct decision_pod pod;
+        int64_t at_unix_ms; /* of the newer answer */
+        uint32_t filter_count, ranking_count;
+        bool has_filter;
+        uint32_t candidates, passed, rejected, left_out; /* 0 without a filter call */
+        /* of a prioritize call no older than the filter call; best_points -1: there is none */
+        int best_points; /* as sent */
+        uint16_t best_node_len;
+        char best_node[NODE_NAME_MAX];
+};
+
+/** decisions_list() - all, the newest first. Return: how many */
+size_t decisions_list(struct decisions *decisions, struct decisions_line ret[static DECISIONS_MAX]);

@@ -1,0 +1,75 @@
+#include "extender/decisions/decisions_page.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "extender/decisions/decision_json.h"
+#include "net/daemon.h"
+
+static void reply(struct http_exchange *exchange, int status, struct buf *json) {
+        if (json->overflow)
+                exchange->status = 500;
+        else
+                daemon_reply_text(exchange, status, "application/json", json->data, json->len);
+}
+
+static void reply_error(struct http_exchange *exchange, int status, const char *why) {
+        _cleanup_(buf_done) struct buf json = BUF_INIT(DECISION_JSON_MAX_BYTES);
+
+        (void)buf_puts(&json, "{\"error\":");
+        (void)buf_json_string(&json, why, strlen(why));
+        (void)buf_puts(&json, "}\n");
+        reply(exchange, status, &json);
+}
+
+static void reply_list(struct decisions *decisions, struct http_exchange *exchange) {
+        _cleanup_(freep) struct decisions_line *lines = xcalloc(DECISIONS_MAX, sizeof(*lines));
+        _cleanup_(buf_done) struct buf json = BUF_INIT(DECISION_JSON_LIST_MAX_BYTES);
+
+        decision_json_list(lines, decisions_list(decisions, lines), &json);
+        reply(exchange, 200, &json);
+}
+
+static bool is_dns_name(const char *text, size_t len, size_t max) {
+        return len > 0 && len <= max &&
+               strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-.") >= len;
+}
+
+static bool is_full_name(const char *text) {
+        const char *slash = strchr(text, '/');
+
+        return slash && is_dns_name(text, (size_t)(slash - text), POD_FACTS_NAMESPACE_MAX) &&
+               is_dns_name(slash + 1, strlen(slash + 1), POD_FACTS_NAME_MAX);
+}
+
+static void reply_one(struct decisions *decisions, const char *full_name,
+                      struct http_exchange *exchange) {
+        _cleanup_(buf_done) struct buf json = BUF_INIT(DECISION_JSON_MAX_BYTES);
+        struct decision decision;
+
+        if (!is_full_name(full_name)) {
+                reply_error(exchange, 400, "pod: expected NAMESPACE/NAME");
+        } else if (!decisions_get(decisions, full_name, &decision)) {
+                reply_error(exchange, 404,
+                            "no such pod among the last ones that this extender was asked about");
+        } else {
+                decision_json(&decision, &json);
+                reply(exchange, 200, &json);
+        }
+}
+
+bool decisions_page(struct decisions *decisions, struct http_exchange *exchange) {
+        const char *full_name = NULL;
+
+        if (strcmp(exchange->path, "/decisions") != 0)
+                return false;
+        if (strcmp(exchange->method, "GET") != 0)
+                exchange->status = 405;
+        else if (http_query_only(exchange, "pod", &full_name) < 0)
+                reply_error(exchange, 400, "query: expected nothing, or pod=NAMESPACE/NAME once");
+        else if (full_name)
+                reply_one(decisions, full_name, exchange);
+        else
+                reply_list(decisions, exchange);
+        return true;
+}

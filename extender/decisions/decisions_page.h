@@ -1,0 +1,17 @@
+/*
+ * The page /decisions: the last pods that were asked about, a line each, and
+ * /decisions?pod=NAMESPACE/NAME all of one, in JSON.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "extender/decisions/decisions.h"
+#include "net/http_server.h"
+
+/**
+ * decisions_page() - answer GET and HEAD of /decisions; 405 to other methods, 400 to a query that
+ * is not such a pod, 404 for a pod that is not known. 400 and 404 say why: {"error": "..."} Return:
+ * false for any other path; @exchange is then unchanged
+ */
+bool decisions_page(struct decisions *decisions, struct http_exchange *exchange);

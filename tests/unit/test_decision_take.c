@@ -1,0 +1,430 @@
+/* What is kept of a request that was judged, and how it is shown. */
+#include "cmocka_wrap.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "codec/json.h"
+#include "extender/answer/judge_shortlist.h"
+#include "extender/answer/reply.h"
+#include "extender/decisions/decision_json.h"
+#include "extender/decisions/decision_take.h"
+
+#define NOW INT64_C(1784800000000) /* 2026-07-23T09:46:40Z */
+#define READ "2026-07-23T09:46:10Z"
+
+#define POLICY(extender)                                                                           \
+        "apiVersion: scheduler.policy.crane.io/v1alpha1\n"                                         \
+        "kind: DynamicSchedulerPolicy\n"                                                           \
+        "spec:\n"                                                                                  \
+        "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}, {name: mem_usage_avg_5m, period: "   \
+        "3m}]\n"                                                                                   \
+        "  predicate: [{name: cpu_usage_avg_5m, maxLimitPecent: 0.65}, {name: mem_usage_avg_5m, "  \
+        "maxLimitPecent: 0.9}]\n"                                                                  \
+        "  priority: [{name: cpu_usage_avg_5m, weight: 2}, {name: mem_usage_avg_5m, weight: 1}]\n" \
+        "  extender: {" extender "}\n"
+
+#define POD                                                                                        \
+        "{\"metadata\":{\"namespace\":\"shop\",\"name\":\"web-1\",\"uid\":\"u-1\","                \
+        "\"ownerReferences\":[{\"kind\":\"StatefulSet\",\"name\":\"web\",\"controller\":true}]},"  \
+        "\"spec\":{\"containers\":[{\"resources\":{\"requests\":{\"cpu\":\"1\",\"memory\":"        \
+        "\"1Gi\"}}}]}}"
+
+struct fixture {
+        struct node_table *table;
+        struct node_snapshot *snapshot;
+        struct request request;
+        struct judge judge;
+        struct reply reply;
+        struct shortlist_pods pods;
+        struct decision decision;
+        char *body; /* of the request */
+        json_t *json;
+};
+
+static struct fixture *fixture_new(const char *text) {
+        struct fixture *fixture = xcalloc(1, sizeof(*fixture));
+        struct policy *policy = NULL;
+        struct error err = ERROR_NULL;
+
+        if (policy_parse(text, strlen(text), true, &policy, &err) < 0)
+                fail_msg("%s", err.msg);
+        fixture->table = node_table_new(&(struct node_table_options){.annotation_prefix = ""},
+                                        policy, NOW);
+        reply_init(&fixture->reply);
+        return fixture;
+}
+
+static void fixture_free(struct fixture *fixture) {
+        json_decref(fixture->json);
+        request_done(&fixture->request);
+        judge_done(&fixture->judge);
+        reply_done(&fixture->reply);
+        if (fixture->snapshot)
+                node_snapshot_unref(fixture->snapshot);
+        node_table_free(fixture->table);
+        free(fixture->body);
+        free(fixture);
+}
+
+static void put(struct fixture *fixture, const char *name, double cpu, double mem) {
+        char cpu_text[64], mem_text[64];
+
+        (void)snprintf(cpu_text, sizeof(cpu_text), "%.5f," READ, cpu);
+        (void)snprintf(mem_text, sizeof(mem_text), "%.5f," READ, mem);
+        json_auto_t *annotations = json_pack("{s:s, s:s}", "cpu_usage_avg_5m", cpu_text,
+                                             "mem_usage_avg_5m", mem_text);
+        json_auto_t *capacity = json_pack("{s:s, s:s}", "cpu", "10", "memory", "100Gi");
+        node_table_put(fixture->table, name, annotations, NOW);
+        node_table_set_capacity(fixture->table, name, capacity, NOW);
+}
+
+static void parse(struct fixture *fixture, const char *pod, const char *names) {
+        free(fixture->body);
+        fixture->body = xasprintf("{\"Pod\":%s,\"NodeNames\":[%s]}", pod, names);
+        if (fixture->snapshot)
+                node_snapshot_unref(fixture->snapshot);
+        node_table_publish(fixture->table, NOW);
+        fixture->snapshot = node_table_acquire(fixture->table);
+        request_reset(&fixture->request);
+        assert_int_equal(
+                request_parse(&fixture->request, fixture->body, strlen(fixture->body), NULL), 0);
+}
+
+/* As the handlers do. */
+static void ask_filter(struct fixture *fixture, const char *pod, const char *names) {
+        struct judge *judge = &fixture->judge;
+
+        parse(fixture, pod, names);
+        judge_filter(judge, fixture->snapshot, &fixture->request, NOW);
+        enum judge_list list = judge_shortlist(judge, fixture->snapshot, &fixture->request,
+                                               &fixture->pods, NOW, 0);
+        assert_true(decision_take_pod(&fixture->request.pod, &fixture->decision.pod));
+        decision_take_filter(judge, fixture->snapshot, &fixture->request, list, NOW,
+                             &fixture->decision.filter);
+        fixture->decision.filter_count++;
+}
+
+static void ask_prioritize(struct fixture *fixture, const char *pod, const char *names,
+                           bool is_compact) {
+        parse(fixture, pod, names);
+        judge_score(&fixture->judge, fixture->snapshot, &fixture->request, NOW, 0);
+        assert_true(reply_prioritize(&fixture->reply, &fixture->judge, fixture->snapshot,
+                                     &fixture->request, is_compact));
+        assert_true(decision_take_pod(&fixture->request.pod, &fixture->decision.pod));
+        decision_take_ranking(&fixture->judge, fixture->snapshot, &fixture->request,
+                              fixture->reply.score_base, NOW, &fixture->decision.ranking);
+        fixture->decision.ranking_count++;
+}
+
+/* The page's object, borrowed. */
+static const json_t *show(struct fixture *fixture) {
+        _cleanup_(buf_done) struct buf text = BUF_INIT(DECISION_JSON_MAX_BYTES);
+        struct error err = ERROR_NULL;
+
+        decision_json(&fixture->decision, &text);
+        assert_false(text.overflow);
+        json_decref(fixture->json);
+        fixture->json = NULL;
+        if (json_parse(text.data, text.len, &fixture->json, &err) < 0)
+                fail_msg("%s: %s", err.msg, text.data);
+        return fixture->json;
+}
+
+static void assert_number(const json_t *object, const char *key, double wanted) {
+        const json_t *value = json_object_get(object, key);
+
+        if (!json_is_number(value) || fabs(json_number_value(value) - wanted) > 1e-5)
+                fail_msg("%s is %g, expected %g", key, json_number_value(value), wanted);
+}
+
+static void assert_text(const json_t *object, const char *key, const char *wanted) {
+        assert_string_equal(json_string_value(json_object_get(object, key)), wanted);
+}
+
+static void test_filter(void **state) {
+        struct fixture *fixture = fixture_new(POLICY("whenAllOver: pass, shortlist: 1"));
+
+        (void)state;
+        put(fixture, "a", 0.2, 0.1);
+        put(fixture, "b", 0.3, 0.1);
+        put(fixture, "hot", 0.7, 0.95);
+        put(fixture, "full", 0.1, 0.91);
+        ask_filter(fixture, POD, "\"a\",\"hot\",\"x\",\"full\",\"b\",\"a\"");
+        const json_t *shown = show(fixture);
+        assert_text(shown, "namespace", "shop");
+        assert_text(shown, "name", "web-1");
+        assert_text(shown, "uid", "u-1");
+        assert_number(shown, "filter_calls", 1);
+        assert_true(json_is_null(json_object_get(shown, "prioritize")));
+        const json_t *filter = json_object_get(shown, "filter");
+        assert_text(filter, "at", "2026-07-23T09:46:40.000Z");
+        assert_number(filter, "candidates", 6);
+        assert_number(filter, "passed", 3);
+        assert_number(filter, "rejected", 2);
+        assert_number(filter, "left_out", 2);
+        assert_number(filter, "unknown", 1);
+        assert_number(filter, "duplicates", 1);
+        assert_text(filter, "list", "short");
+        assert_true(json_is_false(json_object_get(filter, "all_over_limits")));
+        const json_t *predicates = json_object_get(filter, "predicates");
+        assert_int_equal(json_array_size(predicates), 2);
+        assert_text(json_array_get(predicates, 1), "metric", "mem_usage_avg_5m");
+        assert_number(json_array_get(predicates, 1), "limit_ratio", 0.9);
+        assert_number(json_array_get(predicates, 1), "over_limit", 1);
+        const json_t *nodes = json_object_get(filter, "rejected_nodes");
+        assert_int_equal(json_array_size(nodes), 2);
+        assert_text(json_array_get(nodes, 0), "node", "hot");
+        assert_text(json_array_get(nodes, 0), "metric", "cpu_usage_avg_5m");
+        assert_number(json_array_get(nodes, 0), "value_ratio", 0.7);
+        assert_text(json_array_get(nodes, 1), "node", "full");
+        assert_number(json_array_get(nodes, 1), "value_ratio", 0.91);
+        assert_number(json_array_get(nodes, 1), "limit_ratio", 0.9);
+
+        ask_filter(fixture, POD, "\"a\",\"b\"");
+        assert_text(json_object_get(show(fixture), "filter"), "list", "whole_retry");
+
+        /* All are over, and pass. */
+        ask_filter(fixture, POD, "\"hot\",\"full\"");
+        filter = json_object_get(show(fixture), "filter");
+        assert_number(filter, "passed", 2);
+        assert_number(filter, "rejected", 0);
+        assert_true(json_is_true(json_object_get(filter, "all_over_limits")));
+        assert_number(json_array_get(json_object_get(filter, "predicates"), 0), "over_limit", 1);
+        assert_int_equal(json_array_size(json_object_get(filter, "rejected_nodes")), 0);
+        fixture_free(fixture);
+}
+
+/* The parts of each node make up its headroom, and that its points. */
+static void check_sums(const json_t *nodes) {
+        const json_t *node;
+        size_t i;
+
+        json_array_foreach (json_iterable(nodes), i, node) {
+                static const char *const resources[] = {"cpu", "mem"};
+                double largest = json_number_value(json_object_get(node, "other_weighted_ratio"));
+                for (size_t r = 0; r < ARRAY_LEN(resources); r++) {
+                        const json_t *usage = json_object_get(node, resources[r]);
+                        static const char *const parts[] = {"reading_ratio", "in_flight_ratio",
+                                                            "pod_twice_ratio", "reserved_ratio"};
+                        double sum = 0;
+                        for (size_t p = 0; p < ARRAY_LEN(parts); p++)
+                                sum += json_number_value(json_object_get(usage, parts[p]));
+                        assert_number(usage, "usage_ratio", sum);
+                        largest = fmax(largest,
+                                       sum * json_number_value(json_object_get(usage, "weight")));
+                }
+                double headroom = json_number_value(json_object_get(node, "headroom_percent"));
+                assert_true(fabs(headroom - 100 * (1 - largest)) < 1e-3);
+        }
+}
+
+static void test_estimate(void **state) {
+        struct fixture *fixture = fixture_new(POLICY("scoring: estimate"));
+        struct estimator *estimator = node_table_estimator(fixture->table);
+
+        (void)state;
+        put(fixture, "a", 0.20, 0.10);
+        put(fixture, "b", 0.245, 0.30);
+        put(fixture, "c", 0.50, 0.10);
+        estimator_bind(estimator, &(struct estimator_pod){.id = 7,
+                                                          .node = "b",
+                                                          .node_len = 1,
+                                                          .request = {{0.5, 0x1p30}},
+                                                          .bound_unix_ms = NOW});
+        parse(fixture, POD, "\"c\"");
+        estimator_reserve(estimator, 99, fixture->snapshot->rows.estimate_number[0],
+                          &(struct pod_load){{0.2, 0x1p30}}, 0);
+        ask_prioritize(fixture, POD, "\"c\",\"x\",\"a\",\"b\",\"a\"", false);
+        const json_t *shown = show(fixture);
+        assert_true(json_is_null(json_object_get(shown, "filter")));
+        const json_t *ranking = json_object_get(shown, "prioritize");
+        assert_text(ranking, "scoring", "estimate");
+        assert_number(ranking, "candidates", 5);
+        const json_t *expected = json_object_get(ranking, "expected");
+        assert_text(expected, "workload", "shop/StatefulSet/web");
+        assert_number(expected, "load_cores", 1);
+        assert_number(expected, "load_bytes", 0x1p30);
+        assert_number(expected, "confidence_ratio", 0);
+        assert_number(expected, "cluster_factor_cpu_ratio", 1);
+        assert_true(json_is_null(json_object_get(expected, "learned_cores")));
+        const json_t *nodes = json_object_get(ranking, "best_nodes");
+        assert_int_equal(json_array_size(nodes), 4);
+        const json_t *a = json_array_get(nodes, 0), *b = json_array_get(nodes, 1);
+        assert_text(a, "node", "a");
+        assert_number(a, "score", 10);
+        assert_number(json_object_get(a, "cpu"), "weight", 1);
+        assert_number(json_object_get(a, "cpu"), "reading_ratio", 0.2);
+        assert_number(json_object_get(a, "cpu"), "reading_age_ms", 30000);
+        assert_number(json_object_get(a, "cpu"), "pod_twice_ratio", 0.2);
+        assert_number(json_object_get(a, "cpu"), "reserved_ratio", 0.02);
+        assert_number(json_object_get(a, "mem"), "weight", 0.5);
+        assert_number(json_object_get(a, "mem"), "reserved_ratio", 0.01);
+        assert_number(a, "headroom_percent", 58);
+        assert_text(b, "node", "b");
+        assert_number(json_object_get(b, "cpu"), "in_flight_ratio", 0.05);
+        assert_number(b, "headroom_percent", 100 * (1 - 0.495));
+        assert_text(json_array_get(nodes, 3), "node", "x");
+        assert_true(json_is_false(json_object_get(json_array_get(nodes, 3), "known")));
+        json_auto_t *known = json_copy(json_iterable(nodes));
+        (void)json_array_remove(known, 3);
+        check_sums(known);
+        fixture_free(fixture);
+}
+
+/* The best first; a compact reply takes the least score off all. */
+static void test_terms(void **state) {
+        static const struct {
+                const char *policy;
+                bool is_compact;
+                double scores[3];
+        } rows[] = {
+                {POLICY("scoring: absolute"), false, {8, 6, 2}},
+                {POLICY("scoring: absolute"), true, {6, 4, 0}},
+                {POLICY("scoring: spread"), false, {10, 7, 0}},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct fixture *fixture = fixture_new(rows[i].policy);
+                put(fixture, "idle", 0.2, 0.2);
+                put(fixture, "half", 0.4, 0.4);
+                put(fixture, "busy", 0.8, 0.8);
+                ask_prioritize(fixture, POD, "\"busy\",\"idle\",\"half\"", rows[i].is_compact);
+                const json_t *ranking = json_object_get(show(fixture), "prioritize");
+                assert_null(json_object_get(ranking, "expected"));
+                const json_t *nodes = json_object_get(ranking, "best_nodes");
+                assert_text(json_array_get(nodes, 0), "node", "idle");
+                for (size_t n = 0; n < ARRAY_LEN(rows[i].scores); n++)
+                        assert_number(json_array_get(nodes, n), "score", rows[i].scores[n]);
+                const json_t *half = json_array_get(nodes, 1);
+                assert_text(half, "node", "half");
+                assert_number(half, "score_of_100", 60);
+                assert_number(half, "hot_value", 0);
+                const json_t *cpu = json_array_get(json_object_get(half, "terms"), 0);
+                assert_text(cpu, "metric", "cpu_usage_avg_5m");
+                assert_number(cpu, "weight", 2);
+                assert_number(cpu, "reading_ratio", 0.4);
+                assert_number(cpu, "reading_age_ms", 30000);
+                assert_number(cpu, "full_ratio", 1);
+                assert_number(cpu, "points_of_100", 40);
+                fixture_free(fixture);
+        }
+}
+
+/* More nodes than are kept, with names longer than there is room for, in every order. */
+static void test_bounds(void **state) {
+        enum { NODES = 100, NAME_BYTES = 240 };
+        struct fixture *fixture = fixture_new(POLICY("scoring: absolute"));
+        _cleanup_(buf_done) struct buf names = BUF_INIT(1 << 16);
+        char name[NAME_BYTES + 16];
+
+        (void)state;
+        for (int i = 0; i < NODES; i++) {
+                int len = snprintf(name, sizeof(name), "n%02d", i);
+                if (i % 10 == 0)
+                        memset(name + len, 'x', NAME_BYTES), name[len + NAME_BYTES] = '\0';
+                put(fixture, name, (i * 37 % NODES) / 100.0, 0.1);
+                (void)buf_printf(&names, "%s\"%s\"", i ? "," : "", name);
+        }
+        ask_filter(fixture, POD, names.data);
+        ask_prioritize(fixture, POD, names.data, true);
+        const json_t *shown = show(fixture);
+        const json_t *rejected = json_object_get(json_object_get(shown, "filter"),
+                                                 "rejected_nodes");
+        const json_t *best = json_object_get(json_object_get(shown, "prioritize"), "best_nodes");
+        assert_true(json_array_size(rejected) > 10 && json_array_size(rejected) <= 16);
+        assert_true(json_array_size(best) > 2 && json_array_size(best) <= 16);
+        for (size_t i = 1; i < json_array_size(best); i++)
+                assert_true(
+                        json_integer_value(json_object_get(json_array_get(best, i - 1), "score")) >=
+                        json_integer_value(json_object_get(json_array_get(best, i), "score")));
+        fixture_free(fixture);
+}
+
+/* Nodes that only the request knows are called as it likes. */
+static void test_hostile_names(void **state) {
+        struct fixture *fixture = fixture_new(POLICY("scoring: estimate"));
+        static const char names[] = "\"\\\"},{\\\"node\\\":\\\"\",\"<script>\",\"\\u0000\\u0007\","
+                                    "\"\xc3\x9cnic\xc3\xb6"
+                                    "de\",\"\\ud83d\\ude00\",\"\"";
+        _cleanup_(buf_done) struct buf text = BUF_INIT(DECISION_JSON_LIST_MAX_BYTES);
+        _cleanup_(decisions_freep) struct decisions *decisions = decisions_new();
+        _cleanup_(freep) struct decisions_line *lines = xcalloc(DECISIONS_MAX, sizeof(*lines));
+        json_t *list = NULL;
+
+        (void)state;
+        ask_prioritize(fixture, POD, names, false);
+        const json_t *nodes = json_object_get(json_object_get(show(fixture), "prioritize"),
+                                              "best_nodes");
+        assert_int_equal(json_array_size(nodes), 6);
+        assert_text(json_array_get(nodes, 0), "node", "\"},{\"node\":\"");
+        assert_text(json_array_get(nodes, 3), "node",
+                    "\xc3\x9cnic\xc3\xb6"
+                    "de");
+
+        decisions_put_ranking(decisions, &fixture->decision.pod, &fixture->decision.ranking);
+        decision_json_list(lines, decisions_list(decisions, lines), &text);
+        assert_int_equal(json_parse(text.data, text.len, &list, NULL), 0);
+        const json_t *line = json_array_get(json_object_get(list, "decisions"), 0);
+        assert_text(line, "best_node", "\"},{\"node\":\"");
+        assert_true(json_is_null(json_object_get(line, "candidates")));
+        json_decref(list);
+        fixture_free(fixture);
+}
+
+/* Of a pod that nobody could ask for nothing is kept. */
+static void test_pods(void **state) {
+        static const struct {
+                const char *namespace, *name, *uid;
+                bool is_kept;
+        } rows[] = {
+                {"d", "a", "u", true},
+                {"", "a", "u", false},
+                {"d", "", "u", false},
+                {"d", "a", "", false},
+        };
+        _cleanup_(freep) char *longest = xcalloc(1, POD_FACTS_NAME_MAX + 2);
+        struct decision_pod pod;
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                const struct pod_facts facts = {
+                        .id = rows[i].uid[0] ? 1 : 0,
+                        .name_space = {rows[i].namespace, strlen(rows[i].namespace), false},
+                        .name = {rows[i].name, strlen(rows[i].name), false},
+                        .uid = {rows[i].uid, strlen(rows[i].uid), false},
+                };
+                assert_int_equal(decision_take_pod(&facts, &pod), rows[i].is_kept);
+        }
+        memset(longest, 'x', POD_FACTS_NAME_MAX + 1);
+        struct pod_facts facts = {
+                .id = 1,
+                .name_space = {longest, POD_FACTS_NAMESPACE_MAX, false},
+                .name = {longest, POD_FACTS_NAME_MAX, false},
+                .uid = {longest, DECISION_UID_MAX, false},
+        };
+        assert_true(decision_take_pod(&facts, &pod));
+        assert_int_equal(strlen(pod.full_name), DECISION_FULL_NAME_MAX);
+        assert_int_equal(strlen(pod.uid), DECISION_UID_MAX);
+        facts.name.len++;
+        assert_false(decision_take_pod(&facts, &pod));
+        facts.name.len--;
+        facts.name_space.len++;
+        assert_false(decision_take_pod(&facts, &pod));
+        facts.name_space.len--;
+        facts.uid.len++;
+        assert_false(decision_take_pod(&facts, &pod));
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_filter),        cmocka_unit_test(test_estimate),
+                cmocka_unit_test(test_terms),         cmocka_unit_test(test_bounds),
+                cmocka_unit_test(test_hostile_names), cmocka_unit_test(test_pods),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
