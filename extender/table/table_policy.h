@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "extender/table/estimate_terms.h"
 #include "metrics/metrics.h"
+#include "policy/estimate/estimate_terms.h"
 #include "policy/policy.h"
 
 /* A metric by predicate, with "none" for nodes that passed. */

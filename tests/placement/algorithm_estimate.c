@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "extender/answer/shortlist.h"
 #include "extender/estimate/estimator.h"
-#include "extender/table/estimate_terms.h"
+#include "policy/estimate/estimate_terms.h"
 #include "policy/estimate/score.h"
 
 enum { NAMED = 16 };

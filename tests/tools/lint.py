@@ -23,7 +23,7 @@ MAY_USE = {
     "kube": ["base", "codec", "metrics", "net"],
     "program": ["base", "kube"],
     "policy": ["base", "codec"],
-    "policy/estimate": ["base"],
+    "policy/estimate": ["base", "policy"],
     "policy/live": [*COMMON, "policy"],
     "controller/window": ["base", "policy"],
     "controller/page": ["base", "policy", "controller/window"],

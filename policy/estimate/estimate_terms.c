@@ -1,4 +1,4 @@
-#include "extender/table/estimate_terms.h"
+#include "policy/estimate/estimate_terms.h"
 
 /* Of the priority's metric, which must be a mean; -1: not a resource that is estimated. */
 static int resource_of(const struct policy_sync *sync) {
