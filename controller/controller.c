@@ -10,6 +10,7 @@
 #include "controller/once.h"
 #include "controller/source_set.h"
 #include "controller/status/census.h"
+#include "controller/status/node_metrics.h"
 #include "controller/status/printout.h"
 #include "controller/status/serving.h"
 #include "controller/writing/writer.h"
@@ -30,6 +31,7 @@ struct tracked {
         struct node *node;
         struct node_track track;
         uint32_t usable; /* number of metrics, at the last reading */
+        uint32_t metrics_row;
 };
 
 struct controller {
@@ -51,6 +53,7 @@ struct controller {
 
         struct census census;
         struct serving serving;
+        struct node_metrics *node_metrics; /* NULL: none */
 };
 
 static int64_t now_mono(const struct controller *c) {
@@ -254,6 +257,8 @@ static void on_reading(void *userdata, size_t source, struct node *node,
         tracked_values(t, &values);
         t->usable = (uint32_t)__builtin_popcountll(values.usable);
         writer_update(&t->writing, &values);
+        if (c->node_metrics)
+                node_metrics_set(c->node_metrics, t->metrics_row, &values);
         once_look(c);
 }
 
@@ -282,6 +287,9 @@ static void on_node_added(void *userdata, struct node *node) {
 
         t->controller = c;
         t->node = node;
+        t->metrics_row = NODE_METRICS_NONE;
+        if (c->node_metrics)
+                node_metrics_touch(c->node_metrics);
         node_track_init(&t->track, c->compiled);
         node->userdata = t;
         c->node_width = size_max(c->node_width, strlen(node->name));
@@ -317,6 +325,10 @@ static void on_node_removed(void *userdata, struct node *node) {
 
         source_set_remove_node(c->sources, node);
         bindings_forget(c->bindings, node->name);
+        if (c->node_metrics) {
+                node_metrics_clear(c->node_metrics, t->metrics_row);
+                node_metrics_touch(c->node_metrics);
+        }
         tracked_free(t);
         node->userdata = NULL;
 }
@@ -349,6 +361,8 @@ void controller_set_policy(struct controller *c, struct policy *policy) {
         }
         writer_set_policy(c->writer, c->compiled);
         source_set_policy(c->sources, policy);
+        if (c->node_metrics)
+                node_metrics_set_policy(c->node_metrics, policy);
         compiled_policy_free(old);
         follow_policy(c);
 }
@@ -383,6 +397,8 @@ static void take_census(struct controller *c) {
                 if (!node_track_is_fresh(&t->track, c->compiled, now_mono(c)) ||
                     !node_track_age_ms(&t->track, now_mono(c), &age_ms)) {
                         tally.stale++;
+                        if (c->node_metrics)
+                                node_metrics_clear(c->node_metrics, t->metrics_row);
                         continue;
                 }
                 tally.windows += t->usable;
@@ -392,10 +408,22 @@ static void take_census(struct controller *c) {
         serving_publish(&c->serving, &serving, now_mono(c));
 }
 
+static void renew_node_metrics(const struct controller *c) {
+        struct tracked *t;
+
+        if (!c->node_metrics || !node_metrics_begin(c->node_metrics, node_set_count(c->nodes)))
+                return;
+        TRACKED_FOREACH(t, c) {
+                t->metrics_row = node_metrics_add(c->node_metrics, t->node->name, t->metrics_row);
+        }
+        node_metrics_publish(c->node_metrics);
+}
+
 static void on_tick(void *userdata) {
         struct controller *c = userdata;
 
         take_census(c);
+        renew_node_metrics(c);
         writer_tick(c->writer);
         if (++c->ticks % PRUNE_TICKS == 0) {
                 bindings_prune(c->bindings, now_unix(c));
@@ -441,6 +469,10 @@ int controller_new(const struct controller_parts *parts, const struct controller
         if (options->is_once)
                 once_begin(&c->once);
         c->node_width = strlen("NODE");
+        if (options->has_node_metrics) {
+                c->node_metrics = node_metrics_new(parts->metrics);
+                node_metrics_set_policy(c->node_metrics, policy);
+        }
         census_init(&c->census, parts->metrics, parts->health);
         c->bindings = bindings_new();
         c->nodes = node_set_new(&options->nodes, &node_events);
@@ -545,6 +577,7 @@ void controller_free(struct controller *c) {
         }
         node_set_free(c->nodes);
         writer_free(c->writer);
+        node_metrics_free(c->node_metrics);
         bindings_free(c->bindings);
         compiled_policy_free(c->compiled);
         loop_timer_disarm(c->parts.loop, &c->tick);

@@ -32,6 +32,7 @@ struct controller_options {
         size_t patches_in_flight;
         struct leader_options leader; /* no election with a dry run or --once */
         bool is_dry_run;              /* print instead of writing */
+        bool has_node_metrics;        /* series of each node on the /metrics page */
         bool is_once;                 /* scrape every node twice, write or print, exit */
         enum report_format output;
 };

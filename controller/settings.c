@@ -36,6 +36,7 @@ static struct {
 
         const char *bind_address;
         int64_t health_port;
+        bool node_metrics;
 } raw;
 
 static const char *const locks[] = {"leases", NULL};
@@ -109,6 +110,8 @@ static const struct option_row rows[] = {
          .help = "Address that serves /healthz /livez /readyz /metrics. Default: all addresses."},
         {.name = "health-port", .type = OPTION_INT, .value = &raw.health_port, .fallback = "8090", .metavar = "PORT", .min = 0, .max = 65535,
          .help = "Port of the health and metrics pages. 0 picks a free port and logs it. Not served with --once, --cleanup or --target."},
+        {.name = "node-metrics", .type = OPTION_BOOL, .value = &raw.node_metrics, .fallback = "true",
+         .help = "Show usage, score and hot value of each node on the metrics page (plimsoll_node_*). Prometheus then keeps as many series as there are nodes times metrics of the policy, of each replica."},
         PROGRAM_LOG_ROWS(raw.shared),
 };
 /* clang-format on */
@@ -215,6 +218,7 @@ int settings_parse(int argc, char **argv, enum options_outcome *ret_outcome, str
         settings.needs_cluster = raw.targets.count == 0;
         settings.is_cleanup = raw.cleanup;
         settings.has_server = !raw.once && !raw.cleanup && raw.targets.count == 0;
+        controller->has_node_metrics = raw.node_metrics && settings.has_server;
         settings.bind_address = raw.bind_address;
         settings.health_port = (uint16_t)raw.health_port;
         controller->compiled.style.zone = settings.annotations.zone;

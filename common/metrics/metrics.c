@@ -53,6 +53,8 @@ struct metrics {
         struct family **families; /* by name */
         size_t count, cap;
         struct process_metrics process; /* NULLs until registered */
+        metrics_section_fn *section;
+        void *section_userdata;
 };
 
 const double metrics_duration_bounds_s[] = {
@@ -366,6 +368,15 @@ static void update_process(const struct process_metrics *process) {
         metrics_set(process->max_fds, stats.max_fds);
 }
 
+void metrics_append_label(struct buf *out, const char *value) {
+        append_escaped(out, value, true);
+}
+
+void metrics_set_section(struct metrics *metrics, metrics_section_fn *fn, void *userdata) {
+        metrics->section = fn;
+        metrics->section_userdata = userdata;
+}
+
 void metrics_render(const struct metrics *metrics, struct buf *out) {
         (void)pthread_mutex_lock(metrics->lock);
         if (metrics->process.max_fds)
@@ -373,6 +384,8 @@ void metrics_render(const struct metrics *metrics, struct buf *out) {
         for (size_t i = 0; i < metrics->count; i++)
                 render_family(out, metrics->families[i]);
         (void)pthread_mutex_unlock(metrics->lock);
+        if (metrics->section)
+                metrics->section(metrics->section_userdata, out);
 }
 
 void metrics_register_process(struct metrics *metrics, const char *program) {

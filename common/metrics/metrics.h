@@ -4,7 +4,7 @@
  * hold the pointer, update through it.
  *
  * Names follow Prometheus: base units, _total on counters, _seconds, _bytes, _ratio. No label may
- * carry a node's name.
+ * carry a node's name: what there is one of per node is a section of its own.
  */
 #pragma once
 
@@ -46,6 +46,17 @@ void metrics_set(struct metric *gauge, double value);
 void metrics_observe(struct metric *histogram, double value);
 /** metrics_value() - a counter's or gauge's present value; a histogram's count */
 double metrics_value(const struct metric *metric);
+
+/**
+ * metrics_section_fn - append whole families to the page
+ *
+ * Runs on the thread that renders, without a lock of the metrics.
+ */
+typedef void metrics_section_fn(void *userdata, struct buf *out);
+/** metrics_set_section() - what the page ends with; before the first rendering */
+void metrics_set_section(struct metrics *metrics, metrics_section_fn *fn, void *userdata);
+/** metrics_append_label() - append a label's value, escaped, without its quotes */
+void metrics_append_label(struct buf *out, const char *value);
 
 /** metrics_render() - append the exposition: HELP, TYPE and series, families by name */
 void metrics_render(const struct metrics *metrics, struct buf *out);

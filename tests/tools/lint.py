@@ -48,7 +48,7 @@ MAY_USE = {
         "controller/node",
         "controller/source",
     ],
-    "controller/status": [*COMMON, "controller/track"],
+    "controller/status": [*COMMON, "policy", "policy/estimate", "controller/track"],
     "controller/writing": [*COMMON, "policy", "controller/track"],
     "controller": [
         *(

@@ -40,6 +40,12 @@ PORT_FLAGS = {
     ],
     "plimsoll-extender": ["--port=0", "--bind"],
 }
+# Of families that have no series before the first node.
+LABELS = {
+    "plimsoll_node_usage_ratio": {"node", "metric"},
+    "plimsoll_node_score": {"node"},
+    "plimsoll_node_hot_value": {"node"},
+}
 # Nobody listens there: the programs start and wait.
 NO_SERVER = "--master=http://127.0.0.1:1"
 EMPTY_KUBECONFIG = """
@@ -77,13 +83,13 @@ def metrics(build, program):
         finally:
             process.stop()
     types = dict(re.findall(r"^# TYPE (\S+) (\S+)$", page, re.MULTILINE))
-    labels = {}
+    labels = {name: set(of) for name, of in LABELS.items()}
     for name, inner in re.findall(r"^(\w+)\{(.*)\} ", page, re.MULTILINE):
         found = set(re.findall(r"(\w+)=\"", inner)) - {"le"}
         family = re.sub(r"_(bucket|sum|count)$", "", name)
         labels.setdefault(name if name in types else family, set()).update(found)
     rows = ["| metric | type | labels | what |", "| --- | --- | --- | --- |"]
-    for name, text in re.findall(r"^# HELP (\S+) (.*)$", page, re.MULTILINE):
+    for name, text in sorted(re.findall(r"^# HELP (\S+) (.*)$", page, re.MULTILINE)):
         if name.startswith("process_"):
             continue
         named = ", ".join(sorted(labels.get(name, ())))

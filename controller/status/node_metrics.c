@@ -1,0 +1,325 @@
+#include "controller/status/node_metrics.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "policy/estimate/estimate_terms.h"
+#include "policy/estimate/score.h"
+#include "policy/verdict.h"
+
+enum { LABEL_MAX_BYTES = 4096, NO_VALUE = -1 };
+
+struct row {
+        char *label; /* the node's name, escaped; owned */
+        _Atomic uint64_t usable;
+        _Atomic int64_t score, hot; /* NO_VALUE: none */
+};
+
+/* Shared by the loop's thread and those that render; all but the atomics is constant. */
+struct table {
+        unsigned users; /* under the lock */
+        size_t metric_count, cap, count;
+        char (*metrics)[METRIC_NAME_MAX + 1];
+        double *limit_ratio; /* [metric]; 0: none */
+        struct row *rows;
+        _Atomic float *usage_ratio; /* [row][metric] */
+};
+
+struct node_metrics {
+        const struct policy *policy;
+        struct estimate_terms terms;
+        bool is_outdated, is_policy_new;
+        struct table *next; /* between begin and publish */
+
+        pthread_mutex_t lock;
+        struct table *table; /* replaced by the loop's thread under the lock */
+        struct metric *left_out;
+};
+
+static void table_free(struct table *table) {
+        for (size_t i = 0; i < table->count; i++)
+                free(table->rows[i].label);
+        free(table->rows);
+        free(table->metrics);
+        free(table->limit_ratio);
+        free(table->usage_ratio);
+        free(table);
+}
+
+static struct table *table_get(struct node_metrics *nm) {
+        (void)pthread_mutex_lock(&nm->lock);
+        struct table *table = nm->table;
+        if (table)
+                table->users++;
+        (void)pthread_mutex_unlock(&nm->lock);
+        return table;
+}
+
+static void table_put(struct node_metrics *nm, struct table *table) {
+        if (!table)
+                return;
+        (void)pthread_mutex_lock(&nm->lock);
+        bool is_last = --table->users == 0;
+        (void)pthread_mutex_unlock(&nm->lock);
+        if (is_last)
+                table_free(table);
+}
+
+/* Rendering */
+
+static void begin_family(struct buf *out, const char *name, const char *help) {
+        buf_printf(out, "# HELP %s %s\n# TYPE %s gauge\n", name, help, name);
+}
+
+/* "plimsoll_node_score{node="a" */
+static void append_node(struct buf *out, const char *name, const struct row *row) {
+        buf_puts(out, name);
+        buf_puts(out, "{node=\"");
+        buf_puts(out, row->label);
+        buf_putc(out, '"');
+}
+
+static void render_usage(const struct table *table, struct buf *out) {
+        static const char name[] = "plimsoll_node_usage_ratio";
+
+        begin_family(out, name,
+                     "Usage of the node by metric of the policy; none while there is no recent "
+                     "value (--node-metrics).");
+        for (size_t i = 0; i < table->count; i++) {
+                const struct row *row = &table->rows[i];
+                const _Atomic float *ratio = table->usage_ratio + i * table->metric_count;
+                uint64_t usable = atomic_load_explicit(&row->usable, memory_order_acquire);
+                for (size_t k = 0; k < table->metric_count; k++) {
+                        if ((usable >> k & 1) == 0)
+                                continue;
+                        append_node(out, name, row);
+                        buf_printf(out, ",metric=\"%s\"} %.5g\n", table->metrics[k],
+                                   (double)atomic_load_explicit(&ratio[k], memory_order_relaxed));
+                }
+        }
+}
+
+static void render_limits(const struct table *table, struct buf *out) {
+        static const char name[] = "plimsoll_node_limit_ratio";
+
+        begin_family(out, name,
+                     "Limit of the policy above which a node is rejected (--node-metrics).");
+        for (size_t k = 0; k < table->metric_count; k++)
+                if (table->limit_ratio[k] > 0)
+                        buf_printf(out, "%s{metric=\"%s\"} %.15g\n", name, table->metrics[k],
+                                   table->limit_ratio[k]);
+}
+
+static void render_numbers(const struct table *table, struct buf *out, const char *name,
+                           bool is_score) {
+        for (size_t i = 0; i < table->count; i++) {
+                const struct row *row = &table->rows[i];
+                long long value = atomic_load_explicit(is_score ? &row->score : &row->hot,
+                                                       memory_order_relaxed);
+                if (value == NO_VALUE)
+                        continue;
+                append_node(out, name, row);
+                buf_printf(out, "} %lld\n", value);
+        }
+}
+
+static void render(void *userdata, struct buf *out) {
+        struct node_metrics *nm = userdata;
+        struct table *table = table_get(nm);
+        size_t begin = out->len;
+
+        if (!table || out->overflow) {
+                table_put(nm, table);
+                return;
+        }
+        render_limits(table, out);
+        render_usage(table, out);
+        begin_family(out, "plimsoll_node_score",
+                     "Score of the node by its readings alone, 0 to 100: the headroom with "
+                     "scoring: estimate. None with scale: relative (--node-metrics).");
+        render_numbers(table, out, "plimsoll_node_score", true);
+        begin_family(out, "plimsoll_node_hot_value",
+                     "Points for recent bindings, with a policy that has hotValue "
+                     "(--node-metrics).");
+        render_numbers(table, out, "plimsoll_node_hot_value", false);
+        table_put(nm, table);
+        if (!out->overflow)
+                return;
+        /* The other metrics of the page are worth more than these. */
+        out->len = begin;
+        out->data[begin] = 0;
+        out->overflow = false;
+        metrics_inc(nm->left_out);
+}
+
+/* The loop's thread */
+
+struct node_metrics *node_metrics_new(struct metrics *metrics) {
+        struct node_metrics *nm = xcalloc(1, sizeof(*nm));
+
+        if (pthread_mutex_init(&nm->lock, NULL) != 0)
+                mem_exhausted();
+        nm->left_out = metrics_counter(metrics, "plimsoll_node_metrics_left_out_total",
+                                       "Pages that were served without the series of nodes, since "
+                                       "these did not fit.",
+                                       NULL);
+        metrics_set_section(metrics, render, nm);
+        return nm;
+}
+
+void node_metrics_free(struct node_metrics *nm) {
+        if (!nm)
+                return;
+        table_put(nm, nm->table);
+        if (nm->next)
+                table_free(nm->next);
+        (void)pthread_mutex_destroy(&nm->lock);
+        free(nm);
+}
+
+void node_metrics_set_policy(struct node_metrics *nm, const struct policy *policy) {
+        nm->policy = policy;
+        nm->is_outdated = nm->is_policy_new = true;
+        estimate_terms_init(&nm->terms, policy);
+}
+
+void node_metrics_touch(struct node_metrics *nm) {
+        nm->is_outdated = true;
+}
+
+bool node_metrics_begin(struct node_metrics *nm, size_t count) {
+        const struct policy *policy = nm->policy;
+
+        assert(!nm->next);
+        if (!nm->is_outdated)
+                return false;
+        struct table *table = xcalloc(1, sizeof(*table));
+        table->users = 1;
+        table->cap = count;
+        table->metric_count = policy->sync_count;
+        table->metrics = xcalloc(policy->sync_count + 1, sizeof(*table->metrics));
+        table->limit_ratio = xcalloc(policy->sync_count + 1, sizeof(*table->limit_ratio));
+        table->rows = xcalloc(count + 1, sizeof(*table->rows));
+        table->usage_ratio = xcalloc(count * policy->sync_count + 1, sizeof(*table->usage_ratio));
+        for (size_t i = 0; i < policy->sync_count; i++)
+                memcpy(table->metrics[i], policy->sync[i].name, sizeof(table->metrics[i]));
+        for (size_t i = 0; i < policy->predicate_count; i++)
+                table->limit_ratio[policy->predicates[i].metric] =
+                        policy->predicates[i].limit_ratio;
+        nm->next = table;
+        return true;
+}
+
+static void copy_row(struct table *to, size_t to_row, const struct table *from, size_t from_row) {
+        struct row *target = &to->rows[to_row];
+        const struct row *source = &from->rows[from_row];
+
+        for (size_t k = 0; k < to->metric_count; k++)
+                atomic_init(
+                        &to->usage_ratio[to_row * to->metric_count + k],
+                        atomic_load_explicit(&from->usage_ratio[from_row * from->metric_count + k],
+                                             memory_order_relaxed));
+        atomic_init(&target->usable, atomic_load_explicit(&source->usable, memory_order_relaxed));
+        atomic_init(&target->score, atomic_load_explicit(&source->score, memory_order_relaxed));
+        atomic_init(&target->hot, atomic_load_explicit(&source->hot, memory_order_relaxed));
+}
+
+uint32_t node_metrics_add(struct node_metrics *nm, const char *node, uint32_t row) {
+        struct table *table = nm->next;
+        struct buf label = BUF_INIT(LABEL_MAX_BYTES);
+
+        assert(table->count < table->cap && table->count < NODE_METRICS_NONE);
+        size_t index = table->count++;
+        metrics_append_label(&label, node);
+        table->rows[index].label = buf_take(&label);
+        atomic_init(&table->rows[index].score, NO_VALUE);
+        atomic_init(&table->rows[index].hot, NO_VALUE);
+        if (row != NODE_METRICS_NONE && !nm->is_policy_new)
+                copy_row(table, index, nm->table, row);
+        return (uint32_t)index;
+}
+
+void node_metrics_publish(struct node_metrics *nm) {
+        struct table *old = nm->table;
+
+        (void)pthread_mutex_lock(&nm->lock);
+        nm->table = TAKE_PTR(nm->next);
+        (void)pthread_mutex_unlock(&nm->lock);
+        table_put(nm, old);
+        nm->is_outdated = nm->is_policy_new = false;
+}
+
+/* Every priority's metric is usable: the score does not rest on a value that is missing. */
+static bool is_whole(const struct policy *policy, const struct plan_values *values) {
+        for (size_t i = 0; i < policy->priority_count; i++)
+                if ((values->usable >> policy->priorities[i].metric & 1) == 0)
+                        return false;
+        return policy->priority_count > 0;
+}
+
+static int64_t headroom(const struct node_metrics *nm, const struct reading_columns *columns) {
+        struct score_node node = {
+                .other = estimate_terms_other(&nm->terms, nm->policy, columns, 0, 0)};
+
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
+                if (nm->terms.metric[r] >= 0)
+                        node.used[r] = nm->terms.weight[r] *
+                                       columns->usage_ratio[nm->terms.metric[r]][0];
+        double points = score_headroom(&node, &(struct pod_load){0});
+        return points > 0 ? (int64_t)points : 0;
+}
+
+static int64_t score_of(const struct node_metrics *nm, const struct plan_values *values) {
+        static const int64_t always_unix_ms = INT64_MAX, never_unix_ms = READING_NEVER;
+        const double *usage_ratio[POLICY_MAX_SYNC];
+        const int64_t *expires_unix_ms[POLICY_MAX_SYNC];
+        double hot = (double)values->hot;
+        const struct reading_columns columns = {
+                .usage_ratio = usage_ratio,
+                .expires_unix_ms = expires_unix_ms,
+                .hot = &hot,
+                .hot_expires_unix_ms = values->has_hot ? &always_unix_ms : &never_unix_ms,
+        };
+
+        if (policy_is_relative(nm->policy) || !is_whole(nm->policy, values))
+                return NO_VALUE;
+        for (size_t i = 0; i < nm->policy->sync_count; i++) {
+                usage_ratio[i] = &values->ratio[i];
+                expires_unix_ms[i] = (values->usable >> i & 1) != 0 ? &always_unix_ms
+                                                                    : &never_unix_ms;
+        }
+        if (nm->policy->scoring == POLICY_SCORING_ESTIMATE)
+                return headroom(nm, &columns);
+        return verdict_score100(nm->policy, &columns, 0, NULL, 0);
+}
+
+void node_metrics_set(struct node_metrics *nm, uint32_t row, const struct plan_values *values) {
+        struct table *table = nm->table;
+
+        if (row == NODE_METRICS_NONE || nm->is_policy_new)
+                return;
+        struct row *target = &table->rows[row];
+        _Atomic float *ratio = table->usage_ratio + row * table->metric_count;
+        for (size_t k = 0; k < table->metric_count; k++)
+                if ((values->usable >> k & 1) != 0)
+                        atomic_store_explicit(&ratio[k], (float)values->ratio[k],
+                                              memory_order_relaxed);
+        atomic_store_explicit(&target->score, score_of(nm, values), memory_order_relaxed);
+        atomic_store_explicit(&target->hot, values->has_hot ? values->hot : NO_VALUE,
+                              memory_order_relaxed);
+        /* Last: who sees the bit sees the ratio. */
+        atomic_store_explicit(&target->usable, values->usable, memory_order_release);
+}
+
+void node_metrics_clear(struct node_metrics *nm, uint32_t row) {
+        if (row == NODE_METRICS_NONE)
+                return;
+        struct row *target = &nm->table->rows[row];
+        atomic_store_explicit(&target->usable, 0, memory_order_relaxed);
+        atomic_store_explicit(&target->score, NO_VALUE, memory_order_relaxed);
+        atomic_store_explicit(&target->hot, NO_VALUE, memory_order_relaxed);
+}
