@@ -9,9 +9,9 @@
 enum { SCORE_REJECTED = -1, SCORE_BEST = 100 };
 
 enum algorithm_policy {
-        ALGORITHM_NEEDS_NOTHING,        /* no annotations are written */
-        ALGORITHM_NEEDS_CRANE_POLICY,   /* crane's metrics, limits and weights */
-        ALGORITHM_NEEDS_MEANS,          /* the 5-minute means of cpu and mem, every 3 minutes */
+        ALGORITHM_NEEDS_NOTHING,      /* no annotations are written */
+        ALGORITHM_NEEDS_CRANE_POLICY, /* crane's metrics, limits and weights */
+        ALGORITHM_NEEDS_MEANS, /* of --policy: 5-minute means of cpu and mem, every 3 minutes */
         ALGORITHM_NEEDS_MINUTELY_MEANS, /* the same every minute */
 };
 

@@ -1,98 +1,34 @@
 /*
  * crane-scheduler's Dynamic plugin (https://github.com/gocrane/crane-scheduler), by the extender's
  * own verdicts, which equal crane's to the digit: hard predicates, weighted priorities, and hot
- * values as the annotation has them, counted when it was written. At weight 3, as it is documented.
+ * values as the annotation has them, counted when it was written, since no watch of bindings is
+ * live. A plugin scores by 0 to 100. At weight 3, as it is documented.
  */
 #include "algorithm.h"
-
-#include <stdlib.h>
-
-#include "base/clock.h"
-#include "base/mem.h"
-#include "policy/hot_value.h"
-#include "policy/verdict.h"
-
-struct crane {
-        struct situation situation;
-        double *usage[POLICY_MAX_SYNC];
-        int64_t *expires[POLICY_MAX_SYNC];
-        double *hot;
-        int64_t *hot_expires;
-        struct binding_ring *rings;
-};
+#include "extender.h"
 
 static void *new (const struct situation *situation) {
-        struct crane *crane = xcalloc(1, sizeof(*crane));
-        size_t count = situation->world->node_count;
-
-        crane->situation = *situation;
-        for (size_t i = 0; i < situation->policy->sync_count; i++) {
-                crane->usage[i] = xcalloc(count, sizeof(double));
-                crane->expires[i] = xcalloc(count, sizeof(int64_t));
-        }
-        crane->hot = xcalloc(count, sizeof(double));
-        crane->hot_expires = xcalloc(count, sizeof(int64_t));
-        crane->rings = xcalloc(count, sizeof(*crane->rings));
-        return crane;
+        return extender_new(situation, false);
 }
 
 static void free_crane(void *self) {
-        struct crane *crane = self;
-
-        for (size_t i = 0; i < crane->situation.policy->sync_count; i++) {
-                free(crane->usage[i]);
-                free(crane->expires[i]);
-        }
-        for (size_t n = 0; n < crane->situation.world->node_count; n++)
-                binding_ring_done(&crane->rings[n]);
-        free(crane->rings);
-        free(crane->hot);
-        free(crane->hot_expires);
-        free(crane);
+        extender_free(self);
 }
 
 static void on_written(void *self, size_t node) {
-        struct crane *crane = self;
-        const struct policy *policy = crane->situation.policy;
-        int64_t now_ms = crane->situation.world->now_s * MS_PER_S;
-
-        for (size_t i = 0; i < policy->sync_count; i++) {
-                struct published_value value = published_get(crane->situation.published, node, i);
-                crane->usage[i][node] = value.ratio;
-                crane->expires[i][node] = value.at_s < 0 ? READING_NEVER
-                                                         : value.at_s * MS_PER_S +
-                                                                   policy->sync[i].period_ms +
-                                                                   5 * MS_PER_MIN;
-        }
-        crane->hot[node] = (double)hot_value(policy, &crane->rings[node], now_ms);
-        crane->hot_expires[node] = now_ms + 5 * MS_PER_MIN;
+        extender_read(self, node);
 }
 
-static void on_bound(void *self, const struct pod *pod) {
-        struct crane *crane = self;
-
-        binding_ring_add(&crane->rings[pod->node], pod->bound_s * MS_PER_S,
-                         hot_value_keep_ms(crane->situation.policy));
+static void on_second(void *self) {
+        extender_follow_nodes(self);
 }
 
 static void decide(void *self, const struct pod *pod, const uint32_t *candidates, size_t count,
                    int *ret_scores) {
-        struct crane *crane = self;
-        const struct policy *policy = crane->situation.policy;
-        int64_t now_ms = crane->situation.world->now_s * MS_PER_S;
-        const struct reading_columns columns = {
-                .usage_ratio = (const double *const *)crane->usage,
-                .expires_unix_ms = (const int64_t *const *)crane->expires,
-                .hot = crane->hot,
-                .hot_expires_unix_ms = crane->hot_expires,
-        };
-
-        (void)pod;
+        extender_filter(self, &(struct pod_facts){.id = pod->seed}, candidates, count, ret_scores);
         for (size_t i = 0; i < count; i++)
-                ret_scores[i] = verdict_filter(policy, &columns, candidates[i], now_ms) >= 0
-                                        ? SCORE_REJECTED
-                                        : (int)verdict_score100(policy, &columns, candidates[i],
-                                                                NULL, now_ms);
+                if (ret_scores[i] != SCORE_REJECTED)
+                        ret_scores[i] = extender_score100(self, i);
 }
 
 const struct algorithm algorithm_crane = {
@@ -103,6 +39,6 @@ const struct algorithm algorithm_crane = {
         .new = new,
         .free = free_crane,
         .on_written = on_written,
-        .on_bound = on_bound,
+        .on_second = on_second,
         .decide = decide,
 };

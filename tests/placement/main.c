@@ -49,8 +49,8 @@ static void print_help(void) {
                      "  --scenario FILE    a cluster and its pods, see tests/placement/README.md;\n"
                      "                     repeatable\n"
                      "  --algorithm NAME   repeatable; default: every peer\n"
-                     "  --policy FILE      whose metrics and periods feed the estimate (default:\n"
-                     "                     the 5-minute means of cpu and mem, every 3 minutes)\n"
+                     "  --policy FILE      of the estimate, with scoring: estimate (default: the\n"
+                     "                     built-in one)\n"
                      "  --crane-policy FILE  crane's (default: policy/crane.yaml)\n"
                      "  --seeds N          runs of each, 1 to %d (default 3)\n"
                      "  --scale F          of the time that is measured, 0.01 to 10 (default 1)\n"
@@ -171,6 +171,9 @@ static int load_policies(struct job *job, struct error *err) {
                                      err);
         else if (r == 0)
                 job->policies[ALGORITHM_NEEDS_MEANS] = policy_default();
+        if (r == 0 && job->policies[ALGORITHM_NEEDS_MEANS]->scoring != POLICY_SCORING_ESTIMATE)
+                r = error_set(err, EINVAL, "%s: spec.extender.scoring is not estimate",
+                              job->policy_file);
         return r;
 }
 

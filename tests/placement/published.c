@@ -1,24 +1,28 @@
 #include "published.h"
 
-#include <stdio.h>
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "codec/json.h"
 #include "controller/track/plan.h"
 #include "controller/window/window.h"
+#include "policy/hot_value.h"
 
-enum { SCRAPE_S = 15 };
+enum { SCRAPE_S = 15, PATCH_MAX_BYTES = 1 << 16 };
 
 static const double DEAD_BAND = 0.01; /* --annotation-dead-band's default */
 
 struct published_node {
-        char name[32];
+        const char *name;
         struct window_store *windows;
         struct plan_record *record;
         double used_s; /* since the last scrape: seconds of the whole node's CPUs */
         int64_t scraped_s;
         int64_t scrape_phase_s, next_sync_ms;
+        struct binding_ring bound;
+        json_t *annotations; /* NULL: never written */
         struct published_value values[POLICY_MAX_SYNC];
 };
 
@@ -27,6 +31,7 @@ struct published {
         const struct policy *policy;
         struct window_plan *windows;
         struct plan plan;
+        struct buf patch; /* the latest */
         struct published_node *nodes;
         uint64_t patches;
 };
@@ -41,13 +46,14 @@ struct published *published_new(const struct world *world, const struct policy *
                 if (policy->sync[i].is_query)
                         queries[count++] = policy->sync[i].query;
         published->world = world;
+        published->patch = BUF_INIT(PATCH_MAX_BYTES);
         published->policy = policy;
         published->windows = window_plan_new(queries, count, SCRAPE_S * MS_PER_S);
         plan_init(&published->plan, policy, DEAD_BAND, early_delta);
         published->nodes = xcalloc(world->node_count, sizeof(*published->nodes));
         for (size_t n = 0; n < world->node_count; n++) {
                 struct published_node *node = &published->nodes[n];
-                (void)snprintf(node->name, sizeof(node->name), "node-%zu", n);
+                node->name = world->nodes[n].name;
                 node->windows = window_store_new(published->windows);
                 node->record = plan_record_new(&published->plan);
                 node->scrape_phase_s = (int64_t)(world_random(world->seed, 4000000 + n) * SCRAPE_S);
@@ -64,7 +70,10 @@ void published_free(struct published *published) {
         for (size_t n = 0; n < published->world->node_count; n++) {
                 window_store_free(published->nodes[n].windows);
                 plan_record_free(published->nodes[n].record);
+                binding_ring_done(&published->nodes[n].bound);
+                json_decref(published->nodes[n].annotations);
         }
+        buf_done(&published->patch);
         window_plan_free(published->windows);
         free(published->nodes);
         free(published);
@@ -90,7 +99,10 @@ static void scrape(const struct published *published, struct published_node *nod
 static struct plan_values read_values(const struct published *published,
                                       const struct published_node *node) {
         int64_t now_ms = published->world->now_s * MS_PER_S;
-        struct plan_values values = {0};
+        struct plan_values values = {
+                .has_hot = published->policy->hot_value_count > 0,
+                .hot = hot_value(published->policy, &node->bound, now_ms),
+        };
 
         for (size_t i = 0; i < published->policy->sync_count; i++) {
                 const struct policy_sync *sync = &published->policy->sync[i];
@@ -108,10 +120,26 @@ static struct plan_values read_values(const struct published *published,
         return values;
 }
 
+static void write_annotations(struct published *published, struct published_node *node,
+                              const struct plan_choice *choice, const struct plan_values *values) {
+        json_auto_t *written = NULL;
+
+        buf_clear(&published->patch);
+        plan_annotations(&published->plan, choice, values, &(struct plan_style){.prefix = ""},
+                         published->world->now_s * MS_PER_S, &published->patch);
+        int r = json_parse(published->patch.data, published->patch.len, &written, NULL);
+        assert(r == 0);
+        (void)r;
+        if (!node->annotations)
+                node->annotations = json_object();
+        (void)json_object_update(node->annotations, written);
+}
+
 static void patch(struct published *published, struct published_node *node,
                   const struct plan_choice *choice, const struct plan_values *values) {
         int64_t now_ms = published->world->now_s * MS_PER_S;
 
+        write_annotations(published, node, choice, values);
         for (size_t i = 0; i < published->policy->sync_count; i++)
                 if ((choice->metrics & (UINT64_C(1) << i)) != 0)
                         node->values[i] = (struct published_value){
@@ -153,6 +181,15 @@ void published_step(struct published *published, published_fn *on_written, void 
                 if (turn(published, node, is_scraped))
                         on_written(userdata, n);
         }
+}
+
+void published_bound(struct published *published, const struct pod *pod) {
+        binding_ring_add(&published->nodes[pod->node].bound, pod->bound_s * MS_PER_S,
+                         hot_value_keep_ms(published->policy));
+}
+
+const json_t *published_annotations(const struct published *published, size_t node) {
+        return published->nodes[node].annotations;
 }
 
 struct published_value published_get(const struct published *published, size_t node, size_t sync) {

@@ -1,8 +1,10 @@
 /*
  * What the controller shows of each node: scrapes every 15 s into the real windows, and the real
- * plan, which says when what is written, with --annotation-early-delta.
+ * plan, which says when what is written, with --annotation-early-delta, and writes it.
  */
 #pragma once
+
+#include <jansson.h>
 
 #include "policy/policy.h"
 #include "world.h"
@@ -22,7 +24,11 @@ void published_free(struct published *published);
 DEFINE_FREEP(struct published, published_free);
 /** published_step() - after a second of the world; @on_written for each node that was written */
 void published_step(struct published *published, published_fn *on_written, void *userdata);
-/** published_get() - metric @sync of the policy on a node */
+/** published_bound() - the controller's watch of bindings has shown it: hot values count it */
+void published_bound(struct published *published, const struct pod *pod);
+/** published_annotations() - a node's, borrowed; NULL: never written */
+const json_t *published_annotations(const struct published *published, size_t node);
+/** published_get() - metric @sync of the policy on a node, for peers that read no annotations */
 struct published_value published_get(const struct published *published, size_t node, size_t sync);
 /** published_patches() - sent until now */
 uint64_t published_patches(const struct published *published);

@@ -56,6 +56,8 @@ static void show_late(struct simulation *s) {
                         s->algorithm->on_ended(s->self, late->pod);
                 else if (!late->is_end && s->algorithm->on_bound)
                         s->algorithm->on_bound(s->self, late->pod);
+                if (!late->is_end && s->published)
+                        published_bound(s->published, late->pod);
         }
         if (s->late_shown == s->late_len)
                 s->late_shown = s->late_len = 0;

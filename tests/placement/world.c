@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -341,6 +342,8 @@ struct world *world_new(const struct scenario *scenario, uint64_t seed) {
                                 .phase = (double)(at % 4) / 4,
                                 .zone = scenario->shapes[i].zone,
                         };
+                        (void)snprintf(world->nodes[at].name, sizeof(world->nodes[at].name),
+                                       "node-%zu", at);
                 }
         draw_arrivals(world);
         /* Room for the renewed ones; from here on there are pointers to pods. */

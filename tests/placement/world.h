@@ -89,6 +89,7 @@ struct pod {
 };
 
 struct node {
+        char name[16];
         double cores, bytes, speed;
         int64_t joins_s, leaves_s; /* leaves_s 0: never */
         double base_ratio, phase;

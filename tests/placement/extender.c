@@ -1,0 +1,178 @@
+#include "extender.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "extender/answer/judge_shortlist.h"
+#include "policy/estimate/score.h"
+
+struct extender {
+        struct situation situation;
+        bool keeps_readings;
+        struct node_table *table;
+        bool *has_node;                 /* [node] */
+        struct node_snapshot *snapshot; /* of the last filter call; NULL before the first */
+        struct request request;
+        struct judge judge;
+        struct shortlist_pods shortlist_pods;
+};
+
+static int64_t now_unix_ms(const struct extender *extender) {
+        return extender->situation.world->now_s * MS_PER_S;
+}
+
+static struct policy *copy_of(const struct policy *policy) {
+        enum { TEXT_MAX_BYTES = 1 << 20 };
+        _cleanup_(buf_done) struct buf text = BUF_INIT(TEXT_MAX_BYTES);
+        struct policy *copy = NULL;
+
+        policy_print(policy, &text);
+        int r = policy_parse(text.data, text.len, true, &copy, NULL);
+        assert(r == 0);
+        (void)r;
+        return copy;
+}
+
+struct extender *extender_new(const struct situation *situation, bool keeps_readings) {
+        struct extender *extender = xcalloc(1, sizeof(*extender));
+        size_t nodes = situation->world->node_count;
+
+        extender->situation = *situation;
+        extender->keeps_readings = keeps_readings;
+        extender->table = node_table_new(&(struct node_table_options){.annotation_prefix = ""},
+                                         copy_of(situation->policy), 0);
+        extender->has_node = xcalloc(nodes, sizeof(*extender->has_node));
+        extender->request.nodes = xcalloc(nodes, sizeof(*extender->request.nodes));
+        extender_follow_nodes(extender);
+        return extender;
+}
+
+void extender_free(struct extender *extender) {
+        if (extender->snapshot)
+                node_snapshot_unref(extender->snapshot);
+        judge_done(&extender->judge);
+        request_done(&extender->request);
+        node_table_free(extender->table);
+        free(extender->has_node);
+        free(extender);
+}
+
+static void add_node(struct extender *extender, size_t n) {
+        const struct node *node = &extender->situation.world->nodes[n];
+        char cores[32], bytes[32], zone[32];
+
+        (void)snprintf(cores, sizeof(cores), "%.3f", node->cores);
+        (void)snprintf(bytes, sizeof(bytes), "%.0f", node->bytes);
+        (void)snprintf(zone, sizeof(zone), "zone-%zu", node->zone);
+        json_auto_t *capacity = json_pack("{s:s, s:s}", "cpu", cores, "memory", bytes);
+        json_auto_t *labels = json_pack("{s:s}", "topology.kubernetes.io/zone", zone);
+
+        node_table_put(extender->table, node->name,
+                       published_annotations(extender->situation.published, n),
+                       now_unix_ms(extender));
+        node_table_set_zone(extender->table, node->name, labels, NULL);
+        node_table_set_capacity(extender->table, node->name, capacity, now_unix_ms(extender));
+}
+
+void extender_follow_nodes(struct extender *extender) {
+        const struct world *world = extender->situation.world;
+
+        for (size_t n = 0; n < world->node_count; n++) {
+                if (world_has_node(world, n) == extender->has_node[n])
+                        continue;
+                extender->has_node[n] = !extender->has_node[n];
+                if (extender->has_node[n])
+                        add_node(extender, n);
+                else
+                        node_table_remove(extender->table, world->nodes[n].name);
+        }
+}
+
+void extender_read(struct extender *extender, size_t node) {
+        if (extender->has_node[node])
+                node_table_put(extender->table, extender->situation.world->nodes[node].name,
+                               published_annotations(extender->situation.published, node),
+                               now_unix_ms(extender));
+}
+
+struct estimator *extender_estimator(const struct extender *extender) {
+        return node_table_estimator(extender->table);
+}
+
+/* A reading counts until it has expired as of the publication. */
+static void take_snapshot(struct extender *extender) {
+        if (extender->snapshot)
+                node_snapshot_unref(extender->snapshot);
+        node_table_publish(extender->table, extender->keeps_readings ? 0 : now_unix_ms(extender));
+        extender->snapshot = node_table_acquire(extender->table);
+}
+
+/* As the product's parser would: of a node the judge needs no more than its name. */
+static void add_candidate(struct extender *extender, uint32_t n) {
+        const char *name = extender->situation.world->nodes[n].name;
+        struct request *request = &extender->request;
+
+        request->nodes[request->count++] = (struct request_node){
+                .name = name,
+                .name_bytes = (uint32_t)strlen(name),
+        };
+}
+
+static void begin_request(struct request *request, const struct pod_facts *pod) {
+        request->has_names = true;
+        request->pod = *pod;
+        request->count = 0;
+}
+
+void extender_filter(struct extender *extender, const struct pod_facts *pod,
+                     const uint32_t *candidates, size_t count, int *ret_scores) {
+        int64_t now_ms = now_unix_ms(extender);
+
+        take_snapshot(extender);
+        begin_request(&extender->request, pod);
+        for (size_t i = 0; i < count; i++)
+                add_candidate(extender, candidates[i]);
+        judge_filter(&extender->judge, extender->snapshot, &extender->request, now_ms);
+        (void)judge_shortlist(&extender->judge, extender->snapshot, &extender->request,
+                              &extender->shortlist_pods, now_ms, now_ms);
+        for (size_t i = 0; i < count; i++)
+                ret_scores[i] = extender->judge.verdicts[i] == JUDGE_PASSES ? 0 : SCORE_REJECTED;
+}
+
+int extender_score100(const struct extender *extender, size_t index) {
+        int64_t now_ms = now_unix_ms(extender);
+
+        return node_snapshot_verdict(extender->snapshot, extender->judge.rows[index],
+                                     node_snapshot_is_settled(extender->snapshot, now_ms), now_ms)
+                .score100;
+}
+
+size_t extender_prioritize(struct extender *extender, const struct pod_facts *pod,
+                           const uint32_t *candidates, size_t count, int *scores) {
+        const struct judge *judge = &extender->judge;
+        size_t asked = 0, best = count;
+        double most = 0;
+
+        begin_request(&extender->request, pod);
+        for (size_t i = 0; i < count; i++)
+                if (scores[i] != SCORE_REJECTED)
+                        add_candidate(extender, candidates[i]);
+        if (extender->request.count < 2)
+                return count;
+        judge_score(&extender->judge, extender->snapshot, &extender->request, now_unix_ms(extender),
+                    now_unix_ms(extender));
+        for (size_t i = 0; i < count; i++) {
+                if (scores[i] == SCORE_REJECTED)
+                        continue;
+                if (best == count || judge->headrooms[asked] > most) {
+                        best = i;
+                        most = judge->headrooms[asked];
+                }
+                scores[i] = judge->verdicts[asked++] * SCORE_BEST / SCORE_BEST_POINTS;
+        }
+        return best;
+}

@@ -1,0 +1,43 @@
+/*
+ * Plimsoll's extender without its watches and its server. Node table, estimator and judge are the
+ * product's: it is told of nodes, annotations and pods, and asked as kube-scheduler asks, by a
+ * filter call and a prioritize call about the nodes that this one leaves, unless only one is left.
+ *
+ * Left out is the text of requests and replies. A snapshot is published for every pod: pods come at
+ * least 20 ms apart, and the extender publishes 10 ms after a change.
+ */
+#pragma once
+
+#include "algorithm.h"
+#include "extender/estimate/estimator.h"
+#include "extender/pods/pod_facts.h"
+
+struct extender;
+
+/**
+ * extender_new() - with the situation's policy, and the nodes as they are
+ * @keeps_readings: a reading stays in use for ever instead of ESTIMATOR_MEMORY_MS
+ */
+struct extender *extender_new(const struct situation *situation, bool keeps_readings);
+void extender_free(struct extender *extender);
+/** extender_follow_nodes() - some may have joined or left */
+void extender_follow_nodes(struct extender *extender);
+/** extender_read() - a node's annotations were written */
+void extender_read(struct extender *extender, size_t node);
+/** extender_estimator() - borrowed, to tell it of pods; NULL if the policy's scoring is another */
+struct estimator *extender_estimator(const struct extender *extender);
+
+/** extender_filter() - @ret_scores: SCORE_REJECTED for candidates that are rejected or left out of
+ * the shortlist, else 0 */
+void extender_filter(struct extender *extender, const struct pod_facts *pod,
+                     const uint32_t *candidates, size_t count, int *ret_scores);
+/** extender_score100() - of candidate @index of extender_filter(): 0 to 100, where a reply has 0 to
+ * 10 */
+int extender_score100(const struct extender *extender, size_t index);
+/**
+ * extender_prioritize() - after extender_filter() with the same candidates
+ * @scores: of that; those that are not SCORE_REJECTED become 0 to SCORE_BEST
+ * Return: the candidate with the most headroom; @count: was not asked
+ */
+size_t extender_prioritize(struct extender *extender, const struct pod_facts *pod,
+                           const uint32_t *candidates, size_t count, int *scores);
