@@ -216,22 +216,47 @@ static int refuse_unknown(const struct option_row *rows, size_t count, const cha
         return error_set(err, EINVAL, "unknown flag %s; --help lists all", written);
 }
 
-/* One "--name" at argv[*at]; leaves *at on the last argument that it has used. */
+static const struct option_row *find_letter(const struct option_row *rows, size_t count,
+                                            char letter) {
+        for (size_t i = 0; i < count; i++)
+                if (rows[i].name && rows[i].letter == letter)
+                        return &rows[i];
+        return NULL;
+}
+
+/*
+ * The row of "--name", "--name=value", "-o", "-ojson" or "-o=json"
+ * @ret_value: what stands in the same argument; NULL: nothing does
+ */
+static const struct option_row *find_flag(const struct option_row *rows, size_t count,
+                                          const char *flag, const char **ret_value) {
+        *ret_value = NULL;
+        if (flag[1] == '-') {
+                size_t len = strcspn(flag + 2, "=");
+                if (flag[2 + len] == '=')
+                        *ret_value = flag + 2 + len + 1;
+                return find_row(rows, count, flag + 2, len);
+        }
+        const struct option_row *row = find_letter(rows, count, flag[1]);
+        if (flag[2] != '\0')
+                *ret_value = flag + 2 + (flag[2] == '=');
+        /* Letters are not joined: nothing but a value stands behind one. */
+        return row && row->type == OPTION_BOOL && flag[2] != '\0' && flag[2] != '=' ? NULL : row;
+}
+
+/* One flag at argv[*at]; leaves *at on the last argument that it has used. */
 static int read_flag(const struct option_row *rows, size_t count, int argc, char **argv, int *at,
                      struct error *err) {
-        const char *name = argv[*at] + 2;
-        size_t len = strcspn(name, "=");
-        const struct option_row *row = strncmp(argv[*at], "--", 2) == 0
-                                               ? find_row(rows, count, name, len)
-                                               : NULL;
+        const char *value;
+        const struct option_row *row = find_flag(rows, count, argv[*at], &value);
 
         if (!row)
                 return refuse_unknown(rows, count, argv[*at], err);
         char source[NAME_MAX_BYTES + 3];
         (void)snprintf(source, sizeof(source), "--%s", row->name);
         struct given given = {source, "true"};
-        if (name[len] == '=')
-                given.text = name + len + 1;
+        if (value)
+                given.text = value;
         else if (row->type != OPTION_BOOL && *at + 1 < argc)
                 given.text = argv[++*at];
         else if (row->type != OPTION_BOOL)
@@ -376,6 +401,8 @@ void options_help(const struct option_row *rows, size_t count, FILE *out) {
                 }
                 buf_clear(&flag);
                 buf_clear(&text);
+                if (row->letter)
+                        buf_printf(&flag, "-%c, ", row->letter);
                 buf_printf(&flag, "--%s", row->name);
                 append_metavar(&flag, row);
                 environment_name(row->name, variable);

@@ -4,7 +4,8 @@
  *
  * The environment variable of --scrape-interval is PLIMSOLL_SCRAPE_INTERVAL; an empty one counts
  * as unset. Flags are GNU's: --name=value or --name value, "--" ends them, and so does the first
- * argument that is not a flag. Every program also has --help, -h and --version.
+ * argument that is not a flag. A row with a letter also takes kubectl's short forms: -o json,
+ * -ojson and -o=json. Every program also has --help, -h and --version.
  */
 #pragma once
 
@@ -33,6 +34,7 @@ struct option_list {
 
 struct option_row {
         const char *name; /* long name without dashes; NULL: `help` is a heading in --help */
+        char letter;      /* of its short form, not 'h'; 0: it has none */
         enum option_type type;
         void *value;                /* where the result goes, zero before; type above */
         const char *fallback;       /* default as text, NULL: unset (NULL string, false, 0) */

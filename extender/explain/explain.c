@@ -37,8 +37,7 @@ static const struct option_row rows[] = {
          .help = "Score the nodes for this pod of the input, with scoring: estimate. Default: for "
                  "a pod that uses nothing."},
         {.name = "output", .type = OPTION_ENUM, .value = &settings.output, .fallback = "table",
-         .choices = outputs,
-         .help = "Output format; -o for short."},
+         .letter = 'o', .choices = outputs, .help = "Output format."},
         PROGRAM_ANNOTATION_ROWS(settings.shared),
         ANNOTATION_UNIT_ROW(settings.unit),
 };
@@ -252,21 +251,6 @@ static int explain(const char *path, struct error *err) {
         return 0;
 }
 
-/* -o json, -ojson and -o=json, as in kubectl. Owned by the caller; the texts are argv's. */
-static char **spell_out_short_options(int argc, char **argv, char **ret_owned) {
-        char **spelt = xcalloc((size_t)argc + 1, sizeof(*spelt));
-
-        for (int i = 0; i < argc; i++) {
-                spelt[i] = argv[i];
-                if (i == 0 || strncmp(argv[i], "-o", 2) != 0 || *ret_owned)
-                        continue;
-                const char *value = argv[i] + 2 + (argv[i][2] == '=');
-                *ret_owned = value[0] ? xasprintf("--output=%s", value) : xstrdup("--output");
-                spelt[i] = *ret_owned;
-        }
-        return spelt;
-}
-
 static void help(void) {
         (void)puts(
                 "Usage: plimsoll-extender explain [FLAG...] [FILE]\n"
@@ -285,13 +269,11 @@ static void help(void) {
 }
 
 int explain_main(int argc, char **argv) {
-        _cleanup_(freep) char *short_option = NULL;
-        _cleanup_(freep) char **spelt = spell_out_short_options(argc, argv, &short_option);
         enum options_outcome outcome;
         struct error err = ERROR_NULL;
         int first, r;
 
-        r = options_parse(rows, ARRAY_LEN(rows), argc, spelt, &outcome, &first, &err);
+        r = options_parse(rows, ARRAY_LEN(rows), argc, argv, &outcome, &first, &err);
         if (r == 0 && outcome == OPTIONS_HELP) {
                 help();
         } else if (r == 0 && outcome == OPTIONS_VERSION) {
@@ -299,9 +281,9 @@ int explain_main(int argc, char **argv) {
         } else if (r == 0) {
                 if (argc - first > 1)
                         r = error_set(&err, EINVAL, "expected at most one FILE, got also '%.64s'",
-                                      spelt[first + 1]);
+                                      argv[first + 1]);
                 else
-                        r = explain(first < argc ? spelt[first] : "-", &err);
+                        r = explain(first < argc ? argv[first] : "-", &err);
         }
         options_done(rows, ARRAY_LEN(rows));
         if (r < 0)

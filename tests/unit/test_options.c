@@ -41,7 +41,11 @@ static const struct option_row rows[] = {
          .metavar = "NAME=URL",
          .help = "A node and its exporter."},
         {.help = "What is written"},
-        {.name = "dry-run", .type = OPTION_BOOL, .value = &values.dry_run, .help = "Print only."},
+        {.name = "dry-run",
+         .letter = 'd',
+         .type = OPTION_BOOL,
+         .value = &values.dry_run,
+         .help = "Print only."},
         {.name = "leader-elect",
          .type = OPTION_BOOL,
          .value = &values.leader_elect,
@@ -61,6 +65,7 @@ static const struct option_row rows[] = {
          .max = 1,
          .help = "A share."},
         {.name = "log-format",
+         .letter = 'l',
          .type = OPTION_ENUM,
          .value = &values.format,
          .fallback = "logfmt",
@@ -159,6 +164,20 @@ static void test_flags(void **state) {
         must_parse(ARGS("-"), 1); /* standard input */
 }
 
+static void test_letters(void **state) {
+        static const char *const spelt[][2] = {{"-l", "json"}, {"-ljson"}, {"-l=json"}};
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(spelt); i++) {
+                must_parse(ARGS(spelt[i][0], spelt[i][1]), spelt[i][1] ? 3 : 2);
+                assert_int_equal(values.format, 1);
+        }
+        must_parse(ARGS("-d", "rest"), 2);
+        assert_true(values.dry_run);
+        must_parse(ARGS("-d=false"), 2);
+        assert_false(values.dry_run);
+}
+
 static void test_environment(void **state) {
         (void)state;
         assert_int_equal(setenv("PLIMSOLL_SCRAPE_INTERVAL", "1m", 1), 0);
@@ -190,6 +209,8 @@ static void test_errors(void **state) {
                 {{"--halp"}, "unknown flag --halp; did you mean --help?"},
                 {{"--colour=always"}, "unknown flag --colour; --help lists all"},
                 {{"-x"}, "unknown flag -x; --help lists all"},
+                {{"-dx"}, "unknown flag -dx; --help lists all"}, /* letters are not joined */
+                {{"-l"}, "--log-format: needs a value"},
                 {{"--=x"}, "unknown flag --; --help lists all"},
                 {{"--workers"}, "--workers: needs a value"},
                 {{"--workers="}, "--workers: '': expected an integer"},
@@ -265,12 +286,13 @@ static void test_help(void **state) {
                 "                              one two, $PLIMSOLL_TARGET]\n"
                 "\n"
                 "What is written:\n"
-                "  --dry-run                   Print only. [$PLIMSOLL_DRY_RUN]\n"
+                "  -d, --dry-run               Print only. [$PLIMSOLL_DRY_RUN]\n"
                 "  --leader-elect              Write only while holding the lease. [default true,\n"
                 "                              $PLIMSOLL_LEADER_ELECT]\n"
                 "  --workers=N                 Threads. [default 4, $PLIMSOLL_WORKERS]\n"
                 "  --ratio=X                   A share. [default 0.5, $PLIMSOLL_RATIO]\n"
-                "  --log-format=logfmt|json    How lines look. [default logfmt,\n"
+                "  -l, --log-format=logfmt|json\n"
+                "                              How lines look. [default logfmt,\n"
                 "                              $PLIMSOLL_LOG_FORMAT]\n"
                 "\n"
                 "  -h, --help                  Print this text and exit.\n"
@@ -305,6 +327,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(test_defaults, clear, done),
                 cmocka_unit_test_setup_teardown(test_flags, clear, done),
+                cmocka_unit_test_setup_teardown(test_letters, clear, done),
                 cmocka_unit_test_setup_teardown(test_environment, clear, done),
                 cmocka_unit_test_setup_teardown(test_errors, clear, done),
                 cmocka_unit_test_setup_teardown(test_environment_error, clear, done),
