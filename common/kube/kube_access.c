@@ -153,15 +153,34 @@ static int load_in_cluster(const char *directory, struct kubeconfig *ret, struct
         return 0;
 }
 
+enum { NO_KUBECONFIG = 1 };
+
+/* $KUBECONFIG, else ~/.kube/config. Return: NO_KUBECONFIG when there is neither */
+static int load_usual_kubeconfig(const char *context, struct kubeconfig *ret, struct error *err) {
+        const char *from_environment = getenv("KUBECONFIG");
+        const char *home = getenv("HOME");
+
+        if (from_environment && *from_environment)
+                return kubeconfig_load(from_environment, false, context, ret, err);
+        if (!home || !*home)
+                return NO_KUBECONFIG;
+        _cleanup_(freep) char *path = xasprintf("%s/.kube/config", home);
+        return access(path, F_OK) == 0 ? kubeconfig_load(path, true, context, ret, err)
+                                       : NO_KUBECONFIG;
+}
+
 static int load_source(const struct kube_access_options *options, struct kubeconfig *ret,
                        bool *ret_is_in_cluster, struct error *err) {
         const char *directory = options->service_account_directory;
-        const char *from_environment = getenv("KUBECONFIG");
-        const char *home = getenv("HOME");
         struct error in_cluster = ERROR_NULL;
+        int usual = NO_KUBECONFIG;
 
         if (options->kubeconfig && *options->kubeconfig)
                 return kubeconfig_load(options->kubeconfig, true, options->context, ret, err);
+        if (options->prefers_kubeconfig)
+                usual = load_usual_kubeconfig(options->context, ret, err);
+        if (usual != NO_KUBECONFIG)
+                return usual;
         int r = load_in_cluster(directory ? directory : default_service_account_directory, ret,
                                 &in_cluster);
         if (r != -ENOENT) {
@@ -170,13 +189,10 @@ static int load_source(const struct kube_access_options *options, struct kubecon
                         *err = in_cluster;
                 return r;
         }
-        if (from_environment && *from_environment)
-                return kubeconfig_load(from_environment, false, options->context, ret, err);
-        if (home && *home) {
-                _cleanup_(freep) char *path = xasprintf("%s/.kube/config", home);
-                if (access(path, F_OK) == 0)
-                        return kubeconfig_load(path, true, options->context, ret, err);
-        }
+        if (!options->prefers_kubeconfig)
+                usual = load_usual_kubeconfig(options->context, ret, err);
+        if (usual != NO_KUBECONFIG)
+                return usual;
         if (options->master && *options->master)
                 return 0; /* a server without authentication, such as kubectl proxy */
         return error_set(err, ENOENT,

@@ -19,6 +19,7 @@ struct kube_access_options {
                 *kubeconfig; /* --kubeconfig; NULL: in-cluster, $KUBECONFIG, then ~/.kube/config */
         const char *context; /* --context; NULL: current-context */
         const char *master;  /* --master: the server's URL, overrides the file */
+        bool prefers_kubeconfig; /* as kubectl: the service account is the last of the three */
         const char *service_account_directory; /* NULL: the well-known one; tests set it */
 };
 

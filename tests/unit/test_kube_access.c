@@ -370,6 +370,25 @@ static void test_nothing_found(void **state) {
         config = load(&options);
         assert_string_equal(credentials_at(config, 0).bearer, "home");
         kube_access_free(config);
+
+        /* and in a pod the last but one, or as with kubectl, the first */
+        put_file("token", "pod");
+        put_file("ca.crt", PEM);
+        assert_int_equal(setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1", 1), 0);
+        assert_int_equal(setenv("KUBERNETES_SERVICE_PORT", "443", 1), 0);
+        config = load(&options);
+        assert_string_equal(credentials_at(config, 0).bearer, "pod");
+        kube_access_free(config);
+        options.prefers_kubeconfig = true;
+        config = load(&options);
+        assert_string_equal(credentials_at(config, 0).bearer, "home");
+        assert_false(kube_access_is_in_cluster(config));
+        kube_access_free(config);
+        _cleanup_(freep) char *path = path_of(".kube/config");
+        assert_int_equal(unlink(path), 0);
+        config = load(&options);
+        assert_true(kube_access_is_in_cluster(config));
+        kube_access_free(config);
 }
 
 int main(void) {
