@@ -10,6 +10,7 @@
 #include "base/timestamp.h"
 #include "codec/json.h"
 #include "extender/explain/explain_estimate.h"
+#include "extender/explain/explain_judge.h"
 #include "extender/table/annotation_unit.h"
 #include "policy/live/policy_options.h"
 #include "program/program_options.h"
@@ -140,79 +141,18 @@ static int load_nodes(struct node_table *table, const char *path, int64_t now_un
         return 0;
 }
 
-/* ---- Judging. */
-
-/* The scheduler requests scores for the nodes that passed the filter: these are the candidates. A
- * rejected node is scored as if it were one of them. */
-static void judge_nodes(const struct node_snapshot *snapshot, size_t count,
-                        struct node_verdict *verdicts, struct verdict_largest *ret_largest,
-                        int64_t now_unix_ms) {
-        const struct policy *policy = snapshot->table_policy->policy;
-        _cleanup_(freep) uint32_t *candidates = xcalloc(count, sizeof(*candidates));
-
-        for (size_t row = 0; row < count; row++) {
-                verdicts[row] = node_snapshot_verdict_slow(snapshot, row, now_unix_ms);
-                candidates[row] = verdicts[row].rejected_by < 0 ? (uint32_t)row : NODE_ROW_NONE;
-        }
-        verdict_find_largest(policy, &snapshot->columns, count, candidates, count, now_unix_ms,
-                             ret_largest);
-        for (size_t row = 0; row < count; row++)
-                if (policy->scoring != POLICY_SCORING_ESTIMATE)
-                        verdicts[row].score100 = verdict_score100(policy, &snapshot->columns, row,
-                                                                  ret_largest, now_unix_ms);
-}
-
-/* Spread scoring, too, is over the candidates alone. */
-static void score(struct node_verdict *verdicts, int *scores10, size_t count,
-                  const struct policy *policy) {
-        size_t passing = 0;
-
-        for (size_t row = 0; row < count; row++)
-                if (policy->scoring != POLICY_SCORING_SPREAD)
-                        scores10[row] = verdict_score10(verdicts[row].score100);
-                else if (verdicts[row].rejected_by < 0)
-                        scores10[passing++] = verdicts[row].score100;
-        if (policy->scoring != POLICY_SCORING_SPREAD)
-                return;
-        verdict_spread10(scores10, passing);
-        for (size_t row = count; row-- > 0;)
-                scores10[row] = verdicts[row].rejected_by < 0 ? scores10[--passing] : 0;
-}
-
 static void print(struct node_table *table, int64_t now_unix_ms) {
-        struct node_snapshot *snapshot = node_table_acquire(table);
-        size_t count = node_table_count(table);
-        _cleanup_(freep) struct node_verdict *verdicts = xcalloc(count, sizeof(*verdicts));
-        _cleanup_(freep) int *scores10 = xcalloc(count, sizeof(*scores10));
-        _cleanup_(freep) double *headrooms = NULL;
-        struct explained_estimate estimate;
-        struct verdict_largest largest;
-        struct explanation explanation = {
-                .table = table,
-                .policy = node_table_policy(table),
-                .largest = &largest,
-                .verdicts = verdicts,
-                .scores10 = scores10,
-                .now_unix_ms = now_unix_ms,
-        };
+        _cleanup_(explain_judged_done) struct explain_judged judged;
 
-        judge_nodes(snapshot, count, verdicts, &largest, now_unix_ms);
-        if (explanation.policy->scoring == POLICY_SCORING_ESTIMATE) {
-                headrooms = xcalloc(count, sizeof(*headrooms));
-                explain_estimate(snapshot, &explained, verdicts, headrooms, scores10);
-                estimate = (struct explained_estimate){snapshot, headrooms, explained};
-                explanation.estimate = &estimate;
-        } else {
-                score(verdicts, scores10, count, explanation.policy);
-        }
+        explain_judge(table, &explained, now_unix_ms, &judged);
         if (settings.output == OUTPUT_JSON) {
-                explain_print_json(&explanation, stdout);
+                explain_print_json(&judged.explanation, stdout);
         } else {
                 const char *no_colour = getenv("NO_COLOR");
                 bool wants_none = no_colour && no_colour[0] != '\0';
-                explain_print_table(&explanation, isatty(STDOUT_FILENO) && !wants_none, stdout);
+                explain_print_table(&judged.explanation, isatty(STDOUT_FILENO) && !wants_none,
+                                    stdout);
         }
-        node_snapshot_unref(snapshot);
 }
 
 static int explain(const char *path, struct error *err) {
@@ -244,9 +184,6 @@ static int explain(const char *path, struct error *err) {
                 return r;
         if (settings.pod && !found_pod)
                 return error_set(err, EINVAL, "--pod: no pod '%.64s' in the input", settings.pod);
-        if (node_table_estimator(table)) /* as it would be in a running extender */
-                estimator_settle(node_table_estimator(table), now_unix_ms);
-        node_table_publish(table, now_unix_ms);
         print(table, now_unix_ms);
         return 0;
 }

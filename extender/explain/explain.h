@@ -36,9 +36,15 @@ struct explanation {
         const int *scores10;                   /* [row]; as the scheduler would receive them */
         int64_t now_unix_ms;
         const struct explained_estimate *estimate; /* NULL unless the scoring is estimate */
+        const char *only; /* the one node to print, though all are judged; NULL: all */
 };
+
+/** explain_shows() - whether the printers print this row */
+bool explain_shows(const struct explanation *explanation, size_t row);
 
 /** explain_print_table() - for people; @has_colours: escape sequences and bars */
 void explain_print_table(const struct explanation *explanation, bool has_colours, FILE *out);
-/** explain_print_json() - an array with an object per node */
+/** explain_json() - an array with an object per node; owned by the caller */
+json_t *explain_json(const struct explanation *explanation);
+/** explain_print_json() - explain_json() as text */
 void explain_print_json(const struct explanation *explanation, FILE *out);

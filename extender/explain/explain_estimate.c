@@ -17,27 +17,40 @@ static bool is_called(const json_t *pod, const char *wanted) {
         return strcmp(full_name, wanted) == 0;
 }
 
+static void bind(struct node_table *table, const struct pod_facts *facts) {
+        struct estimator *estimator = node_table_estimator(table);
+
+        if (estimator && facts->id != 0 && facts->node.len > 0 && !facts->is_finished &&
+            facts->bound_unix_ms > 0)
+                estimator_bind(estimator, &(struct estimator_pod){
+                                                  .id = facts->id,
+                                                  .node = facts->node.text,
+                                                  .node_len = facts->node.len,
+                                                  .request = facts->request,
+                                                  .bound_unix_ms = facts->bound_unix_ms,
+                                          });
+}
+
 bool explain_add_pod(struct node_table *table, const json_t *pod, const char *wanted,
                      struct explained_pod *ret) {
-        struct estimator *estimator = node_table_estimator(table);
         _cleanup_(freep) char *text = json_dumps(pod, JSON_COMPACT);
-        bool is_wanted = is_called(pod, wanted);
         struct pod_facts facts;
 
         if (!text || !pod_facts_skim(&facts, text, strlen(text)))
                 return false;
-        if (is_wanted)
-                *ret = (struct explained_pod){.name = wanted, .load = facts.request};
-        if (estimator && !is_wanted && facts.id != 0 && facts.node.len > 0 && !facts.is_finished &&
-            facts.bound_unix_ms > 0)
-                estimator_bind(estimator, &(struct estimator_pod){
-                                                  .id = facts.id,
-                                                  .node = facts.node.text,
-                                                  .node_len = facts.node.len,
-                                                  .request = facts.request,
-                                                  .bound_unix_ms = facts.bound_unix_ms,
-                                          });
-        return is_wanted;
+        if (!is_called(pod, wanted)) {
+                bind(table, &facts);
+                return false;
+        }
+        *ret = (struct explained_pod){.name = wanted, .load = facts.request};
+        return true;
+}
+
+void explain_bind_pod(struct node_table *table, const char *text, size_t len) {
+        struct pod_facts facts;
+
+        if (pod_facts_skim(&facts, text, len))
+                bind(table, &facts);
 }
 
 static void expect(struct estimator *estimator, struct explained_pod *pod) {

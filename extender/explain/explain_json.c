@@ -104,11 +104,18 @@ static json_t *node_json(const struct explanation *of, size_t row) {
                          estimate_json(of, row));
 }
 
-void explain_print_json(const struct explanation *explanation, FILE *out) {
-        json_auto_t *array = json_array();
+json_t *explain_json(const struct explanation *explanation) {
+        json_t *array = json_array();
 
         for (size_t row = 0; row < node_table_count(explanation->table); row++)
-                json_array_append_new(array, node_json(explanation, row));
+                if (explain_shows(explanation, row))
+                        json_array_append_new(array, node_json(explanation, row));
+        return array;
+}
+
+void explain_print_json(const struct explanation *explanation, FILE *out) {
+        json_auto_t *array = explain_json(explanation);
+
         (void)json_dumpf(array, out, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
         (void)fputc('\n', out);
 }

@@ -238,17 +238,24 @@ static void put_node(const struct explanation *of, size_t row, const struct styl
         put_hot(of, row, style, out);
 }
 
+bool explain_shows(const struct explanation *explanation, size_t row) {
+        return !explanation->only ||
+               strcmp(explanation->only, node_table_name(explanation->table, row)) == 0;
+}
+
 void explain_print_table(const struct explanation *explanation, bool has_colours, FILE *out) {
         const struct style *style = has_colours ? &coloured : &plain;
-        size_t count = node_table_count(explanation->table);
+        size_t count = node_table_count(explanation->table), shown = 0;
 
         if (explanation->estimate)
                 put_pod(&explanation->estimate->pod, out);
         for (size_t row = 0; row < count; row++) {
-                if (row > 0)
+                if (!explain_shows(explanation, row))
+                        continue;
+                if (shown++ > 0)
                         (void)fputc('\n', out);
                 put_node(explanation, row, style, out);
         }
-        if (count == 0)
+        if (shown == 0)
                 (void)fputs("no nodes\n", out);
 }
