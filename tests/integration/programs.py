@@ -25,7 +25,7 @@ def find_program(name, build="build"):
     variable = f"PLIMSOLL_{build.upper()}_DIR"
     root = os.environ.get(variable)
     assert root, f"set {variable} to a build directory (make test does)"
-    part = name.removeprefix("plimsoll-")
+    part = "cli" if name == "kubectl-plimsoll" else name.removeprefix("plimsoll-")
     for path in (os.path.join(root, part, name), os.path.join(root, name)):
         if os.access(path, os.X_OK):
             return path

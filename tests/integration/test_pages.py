@@ -120,7 +120,7 @@ def test_links_resolve():
 
 def test_named_files_exist():
     """Paths from the top, as ARCHITECTURE.md and CONTRIBUTING.md name them."""
-    tops = "common|controller|deploy|docs|extender|policy|tests"
+    tops = "cli|common|controller|deploy|docs|extender|policy|tests"
     missing = [
         f"{page}: {path}"
         for page in ("ARCHITECTURE.md", "CONTRIBUTING.md", "README.md", "deploy/README.md")
@@ -134,7 +134,7 @@ def test_quoted_log_lines_exist():
     """Who searches a page for a line of a log finds it only as the programs write it."""
     sources = [
         path.read_text("utf-8")
-        for room in ("common", "policy", "controller", "extender")
+        for room in ("cli", "common", "policy", "controller", "extender")
         for path in (TOP / room).rglob("*.c")
     ]
     # Adjacent literals are one.

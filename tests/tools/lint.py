@@ -83,6 +83,14 @@ MAY_USE = {
         *(*COMMON, "policy", "policy/live", "extender/table", "extender/answer", "extender/bind"),
         *("extender/decisions", "extender/explain"),
     ],
+    "cli/cluster": [*COMMON, "policy", "policy/live"],
+    "cli/verb": ["base", "codec", "program"],
+    "cli/nodes": ["base", "codec", "policy", "extender/table", "extender/explain", "cli/cluster"],
+    "cli/top": [
+        *("base", "program", "policy", "extender/table", "extender/explain"),
+        *("cli/cluster", "cli/verb", "cli/nodes"),
+    ],
+    "cli": ["base", "program", "cli/verb", "cli/top"],
 }
 
 # library header -> the libraries that may see it

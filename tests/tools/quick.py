@@ -18,6 +18,7 @@ NEAREST = {
     "policy/live": "test_policy_object",
     "controller": "test_controller",
     "extender": "test_extender_protocol",
+    "cli": "test_kubectl_plimsoll",
 }
 
 

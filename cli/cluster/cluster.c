@@ -1,0 +1,152 @@
+#include "cli/cluster/cluster.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "codec/json.h"
+
+enum {
+        PAGE_OBJECTS = 500,
+        PAGE_MAX_BYTES = 64 << 20, /* 500 whole nodes are about 10 MB, as many pods 5 MB */
+        RETRIES = 2,
+};
+
+struct cluster {
+        struct loop *loop;
+        struct kube_access *access;
+        struct http_client *client;
+        struct kube_api *api;
+        struct cluster_answer *answer; /* where the call under way puts its answer */
+        int64_t timeout_ms;
+};
+
+int cluster_open(const struct cluster_options *options, struct cluster **ret, struct error *err) {
+        struct kube_access_options kube = options->kube;
+        struct kube_access *access = NULL;
+
+        kube.prefers_kubeconfig = true;
+        int r = kube_access_load(&kube, &access, err);
+        if (r < 0)
+                return r;
+
+        struct cluster *cluster = xcalloc(1, sizeof(*cluster));
+        cluster->loop = loop_new();
+        cluster->access = access;
+        cluster->timeout_ms = options->timeout_ms;
+        cluster->client = http_client_new(
+                cluster->loop,
+                &(struct http_client_options){.expected_hosts = 1,
+                                              .user_agent = "kubectl-plimsoll/" PLIMSOLL_VERSION});
+        cluster->api = kube_api_new(cluster->loop, cluster->client, access, NULL);
+        *ret = cluster;
+        return 0;
+}
+
+void cluster_free(struct cluster *cluster) {
+        if (!cluster)
+                return;
+        kube_api_free(cluster->api);
+        http_client_free(cluster->client);
+        kube_access_free(cluster->access);
+        loop_free(cluster->loop);
+        free(cluster);
+}
+
+static void on_done(void *userdata, const struct kube_answer *answer) {
+        struct cluster *cluster = userdata;
+
+        *cluster->answer = (struct cluster_answer){.outcome = answer->outcome, .err = answer->err};
+        if (answer->outcome == KUBE_OK) {
+                cluster->answer->body = xmemdup0(answer->body, answer->body_bytes);
+                cluster->answer->body_bytes = answer->body_bytes;
+        }
+        loop_stop(cluster->loop);
+}
+
+void cluster_call(struct cluster *cluster, const struct kube_request *request,
+                  struct cluster_answer *ret) {
+        struct kube_request whole = *request;
+
+        whole.timeout_ms = cluster->timeout_ms;
+        whole.max_retries = RETRIES;
+        whole.on_done = on_done;
+        whole.userdata = cluster;
+        cluster->answer = ret;
+        (void)kube_start(cluster->api, &whole);
+        loop_run(cluster->loop);
+}
+
+void cluster_answer_done(struct cluster_answer *answer) {
+        free(answer->body);
+        *answer = (struct cluster_answer){0};
+}
+
+enum kube_outcome cluster_get(struct cluster *cluster, const char *path, json_t **ret,
+                              struct error *err) {
+        _cleanup_(cluster_answer_done) struct cluster_answer answer = {0};
+
+        *ret = NULL;
+        cluster_call(cluster, &(struct kube_request){.method = "GET", .path = path}, &answer);
+        if (answer.outcome == KUBE_OK &&
+            json_parse(answer.body, answer.body_bytes, ret, &answer.err) < 0)
+                answer.outcome = KUBE_BAD_ANSWER;
+        if (answer.outcome != KUBE_OK)
+                (void)error_set(err, answer.err.code ? answer.err.code : EIO, "GET %s: %s", path,
+                                answer.err.msg);
+        return answer.outcome;
+}
+
+/* One page. @token: where it begins; replaced by where the next does, NULL behind the last. */
+static enum kube_outcome list_one(struct cluster *cluster, const char *path, const char *accept,
+                                  char **token, list_item_fn *fn, void *userdata,
+                                  struct error *err) {
+        _cleanup_(cluster_answer_done) struct cluster_answer answer = {0};
+        _cleanup_(freep) char *escaped = *token ? kube_escape(*token) : NULL;
+        _cleanup_(freep) char *url = xasprintf("%s%climit=%d%s%s", path,
+                                               strchr(path, '?') ? '&' : '?', PAGE_OBJECTS,
+                                               escaped ? "&continue=" : "", escaped ? escaped : "");
+        _cleanup_(list_page_done) struct list_page page = {0};
+
+        cluster_call(cluster,
+                     &(struct kube_request){.method = "GET",
+                                            .path = url,
+                                            .accept = accept,
+                                            .wants_gzip = true,
+                                            .max_body_bytes = PAGE_MAX_BYTES},
+                     &answer);
+        free(TAKE_PTR(*token));
+        if (answer.outcome == KUBE_OK &&
+            list_page_parse(answer.body, answer.body_bytes, fn, userdata, &page, &answer.err) < 0)
+                answer.outcome = KUBE_BAD_ANSWER;
+        if (answer.outcome != KUBE_OK)
+                (void)error_set(err, answer.err.code ? answer.err.code : EIO, "GET %s: %s", path,
+                                answer.err.msg);
+        *token = TAKE_PTR(page.continue_token);
+        return answer.outcome;
+}
+
+enum kube_outcome cluster_list(struct cluster *cluster, const char *path, const char *accept,
+                               list_item_fn *fn, void *userdata, struct error *err) {
+        _cleanup_(freep) char *token = NULL;
+        enum kube_outcome outcome;
+
+        do
+                outcome = list_one(cluster, path, accept, &token, fn, userdata, err);
+        while (outcome == KUBE_OK && token);
+        return outcome;
+}
+
+static void on_pause_over(void *userdata) {
+        struct cluster *cluster = userdata;
+
+        loop_stop(cluster->loop);
+}
+
+void cluster_pause(struct cluster *cluster, int64_t pause_ms) {
+        struct loop_timer timer = {0};
+
+        loop_timer_arm(cluster->loop, &timer, loop_now_mono_ms(cluster->loop) + pause_ms,
+                       on_pause_over, cluster);
+        loop_run(cluster->loop);
+}

@@ -1,0 +1,74 @@
+/*
+ * The API server as a program sees it that people start: every call waits for its answer. The one
+ * place where the event loop is driven for that.
+ */
+#pragma once
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "base/error.h"
+#include "kube/kube_api.h"
+#include "kube/list_page.h"
+
+/* Where CLUSTER_ROWS puts its values; prefers_kubeconfig is set by cluster_open(). */
+struct cluster_options {
+        struct kube_access_options kube;
+        int64_t timeout_ms; /* of one call */
+};
+
+/* clang-format off */
+#define CLUSTER_ROWS(o)                                                                            \
+        {.name = "kubeconfig", .type = OPTION_STRING, .value = &(o).kube.kubeconfig,               \
+         .metavar = "FILE",                                                                        \
+         .help = "kubeconfig file. Default: $KUBECONFIG, else ~/.kube/config, else the pod's "     \
+                 "service account."},                                                              \
+        {.name = "context", .type = OPTION_STRING, .value = &(o).kube.context, .metavar = "NAME",  \
+         .help = "Context of the kubeconfig to use. Default: its current-context."},               \
+        {.name = "server", .letter = 's', .type = OPTION_STRING, .value = &(o).kube.master,        \
+         .metavar = "URL", .help = "URL of the API server; overrides the kubeconfig."},            \
+        {.name = "request-timeout", .type = OPTION_DURATION_MS, .value = &(o).timeout_ms,          \
+         .fallback = "30s", .min = 100, .max = 3600000,                                            \
+         .help = "How long one request to the API server may take."}
+/* clang-format on */
+
+struct cluster;
+
+/** cluster_open() - find the credentials; nothing is sent. Return: see kube_access_load() */
+_must_check_ int cluster_open(const struct cluster_options *options, struct cluster **ret,
+                              struct error *err);
+void cluster_free(struct cluster *cluster);
+DEFINE_FREEP(struct cluster, cluster_free);
+
+struct cluster_answer {
+        enum kube_outcome outcome;
+        struct error err; /* unless KUBE_OK; without the path */
+        char *body;       /* owned; NULL unless KUBE_OK */
+        size_t body_bytes;
+};
+
+/** cluster_call() - send @request and wait; its timeout, on_done and userdata are set here */
+void cluster_call(struct cluster *cluster, const struct kube_request *request,
+                  struct cluster_answer *ret);
+void cluster_answer_done(struct cluster_answer *answer);
+
+/**
+ * cluster_get() - an object
+ * @ret: owned by the caller; NULL unless KUBE_OK
+ * Return: KUBE_OK, or another outcome with the path in @err
+ */
+enum kube_outcome cluster_get(struct cluster *cluster, const char *path, json_t **ret,
+                              struct error *err);
+/**
+ * cluster_list() - all objects of a list, page by page
+ * @path:   may have a query
+ * @accept: NULL: application/json
+ * @fn:     called for each object, also for those before a failure
+ */
+enum kube_outcome cluster_list(struct cluster *cluster, const char *path, const char *accept,
+                               list_item_fn *fn, void *userdata, struct error *err);
+
+/** cluster_pause() - wait */
+void cluster_pause(struct cluster *cluster, int64_t pause_ms);

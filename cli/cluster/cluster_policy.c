@@ -1,0 +1,40 @@
+#include "cli/cluster/cluster_policy.h"
+
+#include <errno.h>
+
+#include "base/mem.h"
+#include "codec/tree.h"
+#include "policy/live/policy_source.h"
+
+static int read_object(const json_t *object, struct policy **ret, struct error *err) {
+        _cleanup_(tree_freep) struct tree *tree = NULL;
+
+        int r = tree_from_json(object, &tree, err);
+        return r < 0 ? r : policy_from_tree(tree_root(tree), false, ret, err);
+}
+
+int cluster_policy_load(struct cluster *cluster, const char *path, struct policy **ret,
+                        char **ret_from, struct error *err) {
+        json_auto_t *object = NULL;
+
+        if (path) {
+                int r = policy_load_file(path, false, ret, err);
+                if (r == 0)
+                        *ret_from = xstrdup(path);
+                return r;
+        }
+        enum kube_outcome outcome = cluster_get(cluster, POLICY_OBJECT_PATH "/" POLICY_OBJECT_NAME,
+                                                &object, err);
+        if (outcome == KUBE_NOT_FOUND) {
+                *ret = policy_default();
+                *ret_from = xstrdup("the built-in policy");
+                return 0;
+        }
+        if (outcome != KUBE_OK)
+                return err->code;
+        int r = read_object(object, ret, err);
+        if (r < 0)
+                return error_wrap(err, r, "DynamicSchedulerPolicy %s", POLICY_OBJECT_NAME);
+        *ret_from = xstrdup("DynamicSchedulerPolicy " POLICY_OBJECT_NAME);
+        return 0;
+}

@@ -1,0 +1,22 @@
+/* The policy in force: the cluster's object, as the programs follow it, or a file. */
+#pragma once
+
+#include "base/attributes.h"
+#include "cli/cluster/cluster.h"
+#include "policy/policy.h"
+
+/* clang-format off */
+#define CLUSTER_POLICY_ROW(place)                                                                  \
+        {.name = "filename", .letter = 'f', .type = OPTION_STRING, .value = &(place),              \
+         .metavar = "FILE",                                                                        \
+         .help = "File with the DynamicSchedulerPolicy to judge by. Default: the cluster's "       \
+                 "object named default, or without one the built-in policy, as the programs do."}
+/* clang-format on */
+
+/**
+ * cluster_policy_load() - from @path, or if that is NULL from the cluster
+ * @ret_from: what it is, for people; owned by the caller
+ * Return: 0; negative errno when it cannot be read or is refused
+ */
+_must_check_ int cluster_policy_load(struct cluster *cluster, const char *path, struct policy **ret,
+                                     char **ret_from, struct error *err);

@@ -1,0 +1,148 @@
+#include "cli/completion.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+static void offer(const char *before, const char *candidate, const char *typed, FILE *out) {
+        if (strncmp(candidate, typed, strlen(typed)) == 0)
+                (void)fprintf(out, "%s%s\n", before, candidate);
+}
+
+static const struct option_row *find_flag(const struct verb *verb, const char *flag) {
+        size_t len = strcspn(flag, "=");
+
+        for (size_t i = 0; i < verb->row_count; i++) {
+                const struct option_row *row = &verb->rows[i];
+                if (!row->name)
+                        continue;
+                if (len == 2 && flag[0] == '-' && row->letter == flag[1])
+                        return row;
+                if (len > 2 && strlen(row->name) == len - 2 && strncmp(flag, "--", 2) == 0 &&
+                    strncmp(flag + 2, row->name, len - 2) == 0)
+                        return row;
+        }
+        return NULL;
+}
+
+static void offer_choices(const struct option_row *row, const char *before, const char *typed,
+                          FILE *out) {
+        static const char *const truths[] = {"true", "false", NULL};
+        const char *const *choices = row->type == OPTION_BOOL ? truths : row->choices;
+
+        for (size_t i = 0; choices && choices[i]; i++)
+                offer(before, choices[i], typed, out);
+}
+
+static void offer_flags(const struct verb *verb, const char *typed, FILE *out) {
+        for (size_t i = 0; i < verb->row_count; i++) {
+                _cleanup_(freep) char *flag = NULL;
+                if (!verb->rows[i].name)
+                        continue;
+                flag = xasprintf("--%s", verb->rows[i].name);
+                offer("", flag, typed, out);
+        }
+        offer("", "--help", typed, out);
+}
+
+/* Words apart by spaces. */
+static void offer_words(const char *words, const char *typed, FILE *out) {
+        for (const char *at = words + strspn(words, " "); *at; at += strspn(at, " ")) {
+                _cleanup_(freep) char *word = xmemdup0(at, strcspn(at, " "));
+                offer("", word, typed, out);
+                at += strlen(word);
+        }
+}
+
+/* Behind "--output=" or "--output", "=", which is how bash splits it. */
+static void offer_of_verb(const struct verb *verb, int count, char **words, FILE *out) {
+        const char *typed = words[count - 1];
+        const char *before = count > 1 ? words[count - 2] : "";
+        size_t len = strcspn(typed, "=");
+
+        if (strcmp(typed, "=") == 0 && count > 1) {
+                before = words[count - 2];
+                typed = "";
+        } else if (strcmp(before, "=") == 0 && count > 2) {
+                before = words[count - 3];
+        } else if (typed[0] == '-' && typed[len] == '=') {
+                const struct option_row *row = find_flag(verb, typed);
+                _cleanup_(freep) char *flag = xmemdup0(typed, len + 1);
+                if (row)
+                        offer_choices(row, flag, typed + len + 1, out);
+                return;
+        } else if (typed[0] == '-') {
+                offer_flags(verb, typed, out);
+                return;
+        }
+        const struct option_row *row = find_flag(verb, before);
+        if (row && row->type != OPTION_BOOL)
+                offer_choices(row, "", typed, out);
+        else if (verb->words && count == 1)
+                offer_words(verb->words, typed, out);
+}
+
+void completion_offer(const struct verb *const *verbs, size_t verb_count, int count, char **words,
+                      FILE *out) {
+        for (size_t i = 0; i < verb_count; i++)
+                if (count == 1)
+                        offer("", verbs[i]->name, words[0], out);
+                else if (strcmp(verbs[i]->name, words[0]) == 0)
+                        offer_of_verb(verbs[i], count - 1, words + 1, out);
+        if (count == 1) {
+                offer("", "--help", words[0], out);
+                offer("", "--version", words[0], out);
+        }
+        (void)fputs(":4\n", out);
+}
+
+/* ---- Scripts: all that is to be known, the program itself is asked. */
+
+static const struct {
+        const char *shell, *script;
+} scripts[] = {
+        {"bash", "_kubectl_plimsoll() {\n"
+                 "    local IFS=$'\\n'\n"
+                 "    COMPREPLY=($(\"${COMP_WORDS[0]}\" __complete "
+                 "\"${COMP_WORDS[@]:1:COMP_CWORD}\" 2>/dev/null | grep -v '^:'))\n"
+                 "}\n"
+                 "complete -o default -F _kubectl_plimsoll kubectl-plimsoll\n"},
+        {"zsh", "#compdef kubectl-plimsoll\n"
+                "_kubectl_plimsoll() {\n"
+                "    local -a candidates\n"
+                "    candidates=(${(f)\"$(\"${words[1]}\" __complete "
+                "\"${(@)words[2,$CURRENT]}\" 2>/dev/null | grep -v '^:')\"})\n"
+                "    compadd -a candidates\n"
+                "}\n"
+                "compdef _kubectl_plimsoll kubectl-plimsoll\n"},
+        {"fish", "function __kubectl_plimsoll\n"
+                 "    set -l words (commandline -opc) (commandline -ct)\n"
+                 "    $words[1] __complete $words[2..-1] 2>/dev/null | string match -v ':*'\n"
+                 "end\n"
+                 "complete -c kubectl-plimsoll -f -a '(__kubectl_plimsoll)'\n"},
+};
+
+static int run(int count, char **words, struct error *err) {
+        for (size_t i = 0; count == 1 && i < ARRAY_LEN(scripts); i++)
+                if (strcmp(words[0], scripts[i].shell) == 0) {
+                        (void)fputs(scripts[i].script, stdout);
+                        return 0;
+                }
+        return error_set(err, EINVAL, "expected one of bash, zsh, fish");
+}
+
+const struct verb completion_verb = {
+        .name = "completion",
+        .summary = "a completion script for bash, zsh or fish",
+        .usage = "Usage: kubectl plimsoll completion bash|zsh|fish\n"
+                 "\n"
+                 "Prints a script that completes `kubectl-plimsoll`:\n"
+                 "\n"
+                 "  source <(kubectl plimsoll completion bash)\n"
+                 "\n"
+                 "`kubectl plimsoll` is completed by kubectl itself, which runs\n"
+                 "kubectl_complete-plimsoll; it is installed beside this program.\n",
+        .words = "bash zsh fish",
+        .run = run,
+};

@@ -1,0 +1,66 @@
+/* kubectl-plimsoll: what Plimsoll does in a cluster, shown to people; a plugin of kubectl. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/nearest.h"
+#include "cli/completion.h"
+#include "cli/top/top.h"
+#include "program/program_options.h"
+
+#define PROGRAM "kubectl-plimsoll"
+
+static const struct verb *const verbs[] = {&top_verb, &completion_verb};
+
+static void help(FILE *out) {
+        (void)fputs("Usage: kubectl plimsoll VERB [FLAG...]\n"
+                    "\n"
+                    "Shows what Plimsoll does in a cluster. It reads and changes nothing.\n"
+                    "\n"
+                    "Verbs:\n",
+                    out);
+        for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
+                (void)fprintf(out, "  %-12s %s\n", verbs[i]->name, verbs[i]->summary);
+        (void)fputs("\n`kubectl plimsoll VERB --help` lists the flags. Every flag can also be "
+                    "given in\n"
+                    "the environment: --sort as PLIMSOLL_SORT.\n",
+                    out);
+}
+
+static int run_verb(int argc, char **argv) {
+        struct nearest nearest = NEAREST_TO(argv[1]);
+
+        for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
+                if (strcmp(argv[1], verbs[i]->name) == 0)
+                        return verb_main(verbs[i], argc - 1, argv + 1);
+                nearest_offer(&nearest, verbs[i]->name);
+        }
+        (void)fprintf(stderr, PROGRAM ": '%.64s': no such verb", argv[1]);
+        if (nearest.candidate)
+                (void)fprintf(stderr, "; did you mean %s?\n", nearest.candidate);
+        else
+                (void)fputs("; --help lists all\n", stderr);
+        return VERB_EXIT_FAILURE;
+}
+
+int main(int argc, char **argv) {
+        int status = 0;
+
+        /* What goes wrong is told by the verbs. */
+        log_set(LOG_LEVEL_ERROR, LOG_FORMAT_LOGFMT);
+        if (argc < 2) {
+                help(stderr);
+                status = VERB_EXIT_FAILURE;
+        } else if (strcmp(argv[1], "__complete") == 0) {
+                if (argc > 2)
+                        completion_offer(verbs, ARRAY_LEN(verbs), argc - 2, argv + 2, stdout);
+        } else if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+                   strcmp(argv[1], "help") == 0) {
+                help(stdout);
+        } else if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0) {
+                (void)puts(PROGRAM " " PLIMSOLL_VERSION);
+        } else {
+                status = run_verb(argc, argv);
+        }
+        return program_end(PROGRAM, status);
+}

@@ -1,0 +1,165 @@
+#include "cli/top/top_view.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+/* "CPU 1h max" of cpu_usage_max_avg_1h; a name that is no query stays as it is. */
+static void format_name(const struct policy_sync *sync, char *text, size_t text_bytes) {
+        const char *usage = strstr(sync->name, "_usage_"), *window = strrchr(sync->name, '_');
+
+        if (!sync->is_query || !usage) {
+                (void)snprintf(text, text_bytes, "%.40s", sync->name);
+                return;
+        }
+        const char *statistic = usage + strlen("_usage_");
+        size_t len = (size_t)(usage - sync->name);
+        (void)snprintf(text, text_bytes, "%.*s %s", (int)len, sync->name, window + 1);
+        for (size_t i = 0; i < len && i < text_bytes - 1; i++)
+                text[i] = (char)toupper((unsigned char)text[i]);
+        /* The mean is what everybody expects. */
+        size_t end = strlen(text);
+        if (sync->query.statistic != METRIC_AVG)
+                (void)snprintf(text + end, text_bytes - end, " %.*s", (int)strcspn(statistic, "_"),
+                               statistic);
+}
+
+static void set_title(struct top_column *column, const struct policy *policy, bool is_ascii) {
+        char name[TOP_TITLE_MAX / 2 + 8], limit[24] = "";
+
+        format_name(&policy->sync[column->metric], name, sizeof(name));
+        if (column->limit_ratio > 0)
+                (void)snprintf(limit, sizeof(limit), " %s%.3g%%", is_ascii ? "<=" : "≤",
+                               column->limit_ratio * 100);
+        (void)snprintf(column->title, sizeof(column->title), "%s%s", name, limit);
+        /* The sign is one column wide, in three bytes. */
+        column->title_width = strlen(column->title) - (limit[0] && !is_ascii ? 2 : 0);
+}
+
+/* Does a limit or a score use the metric? */
+static bool is_used(const struct policy *policy, size_t metric, double *ret_limit_ratio) {
+        bool is_used = false;
+
+        *ret_limit_ratio = 0;
+        for (size_t i = 0; i < policy->predicate_count; i++)
+                if (policy->predicates[i].metric == metric) {
+                        *ret_limit_ratio = policy->predicates[i].limit_ratio;
+                        is_used = true;
+                }
+        for (size_t i = 0; i < policy->priority_count; i++)
+                is_used |= policy->priorities[i].metric == metric;
+        return is_used;
+}
+
+static void look(struct top_view *view, struct top_node *node) {
+        const struct explanation *of = view->explanation;
+        struct reading reading;
+        double limit_ratio;
+
+        for (size_t i = 0; i < of->policy->sync_count; i++) {
+                if (!is_used(of->policy, i, &limit_ratio))
+                        continue;
+                node->used++;
+                node_table_reading(of->table, node->row, i, of->now_unix_ms, &reading);
+                if (reading.state != READING_USABLE)
+                        continue;
+                node->usable++;
+                if (of->now_unix_ms - reading.at_unix_ms > node->age_ms)
+                        node->age_ms = of->now_unix_ms - reading.at_unix_ms;
+        }
+        node_table_hot_reading(of->table, node->row, of->now_unix_ms, &reading);
+        node->hot = reading.state == READING_USABLE ? reading.value : 0;
+        view->rejected += node->rejected_by >= 0;
+        view->passing += node->rejected_by < 0;
+        view->blind += node->used > 0 && node->usable == 0;
+}
+
+void top_view_init(struct top_view *view, const struct explanation *explanation,
+                   const char *policy_from, bool has_all, bool is_ascii) {
+        const struct policy *policy = explanation->policy;
+        double limit_ratio;
+
+        *view = (struct top_view){.explanation = explanation, .policy_from = policy_from};
+        for (size_t i = 0; i < policy->sync_count; i++) {
+                if (!is_used(policy, i, &limit_ratio) && !has_all)
+                        continue;
+                struct top_column *column = &view->columns[view->column_count++];
+                *column = (struct top_column){.metric = i, .limit_ratio = limit_ratio};
+                set_title(column, policy, is_ascii);
+        }
+        view->node_count = node_table_count(explanation->table);
+        view->nodes = xcalloc(view->node_count, sizeof(*view->nodes));
+        for (size_t row = 0; row < view->node_count; row++) {
+                struct top_node *node = &view->nodes[row];
+                *node = (struct top_node){
+                        .row = row,
+                        .name = node_table_name(explanation->table, row),
+                        .score10 = explanation->scores10[row],
+                        .rejected_by = explanation->verdicts[row].rejected_by,
+                        .age_ms = -1,
+                };
+                look(view, node);
+        }
+}
+
+void top_view_done(struct top_view *view) {
+        free(view->nodes);
+        *view = (struct top_view){0};
+}
+
+/* ---- Order. */
+
+static int compare(const void *a, const void *b) {
+        const struct top_node *left = a, *right = b;
+
+        if (left->key != right->key)
+                return left->key > right->key ? -1 : 1;
+        return strcmp(left->name, right->name);
+}
+
+static double usage_key(const struct top_view *view, const struct top_node *node, size_t metric) {
+        const struct explanation *of = view->explanation;
+        struct reading reading;
+
+        node_table_reading(of->table, node->row, metric, of->now_unix_ms, &reading);
+        return reading.state == READING_USABLE ? reading.value : -1;
+}
+
+/* Index of the policy's first metric whose name begins with @key, or is it; -1: there is none. */
+static int find_metric(const struct policy *policy, const char *key) {
+        int exact = policy_sync_index(policy, key);
+
+        for (size_t i = 0; exact < 0 && *key && i < policy->sync_count; i++)
+                if (strncmp(policy->sync[i].name, key, strlen(key)) == 0)
+                        exact = (int)i;
+        return exact;
+}
+
+int top_view_sort(struct top_view *view, const char *key, struct error *err) {
+        static const char *const own[] = {"name", "score", "hot", "age"};
+        int metric = -1;
+        size_t kind = 0;
+
+        while (kind < ARRAY_LEN(own) && strcmp(own[kind], key) != 0)
+                kind++;
+        if (kind == ARRAY_LEN(own))
+                metric = find_metric(view->explanation->policy, key);
+        if (kind == ARRAY_LEN(own) && metric < 0)
+                return error_set(err, EINVAL,
+                                 "--sort: '%.64s': expected name, score, hot, age, or a metric of "
+                                 "the policy",
+                                 key);
+        for (size_t i = 0; i < view->node_count; i++) {
+                struct top_node *node = &view->nodes[i];
+                node->key = metric >= 0 ? usage_key(view, node, (size_t)metric)
+                            : kind == 1 ? node->score10
+                            : kind == 2 ? node->hot
+                            : kind == 3 ? (double)node->age_ms
+                                        : 0;
+        }
+        qsort(view->nodes, view->node_count, sizeof(*view->nodes), compare);
+        return 0;
+}

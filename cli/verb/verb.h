@@ -1,0 +1,37 @@
+/*
+ * A verb of the plugin: its flags, its --help and what it runs. Words may stand before the flags or
+ * behind them: `explain node NAME -o json`.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "base/attributes.h"
+#include "base/error.h"
+#include "program/options.h"
+
+/* As most programs say it: 0 is fine; 2 is used wrongly, or cannot be done. */
+enum { VERB_EXIT_FAILURE = 2 };
+
+/**
+ * verb_fn: do it, and print
+ * @words: those that are no flags, @count of them
+ * Return: the exit status; negative errno with the reason in @err
+ */
+typedef int verb_fn(int count, char **words, struct error *err);
+
+struct verb {
+        const char *name;
+        const char *summary; /* one line, for the list of verbs */
+        const char *usage;   /* above the flags of --help */
+        const char *words;   /* which words may come first, for completion; NULL: none */
+        const struct option_row *rows;
+        size_t row_count;
+        verb_fn *run;
+};
+
+/** verb_main() - parse and run; @argv[0] is the verb. Errors go to stderr. Return: exit status */
+int verb_main(const struct verb *verb, int argc, char **argv);
+
+/** verb_no_words() - for verbs that take none. Return: 0; -EINVAL */
+_must_check_ int verb_no_words(int count, char **words, struct error *err);

@@ -1,0 +1,232 @@
+"""kubectl-plimsoll: what people are shown of a cluster."""
+
+import json
+import os
+import pty
+import re
+import shutil
+import subprocess
+import time
+
+import pytest
+import yaml
+
+from pages import TOP, block
+
+POLICY = {
+    "apiVersion": "scheduler.policy.crane.io/v1alpha1",
+    "kind": "DynamicSchedulerPolicy",
+    "metadata": {"name": "default"},
+    "spec": {
+        "syncPolicy": [
+            {"name": "cpu_usage_avg_5m", "period": "3m"},
+            {"name": "mem_usage_avg_5m", "period": "3m"},
+        ],
+        "predicate": [{"name": "cpu_usage_avg_5m", "maxLimitPecent": 0.65}],
+        "priority": [{"name": "mem_usage_avg_5m", "weight": 1}],
+    },
+}
+POLICIES = "/apis/scheduler.policy.crane.io/v1alpha1/dynamicschedulerpolicies"
+
+
+def ago(seconds):
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - seconds))
+
+
+@pytest.fixture(scope="module")
+def cluster(module_start_standin):
+    """Four nodes under a policy that is the cluster's."""
+    standin = module_start_standin("--nodes", 4)
+    standin.call("POST", POLICIES, POLICY)
+    for number, annotations in enumerate(
+        (
+            {"cpu_usage_avg_5m": f"0.21,{ago(42)}", "mem_usage_avg_5m": f"0.38,{ago(42)}"},
+            {"cpu_usage_avg_5m": f"0.91,{ago(40)}", "mem_usage_avg_5m": f"0.60,{ago(40)}"},
+            {"cpu_usage_avg_5m": f"0.91,{ago(3600)}", "mem_usage_avg_5m": "much"},
+            {},
+        )
+    ):
+        standin.patch(f"/api/v1/nodes/node-000{number}", {"metadata": {"annotations": annotations}})
+    return standin
+
+
+@pytest.fixture
+def plimsoll(binary, cluster):
+    def call(*words, status=0, env=None):
+        done = subprocess.run(
+            [binary("kubectl-plimsoll"), *words],
+            env={**os.environ, "KUBECONFIG": cluster.kubeconfig, **(env or {})},
+            capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+        assert done.returncode == status, done.stdout + done.stderr
+        return done.stdout if status == 0 else done.stderr
+
+    return call
+
+
+def nodes_of(table):
+    """{node: the rest of its line, word by word}"""
+    rows = [line.split(maxsplit=6) for line in table.splitlines()]
+    return {row[0]: row[1:] for row in rows if row and row[0].startswith("node-")}
+
+
+def test_top(plimsoll):
+    table = plimsoll("top")
+    assert table.isascii() and "\x1b" not in table
+    assert table.splitlines()[0].split("  ")[0] == "NODE"
+    assert "CPU 5m <=65%" in table and "MEM 5m" in table
+    rows = nodes_of(table)
+    assert list(rows) == [f"node-000{i}" for i in range(4)]
+    assert rows["node-0000"][:4] == ["6", "21%", "38%", "0"] and rows["node-0000"][5] == "ok"
+    assert rows["node-0001"][5] == "cpu_usage_avg_5m above 0.65"
+    assert rows["node-0002"][1:3] == ["stale", "bad"]
+    assert rows["node-0003"][1:] == ["-", "-", "0", "-", "passes, no usable value"]
+    assert "4 nodes: 3 pass, 1 above a limit, 2 without a usable value; by Dynamic" in table
+    assert "cpu_usage_avg_5m: mean 56%, largest 91% (node-0001)" in table
+    assert list(nodes_of(plimsoll("top", "--sort=cpu")))[:2] == ["node-0001", "node-0000"]
+    assert "--sort: 'disk'" in plimsoll("top", "--sort=disk", status=2)
+
+
+def test_top_for_programs(plimsoll):
+    shown = json.loads(plimsoll("top", "-o", "json", "--sort=cpu"))
+    assert shown["summary"] == {"nodes": 4, "pass": 3, "aboveLimit": 1, "withoutValue": 2}
+    assert shown["policy"]["metrics"][0] == {"metric": "cpu_usage_avg_5m", "limit": 0.65}
+    assert [row["node"] for row in shown["nodes"]][:2] == ["node-0001", "node-0000"]
+    assert shown["nodes"][0]["reason"] == "cpu_usage_avg_5m above 0.65"
+    as_yaml = yaml.safe_load(plimsoll("top", "-oyaml", "--sort=cpu"))
+    for either in (shown, as_yaml):
+        for node in either["nodes"]:
+            for reading in (*node["predicates"], *node["priorities"]):
+                reading.pop("ageSeconds", None)
+    assert as_yaml == shown
+
+
+def test_top_judges_as_explain_does(plimsoll, binary, cluster, tmp_path):
+    """By another policy, of a file, with the estimate; on whole nodes and pods."""
+    cluster.add_pods(6, nodes=["node-0000", "node-0001"])
+    path = str(TOP / "policy" / "policy.yaml")
+    listed = {
+        "items": [
+            *({"kind": "Node", **item} for item in cluster.get("/api/v1/nodes")["items"]),
+            *({"kind": "Pod", **item} for item in cluster.get("/api/v1/pods")["items"]),
+        ]
+    }
+    done = subprocess.run(
+        [binary("plimsoll-extender"), "explain", "-ojson", f"--policy-config-path={path}"],
+        input=json.dumps(listed), capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    explained = {row["node"]: row for row in json.loads(done.stdout)}
+    shown = json.loads(plimsoll("top", "-ojson", "-f", path))
+    for row in shown["nodes"]:
+        other = explained[row["node"]]
+        assert (row["score"], row["rejectedBy"]) == (other["score"], other["rejectedBy"])
+        assert row["estimate"]["headroom"] == pytest.approx(other["estimate"]["headroom"], abs=0.1)
+
+
+def on_terminal(argv, columns, env, **more):
+    """What a program prints on a terminal of so many columns."""
+    master, slave = pty.openpty()
+    subprocess.run(["stty", "cols", str(columns), "rows", "50"], stdin=slave, check=True)
+    with subprocess.Popen(argv, stdout=slave, env=env, **more) as process:
+        os.close(slave)
+        output = b""
+        try:
+            while piece := os.read(master, 65536):
+                output += piece
+        except OSError:  # the other side has closed
+            pass
+        assert process.wait(30) == 0
+    os.close(master)
+    return output.decode()
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120, 200])
+def test_top_on_a_terminal(binary, cluster, columns):
+    env = {**os.environ, "KUBECONFIG": cluster.kubeconfig, "TERM": "xterm"}
+    env.pop("NO_COLOR", None)
+    argv = [binary("kubectl-plimsoll"), "top"]
+    assert "\x1b[31m" in on_terminal(argv, columns, env)
+    shown = on_terminal(argv, columns, {**env, "NO_COLOR": "1"})
+    assert "\x1b" not in shown
+    table = shown.split("\r\n\r\n")[0].split("\r\n")
+    assert max(map(len, table)) <= columns, "\n".join(table)
+    assert ("█" in shown) == (columns >= 80)
+    assert on_terminal(argv, columns, {**env, "TERM": "dumb"}).isascii()
+
+
+def test_the_page_of_top(start_standin, binary, tmp_path):
+    """Its commands run, and its picture is what they print of such nodes."""
+    standin = start_standin("--nodes", 3)
+    loads = ((0.21, 0.38, 42), (0.91, 0.60, 40), (0.35, 0.42, 1200))
+    for number, (cpu, mem, age_s) in enumerate(loads):
+        readings = {"cpu_usage_avg_5m": cpu, "mem_usage_avg_5m": mem}
+        annotations = {key: f"{value:.5f},{ago(age_s)}" for key, value in readings.items()}
+        standin.patch(f"/api/v1/nodes/node-000{number}", {"metadata": {"annotations": annotations}})
+    shutil.copy(TOP / "policy" / "policy.yaml", tmp_path / "policy.yaml")
+    env = {**os.environ, "KUBECONFIG": standin.kubeconfig, "NO_COLOR": "1", "TERM": "xterm"}
+    program = binary("kubectl-plimsoll")
+    commands = f'kubectl() {{ shift; {program} "$@"; }}\n' + block("docs/kubectl-plugin.md", "top")
+    subprocess.run(
+        ["bash", "-euc", commands], env=env, cwd=tmp_path, stdout=subprocess.DEVNULL, check=True
+    )
+    argv = [program, "top", "-f", "policy.yaml"]
+    shown = on_terminal(argv, 100, env, cwd=tmp_path).replace("\r\n", "\n")
+    picture = block("docs/kubectl-plugin.md", "top-picture")
+    assert re.sub(r" +\d+s", " AGE", shown) == re.sub(r" +\d+s", " AGE", picture)
+
+
+def test_top_watches(binary, cluster, run):
+    process = run(
+        [binary("kubectl-plimsoll"), "top", "--watch", "--interval=1s"],
+        env={**os.environ, "KUBECONFIG": cluster.kubeconfig},
+        clean_exit=False,
+    )
+    process.wait_log(r"(?s)4 nodes.*4 nodes")
+
+
+def test_who_may_not_list(plimsoll, cluster):
+    cluster.fault("status", verb="list", resource="nodes", status=403, count=1)
+    message = plimsoll("top", status=2)
+    assert message.startswith("kubectl plimsoll top: GET /api/v1/nodes: 403 ")
+    assert message.count("\n") == 1
+    cluster.fault("status", verb="list", resource="pods", status=403, count=1)
+    assert "4 nodes" in plimsoll("top", "-f", str(TOP / "policy" / "policy.yaml"))
+
+
+def test_access(plimsoll, cluster, tmp_path):
+    assert "no context named 'none'" in plimsoll("top", "--context=none", status=2)
+    assert "/none" in plimsoll("top", "--kubeconfig=/none", status=2)
+    nowhere = {"KUBECONFIG": "", "HOME": "/none", "KUBERNETES_SERVICE_HOST": ""}
+    assert "use --kubeconfig" in plimsoll("top", env=nowhere, status=2)
+    assert "4 nodes" in plimsoll("top", "-s", cluster.url)
+    assert "--output" in plimsoll("top", "-o", "xml", status=2)
+    assert "'node-0000': expected nothing but flags" in plimsoll("top", "node-0000", status=2)
+    bad = tmp_path / "policy.yaml"
+    bad.write_text("kind: Pod")
+    assert str(bad) in plimsoll("top", "-f", str(bad), status=2)
+
+
+def test_verbs(plimsoll, binary, tmp_path):
+    listed = plimsoll("--help")
+    for line in listed.partition("Verbs:\n")[2].partition("\n\n")[0].splitlines():
+        verb = line.split()[0]
+        assert plimsoll(verb, "--help").startswith(f"Usage: kubectl plimsoll {verb}")
+        assert "unknown flag --nonsense" in plimsoll(verb, "--nonsense", status=2)
+    assert "did you mean top?" in plimsoll("tip", status=2)
+    assert plimsoll("--version") == plimsoll("version")
+    assert "Usage" in plimsoll(status=2)
+    # kubectl runs the helper; a shell runs the program itself.
+    os.symlink(binary("kubectl-plimsoll"), tmp_path / "kubectl-plimsoll")
+    path = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    helper = str(TOP / "cli" / "kubectl_complete-plimsoll")
+    said = subprocess.run([helper, "top", "-o", ""], env=path, capture_output=True, text=True)
+    assert said.stdout == "table\nwide\njson\nyaml\n:4\n"
+    script = block("docs/kubectl-plugin.md", "completion") + (
+        "COMP_WORDS=(kubectl-plimsoll top --sor); COMP_CWORD=2; _kubectl_plimsoll\n"
+        'echo "${COMPREPLY[@]}"\n'
+    )
+    said = subprocess.run(["bash", "-c", script], env=path, capture_output=True, text=True)
+    assert said.stdout == "--sort\n", said.stderr
+    assert "compadd" in plimsoll("completion", "zsh")
+    assert "commandline" in plimsoll("completion", "fish")
+    assert "bash, zsh, fish" in plimsoll("completion", "sh", status=2)
