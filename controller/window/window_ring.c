@@ -119,6 +119,24 @@ bool window_ring_is_empty(const struct window_store *store, const struct window_
                window_ring_buckets(store, ring, channel)[window_ring_index(ring, number)] < 0;
 }
 
+float window_ring_largest_between(const struct window_store *store, const struct window_ring *ring,
+                                  unsigned channel, int64_t begin_mono_ms, int64_t end_mono_ms) {
+        const struct window_ring_state *state = window_ring_const_state(store, ring);
+        const float *buckets = window_ring_buckets(store, ring, channel);
+        float largest = WINDOW_EMPTY;
+
+        if (state->count == 0)
+                return WINDOW_EMPTY;
+        int64_t first = later(bucket_number(ring, begin_mono_ms),
+                              state->head - (int64_t)ring->capacity + 1);
+        int64_t last = earlier(bucket_number(ring, end_mono_ms - 1), state->head);
+        for (int64_t number = first; number <= last; number++) {
+                float value = buckets[window_ring_index(ring, number)];
+                largest = value > largest ? value : largest;
+        }
+        return largest;
+}
+
 int64_t window_ring_latest_ms(const struct window_store *store, const struct window_ring *ring,
                               int64_t number) {
         int64_t begin_ms = number * ring->resolution_ms;

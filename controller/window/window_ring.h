@@ -1,6 +1,6 @@
 /*
  * The rings of a window store: sums over spans of time, and means by fixed stretches of it. Private
- * to window.c and window_replan.c; window_plan.h has their layout in memory.
+ * to window.c, window_history.c and window_replan.c; window_plan.h has their layout in memory.
  */
 #pragma once
 
@@ -91,6 +91,10 @@ int64_t window_ring_latest_ms(const struct window_store *store, const struct win
  */
 size_t window_ring_collect(const struct window_store *store, const struct window_ring *ring,
                            unsigned channel, int64_t now_mono_ms, float *ret_values);
+/** window_ring_largest_between() - of the buckets that lie in a stretch of time, at least in part;
+ * WINDOW_EMPTY when none of them is filled */
+float window_ring_largest_between(const struct window_store *store, const struct window_ring *ring,
+                                  unsigned channel, int64_t begin_mono_ms, int64_t end_mono_ms);
 /* The largest mean in a window's buckets; of equal ones the latest. */
 struct window_peak {
         float ratio;        /* WINDOW_EMPTY when there is none */
