@@ -86,6 +86,8 @@ static enum MHD_Result reply(struct connection *connection, struct MHD_Connectio
         if (exchange->reply_content_type)
                 (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE,
                                               exchange->reply_content_type);
+        for (const char *const *header = exchange->reply_headers; header && *header; header += 2)
+                (void)MHD_add_response_header(response, header[0], header[1]);
         if (must_close(connection))
                 (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
         connection->phase = PHASE_REPLYING;

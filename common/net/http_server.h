@@ -40,8 +40,10 @@ struct http_exchange {
          * connection when an error has a body, so errors of the verbs have none. */
         int status;
         const char *reply_content_type; /* static string */
-        const struct iovec *reply;      /* pieces, in order; they may point into the request */
-        size_t reply_count;             /* 0: empty body */
+        /* Further headers: name, value, ..., NULL; static strings. NULL: none */
+        const char *const *reply_headers;
+        const struct iovec *reply; /* pieces, in order; they may point into the request */
+        size_t reply_count;        /* 0: empty body */
         /* Called on the worker's thread when the reply was sent or the connection broke. */
         void (*release)(void *userdata);
         void *release_userdata;

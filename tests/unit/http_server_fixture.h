@@ -35,6 +35,7 @@ static inline void on_released(void *userdata) {
 /* Replies "METHOD path query|content-type|body". */
 static inline void handle(void *userdata, struct http_exchange *exchange) {
         static const char padding[64];
+        static const char *const headers[] = {"X-One", "1", "X-Two", "a b; c", NULL};
         struct iovec *pieces = xcalloc(8, sizeof(*pieces));
         const char *query = http_query(exchange, "q");
 
@@ -61,6 +62,7 @@ static inline void handle(void *userdata, struct http_exchange *exchange) {
         pieces[7] = (struct iovec){(void *)(uintptr_t)exchange->body, exchange->body_bytes};
         exchange->status = strcmp(exchange->path, "/busy") == 0 ? 503 : 200;
         exchange->reply_content_type = "text/plain";
+        exchange->reply_headers = strcmp(exchange->path, "/headers") == 0 ? headers : NULL;
         exchange->reply = pieces;
         exchange->reply_count = strcmp(exchange->path, "/one") == 0 ? 1 : 8;
         if (strcmp(exchange->path, "/rest") == 0) {

@@ -158,6 +158,20 @@ static void test_only_parameter(void **state) {
         buf_done(&answer);
 }
 
+static void test_reply_headers(void **state) {
+        static const char with[] = "GET /headers HTTP/1.1\r\nHost: h\r\n\r\n";
+        static const char without[] = "GET /others HTTP/1.1\r\nHost: h\r\n\r\n";
+        struct buf answer = BUF_INIT(ANSWER_MAX_BYTES);
+
+        (void)state;
+        ask(with, sizeof(with) - 1, &answer);
+        assert_non_null(strstr(answer.data, "\r\nX-One: 1\r\n"));
+        assert_non_null(strstr(answer.data, "\r\nX-Two: a b; c\r\n"));
+        ask(without, sizeof(without) - 1, &answer);
+        assert_null(strstr(answer.data, "X-"));
+        buf_done(&answer);
+}
+
 static void test_pipelined(void **state) {
         struct buf requests = BUF_INIT(ANSWER_MAX_BYTES), answer = BUF_INIT(ANSWER_MAX_BYTES);
         int fd = dial();
@@ -326,6 +340,7 @@ int main(void) {
                 TEST(test_two_lengths),
                 TEST(test_head),
                 TEST(test_only_parameter),
+                TEST(test_reply_headers),
                 TEST(test_pipelined),
                 TEST(test_body_sizes),
                 TEST(test_chunked_and_too_large),
