@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "base/strmap.h"
 #include "codec/json.h"
@@ -59,6 +60,7 @@ static void node_free(struct node *node) {
         free(node->name);
         free(node->address);
         free(node->url);
+        free(node->labels_json);
         free(node);
 }
 
@@ -147,6 +149,48 @@ static double find_allocatable(const json_t *object, const char *resource) {
         return text && quantity_parse(text, strlen(text), &amount) && amount > 0 ? amount : 0;
 }
 
+/* One more member of the object in @out, or nothing. */
+static void write_label(const char *key, const char *value, struct buf *out) {
+        size_t before = out->len;
+        bool is_first = before == 1;
+
+        if ((is_first || buf_putc(out, ',')) && buf_json_string(out, key, strlen(key)) &&
+            buf_putc(out, ':') && buf_json_string(out, value, strlen(value)))
+                return;
+        out->len = before;
+        out->data[before] = '\0';
+        out->overflow = false;
+}
+
+/* NULL: it has none that are kept. */
+static char *find_labels(const json_t *object, const char *name) {
+        static const char deprecated[] = "beta.kubernetes.io/";
+        const json_t *labels = json_at(object, "metadata", "labels", NULL);
+        /* One byte is left for the closing bracket. */
+        struct buf out = BUF_INIT(NODE_SET_MAX_LABELS_BYTES - 1);
+        const char *key;
+        json_t *value;
+
+        (void)buf_putc(&out, '{');
+        json_object_foreach (json_iterable(labels), key, value) {
+                const char *text = json_string_value(value);
+                if (text && strcmp(text, name) != 0 && !strstr(key, deprecated))
+                        write_label(key, text, &out);
+        }
+        out.max_bytes = NODE_SET_MAX_LABELS_BYTES;
+        (void)buf_putc(&out, '}');
+        char *copy = out.len > 2 ? xstrdup(out.data) : NULL; /* of its length alone */
+        buf_done(&out);
+        return copy;
+}
+
+static void take_labels(struct node_set *set, struct node *node, const json_t *object) {
+        if (!set->options.keeps_labels)
+                return;
+        free(node->labels_json);
+        node->labels_json = find_labels(object, node->name);
+}
+
 static bool is_same(const char *a, const char *b) {
         return a == b || (a && b && strcmp(a, b) == 0);
 }
@@ -183,6 +227,7 @@ void node_set_apply(struct node_set *set, enum reflector_event event, const json
                 node->address = xstrdup_or_null(address);
                 set->events.on_moved(set->events.userdata, node);
         }
+        take_labels(set, node, object);
         node->allocatable_cpu_cores = find_allocatable(object, "cpu");
         node->allocatable_memory_bytes = find_allocatable(object, "memory");
         const json_t *annotations = json_at(object, "metadata", "annotations", NULL);

@@ -1,7 +1,7 @@
 /*
  * The nodes: from a watch on the API server, or from --target NAME=URL. Keeps of each object only
- * what is needed to identify and reach the node, about a hundred bytes; annotations are passed on
- * and not kept. Objects may hold anything.
+ * what is needed to identify and reach the node, about a hundred bytes, and its labels if they are
+ * asked for; annotations are passed on and not kept. Objects may hold anything.
  */
 #pragma once
 
@@ -20,11 +20,16 @@ struct node {
         char *name;
         char *address; /* an IP address or host name; NULL when it has none of the wanted types */
         char *url;     /* --target's; NULL: from the address */
+        char *labels_json; /* a JSON object, see keeps_labels below; NULL: none are kept */
         double allocatable_cpu_cores, allocatable_memory_bytes; /* 0: not known */
         void *userdata;                                         /* of the set's owner */
 };
 
-enum { NODE_SET_MAX = 100000, NODE_SET_MAX_ADDRESS_TYPES = 5 };
+enum {
+        NODE_SET_MAX = 100000,
+        NODE_SET_MAX_ADDRESS_TYPES = 5,
+        NODE_SET_MAX_LABELS_BYTES = 1024, /* of labels_json; labels that do not fit are left out */
+};
 
 struct node_set_events {
         void (*on_added)(void *userdata, struct node *node);
@@ -41,6 +46,9 @@ struct node_set_options {
         /* status.addresses[].type in order of preference: "InternalIP", "Hostname", ... */
         const char *address_types[NODE_SET_MAX_ADDRESS_TYPES];
         size_t address_type_count;
+        /* Keep the labels of each node, but for those that say what its name says, and the
+         * deprecated names (beta.kubernetes.io/) of others: some 300 bytes on a usual node. */
+        bool keeps_labels;
 };
 
 struct node_set;

@@ -42,6 +42,7 @@ static struct node_set *new_set(struct seen *seen, const char *types) {
 
         *seen = (struct seen){0};
         assert_int_equal(node_set_address_types(types, &options, &err), 0);
+        options.keeps_labels = true;
         return node_set_new(&options, &(struct node_set_events){
                                               .on_added = on_added,
                                               .on_moved = on_moved,
@@ -173,6 +174,55 @@ static void test_allocatable(void **state) {
         assert_int_equal(seen.moved, 0);
 }
 
+/* Labels as the page shows them; names and values may be anything. */
+static void test_labels(void **state) {
+        static const struct {
+                const char *labels;
+                const char *expected;
+        } rows[] = {
+                {"{\"zone\":\"a\",\"pool\":\"web\"}", "{\"zone\":\"a\",\"pool\":\"web\"}"},
+                {"{\"kubernetes.io/hostname\":\"a-1\",\"zone\":\"b\"}", "{\"zone\":\"b\"}"},
+                {"{\"beta.kubernetes.io/os\":\"linux\","
+                 "\"failure-domain.beta.kubernetes.io/zone\":\"b\"}",
+                 NULL},
+                {"{\"role\":\"\"}", "{\"role\":\"\"}"},
+                {"{\"x\":\"</script>\\\"\\u0007\"}", "{\"x\":\"</script>\\\"\\u0007\"}"},
+                {"{\"x\":1,\"y\":null,\"z\":{}}", NULL},
+                {"{}", NULL},
+                {"[\"x\"]", NULL},
+                {"null", NULL},
+        };
+        struct seen seen;
+        char text[NODE_SET_MAX_LABELS_BYTES * 5];
+        _cleanup_(node_set_freep) struct node_set *set = new_set(&seen, "InternalIP");
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                snprintf(text, sizeof(text), "{\"metadata\":{\"name\":\"a-1\",\"labels\":%s}}",
+                         rows[i].labels);
+                apply(set, REFLECTOR_PRESENT, text);
+                const char *labels = node_set_get(set, "a-1")->labels_json;
+                if (!rows[i].expected)
+                        assert_null(labels);
+                else
+                        assert_string_equal(labels, rows[i].expected);
+        }
+        /* One that is too long is left out, and so is one that does not fit beside the others. */
+        char more[NODE_SET_MAX_LABELS_BYTES - 200] = {0};
+        memset(more, 'm', sizeof(more) - 1);
+        snprintf(text, sizeof(text),
+                 "{\"metadata\":{\"name\":\"a-1\",\"labels\":"
+                 "{\"a\":\"1\",\"long\":\"%s%s\",\"b\":\"%s\",\"c\":\"%s\",\"d\":\"2\"}}}",
+                 more, more, more, more);
+        apply(set, REFLECTOR_PRESENT, text);
+        const char *labels = node_set_get(set, "a-1")->labels_json;
+        assert_true(strlen(labels) <= NODE_SET_MAX_LABELS_BYTES);
+        json_auto_t *kept = json_loads(labels, 0, NULL);
+        assert_non_null(kept);
+        assert_int_equal(json_object_size(kept), 3);
+        assert_non_null(json_object_get(kept, "d"));
+}
+
 static void test_odd_objects(void **state) {
         static const char *const rows[] = {
                 "{}",
@@ -262,6 +312,7 @@ int main(void) {
                 cmocka_unit_test(test_addresses),     cmocka_unit_test(test_allocatable),
                 cmocka_unit_test(test_life),          cmocka_unit_test(test_odd_objects),
                 cmocka_unit_test(test_address_types), cmocka_unit_test(test_targets),
+                cmocka_unit_test(test_labels),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
