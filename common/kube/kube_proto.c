@@ -95,13 +95,11 @@ const struct proto_message kube_proto_pod = PROTO_MESSAGE(pod_members);
 
 /* ---- Node. */
 
-static const char *const node_labels[] = {"topology.kubernetes.io/zone", NULL};
-
 static const struct proto_member node_metadata_members[] = {
         {1, PROTO_STRING, "name", NULL, NULL},
         {5, PROTO_STRING, "uid", NULL, NULL},
         {6, PROTO_STRING, "resourceVersion", NULL, NULL},
-        {11, PROTO_TEXTS, "labels", NULL, node_labels},
+        {11, PROTO_TEXTS, "labels", NULL, NULL},
         {12, PROTO_TEXTS, "annotations", NULL, NULL},
 };
 static const struct proto_message node_metadata = PROTO_MESSAGE(node_metadata_members);

@@ -34,8 +34,9 @@
 /* Of a Pod: what the estimate and the counting of bindings read. Of annotations, labels and
  * conditions only those, of resources cpu and memory. */
 extern const struct proto_message kube_proto_pod;
-/* Of a Node: what both programs read of one, also of its metadata alone. Of labels the zone, of
- * resources cpu and memory; all annotations, whose names depend on the policy. */
+/* Of a Node: what both programs read of one, also of its metadata alone. Of resources cpu and
+ * memory; all labels, which people filter by, and all annotations, whose names depend on the
+ * policy. */
 extern const struct proto_message kube_proto_node;
 /* metav1.Status: message, reason, code */
 extern const struct proto_message kube_proto_status;
