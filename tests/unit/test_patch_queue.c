@@ -46,7 +46,7 @@ struct sim_node {
         struct patch_place place; /* its first member */
         struct plan_record *record;
         struct plan_values values;
-        char name[16];
+        char name[32];
         int64_t turn_unix_ms;
         double swing;
 };
