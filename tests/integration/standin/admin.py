@@ -25,7 +25,6 @@ silently test nothing.
     POST   /standin/compact          {watches: keep | cut (default) | expire}: old revisions get 410,
                                      as when etcd is compacted and the API server starts afresh
     POST   /standin/bookmarks        {on: bool} or {now: true}
-    POST   /standin/protobuf         {on: bool}: whether it has protobuf; open watches stay as they are
     POST   /standin/close            {}: close every idle API connection
 
     POST   /standin/auth             {tokens: [{token, user, groups, rules}], certificates?, reset?}
@@ -141,7 +140,7 @@ def _raw(view, line):
     """As a piece of this view's stream: in protobuf an event, else what it is and no frame."""
     try:
         return view.event_of_json(line)
-    except (AttributeError, KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError):
         return line.encode() + b"\n"
 
 

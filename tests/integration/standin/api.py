@@ -116,8 +116,7 @@ class Api(Writes):
 
     def refuse(self, request, error):
         headers = [*HEADERS, *error.headers]
-        accept = request.headers.get("accept")
-        if self.store.has_protobuf and is_protobuf(request.info.plural, accept):
+        if is_protobuf(request.info.plural, request.headers.get("accept")):
             body = protobuf.status(error.status)
             request.reply(error.code, body, protobuf.MEDIA_TYPE, headers=headers)
             return
@@ -222,13 +221,9 @@ class Api(Writes):
                 headers += [("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding")]
         request.reply(status, body, media_type, headers=headers)
 
-    def _view(self, request, resource, is_list):
-        include = request.param("includeObject", "Metadata")
-        accept = request.headers.get("accept")
-        return view_for(resource, accept, is_list, include, self.store.has_protobuf)
-
     def _answer_object(self, request, status, resource, version):
-        view = self._view(request, resource, False)
+        include = request.param("includeObject", "Metadata")
+        view = view_for(resource, request.headers.get("accept"), False, include)
         self._answer(request, status, view.single(version), view.media_type)
 
     def _found(self, collection, route):
@@ -287,7 +282,8 @@ class Api(Writes):
         return version, match, token
 
     def _list(self, request, route, resource, collection):
-        view = self._view(request, resource, True)
+        include = request.param("includeObject", "Metadata")
+        view = view_for(resource, request.headers.get("accept"), True, include)
         matches = self._selector(request, route, resource)
         version, match, token = self._list_options(request, watch=False)
         limit_text = request.param("limit", "") or "0"
@@ -349,7 +345,8 @@ class Api(Writes):
         return revision, after, versions
 
     def _watch(self, request, route, resource, collection):
-        view = self._view(request, resource, False)
+        include = request.param("includeObject", "Metadata")
+        view = view_for(resource, request.headers.get("accept"), False, include)
         matches = self._selector(request, route, resource)
         version, _, _ = self._list_options(request, watch=True)
         timeout_text = request.param("timeoutSeconds", "")

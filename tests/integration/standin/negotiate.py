@@ -32,7 +32,7 @@ def _clauses(header):
     return [(media, values) for quality, _, media, values in sorted(clauses, key=lambda c: c[:2])]
 
 
-# What the real server speaks; the stand-in has the first, and the last for pods and nodes.
+# What the real server speaks; the stand-in has the first, and the last for pods (protobuf.py).
 MEDIA_TYPES = ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf")
 
 
@@ -63,29 +63,21 @@ def _choose(header, transforms):
     raise not_acceptable("only the following media types are accepted: " + ", ".join(MEDIA_TYPES))
 
 
-def _protobuf_as(header):
-    """The `as` of a client that would rather have protobuf than JSON; None for others."""
-    if protobuf.MEDIA_TYPE not in (header or ""):
-        return None
-    media, values = _clauses(header)[0]
-    return values.get("as", "") if media == protobuf.MEDIA_TYPE else None
-
-
 def is_protobuf(plural, header):
-    """Whether this client has errors about this resource in protobuf."""
-    wanted = _protobuf_as(header)
-    return wanted is not None and protobuf.kind_of(plural, wanted) is not None
+    """Whether pods are asked for, and rather in protobuf than in JSON."""
+    if plural not in protobuf.RESOURCES or protobuf.MEDIA_TYPE not in (header or ""):
+        return False
+    media, values = _clauses(header)[0]
+    return media == protobuf.MEDIA_TYPE and not values.get("as")
 
 
-def view_for(resource, header, is_list, include="Metadata", has_protobuf=True):
+def view_for(resource, header, is_list, include="Metadata"):
     """The View that this request asked for. A watch shows single objects."""
-    proto = None
-    if has_protobuf and is_protobuf(resource.plural, header):
-        proto = protobuf.kind_of(resource.plural, _protobuf_as(header))
-        header = header.replace(protobuf.MEDIA_TYPE, "application/json")
+    if is_protobuf(resource.plural, header):
+        return View(resource, "protobuf")
     wanted, version = negotiate(header)
     if not wanted:
-        return View(resource, proto=proto)
+        return View(resource)
     if wanted == "PartialObjectMetadata" and is_list:
         raise not_acceptable(
             "you requested PartialObjectMetadata, but the requested object is a list "
@@ -96,4 +88,4 @@ def view_for(resource, header, is_list, include="Metadata", has_protobuf=True):
             "you requested PartialObjectMetadataList, but the requested object is not a list "
             f"(*{resource.group or 'core'}.{resource.kind})"
         )
-    return View(resource, _FORMS[wanted], version, include, proto)
+    return View(resource, _FORMS[wanted], version, include)
