@@ -258,6 +258,13 @@ def test_representations_that_do_not_fit_are_406(api):
         assert refused(api.call("GET", path, Accept=accept), 406, "NotAcceptable") == why
 
 
+def is_envelope(body, group_version, kind):
+    type_of = b"".join(
+        bytes([tag, len(text)]) + text for tag, text in [(0x0A, group_version), (0x12, kind)]
+    )
+    return body.startswith(b"k8s\0\x0a" + bytes([len(type_of)]) + type_of + b"\x12")
+
+
 def test_pods_in_protobuf(api):
     api.create(PODS, fabricate.pod("p"))
     for path, status, kind in [
@@ -270,14 +277,35 @@ def test_pods_in_protobuf(api):
             status,
             PROTOBUF.split(",", maxsplit=1)[0],
         )
-        type_of = b"\x0a\x02v1\x12" + bytes([len(kind)]) + kind
-        assert answer.body.startswith(b"k8s\0\x0a" + bytes([len(type_of)]) + type_of + b"\x12")
+        assert is_envelope(answer.body, b"v1", kind)
     answer = api.call("GET", "/api/v1/pods?watch=1&timeoutSeconds=1", Accept=PROTOBUF)
     assert answer.headers["Content-Type"] == PROTOBUF.split(",", maxsplit=1)[0] + ";stream=watch"
     size = int.from_bytes(answer.body[:4], "big")
     assert answer.body[4:].startswith(b"\x0a\x05ADDED\x12") and size <= len(answer.body) - 4
     # What has no protobuf comes in JSON.
     assert api.get(POLICIES, Accept=PROTOBUF)["kind"] == "DynamicSchedulerPolicyList"
+
+
+def test_nodes_in_protobuf(api):
+    api.add_nodes("a")
+    meta, media = b"meta.k8s.io/v1", PROTOBUF.split(",", maxsplit=1)[0]
+    partial, partial_list = (
+        form.replace("application/json;as", media + ";as") for form in (PARTIAL, PARTIAL_LIST)
+    )
+    for path, accept, status, group_version, kind in [
+        (NODES, PROTOBUF, 200, b"v1", b"NodeList"),
+        (NODES, partial_list, 200, meta, b"PartialObjectMetadataList"),
+        (f"{NODES}/a", partial, 200, meta, b"PartialObjectMetadata"),
+        (f"{NODES}/b", PROTOBUF, 404, b"v1", b"Status"),
+    ]:
+        answer = api.call("GET", path, Accept=accept)
+        assert (answer.status, answer.headers["Content-Type"]) == (status, media)
+        assert is_envelope(answer.body, group_version, kind), answer.body
+    # There is no metadata of a Status.
+    refused(api.call("GET", f"{NODES}/b", Accept=partial), 404, "NotFound")
+    answer = api.call("GET", f"{NODES}?watch=1&timeoutSeconds=1", Accept=partial)
+    assert answer.headers["Content-Type"] == media + ";stream=watch"
+    assert b"k8s\0" in answer.body and meta in answer.body
 
 
 def test_accept_is_a_list_of_preferences(api):

@@ -135,6 +135,14 @@ def test_watches_that_end(start_standin, start_exporters, start_controller):
         "error": lambda: standin.admin(
             "watches/inject", {"line": json.dumps({"type": "ERROR", "object": error})}
         ),
+        "no protobuf": lambda: (
+            standin.admin("protobuf", {"on": False}),
+            standin.admin("watches/finish", {}),
+        ),
+        "protobuf again": lambda: (
+            standin.admin("protobuf", {"on": True}),
+            standin.admin("compact", {"watches": "expire"}),
+        ),
     }
     count = 3
     for name, end in ends.items():
@@ -168,8 +176,8 @@ def test_watches_that_end(start_standin, start_exporters, start_controller):
     rows = requests_since(standin, began_unix)
     calls = {v: sum(row["verb"] == v for row in rows) for v in ("list", "watch", "get")}
     restarts = controller.labels("plimsoll_watch_restarts_total", "reason")
-    print(f"5 ends of both watches in {took_s:.1f} s: {calls}; {restarts}")
-    assert calls["watch"] <= 24 and calls["list"] <= 12 and calls["get"] == 0
+    print(f"{len(ends)} ends of both watches in {took_s:.1f} s: {calls}; {restarts}")
+    assert calls["watch"] <= 32 and calls["list"] <= 16 and calls["get"] == 0
     assert {"expired", "malformed", "error"} <= set(restarts)
     assert share_scraped(exporters, 1, began_unix) > 0.6
 

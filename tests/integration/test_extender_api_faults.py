@@ -260,13 +260,32 @@ GARBAGE_LINES = {
 
 @pytest.mark.parametrize("kind", GARBAGE_LINES)
 def test_garbage_in_watches(start, kind):
+    """In protobuf, and in the JSON of a server that has none any more."""
     standin, extender, hammer = start()
     extender.wait_live()
     hammer.wait_rejected(BUSY)
-    wait_until(lambda: standin.watches("nodes"), what="the watch")
-    sent = standin.admin("watches/inject", {"lines": GARBAGE_LINES[kind], "resource": "nodes"})
-    assert sent["watches"] == 1
-    catches_up(standin, hammer)
+    for has_protobuf in (True, False):
+        standin.admin("protobuf", {"on": has_protobuf})
+        standin.admin("watches/cut", {})
+        wait_until(lambda: standin.watches("nodes"), what="the watch")
+        sent = standin.admin("watches/inject", {"lines": GARBAGE_LINES[kind], "resource": "nodes"})
+        assert sent["watches"] == 1
+        catches_up(standin, hammer)
+
+
+def test_protobuf_goes_and_comes(start):
+    """In a watch that goes on, and in a list anew."""
+    standin, extender, hammer = start()
+    extender.wait_live()
+    hammer.wait_rejected(BUSY)
+    for has_protobuf in (False, True):
+        standin.admin("protobuf", {"on": has_protobuf})
+        standin.admin("watches/cut", {})
+        catches_up(standin, hammer)
+        standin.admin("compact", {"watches": "expire"})
+        catches_up(standin, hammer)
+    restarts = extender.labels("plimsoll_watch_restarts_total", "reason")
+    assert "expired" in restarts and "malformed" not in restarts, restarts
 
 
 def test_what_is_missing_is_named(start_standin, run, binary):

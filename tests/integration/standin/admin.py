@@ -25,6 +25,7 @@ silently test nothing.
     POST   /standin/compact          {watches: keep | cut (default) | expire}: old revisions get 410,
                                      as when etcd is compacted and the API server starts afresh
     POST   /standin/bookmarks        {on: bool} or {now: true}
+    POST   /standin/protobuf         {on: bool}: whether it has protobuf; open watches stay as they are
     POST   /standin/close            {}: close every idle API connection
 
     POST   /standin/auth             {tokens: [{token, user, groups, rules}], certificates?, reset?}
@@ -140,7 +141,7 @@ def _raw(view, line):
     """As a piece of this view's stream: in protobuf an event, else what it is and no frame."""
     try:
         return view.event_of_json(line)
-    except (KeyError, TypeError, ValueError):
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
         return line.encode() + b"\n"
 
 
@@ -377,6 +378,10 @@ class Admin:
             self.store.bookmarks_on = bool(body["on"])
         if body.get("now"):
             self.store.bookmark_all()
+
+    def post_protobuf(self, body):
+        _only(body, "on")
+        self.store.has_protobuf = bool(body["on"])
 
     def post_close(self, body):
         _only(body)

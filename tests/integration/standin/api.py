@@ -23,7 +23,7 @@ from .errors import (
     too_large_body,
     too_large_version,
 )
-from .negotiate import is_protobuf, negotiate, view_for
+from .negotiate import has_errors_in_protobuf, negotiate, view_for
 from .node_metrics import GROUP as METRICS_GROUP
 from .node_metrics import NodeMetrics
 from .selection import compile_selector
@@ -116,7 +116,8 @@ class Api(Writes):
 
     def refuse(self, request, error):
         headers = [*HEADERS, *error.headers]
-        if is_protobuf(request.info.plural, request.headers.get("accept")):
+        accept = request.headers.get("accept")
+        if self.store.has_protobuf and has_errors_in_protobuf(request.info.plural, accept):
             body = protobuf.status(error.status)
             request.reply(error.code, body, protobuf.MEDIA_TYPE, headers=headers)
             return
@@ -221,9 +222,13 @@ class Api(Writes):
                 headers += [("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding")]
         request.reply(status, body, media_type, headers=headers)
 
-    def _answer_object(self, request, status, resource, version):
+    def _view(self, request, resource, is_list):
         include = request.param("includeObject", "Metadata")
-        view = view_for(resource, request.headers.get("accept"), False, include)
+        accept = request.headers.get("accept")
+        return view_for(resource, accept, is_list, include, self.store.has_protobuf)
+
+    def _answer_object(self, request, status, resource, version):
+        view = self._view(request, resource, False)
         self._answer(request, status, view.single(version), view.media_type)
 
     def _found(self, collection, route):
@@ -282,8 +287,7 @@ class Api(Writes):
         return version, match, token
 
     def _list(self, request, route, resource, collection):
-        include = request.param("includeObject", "Metadata")
-        view = view_for(resource, request.headers.get("accept"), True, include)
+        view = self._view(request, resource, True)
         matches = self._selector(request, route, resource)
         version, match, token = self._list_options(request, watch=False)
         limit_text = request.param("limit", "") or "0"
@@ -345,8 +349,7 @@ class Api(Writes):
         return revision, after, versions
 
     def _watch(self, request, route, resource, collection):
-        include = request.param("includeObject", "Metadata")
-        view = view_for(resource, request.headers.get("accept"), False, include)
+        view = self._view(request, resource, False)
         matches = self._selector(request, route, resource)
         version, _, _ = self._list_options(request, watch=True)
         timeout_text = request.param("timeoutSeconds", "")

@@ -32,7 +32,7 @@ def _clauses(header):
     return [(media, values) for quality, _, media, values in sorted(clauses, key=lambda c: c[:2])]
 
 
-# What the real server speaks; the stand-in has the first, and the last for pods (protobuf.py).
+# What the real server speaks; the stand-in has the first, and the last for pods and nodes.
 MEDIA_TYPES = ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf")
 
 
@@ -63,21 +63,28 @@ def _choose(header, transforms):
     raise not_acceptable("only the following media types are accepted: " + ", ".join(MEDIA_TYPES))
 
 
-def is_protobuf(plural, header):
-    """Whether pods are asked for, and rather in protobuf than in JSON."""
-    if plural not in protobuf.RESOURCES or protobuf.MEDIA_TYPE not in (header or ""):
-        return False
+def _protobuf_as(header):
+    """The `as` of a client that would rather have protobuf than JSON; None for others."""
+    if protobuf.MEDIA_TYPE not in (header or ""):
+        return None
     media, values = _clauses(header)[0]
-    return media == protobuf.MEDIA_TYPE and not values.get("as")
+    return values.get("as", "") if media == protobuf.MEDIA_TYPE else None
 
 
-def view_for(resource, header, is_list, include="Metadata"):
+def has_errors_in_protobuf(plural, header):
+    """Not for a client that asks for metadata: a Status is not shown as that."""
+    return _protobuf_as(header) == "" and protobuf.kind_of(plural) is not None
+
+
+def view_for(resource, header, is_list, include="Metadata", has_protobuf=True):
     """The View that this request asked for. A watch shows single objects."""
-    if is_protobuf(resource.plural, header):
-        return View(resource, "protobuf")
+    wanted = _protobuf_as(header) if has_protobuf else None
+    proto = None if wanted is None else protobuf.kind_of(resource.plural, wanted)
+    if proto:
+        header = header.replace(protobuf.MEDIA_TYPE, "application/json")
     wanted, version = negotiate(header)
     if not wanted:
-        return View(resource)
+        return View(resource, proto=proto)
     if wanted == "PartialObjectMetadata" and is_list:
         raise not_acceptable(
             "you requested PartialObjectMetadata, but the requested object is a list "
@@ -88,4 +95,4 @@ def view_for(resource, header, is_list, include="Metadata"):
             "you requested PartialObjectMetadataList, but the requested object is not a list "
             f"(*{resource.group or 'core'}.{resource.kind})"
         )
-    return View(resource, _FORMS[wanted], version, include)
+    return View(resource, _FORMS[wanted], version, include, proto)

@@ -1,14 +1,15 @@
-"""Pods, lists of them, their watch events and Status in protobuf, for clients that accept it.
+"""Pods and nodes, lists of them, their watch events and Status in protobuf, for clients that accept it.
 
-The tables have the field numbers of Kubernetes' generated.proto for what tests write into pods; a
-field that is not in them is left out. The real server speaks protobuf for all built-in resources.
+The tables have the field numbers of Kubernetes' generated.proto for what tests write into these
+objects; a field that is not in them is left out. The real server speaks protobuf for all built-in
+resources.
 """
 
+import collections
 import datetime
 import struct
 
 MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
-RESOURCES = ("pods",)
 
 TEXT, NUMBER, TIME, TEXTS, AMOUNTS = "text", "number", "time", "texts", "amounts"
 
@@ -71,6 +72,28 @@ _POD = {
             "reason": (4, TEXT),
             "hostIP": (5, TEXT),
             "podIP": (6, TEXT),
+        },
+    ),
+}
+_TAINT = {"key": (1, TEXT), "value": (2, TEXT), "effect": (3, TEXT)}
+_NODE_CONDITION = {
+    "type": (1, TEXT),
+    "status": (2, TEXT),
+    "lastHeartbeatTime": (3, TIME),
+    "lastTransitionTime": (4, TIME),
+    "reason": (5, TEXT),
+    "message": (6, TEXT),
+}
+_NODE = {
+    "metadata": (1, _META),
+    "spec": (2, {"podCIDR": (1, TEXT), "unschedulable": (4, NUMBER), "taints": (5, _TAINT)}),
+    "status": (
+        3,
+        {
+            "capacity": (1, AMOUNTS),
+            "allocatable": (2, AMOUNTS),
+            "conditions": (4, _NODE_CONDITION),
+            "addresses": (5, {"type": (1, TEXT), "address": (2, TEXT)}),
         },
     ),
 }
@@ -140,21 +163,35 @@ def message(table, obj):
     return b"".join(_field(*place, value) for place, value in known if value is not None)
 
 
-def _envelope(kind, body):
-    return b"k8s\0" + _bytes(1, _text(1, "v1") + _text(2, kind)) + _bytes(2, body)
+# How the objects of a resource are shown.
+Kind = collections.namedtuple("Kind", "group_version name table")
+_KINDS = {"pods": Kind("v1", "Pod", _POD), "nodes": Kind("v1", "Node", _NODE)}
+_PARTIAL = Kind("meta.k8s.io/v1", "PartialObjectMetadata", {"metadata": (1, _META)})
 
 
-def pod(obj):
-    return _envelope("Pod", message(_POD, obj))
+def kind_of(plural, wanted=""):
+    """None for what has no protobuf here; @wanted is the Accept header's `as`."""
+    if plural not in _KINDS or wanted not in ("", _PARTIAL.name, _PARTIAL.name + "List"):
+        return None
+    return _PARTIAL if wanted else _KINDS[plural]
 
 
-def pod_list(metadata, objs):
-    items = b"".join(_bytes(2, message(_POD, obj)) for obj in objs)
-    return _envelope("PodList", _bytes(1, message(_LIST_META, metadata)) + items)
+def _envelope(group_version, kind, body):
+    return b"k8s\0" + _bytes(1, _text(1, group_version) + _text(2, kind)) + _bytes(2, body)
+
+
+def single(kind, obj):
+    return _envelope(kind.group_version, kind.name, message(kind.table, obj))
+
+
+def list_of(kind, metadata, objs):
+    items = b"".join(_bytes(2, message(kind.table, obj)) for obj in objs)
+    body = _bytes(1, message(_LIST_META, metadata)) + items
+    return _envelope(kind.group_version, kind.name + "List", body)
 
 
 def status(obj):
-    return _envelope("Status", message(_STATUS, obj))
+    return _envelope("v1", "Status", message(_STATUS, obj))
 
 
 def event(kind, body):

@@ -60,14 +60,17 @@ class Version:
 
 
 class View:
-    """How objects are shown: whole, as metadata, or as table rows (one per content type)."""
+    """How objects are shown: whole, as metadata, or as table rows (one per content type); in JSON,
+    or as a protobuf.Kind.
+    """
 
-    def __init__(self, resource, form="object", version="v1", include="Metadata"):
+    def __init__(self, resource, form="object", version="v1", include="Metadata", proto=None):
         self.resource = resource
+        self.proto = proto
         self.form = form
         self.version = version
         self.include = include
-        self.key = (form, version, include)
+        self.key = (form, version, include, proto is not None)
         head = {"kind": resource.kind, "apiVersion": resource.group_version}
         if not resource.typed:
             # These are maps to the real server, which it writes in the order of their keys.
@@ -79,12 +82,12 @@ class View:
         )
 
     def single(self, version, with_columns=True):
+        if self.proto:
+            return protobuf.single(self.proto, version.obj)
         if self.form == "object":
             return version.item_json(self._head)
         if self.form == "partial":
             return self._partial_head + version.metadata_json() + b"}"
-        if self.form == "protobuf":
-            return protobuf.pod(version.obj)
         metadata = {"resourceVersion": version.obj["metadata"].get("resourceVersion", "")}
         return self._table(metadata, [version], with_columns)
 
@@ -96,8 +99,8 @@ class View:
     def list(self, metadata, versions):
         if self.form == "table":
             return self._table(metadata, versions, True)
-        if self.form == "protobuf":
-            return protobuf.pod_list(metadata, [version.obj for version in versions])
+        if self.proto:
+            return protobuf.list_of(self.proto, metadata, [version.obj for version in versions])
         if self.form == "partial":
             kind, group_version = "PartialObjectMetadataList", f"meta.k8s.io/{self.version}"
         else:
@@ -127,36 +130,37 @@ class View:
             metadata["annotations"] = {"k8s.io/initial-events-end": "true"}
         if self.form == "table":
             return self._table(metadata, [], False)
-        if self.form == "protobuf":
-            return protobuf.pod({"metadata": metadata})
+        if self.proto:
+            return protobuf.single(self.proto, {"metadata": metadata})
         head = {"kind": kind, "apiVersion": group_version, "metadata": metadata}
         return dumps({**head, **rest})
 
     def event(self, kind, body):
         """An event of a watch, of single() or of status()."""
-        if self.form == "protobuf":
+        if self.proto:
             return protobuf.event(kind, body)
         return b'{"type":"%b","object":%b}\n' % (kind.encode(), body)
 
     def event_of_json(self, line):
-        """The same from a line of JSON, which may be none: ValueError, KeyError or TypeError."""
-        if self.form != "protobuf":
+        """The same from a line of JSON, which may be none: then it raises whatever comes."""
+        if not self.proto:
             return line.encode() + b"\n"
         parsed = json.loads(line)
         obj = parsed["object"]
-        body = self.status(obj) if parsed["type"] == "ERROR" else protobuf.pod(obj)
+        is_error = parsed["type"] == "ERROR"
+        body = self.status(obj) if is_error else protobuf.single(self.proto, obj)
         return self.event(parsed["type"], body)
 
     def status(self, status):
-        return protobuf.status(status) if self.form == "protobuf" else dumps(status)
+        return protobuf.status(status) if self.proto else dumps(status)
 
     @property
     def media_type(self):
-        return protobuf.MEDIA_TYPE if self.form == "protobuf" else "application/json"
+        return protobuf.MEDIA_TYPE if self.proto else "application/json"
 
     @property
     def stream_type(self):
-        return self.media_type + (";stream=watch" if self.form == "protobuf" else "")
+        return self.media_type + (";stream=watch" if self.proto else "")
 
     def _table(self, metadata, versions, with_columns):
         rows = []
@@ -386,6 +390,7 @@ class Store:
         self.collections = {}
         self.frozen = False
         self.bookmarks_on = True
+        self.has_protobuf = True
         self.lag = 0
         self.snapshots = {}
 
