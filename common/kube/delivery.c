@@ -5,33 +5,53 @@
 
 enum { DEFAULT_MAX_OBJECTS = 100000 };
 
+static struct metric *event_counter(struct metrics *metrics, const char *resource,
+                                    const char *type) {
+        return metrics_counter(metrics, "plimsoll_watch_events_total",
+                               "Watch events by type; ignored: unusable objects.",
+                               LABELS("resource", resource, "type", type));
+}
+
+static void register_metrics(struct delivery *delivery, struct metrics *metrics) {
+        const char *resource = delivery->spec->name;
+
+        for (enum watch_event_type type = 0; type < WATCH_EVENT_TYPE_COUNT; type++)
+                delivery->events[type] = event_counter(metrics, resource,
+                                                       watch_event_type_name(type));
+        delivery->ignored = event_counter(metrics, resource, "ignored");
+        delivery->objects = metrics_gauge(metrics, "plimsoll_objects",
+                                          "Objects known from list and watch.",
+                                          LABELS("resource", resource));
+}
+
 void delivery_init(struct delivery *delivery, const struct reflector_spec *spec,
                    struct metrics *metrics) {
-        *delivery = (struct delivery){.spec = spec, .metrics = metrics};
+        *delivery = (struct delivery){.spec = spec};
         delivery->held.max_objects = spec->max_objects ? spec->max_objects : DEFAULT_MAX_OBJECTS;
+        if (metrics)
+                register_metrics(delivery, metrics);
 }
 
 void delivery_done(struct delivery *delivery) {
         object_index_done(&delivery->held);
 }
 
-void delivery_count_event(struct delivery *delivery, const char *type) {
-        if (delivery->metrics)
-                metrics_inc(
-                        metrics_counter(delivery->metrics, "plimsoll_watch_events_total",
-                                        "Watch events by type; ignored: unusable objects.",
-                                        LABELS("resource", delivery->spec->name, "type", type)));
+static void count(struct metric *counter) {
+        if (counter)
+                metrics_inc(counter);
+}
+
+void delivery_count_event(struct delivery *delivery, enum watch_event_type type) {
+        count(delivery->events[type]);
 }
 
 size_t delivery_count(struct delivery *delivery) {
-        size_t count = delivery->spec->on_text ? delivery->text_count : delivery->held.entries.len;
+        size_t objects = delivery->spec->on_text ? delivery->text_count
+                                                 : delivery->held.entries.len;
 
-        if (delivery->metrics)
-                metrics_set(metrics_gauge(delivery->metrics, "plimsoll_objects",
-                                          "Objects known from list and watch.",
-                                          LABELS("resource", delivery->spec->name)),
-                            (double)count);
-        return count;
+        if (delivery->objects)
+                metrics_set(delivery->objects, (double)objects);
+        return objects;
 }
 
 static void tell(struct delivery *delivery, enum reflector_event event, const json_t *object) {
@@ -48,7 +68,7 @@ static json_t *decode(struct delivery *delivery, const char *text, size_t len) {
         json_t *object = NULL;
 
         if (json_parse(text, len, &object, NULL) < 0)
-                delivery_count_event(delivery, "ignored");
+                count(delivery->ignored);
         return object;
 }
 
@@ -59,10 +79,10 @@ static void tell_present(struct delivery *delivery, const json_t *object, uint64
 
         switch (object_index_see(&delivery->held, object, hash, &old)) {
         case OBJECT_UNUSABLE:
-                delivery_count_event(delivery, "ignored");
+                count(delivery->ignored);
                 return;
         case OBJECT_OVER_LIMIT:
-                delivery_count_event(delivery, "ignored");
+                count(delivery->ignored);
                 if (!delivery->is_over_limit)
                         log_error(MSG("object limit reached, ignoring further objects"),
                                   STR("resource", delivery->spec->name),
@@ -96,7 +116,7 @@ void delivery_extra(struct delivery *delivery, const char *text, size_t len) {
         if (json_string_at(object, "metadata", "name", NULL))
                 tell(delivery, REFLECTOR_PRESENT, object);
         else if (object)
-                delivery_count_event(delivery, "ignored");
+                count(delivery->ignored);
 }
 
 /* Most changes of nodes are of fields that the table leaves out. */
@@ -147,5 +167,5 @@ void delivery_deleted(struct delivery *delivery, const char *text, size_t len) {
         if (object && object_index_remove(&delivery->held, object))
                 tell(delivery, REFLECTOR_DELETED, object);
         else if (object)
-                delivery_count_event(delivery, "ignored");
+                count(delivery->ignored);
 }

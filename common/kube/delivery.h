@@ -9,22 +9,23 @@
 
 #include "kube/object_index.h"
 #include "kube/reflector.h"
+#include "kube/watch_stream.h"
 
 struct delivery {
         const struct reflector_spec *spec;
-        struct metrics *metrics; /* may be NULL */
+        struct metric *events[WATCH_EVENT_TYPE_COUNT], *ignored, *objects; /* NULL: not counted */
         struct object_index held;
         bool is_over_limit;
         size_t text_count; /* objects that exist, as far as list and watch have told */
 };
 
-/** delivery_init() - @spec is borrowed until delivery_done() */
+/** delivery_init() - @spec is borrowed until delivery_done(); @metrics may be NULL */
 void delivery_init(struct delivery *delivery, const struct reflector_spec *spec,
                    struct metrics *metrics);
 void delivery_done(struct delivery *delivery);
 
-/** delivery_count_event() - count a watch event; @type is static, "ignored" an unusable object */
-void delivery_count_event(struct delivery *delivery, const char *type);
+/** delivery_count_event() - count a watch event */
+void delivery_count_event(struct delivery *delivery, enum watch_event_type type);
 /** delivery_count() - objects that exist; also shown as a metric */
 size_t delivery_count(struct delivery *delivery);
 

@@ -25,6 +25,7 @@ enum watch_event_type {
         WATCH_DELETED,
         WATCH_BOOKMARK,
         WATCH_ERROR, /* object is a Status */
+        WATCH_EVENT_TYPE_COUNT,
 };
 
 const char *watch_event_type_name(enum watch_event_type type);
