@@ -386,6 +386,8 @@ static struct http_shard *shard_new(struct http_client *client) {
 
 /* How many idle connections each shard keeps. */
 static void limit_connections(const struct http_client *client, const struct http_pool *pool) {
+        assert(pool->shard_count > 0);
+
         size_t count = client->expected_hosts / pool->shard_count * 2 + CONNECTIONS_SPARE;
 
         if (client->max_connections > 0)
