@@ -12,6 +12,9 @@
 #include "controller/node/target_url.h"
 #include "kube/kube_proto.h"
 
+/* Whole Nodes are listed, some 17 kB each: of 100,000 in 400 pages. One at a time is a tree. */
+enum { PAGE_LIMIT = 250 };
+
 struct node_set {
         struct node_set_options options;
         struct node_set_events events;
@@ -255,6 +258,7 @@ void node_set_watch(struct node_set *set, struct loop *loop, struct kube_api *ap
                                                .path = "/api/v1/nodes",
                                                .label_selector = selector,
                                                .proto = &kube_proto_node,
+                                               .page_limit = PAGE_LIMIT,
                                                .max_objects = NODE_SET_MAX,
                                                .on_event = on_event,
                                                .on_synced = on_synced,
