@@ -10,6 +10,8 @@
 #include "extender/answer/judge_shortlist.h"
 #include "extender/answer/reply.h"
 #include "extender/answer/request.h"
+#include "extender/decisions/decision_take.h"
+#include "extender/decisions/decisions_page.h"
 #include "extender/refusal_log.h"
 
 enum {
@@ -75,22 +77,48 @@ static void count_rejections(const struct job *job) {
                         metrics_add(in_force->rejected[i], judge->over_count[i]);
 }
 
-static void leave_out(struct handlers *handlers, struct job *job, int64_t now_unix_ms) {
-        switch (judge_shortlist(&job->judge, job->snapshot, &job->request,
-                                &handlers->shortlist_pods, now_unix_ms, clock_mono_ms())) {
+static enum judge_list leave_out(struct handlers *handlers, struct job *job, int64_t now_unix_ms) {
+        enum judge_list list = judge_shortlist(&job->judge, job->snapshot, &job->request,
+                                               &handlers->shortlist_pods, now_unix_ms,
+                                               clock_mono_ms());
+
+        switch (list) {
         case JUDGE_LIST_WHOLE:
-                return;
+                break;
         case JUDGE_LIST_PREFERENCES:
                 metrics_inc(handlers->whole_for_preferences);
-                return;
+                break;
         case JUDGE_LIST_RETRY:
                 metrics_inc(handlers->whole_for_retry);
-                return;
+                break;
         case JUDGE_LIST_SHORT:
                 metrics_inc(handlers->short_lists);
                 metrics_add(handlers->left_out, job->judge.left_out_count);
-                return;
+                break;
         }
+        return list;
+}
+
+static void keep_filter(struct decisions *decisions, const struct job *job, enum judge_list list,
+                        int64_t now_unix_ms) {
+        struct decision_filter filter;
+        struct decision_pod pod;
+
+        if (!decisions || !decision_take_pod(&job->request.pod, &pod))
+                return;
+        decision_take_filter(&job->judge, job->snapshot, &job->request, list, now_unix_ms, &filter);
+        decisions_put_filter(decisions, &pod, &filter);
+}
+
+static void keep_ranking(struct decisions *decisions, const struct job *job, int64_t now_unix_ms) {
+        struct decision_ranking ranking;
+        struct decision_pod pod;
+
+        if (!decisions || !decision_take_pod(&job->request.pod, &pod))
+                return;
+        decision_take_ranking(&job->judge, job->snapshot, &job->request, job->reply.score_base,
+                              now_unix_ms, &ranking);
+        decisions_put_ranking(decisions, &pod, &ranking);
 }
 
 static bool filter(struct handlers *handlers, struct job *job, int64_t now_unix_ms) {
@@ -104,8 +132,11 @@ static bool filter(struct handlers *handlers, struct job *job, int64_t now_unix_
                 metrics_inc(handlers->daemonset);
         if (judge->is_all_over)
                 metrics_inc(handlers->all_over);
-        leave_out(handlers, job, now_unix_ms);
-        return reply_filter(&job->reply, judge, job->snapshot, &job->request);
+        enum judge_list list = leave_out(handlers, job, now_unix_ms);
+        if (!reply_filter(&job->reply, judge, job->snapshot, &job->request))
+                return false;
+        keep_filter(handlers->options.decisions, job, list, now_unix_ms);
+        return true;
 }
 
 static void count_scored(struct handlers *handlers, const struct job *job) {
@@ -120,8 +151,11 @@ static bool prioritize(struct handlers *handlers, struct job *job, int64_t now_u
         judge_score(&job->judge, job->snapshot, &job->request, now_unix_ms, clock_mono_ms());
         if (job->snapshot->table_policy->policy->scoring == POLICY_SCORING_ESTIMATE)
                 count_scored(handlers, job);
-        return reply_prioritize(&job->reply, &job->judge, job->snapshot, &job->request,
-                                handlers->options.is_compact);
+        if (!reply_prioritize(&job->reply, &job->judge, job->snapshot, &job->request,
+                              handlers->options.is_compact))
+                return false;
+        keep_ranking(handlers->options.decisions, job, now_unix_ms);
+        return true;
 }
 
 /*
@@ -403,6 +437,8 @@ void handlers_answer(void *userdata, struct http_exchange *exchange) {
         const struct verb *verb = find_verb(handlers, exchange->path);
 
         if (daemon_pages(handlers->options.health, handlers->options.metrics, exchange))
+                return;
+        if (handlers->options.decisions && decisions_page(handlers->options.decisions, exchange))
                 return;
         if (!verb)
                 exchange->status = 404;

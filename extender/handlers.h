@@ -1,7 +1,7 @@
 /*
  * The extender's HTTP handlers: POST .../filter, .../prioritize, .../preempt and, if enabled,
- * .../bind under any prefix, and the pages of net/daemon.h. They run on the server's worker threads
- * and read snapshots of the node table.
+ * .../bind under any prefix, the pages of net/daemon.h, and /decisions. They run on the server's
+ * worker threads and read snapshots of the node table.
  *
  * A fault of ours never rejects a node: nodes that are not in the table pass. A request that cannot
  * be parsed is answered with a status other than 200 and no body, which the scheduler treats as a
@@ -13,6 +13,7 @@
 
 #include "base/attributes.h"
 #include "extender/bind/binder.h"
+#include "extender/decisions/decisions.h"
 #include "extender/table/node_table.h"
 #include "metrics/metrics.h"
 #include "net/daemon.h"
@@ -22,9 +23,10 @@ struct handlers_options {
         struct node_table *table; /* all borrowed; they outlive the handlers */
         struct metrics *metrics;
         const struct health *health;
-        struct binder *binder; /* NULL: no such verb */
-        bool is_compact;       /* see reply_prioritize() */
-        bool is_debug;         /* one log line per request */
+        struct binder *binder;       /* NULL: no such verb */
+        struct decisions *decisions; /* NULL: none are kept, and there is no such page */
+        bool is_compact;             /* see reply_prioritize() */
+        bool is_debug;               /* one log line per request */
 };
 
 struct handlers;

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "extender/bind/binder.h"
+#include "extender/decisions/decisions.h"
 #include "extender/explain/explain.h"
 #include "extender/handlers.h"
 #include "extender/table/annotation_unit.h"
@@ -78,6 +79,11 @@ static const struct option_row rows[] = {
          .help = "Subtract the smallest score from all scores of a reply and omit the zeros: the "
                  "ranking is the same, and the scheduler has less to decode. False: every node "
                  "is listed with its full score."},
+        PROGRAM_STATUS_PAGE_ROW(
+                settings.shared,
+                "Keep the last 1,024 pods with what was answered and why, and show them as "
+                "/decisions to every client that may call: names of pods and nodes, loads and "
+                "scores."),
         {.name = "bind", .type = OPTION_BOOL, .value = &settings.is_binding, .fallback = "false",
          .help = "Also answer bind: create a Binding with the pod's UID, instead of the "
                  "scheduler's own binder. Every client that reaches the port can then bind pods: "
@@ -107,7 +113,8 @@ struct extender {
         struct program_annotations annotations;
         struct node_table *table;
         struct table_watch *table_watch;
-        struct binder *binder; /* NULL: without --bind */
+        struct binder *binder;       /* NULL: without --bind */
+        struct decisions *decisions; /* NULL: without the status page */
         struct handlers *handlers;
         struct http_server *server;
         struct certificates *certificates; /* NULL: plain HTTP */
@@ -155,6 +162,7 @@ static int listen_for_schedulers(struct extender *extender, struct error *err) {
                 .metrics = extender->core.metrics,
                 .health = extender->core.health,
                 .binder = extender->binder,
+                .decisions = extender->decisions,
                 .is_compact = settings.is_compact,
                 .is_debug = settings.shared.log_level == LOG_LEVEL_DEBUG,
         };
@@ -214,6 +222,7 @@ static void extender_done(struct extender *extender) {
         if (extender->server)
                 http_server_stop(extender->server, DRAIN_MS);
         handlers_free(extender->handlers);
+        decisions_free(extender->decisions);
         binder_free(extender->binder);
         table_watch_free(extender->table_watch);
         node_table_free(extender->table);
@@ -252,6 +261,8 @@ static int run(struct extender *extender, struct error *err) {
                 .pods = (enum pod_watch_scope)settings.pods,
         });
         prepare_to_bind(extender);
+        if (settings.shared.has_status_page)
+                extender->decisions = decisions_new();
         if (listen_for_schedulers(extender, err) < 0)
                 return program_exit_code(err);
         if (daemon_signals_new(core->loop, on_signal, extender, &core->signals, err) < 0)

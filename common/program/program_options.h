@@ -23,7 +23,7 @@ enum { PROGRAM_EXIT_RUNTIME = 1, PROGRAM_EXIT_CONFIG = 2 };
 /* Where the rows put their values. */
 struct program_options {
         const char *policy_path;
-        bool is_strict, is_check_config;
+        bool is_strict, is_check_config, has_status_page;
         struct kube_access_options kube;
         const char *annotation_prefix, *annotation_timezone;
         int log_level, log_format;
@@ -47,6 +47,11 @@ extern const char *const program_log_formats[];
         {.name = "check-config", .type = OPTION_BOOL, .value = &(o).is_check_config,               \
          .help = "Check the options, the files that they name and the policy, print the "          \
                  "resulting configuration, and exit with 0 or 2."}
+
+/* @text: what the page shows, which is not the same in both */
+#define PROGRAM_STATUS_PAGE_ROW(o, text)                                                           \
+        {.name = "status-page", .type = OPTION_BOOL, .value = &(o).has_status_page,                \
+         .fallback = "true", .help = text}
 
 #define PROGRAM_ANNOTATION_ROWS(o)                                                                 \
         {.name = "annotation-prefix", .type = OPTION_STRING, .value = &(o).annotation_prefix,      \

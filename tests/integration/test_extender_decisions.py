@@ -1,0 +1,325 @@
+"""/decisions: what was answered about the last pods, and why."""
+
+import copy
+import json
+import math
+import threading
+import uuid
+
+import pytest
+
+from extender_kit import (
+    CPU,
+    MEM,
+    POD,
+    Connection,
+    Extender,
+    annotate,
+    node_names,
+    policy,
+    write_policy,
+)
+from harness import NIGHTLY, fetch
+from pages import block
+
+NODES = node_names(5)
+IDLE, HALF, HOT, FULL, BARE = NODES
+KEPT = 1024
+
+
+@pytest.fixture
+def cluster(start_standin):
+    """Nodes of 10 CPUs at 10, 50, 70 (over the limit) and 30 % (memory over its limit), one bare."""
+    standin = start_standin()
+    standin.admin("nodes", {"names": NODES, "cpus": 10, "memory_gib": 100})
+    for name, cpu, mem in ((IDLE, 0.1, 0.2), (HALF, 0.5, 0.2), (HOT, 0.7, 0.2), (FULL, 0.3, 0.9)):
+        annotate(standin, name, cpu, **{MEM: mem})
+    return standin
+
+
+@pytest.fixture
+def start(run, binary, tmp_path):
+    def call(standin, *flags, scoring="estimate", **more):
+        content = policy(limits={CPU: 0.65, MEM: 0.8}, weights={CPU: 1, MEM: 1}, scoring=scoring)
+        path = write_policy(tmp_path / "policy.yaml", content)
+        extender = Extender(run, binary, standin, f"--policy-config-path={path}", *flags, **more)
+        extender.wait_ready(r"(?m)pods: (0 pods$|not needed)")
+        return extender
+
+    return call
+
+
+def pod(name="web-0", namespace="default", cpu="1"):
+    other = copy.deepcopy(POD)
+    other["metadata"].update(name=name, namespace=namespace, uid=str(uuid.uuid4()))
+    other["spec"]["containers"][0]["resources"]["requests"] = {"cpu": cpu}
+    return other
+
+
+def decisions(extender):
+    answer = extender.page("/decisions")
+    assert answer.status == 200 and answer.headers["Content-Type"] == "application/json"
+    return json.loads(answer.text)["decisions"]
+
+
+def decision(extender, name):
+    answer = extender.page(f"/decisions?pod={name}")
+    assert answer.status == 200, answer.text
+    return json.loads(answer.text)
+
+
+def test_estimate(cluster, start):
+    extender = start(cluster)
+    asked = pod("web-0", "shop")
+    with extender.scheduler() as scheduler:
+        passing, rejected = scheduler.filter([*NODES, "stranger", IDLE], asked)
+        scores = scheduler.prioritize(passing, asked)
+        first = decision(extender, "shop/web-0")
+        second = scheduler.prioritize(passing, pod("web-1", "shop"))
+    assert (first["namespace"], first["name"]) == ("shop", "web-0")
+    assert first["uid"] == asked["metadata"]["uid"]
+    assert (first["filter_calls"], first["prioritize_calls"]) == (1, 1)
+
+    told = first["filter"]
+    counts = {"candidates": 7, "passed": 4, "rejected": 2, "left_out": 0, "duplicates": 1}
+    assert {key: told[key] for key in counts} == counts and told["unknown"] == 1
+    assert told["list"] == "whole" and not told["all_over_limits"] and not told["daemonset"]
+    assert {row["metric"]: row["over_limit"] for row in told["predicates"]} == {CPU: 1, MEM: 1}
+    assert {row["node"] for row in told["rejected_nodes"]} == set(rejected) == {HOT, FULL}
+    for row in told["rejected_nodes"]:
+        assert row["value_ratio"] > row["limit_ratio"]
+
+    ranking = first["prioritize"]
+    assert ranking["scoring"] == "estimate" and ranking["expected"]["load_cores"] == 1
+    assert ranking["expected"]["workload"] == "shop/ReplicaSet/web-7d9"
+    sent = {row["node"]: row["score"] for row in ranking["best_nodes"]}
+    assert {node: score for node, score in sent.items() if score > 0} == scores
+    assert [row["score"] for row in ranking["best_nodes"]] == sorted(sent.values(), reverse=True)
+    for row in ranking["best_nodes"]:
+        if not row["known"]:
+            continue
+        for resource in ("cpu", "mem"):
+            usage = row[resource]
+            parts = ("in_flight_ratio", "pod_twice_ratio", "reserved_ratio")
+            total = (usage["reading_ratio"] or 0) + sum(usage[part] for part in parts)
+            assert math.isclose(total, usage["usage_ratio"], abs_tol=1e-5)
+        largest = max(row[r]["usage_ratio"] * row[r]["weight"] for r in ("cpu", "mem"))
+        assert math.isclose(row["headroom_percent"], 100 * (1 - largest), abs_tol=1e-3)
+    # The second pod saw what the first was promised.
+    best = ranking["best_nodes"][0]["node"]
+    others = decision(extender, "shop/web-1")
+    assert others["filter"] is None
+    assert {row["node"]: row["score"] for row in others["prioritize"]["best_nodes"]} | second == {
+        row["node"]: row["score"] for row in others["prioritize"]["best_nodes"]
+    }
+    reserved = {
+        row["node"]: row["cpu"]["reserved_ratio"]
+        for row in others["prioritize"]["best_nodes"]
+        if row["known"]
+    }
+    assert reserved[best] == pytest.approx(0.1) and sum(reserved.values()) == reserved[best]
+
+    lines = decisions(extender)
+    assert [line["name"] for line in lines] == ["web-1", "web-0"]
+    assert lines[1]["best_node"] == best and lines[1]["best_score"] == scores[best]
+    assert {key: lines[1][key] for key in ("candidates", "passed", "rejected", "left_out")} == {
+        key: counts[key] for key in ("candidates", "passed", "rejected", "left_out")
+    }
+    # One line each, for grep.
+    rows = extender.page("/decisions").text.splitlines()
+    assert sum('"name":"web-' in row for row in rows) == len(lines) == 2
+    # Of what a pod asks for, and of what it is, nothing is kept but what it is expected to use.
+    text = extender.page("/decisions?pod=shop/web-0").text
+    assert "nginx" not in text and "html" not in text and "NodeNames" not in text
+
+
+@pytest.mark.parametrize("flag", ["--compact-scores=true", "--compact-scores=false"])
+@pytest.mark.parametrize("scoring", ["absolute", "spread"])
+def test_terms(cluster, start, scoring, flag):
+    extender = start(cluster, flag, scoring=scoring)
+    with extender.scheduler() as scheduler:
+        scores = scheduler.prioritize([IDLE, HALF, HOT], pod())
+    rows = decision(extender, "default/web-0")["prioritize"]["best_nodes"]
+    sent = {row["node"]: row["score"] for row in rows}
+    assert list(sent) == [IDLE, HALF, HOT]
+    assert {node: score for node, score in sent.items() if score > 0 or node in scores} == scores
+    for row in rows:
+        points = sum(term["points_of_100"] for term in row["terms"])
+        assert int(points + 1e-6) - 10 * row["hot_value"] == row["score_of_100"]
+        assert [term["metric"] for term in row["terms"]] == [CPU, MEM]
+
+
+def test_all_over_their_limits(cluster, start):
+    extender = start(cluster)
+    with extender.scheduler() as scheduler:
+        assert scheduler.filter([HOT, FULL], pod())[0] == [HOT, FULL]
+    told = decision(extender, "default/web-0")["filter"]
+    assert told["all_over_limits"] and told["passed"] == 2 and told["rejected"] == 0
+    assert {row["metric"]: row["over_limit"] for row in told["predicates"]} == {CPU: 1, MEM: 1}
+
+
+def test_a_pod_that_comes_again(cluster, start):
+    extender = start(cluster)
+    asked = pod()
+    with extender.scheduler() as scheduler:
+        scheduler.filter(NODES, asked)
+        scheduler.prioritize([IDLE, HALF], asked)
+        scheduler.filter([HOT, IDLE], pod("other"))
+        scheduler.filter([HOT, IDLE], asked)
+    again = decision(extender, "default/web-0")
+    assert (again["filter_calls"], again["prioritize_calls"]) == (2, 1)
+    assert again["filter"]["candidates"] == 2 and again["prioritize"]["candidates"] == 2
+    newest, other = decisions(extender)
+    assert (newest["name"], other["name"]) == ("web-0", "other")
+    # What was ranked before the newest filter call is not its result.
+    assert newest["best_node"] is None or newest["at"] == again["prioritize"]["at"]
+
+
+def test_the_last_thousand(cluster, start):
+    extender = start(cluster)
+    count = KEPT + 30
+    with extender.scheduler() as scheduler:
+        for i in range(count):
+            scheduler.filter([IDLE], pod(f"p-{i}"))
+    lines = decisions(extender)
+    assert [line["name"] for line in lines] == [f"p-{i}" for i in reversed(range(30, count))]
+    assert extender.page("/decisions?pod=default/p-29").status == 404
+    assert extender.page("/decisions?pod=default/p-30").status == 200
+
+
+BAD = {
+    "/decisions?pod": "NAMESPACE/NAME",
+    "/decisions?pod=": "NAMESPACE/NAME",
+    "/decisions?pod=web-0": "NAMESPACE/NAME",
+    "/decisions?pod=/web-0": "NAMESPACE/NAME",
+    "/decisions?pod=default/": "NAMESPACE/NAME",
+    "/decisions?pod=default/web-0/x": "NAMESPACE/NAME",
+    "/decisions?pod=default/web-0%00": "once",
+    "/decisions?pod=default/web-0%0a": "NAMESPACE/NAME",
+    "/decisions?pod=default/%zz": "NAMESPACE/NAME",
+    "/decisions?pod=default/%c3%28": "NAMESPACE/NAME",
+    "/decisions?pod=default/web%220": "NAMESPACE/NAME",
+    "/decisions?pod=Default/web-0": "NAMESPACE/NAME",
+    "/decisions?pod=default/web-0&pod=default/web-0": "once",
+    "/decisions?pod=default/web-0&limit=1": "once",
+    "/decisions?limit=1": "once",
+    f"/decisions?pod={'n' * 64}/web-0": "NAMESPACE/NAME",
+    f"/decisions?pod=default/{'n' * 254}": "NAMESPACE/NAME",
+    f"/decisions?pod=default/{'n' * 8000}": "NAMESPACE/NAME",
+}
+
+
+def test_bad_queries(cluster, start):
+    extender = start(cluster)
+    with extender.scheduler() as scheduler:
+        scheduler.filter(NODES, pod())
+    with Connection(extender.port) as connection:
+        for path, why in BAD.items():
+            reply = connection.call(path, b"", "GET")
+            assert reply.status == 400, (path, reply.head)
+            assert why in reply.json()["error"], (path, reply.body)
+        for path in ("/decisions?pod=default/web-1", f"/decisions?pod={'n' * 63}/{'n' * 253}"):
+            reply = connection.call(path, b"", "GET")
+            assert reply.status == 404 and "no such pod" in reply.json()["error"], path
+        for path in ("/decisions?pod=default%2Fweb-0", "/decisions?", "/decisions"):
+            assert connection.call(path, b"", "GET").status == 200, path
+        for method in ("POST", "PUT", "DELETE"):
+            assert connection.call("/decisions", b"", method).status == 405
+        for path in ("/decisions/", "/v1/decisions", "/Decisions"):
+            assert connection.call(path, b"", "GET").status == 404, path
+    # No reply to so much; the connection may end.
+    with Connection(extender.port) as connection:
+        huge = connection.call(f"/decisions?pod=default/{'n' * 300000}", b"", "GET")
+        assert huge.status in (400, 413, 414, 431), huge.head
+    head = fetch(f"{extender.url}/decisions?pod=default/web-0", "HEAD")
+    assert head.status == 200 and head.text == ""
+
+
+def test_odd_pods_and_nodes(cluster, start):
+    """Whoever reaches the port calls pods and nodes as they like."""
+    extender = start(cluster)
+    names = ['"},{"node":"', "<script>", "\u2028", "Ünïcode", "\x07", "x" * 2000]
+    with extender.scheduler() as scheduler:
+        scheduler.prioritize(names, pod())
+        for metadata in ({}, {"name": 'a"b'}, {"name": "x" * 300}, {"uid": "u" * 100}):
+            odd = pod("odd")
+            odd["metadata"].update(metadata)
+            if not metadata:
+                odd["metadata"] = {}
+            scheduler.filter([IDLE], odd)
+    lines = decisions(extender)
+    assert [line["name"] for line in lines] == ["web-0"]
+    rows = decision(extender, "default/web-0")["prioritize"]["best_nodes"]
+    assert [row["node"] for row in rows] == [*names[:5], "x" * 253]
+    assert not any(row["known"] for row in rows)
+
+
+def test_switched_off(cluster, start):
+    extender = start(cluster, "--status-page=false")
+    with extender.scheduler() as scheduler:
+        scheduler.filter(NODES, pod())
+        scheduler.prioritize([IDLE], pod())
+    assert extender.page("/decisions").status == 404
+    assert extender.page("/decisions?pod=default/web-0").status == 404
+
+
+def shape(value):
+    """The keys of JSON, all the way down."""
+    if isinstance(value, dict):
+        return {key: shape(of) for key, of in value.items()}
+    if isinstance(value, list):
+        return [shape(value[0])] if value else []
+    return None
+
+
+def test_the_documented_examples(cluster, start):
+    """docs/troubleshooting.md shows the keys as they are, in their order."""
+    extender = start(cluster)
+    asked = pod()
+    with extender.scheduler() as scheduler:
+        scheduler.filter([IDLE, HALF, HOT], asked)
+        scheduler.prioritize([IDLE, HALF], asked)
+    listed = json.loads(block("docs/troubleshooting.md", "decisions"))
+    whole = json.loads(block("docs/troubleshooting.md", "decision"))
+    ours = {"decisions": decisions(extender)}
+    assert json.dumps(shape(ours)) == json.dumps(shape(listed))
+    assert json.dumps(shape(decision(extender, "default/web-0"))) == json.dumps(shape(whole))
+
+
+@pytest.mark.parametrize("build", ["tsan", "build"])
+def test_many_ask_while_many_look(cluster, start, build):
+    """Under ThreadSanitizer: four schedulers, and two who look at the pages without a pause."""
+    extender = start(cluster, "--threads=4", build=build)
+    problems, is_over = [], threading.Event()
+
+    def ask(number):
+        with extender.scheduler() as scheduler:
+            for i in range(1500 if NIGHTLY else 300):
+                asked = pod(f"p-{number}-{i % 150}")
+                scheduler.filter(NODES, asked)
+                scheduler.prioritize([IDLE, HALF], asked)
+
+    def look():
+        while not is_over.is_set():
+            for line in decisions(extender):
+                assert line["candidates"] in (None, len(NODES))
+            answer = extender.page("/decisions?pod=default/p-0-7")
+            assert answer.status == 404 or json.loads(answer.text)["name"] == "p-0-7"
+
+    def guard(call, *arguments):
+        try:
+            call(*arguments)
+        except Exception as error:  # a thread's end must not go unnoticed, whatever it is
+            problems.append(f"{type(error).__name__}: {error}")
+
+    askers = [threading.Thread(target=guard, args=(ask, number)) for number in range(4)]
+    lookers = [threading.Thread(target=guard, args=(look,)) for _ in range(2)]
+    for thread in (*askers, *lookers):
+        thread.start()
+    for thread in askers:
+        thread.join(120)
+    is_over.set()
+    for thread in lookers:
+        thread.join(60)
+    assert problems == []
+    assert len(decisions(extender)) == KEPT
