@@ -1,0 +1,144 @@
+"""deploy/monitoring with the real API server, and its queries with a real Prometheus that scrapes both programs."""
+
+import json
+import re
+
+import pytest
+import yaml
+from cluster.pages import follow
+from cluster.plimsoll import TOP, fast_policy
+from harness import fetch, wait_until
+from monitoring_kit import DASHBOARDS, dashboard, queries, rules
+from pages import block
+from prometheus_kit import RealPrometheus
+
+# The operator's kinds, as far as the API server must know them.
+KINDS = {
+    "PodMonitor": "podmonitors",
+    "ServiceMonitor": "servicemonitors",
+    "PrometheusRule": "prometheusrules",
+}
+GROUP = "monitoring.coreos.com"
+# The extender of this test serves HTTP.
+WITHOUT_DATA = {"plimsoll_tls_certificate_expiry_timestamp_seconds"}
+METRIC = "cpu_usage_avg_5s"
+
+
+def kind_definition(kind, plural):
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    version = {"name": "v1", "served": True, "storage": True}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{plural}.{GROUP}"},
+        "spec": {
+            "group": GROUP,
+            "scope": "Namespaced",
+            "names": {"kind": kind, "plural": plural, "singular": kind.lower()},
+            "versions": [version | {"schema": {"openAPIV3Schema": schema}}],
+        },
+    }
+
+
+@pytest.fixture
+def operator_kinds(plane):
+    kinds = yaml.safe_dump_all(kind_definition(*names) for names in KINDS.items())
+    plane.kubectl("apply", "-f", "-", stdin=kinds)
+    for plural in KINDS.values():
+        plane.kubectl("wait", "--for=condition=Established", f"crd/{plural}.{GROUP}")
+    yield
+    plane.kubectl("delete", "-f", "-", stdin=kinds)
+
+
+def test_it_applies_and_finds_our_objects(plane, operator_kinds):
+    follow(plane, block("docs/install.md", "monitoring"))
+    namespace = "--namespace=kube-system"
+
+    def spec(kind, name):
+        return json.loads(plane.kubectl("get", namespace, kind, name, "--output=json"))["spec"]
+
+    def objects(kind, labels):
+        selector = ",".join(f"{key}={value}" for key, value in labels.items())
+        text = plane.kubectl("get", namespace, kind, "--selector", selector, "--output=json")
+        return json.loads(text)["items"]
+
+    pods = spec("podmonitor", "plimsoll-controller")
+    (controller,) = objects("deployments", pods["selector"]["matchLabels"])
+    ports = controller["spec"]["template"]["spec"]["containers"][0]["ports"]
+    assert [end["port"] for end in pods["podMetricsEndpoints"]] == [port["name"] for port in ports]
+    services = spec("servicemonitor", "plimsoll-extender")
+    (service,) = objects("services", services["selector"]["matchLabels"])
+    ports = service["spec"]["ports"]
+    assert [end["port"] for end in services["endpoints"]] == [port["name"] for port in ports]
+    boards = plane.kubectl(
+        "get", namespace, "configmap", "--selector=grafana_dashboard=1", "-ojson"
+    )
+    (held,) = json.loads(boards)["items"]
+    assert {key: json.loads(text) for key, text in held["data"].items()} == {
+        f"{name}.json": dashboard(name) for name in DASHBOARDS
+    }
+    plane.kubectl("delete", "-k", str(TOP / "deploy" / "monitoring"))
+
+
+def test_queries_return_data(
+    plimsoll, exporters, fleet, namespace, scheduler, run, log_dir, figure
+):
+    names = fleet.add(2, load={"cpu": 0.9, "mem": 0.3}) + fleet.add(
+        3, load={"cpu": 0.2, "mem": 0.3}
+    )
+    rules_of_nodes = fast_policy()
+    rules_of_nodes["spec"]["extender"] = {"scoring": "estimate"}
+    policy = plimsoll.write_policy(rules_of_nodes)
+    controller = plimsoll.controller(policy, exporters)
+    extender = plimsoll.extender(policy)
+    scheduler(extenders=[plimsoll.scheduler_entry(extender)])
+    targets = {process.url.removeprefix("http://"): {} for process in (controller, extender)}
+    groups = [group | {"interval": "1s"} for group in rules()["groups"]]
+    prometheus = RealPrometheus(run, log_dir, targets, rules=yaml.safe_dump({"groups": groups}))
+    fleet.wait_reading(METRIC, names, lambda ratio: ratio > 0.1, "readings")
+    # Calls that Prometheus sees to have become more.
+    namespace.create_pods("web", 3)
+    calls = 'plimsoll_extender_requests_total{code="200", verb="filter"} > 0'
+    wait_until(lambda: prometheus.query(calls), 60, "a first call to be counted")
+    namespace.create_pods("app", 3)
+    namespace.wait_bound(6)
+
+    asked = {
+        re.sub(r"\$\w+", lambda m: {"$metric": METRIC, "$node": ".*"}.get(m[0], "10s"), query)
+        for name in DASHBOARDS
+        for query in queries(dashboard(name))
+    }
+    metrics = {m for group in groups for r in group["rules"]
+               for m in re.findall(r"\bplimsoll_\w+|\bprocess_\w+", r["expr"])}  # fmt: skip
+    asked |= {f"count({metric})" for metric in metrics - WITHOUT_DATA}
+    for query in sorted(asked):
+        wait_until(lambda q=query: prometheus.query(q), 60, f"data for {query}")
+
+    for name in DASHBOARDS:
+        for variable in dashboard(name)["templating"]["list"]:
+            if variable["type"] == "query":
+                series, label = re.fullmatch(
+                    r"label_values\((\w+), (\w+)\)", variable["definition"]
+                ).groups()
+                found = {row[0][label] for row in prometheus.query(series)}
+                assert found >= ({METRIC} if label == "metric" else set(names)), variable["name"]
+
+    def evaluated():
+        answer = fetch(f"{prometheus.url}/api/v1/rules").json()["data"]["groups"]
+        found = {rule["name"]: rule for group in answer for rule in group["rules"]}
+        assert len(found) == sum(len(group["rules"]) for group in groups)
+        assert all(rule["health"] == "ok" for rule in found.values()), found
+        return found
+
+    found = wait_until(evaluated, 60, "every rule to be evaluated")
+
+    def only_hot_nodes_alert():
+        """Two nodes are above the limit, and nothing else is amiss."""
+        rows = prometheus.query("ALERTS")
+        alerts = {(labels["alertname"], labels.get("node")) for labels, _ in rows}
+        assert alerts == {("PlimsollNodeOverLimit", node) for node in names[:2]}
+        return True
+
+    # The first reading of a short window may be far off.
+    wait_until(only_hot_nodes_alert, 60, "alerts about the hot nodes alone")
+    figure(f"{len(asked)} queries returned data, {len(found)} rules were evaluated")
