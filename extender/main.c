@@ -97,9 +97,9 @@ static const struct option_row rows[] = {
         {.name = "pods", .type = OPTION_ENUM, .value = &settings.pods, .fallback = "all",
          .choices = pod_scopes,
          .help = "Pods that a policy with scoring: estimate watches. recent: those that were just "
-                 "bound, which is less to read for an API server of a large cluster; then ended "
-                 "pods and other workloads are not known, and pods are expected to use what they "
-                 "request."},
+                 "bound, which is less to read for an API server of a large cluster; then ends of "
+                 "pods are not seen, and every pod is expected to use the same share of its "
+                 "request: that of the pods of single nodes, one of which is listed every 15 s."},
         {.help = "Annotations"},
         PROGRAM_ANNOTATION_ROWS(settings.shared),
         ANNOTATION_UNIT_ROW(settings.unit),

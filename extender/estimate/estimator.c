@@ -1,5 +1,6 @@
 #include "extender/estimate/estimator.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,7 @@ struct estimator_node {
         uint32_t number;
         size_t holders; /* its pods, and its row in the node table */
         void *owner;    /* NULL: only pods name it */
+        bool is_listed; /* with recent pods alone: inflight.requested is known */
         struct inflight inflight;
 };
 
@@ -37,6 +39,9 @@ struct estimator {
         struct pod_table pods;
         uint32_t generation; /* of the last list of pods */
         size_t ignored_pods;
+        bool has_recent_alone; /* of all pods those that were just bound */
+        uint64_t samples_begun;
+        struct load_sample sample;
 
         pthread_mutex_t lock; /* guards what follows: the loop's thread writes it, workers read */
         struct workload_set *workloads;
@@ -146,6 +151,10 @@ uint32_t estimator_node_number(const struct estimator_node *node) {
         return node->number;
 }
 
+const char *estimator_node_name(const struct estimator_node *node) {
+        return node->name;
+}
+
 const struct inflight *estimator_node_inflight(const struct estimator_node *node) {
         return &node->inflight;
 }
@@ -188,8 +197,9 @@ void estimator_usage(const struct estimator *estimator, const struct estimator_n
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
                 int64_t forgotten_unix_ms = inflight->readings[r].ends_unix_ms +
                                             ESTIMATOR_MEMORY_MS;
-                bool has_reading = inflight->readings[r].window_ms > 0 &&
-                                   now_unix_ms < forgotten_unix_ms;
+                bool is_forgotten = (!estimator->has_recent_alone || node->is_listed) &&
+                                    now_unix_ms >= forgotten_unix_ms;
+                bool has_reading = inflight->readings[r].window_ms > 0 && !is_forgotten;
                 double capacity = inflight->capacity.of[r];
                 ret->per_capacity[r] = capacity > 0 ? 1 / capacity : 0;
                 ret->ratio[r] = has_reading
@@ -271,11 +281,13 @@ void estimator_bind_recent(struct estimator *estimator, const struct estimator_p
                 .gone_unix_ms = INFLIGHT_LIVE,
         };
 
+        estimator->has_recent_alone = true;
         if (!node || now_unix_ms - pod->bound_unix_ms > RECENT_MS)
                 return;
         lock(estimator);
         inflight_bind(&node->inflight, &bound, &estimator->factor);
-        node->inflight.requested = (struct pod_load){0};
+        if (!node->is_listed)
+                node->inflight.requested = (struct pod_load){0};
         end_reservation(estimator, pod->id);
         unlock(estimator);
         tell_owner(estimator, node);
@@ -310,9 +322,105 @@ void estimator_list_ended(struct estimator *estimator, int64_t now_unix_ms) {
                 end_entry(estimator, entry, now_unix_ms);
 }
 
+static void forget_list(const struct estimator *estimator, struct estimator_node *node) {
+        if (!node->is_listed)
+                return;
+        node->is_listed = false;
+        node->inflight.requested = (struct pod_load){0};
+        tell_owner(estimator, node);
+}
+
 static bool is_fresh(const struct inflight_reading *reading, int64_t now_unix_ms) {
         return reading->window_ms > 0 &&
                now_unix_ms - reading->ends_unix_ms < 2 * reading->window_ms;
+}
+
+/* Long enough before the reading is forgotten to list the node's pods until then. */
+static bool is_read(const struct estimator_node *node, int resource, int64_t now_unix_ms) {
+        const struct inflight_reading *reading = &node->inflight.readings[resource];
+
+        return reading->window_ms > 0 &&
+               now_unix_ms - reading->ends_unix_ms < ESTIMATOR_MEMORY_MS / 2;
+}
+
+/* Resources that any node is read of: the policy may not need all. */
+static void find_in_use(const struct estimator *estimator, int64_t now_unix_ms, bool *ret_in_use) {
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
+                ret_in_use[r] = false;
+                for (size_t i = 0; i < estimator->node_count && !ret_in_use[r]; i++)
+                        ret_in_use[r] = estimator->nodes[i] &&
+                                        is_read(estimator->nodes[i], r, now_unix_ms);
+        }
+}
+
+/* Is the node not read of what others are, or of nothing? */
+static bool is_unread(const struct estimator_node *node, int64_t now_unix_ms, const bool *in_use) {
+        bool is_read_at_all = false;
+
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
+                if (in_use[r] && !is_read(node, r, now_unix_ms))
+                        return true;
+                is_read_at_all |= in_use[r];
+        }
+        return !is_read_at_all;
+}
+
+const struct estimator_node *estimator_sample_next(struct estimator *estimator, int64_t now_unix_ms,
+                                                   int64_t *ret_wait_ms) {
+        /* Far from a multiple of any pool's size, so that samples are of all pools. */
+        static const double STRIDE = 0.6180339887498949;
+        struct estimator_node *unlisted = NULL, *unread = NULL, *read = NULL;
+        size_t count = estimator->node_count;
+        bool in_use[ESTIMATE_RESOURCE_COUNT];
+
+        estimator->has_recent_alone = true;
+        find_in_use(estimator, now_unix_ms, in_use);
+        double turns = (double)++estimator->samples_begun * STRIDE;
+        size_t first = (size_t)((turns - floor(turns)) * (double)count);
+        for (size_t i = 0; i < count; i++) {
+                struct estimator_node *node = estimator->nodes[(first + i) % count];
+                if (!node || !node->owner)
+                        continue;
+                struct estimator_node **place = !is_unread(node, now_unix_ms, in_use) ? &read
+                                                : node->is_listed                     ? &unread
+                                                                                      : &unlisted;
+                if (!*place)
+                        *place = node;
+                if (place == &read)
+                        forget_list(estimator, node);
+        }
+        *ret_wait_ms = unlisted ? ESTIMATOR_SAMPLE_SOON_MS : ESTIMATOR_SAMPLE_MS;
+        if (unlisted)
+                return unlisted;
+        return unread && (!read || estimator->samples_begun % 2 == 0) ? unread : read;
+}
+
+void estimator_sample_pod(struct estimator_sample *sample, const struct pod_load *request) {
+        static const struct load_factor one = {{1, 1}};
+        struct pod_load load = workload_estimate(NULL, request, &one);
+
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
+                sample->requested.of[r] += load.of[r];
+}
+
+void estimator_sample_end(struct estimator *estimator, const char *name, size_t name_len,
+                          const struct estimator_sample *sample, int64_t now_unix_ms) {
+        struct estimator_node *node = strmap_get(&estimator->by_name, name, name_len);
+
+        if (!node)
+                return;
+        lock(estimator);
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
+                const struct inflight_reading *reading = &node->inflight.readings[r];
+                double capacity = node->inflight.capacity.of[r];
+                if (capacity > 0 && is_fresh(reading, now_unix_ms))
+                        pod_load_factor_sample(&estimator->factor, &estimator->sample, r,
+                                               reading->ratio, sample->requested.of[r] / capacity);
+        }
+        unlock(estimator);
+        node->is_listed = true;
+        node->inflight.requested = sample->requested;
+        tell_owner(estimator, node);
 }
 
 void estimator_step(struct estimator *estimator, int64_t now_unix_ms) {

@@ -21,6 +21,8 @@ enum {
         ESTIMATOR_MAX_RESERVATIONS = 128, /* one more takes the place of the oldest */
         ESTIMATOR_RESERVATION_MS = 5000,
         ESTIMATOR_MEMORY_MS = 3600000, /* an older reading counts as none */
+        ESTIMATOR_SAMPLE_MS = 15000,   /* between two lists of a node's pods */
+        ESTIMATOR_SAMPLE_SOON_MS = 1000,
 };
 
 struct estimator;
@@ -55,6 +57,7 @@ struct estimator_node *estimator_node_hold(struct estimator *estimator, const ch
 void estimator_node_release(struct estimator *estimator, struct estimator_node *node);
 /** estimator_node_number() - below ESTIMATOR_MAX_NODES, its own while it is held */
 uint32_t estimator_node_number(const struct estimator_node *node);
+const char *estimator_node_name(const struct estimator_node *node);
 /** estimator_node_inflight() - for explain */
 const struct inflight *estimator_node_inflight(const struct estimator_node *node);
 
@@ -83,17 +86,40 @@ void estimator_list_begins(struct estimator *estimator);
 void estimator_list_ended(struct estimator *estimator, int64_t now_unix_ms);
 /** estimator_bind() - a pod runs; one that is known already is left as it is */
 void estimator_bind(struct estimator *estimator, const struct estimator_pod *pod);
-/**
- * estimator_bind_recent() - instead, where only pods that were just bound are watched
- *
- * Of these nothing else is known: neither their ends, nor what the other pods request. So no
- * workload is learned, the factor stays 1, and a node without a reading counts as idle. One that is
- * older than a quarter of an hour, and one of a node that nobody holds, is ignored.
- */
-void estimator_bind_recent(struct estimator *estimator, const struct estimator_pod *pod,
-                           int64_t now_unix_ms);
 /** estimator_end() - it was deleted or has finished; unknown ids are ignored */
 void estimator_end(struct estimator *estimator, uint64_t id, int64_t now_unix_ms);
+
+/*
+ * ---- Instead, where only pods that were just bound are watched: the loop's thread.
+ *
+ * Of these nothing else is known: neither their ends, nor what the other pods request. So no
+ * workload is learned. The factor comes from samples: now and then the pods of one node are listed.
+ * A node that is not read is listed first and again, since its usage is what its pods request;
+ * until then its last reading counts, however old.
+ */
+
+/** estimator_bind_recent() - a pod was bound. One that is older than a quarter of an hour, and one
+ * of a node that nobody holds, is ignored */
+void estimator_bind_recent(struct estimator *estimator, const struct estimator_pod *pod,
+                           int64_t now_unix_ms);
+/**
+ * estimator_sample_next() - whose pods to list
+ * @ret_wait_ms: until the next; less while there are nodes that are not read and were not listed
+ * Return: a node that is held; NULL: there is none
+ */
+const struct estimator_node *estimator_sample_next(struct estimator *estimator, int64_t now_unix_ms,
+                                                   int64_t *ret_wait_ms);
+
+/* One such list; zero-initialised: no pod yet. */
+struct estimator_sample {
+        struct pod_load requested;
+};
+
+/** estimator_sample_pod() - a pod of the list that has not finished */
+void estimator_sample_pod(struct estimator_sample *sample, const struct pod_load *request);
+/** estimator_sample_end() - all pods of the node called @node; ignored if nobody holds it */
+void estimator_sample_end(struct estimator *estimator, const char *node, size_t node_len,
+                          const struct estimator_sample *sample, int64_t now_unix_ms);
 
 /** estimator_step() - moves the cluster's factor; every POD_LOAD_FACTOR_STEP_MS */
 void estimator_step(struct estimator *estimator, int64_t now_unix_ms);

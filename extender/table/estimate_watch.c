@@ -1,12 +1,14 @@
 #include "extender/table/estimate_watch.h"
 
 #include "base/mem.h"
+#include "extender/table/pod_sample.h"
 
 enum { LOOK_INTERVAL_MS = 1000 };
 
 struct estimate_watch {
         struct estimate_watch_options options;
-        struct pod_watch *pods; /* NULL until estimate_watch_begin() */
+        struct pod_watch *pods;     /* NULL until estimate_watch_begin() */
+        struct pod_sample *samples; /* NULL until then, and unless recent pods alone are watched */
         struct loop_timer look_timer, step_timer;
         struct metric *pods_held, *workloads, *reservations, *factor[ESTIMATE_RESOURCE_COUNT];
 };
@@ -80,6 +82,12 @@ static void on_recent_pod(void *userdata, const struct pod_facts *facts, bool is
 
         (void)is_appeared;
         estimator_bind_recent(watch->options.estimator, &pod, now_unix_ms(watch));
+        changed(watch);
+}
+
+static void on_sample(void *userdata) {
+        const struct estimate_watch *watch = userdata;
+
         changed(watch);
 }
 
@@ -162,10 +170,14 @@ void estimate_watch_begin(struct estimate_watch *watch) {
                 .list_ended = on_nothing,
         };
 
-        if (!watch->pods)
-                watch->pods = pod_watch_new(watch->options.loop, watch->options.api,
-                                            watch->options.metrics, watch->options.pods,
-                                            is_recent(watch) ? &recent_events : &events, watch);
+        if (watch->pods)
+                return;
+        watch->pods = pod_watch_new(watch->options.loop, watch->options.api, watch->options.metrics,
+                                    watch->options.pods,
+                                    is_recent(watch) ? &recent_events : &events, watch);
+        if (is_recent(watch))
+                watch->samples = pod_sample_new(watch->options.loop, watch->options.api,
+                                                watch->options.estimator, on_sample, watch);
 }
 
 void estimate_watch_free(struct estimate_watch *watch) {
@@ -173,6 +185,7 @@ void estimate_watch_free(struct estimate_watch *watch) {
                 return;
         loop_timer_disarm(watch->options.loop, &watch->look_timer);
         loop_timer_disarm(watch->options.loop, &watch->step_timer);
+        pod_sample_free(watch->samples);
         pod_watch_free(watch->pods);
         free(watch);
 }

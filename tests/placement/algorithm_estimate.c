@@ -17,7 +17,8 @@
 struct parts {
         double own_load; /* 0: as the product has it; else a share of that */
         bool has_one_factor, has_constant_factor, has_no_compensation, has_no_reservations,
-                has_best_alone, is_valid_for_ever, has_two_replicas;
+                has_best_alone, is_valid_for_ever, has_two_replicas, has_recent_alone,
+                has_no_samples;
 };
 
 static const double CONSTANT_FACTOR = 0.85;
@@ -26,6 +27,7 @@ static const double CONSTANT_FACTOR = 0.85;
  * the other answers. */
 struct replica {
         struct extender *learning, *answering;
+        int64_t sample_unix_ms; /* the next */
 };
 
 struct estimate {
@@ -104,6 +106,11 @@ static void bind_to(const struct estimate *estimate, const struct replica *repli
                 .bound_unix_ms = facts.bound_unix_ms,
         };
 
+        if (estimate->parts->has_recent_alone) {
+                estimator_bind_recent(extender_estimator(replica->learning), &bound,
+                                      now_unix_ms(estimate));
+                return;
+        }
         estimator_bind(extender_estimator(replica->learning), &bound);
         if (replica->answering == replica->learning)
                 return;
@@ -159,6 +166,39 @@ static void restart(const struct estimate *estimate, struct replica *replica) {
         estimator_list_ended(extender_estimator(replica->learning), now_unix_ms(estimate));
 }
 
+static int number_of(const struct world *world, const char *name) {
+        int n = 0;
+
+        while (strcmp(world->nodes[n].name, name) != 0)
+                n++;
+        return n;
+}
+
+/* With recent pods alone: the list of a node's pods, when it is due. */
+static void sample(const struct estimate *estimate, struct replica *replica) {
+        const struct world *world = estimate->situation.world;
+        struct estimator *estimator = extender_estimator(replica->learning);
+        struct estimator_sample sample = {0};
+        int64_t wait_ms;
+
+        if (now_unix_ms(estimate) < replica->sample_unix_ms || estimate->parts->has_no_samples)
+                return;
+        const struct estimator_node *node = estimator_sample_next(estimator, now_unix_ms(estimate),
+                                                                  &wait_ms);
+        replica->sample_unix_ms = now_unix_ms(estimate) + wait_ms;
+        if (!node)
+                return;
+        const char *name = estimator_node_name(node);
+        int number = number_of(world, name);
+        for (size_t i = 0; i < world->pod_count + world->renewed; i++) {
+                const struct pod *pod = &world->pods[i];
+                if (pod->node == number && world_is_running(world, pod))
+                        estimator_sample_pod(&sample, &(struct pod_load){{pod->request_cores,
+                                                                          pod->request_bytes}});
+        }
+        estimator_sample_end(estimator, name, strlen(name), &sample, now_unix_ms(estimate));
+}
+
 static void on_second(void *self) {
         struct estimate *estimate = self;
         const struct scenario *scenario = estimate->situation.world->scenario;
@@ -168,8 +208,10 @@ static void on_second(void *self) {
                 restart(estimate, &estimate->replicas[estimate->replica_count - 1]);
         for (size_t i = 0; i < estimate->replica_count; i++)
                 follow_nodes(&estimate->replicas[i]);
+        for (size_t i = 0; i < estimate->replica_count && estimate->parts->has_recent_alone; i++)
+                sample(estimate, &estimate->replicas[i]);
         if (now_unix_ms(estimate) % POD_LOAD_FACTOR_STEP_MS != 0 ||
-            estimate->parts->has_constant_factor)
+            estimate->parts->has_constant_factor || estimate->parts->has_recent_alone)
                 return;
         for (size_t i = 0; i < estimate->replica_count; i++)
                 estimator_step(extender_estimator(estimate->replicas[i].learning),
@@ -258,6 +300,10 @@ const struct algorithm algorithm_estimate_parts[] = {
                  .own_load = 0),
         ESTIMATE("two-replicas", "two extenders answer in turn, each remembers its own answers",
                  0.1, .has_two_replicas = true),
+        ESTIMATE("recent", "with --pods=recent: pods that were just bound, and samples", 0.1,
+                 .has_recent_alone = true, .has_one_factor = true),
+        ESTIMATE("no-samples", "with --pods=recent, but the pods of no node are listed", 0.1,
+                 .has_recent_alone = true, .has_one_factor = true, .has_no_samples = true),
         ESTIMATE("last-for-ever", "a dead exporter's last value stays in use", 0.1,
                  .is_valid_for_ever = true),
 };

@@ -274,34 +274,166 @@ static void test_reservations(void **state) {
         assert_int_equal(got[ESTIMATOR_MAX_RESERVATIONS - 1].id, 999);
 }
 
-/* Nothing of this makes a node unusable: no usage below 0, none that is not finite. */
-static void test_hostile(void **state) {
-        static const double absurd[] = {0, -1, NAN, INFINITY, -INFINITY, 1e300, 1e-300};
+static void bind_recent(struct estimator *estimator, uint64_t id, const char *node, double cores) {
+        const struct estimator_pod bound = pod(id, node, "d/w", cores, NOW);
+
+        estimator_bind_recent(estimator, &bound, NOW);
+}
+
+/* Return: the node's name; the list of its pods is in, and they request @cores */
+static const char *sample_next(struct estimator *estimator, double cores, int64_t now_unix_ms,
+                               int64_t *ret_wait_ms) {
+        const struct estimator_node *node = estimator_sample_next(estimator, now_unix_ms,
+                                                                  ret_wait_ms);
+        struct estimator_sample sample = {0};
+
+        if (!node)
+                return NULL;
+        estimator_sample_pod(&sample, &(struct pod_load){{cores / 2, GIB}});
+        estimator_sample_pod(&sample, &(struct pod_load){{cores / 2, GIB}});
+        estimator_sample_end(estimator, estimator_node_name(node),
+                             strlen(estimator_node_name(node)), &sample, now_unix_ms);
+        return estimator_node_name(node);
+}
+
+static double factor(struct estimator *estimator) {
+        struct estimator_stats stats;
+
+        estimator_stats(estimator, 0, &stats);
+        return stats.factor.ratio[ESTIMATE_CPU];
+}
+
+/* With recent pods alone: of a node that is read the sample makes the factor. */
+static void test_samples(void **state) {
         size_t changes = 0;
+        int64_t wait_ms;
         _cleanup_(estimator_freep) struct estimator *estimator = estimator_new(count_change, NULL);
         struct estimator_node *node = estimator_node_hold(estimator, "a", 1, &changes);
 
         (void)state;
+        estimator_set_capacity(node, &(struct pod_load){{10, 32.0 * GIB}});
+        read_cpu(estimator, node, 0.2, NOW);
+        bind_recent(estimator, 1, "a", 1);
+        assert_near(cpu(estimator, node, NOW), 0.3);
+        assert_string_equal(sample_next(estimator, 8, NOW, &wait_ms), "a");
+        assert_int_equal(wait_ms, ESTIMATOR_SAMPLE_MS);
+        assert_near(factor(estimator), (0.2 + 0.2) / (0.2 + 0.8));
+        read_cpu(estimator, node, 0.2, NOW + 1); /* the same pod, with the factor */
+        assert_near(cpu(estimator, node, NOW), 0.2 + 0.04 * (1 - 1.0 / WINDOW_MS));
+        /* A reading that is not fresh says nothing of the pods of today. */
+        assert_string_equal(sample_next(estimator, 1, NOW + 3 * WINDOW_MS, &wait_ms), "a");
+        assert_near(factor(estimator), 0.4);
+        estimator_sample_end(estimator, "gone", 4, &(struct estimator_sample){0}, NOW);
+        estimator_node_release(estimator, node);
+        assert_null(sample_next(estimator, 1, NOW, &wait_ms));
+        assert_int_equal(wait_ms, ESTIMATOR_SAMPLE_MS);
+}
+
+/* A node that is not read is listed soon, and every other time from then on. */
+static void test_unread_nodes(void **state) {
+        size_t changes = 0, of_b = 0;
+        int64_t wait_ms;
+        _cleanup_(estimator_freep) struct estimator *estimator = estimator_new(count_change, NULL);
+        struct estimator_node *a = estimator_node_hold(estimator, "a", 1, &changes);
+        struct estimator_node *b = estimator_node_hold(estimator, "b", 1, &changes);
+
+        (void)state;
+        estimator_set_capacity(a, &(struct pod_load){{10, 32.0 * GIB}});
+        estimator_set_capacity(b, &(struct pod_load){{10, 32.0 * GIB}});
+        read_cpu(estimator, a, 0.2, NOW);
+        bind_recent(estimator, 1, "b", 1);
+        assert_near(cpu(estimator, b, NOW), 0); /* what else it has nobody knows */
+        assert_string_equal(sample_next(estimator, 4, NOW, &wait_ms), "b");
+        assert_int_equal(wait_ms, ESTIMATOR_SAMPLE_SOON_MS);
+        assert_near(cpu(estimator, b, NOW), 0.4);
+        bind_recent(estimator, 2, "b", 1);
+        assert_near(cpu(estimator, b, NOW), 0.5);
+        for (int i = 0; i < 100; i++) {
+                of_b += sample_next(estimator, 2, NOW, &wait_ms)[0] == 'b';
+                assert_int_equal(wait_ms, ESTIMATOR_SAMPLE_MS);
+        }
+        assert_int_equal(of_b, 50);
+        /* Read at last: its usage is the reading, and the list is forgotten. */
+        read_cpu(estimator, b, 0.7, NOW + WINDOW_MS);
+        while (sample_next(estimator, 2, NOW + WINDOW_MS, &wait_ms)[0] == 'b')
+                ;
+        /* Hours later it is not read again: the reading counts until there is another list. */
+        read_cpu(estimator, a, 0.2, NOW + ESTIMATOR_MEMORY_MS);
+        assert_near(cpu(estimator, b, NOW + 2 * ESTIMATOR_MEMORY_MS), 0.7);
+        const struct estimator_node *next = estimator_sample_next(
+                estimator, NOW + ESTIMATOR_MEMORY_MS, &wait_ms);
+        assert_string_equal(estimator_node_name(next), "b");
+        estimator_node_release(estimator, a);
+        estimator_node_release(estimator, b);
+}
+
+/* Nodes of two pools, one after the other: the samples are of both, alike. */
+static void test_samples_of_all_pools(void **state) {
+        enum { NODES = 1000, SAMPLES = 100 };
+        struct estimator_node *nodes[NODES];
+        size_t changes = 0, of_second = 0;
+        bool was_sampled[NODES] = {0};
+        int64_t wait_ms;
+        _cleanup_(estimator_freep) struct estimator *estimator = estimator_new(count_change, NULL);
+
+        (void)state;
+        for (size_t i = 0; i < NODES; i++) {
+                char name[16];
+                int len = snprintf(name, sizeof(name), "n%zu", i);
+                nodes[i] = estimator_node_hold(estimator, name, (size_t)len, &changes);
+                estimator_set_capacity(nodes[i], &(struct pod_load){{10, 32.0 * GIB}});
+                read_cpu(estimator, nodes[i], 0.2, NOW);
+        }
+        for (int i = 0; i < SAMPLES; i++) {
+                size_t number = estimator_node_number(
+                        estimator_sample_next(estimator, NOW, &wait_ms));
+                assert_false(was_sampled[number]);
+                was_sampled[number] = true;
+                of_second += number >= NODES / 2;
+        }
+        assert_in_range(of_second, SAMPLES / 2 - 2, SAMPLES / 2 + 2);
+        for (size_t i = 0; i < NODES; i++)
+                estimator_node_release(estimator, nodes[i]);
+}
+
+/* Nothing of this makes a node unusable: no usage below 0, none that is not finite. */
+static void hold_hostile(bool is_recent) {
+        static const double absurd[] = {0, -1, NAN, INFINITY, -INFINITY, 1e300, 1e-300};
+        size_t changes = 0;
+        _cleanup_(estimator_freep) struct estimator *estimator = estimator_new(count_change, NULL);
+        struct estimator_node *node = estimator_node_hold(estimator, "a", 1, &changes);
+        struct estimator_node *other = estimator_node_hold(estimator, "b", 1, &changes);
+        struct estimator_pod bound;
+        int64_t wait_ms;
+
         for (uint64_t round = 1; round < 20000; round++) {
                 double value = absurd[draw() % ARRAY_LEN(absurd)];
                 int64_t at = draw() % 3 ? NOW + (int64_t)(draw() % 1000000) - 500000
                                         : (draw() % 2 ? INT64_C(1) << 60 : -(INT64_C(1) << 60));
+                double cores = isfinite(value) && value > 0 ? fmin(value, 1e9) : 0;
                 switch (draw() % 5) {
                 case 0:
                         estimator_set_capacity(node, &(struct pod_load){{value, value}});
                         break;
                 case 1:
-                        bind(estimator, 1 + draw() % 500, "a", draw() % 2 ? "d/w" : "",
-                             isfinite(value) && value > 0 ? fmin(value, 1e9) : 0, at);
+                        bound = pod(1 + draw() % 500, "a", draw() % 2 ? "d/w" : "", cores, at);
+                        if (is_recent)
+                                estimator_bind_recent(estimator, &bound, NOW);
+                        else
+                                estimator_bind(estimator, &bound);
                         break;
                 case 2:
-                        estimator_end(estimator, 1 + draw() % 500, at);
+                        if (is_recent)
+                                (void)sample_next(estimator, cores, at, &wait_ms);
+                        else
+                                estimator_end(estimator, 1 + draw() % 500, at);
                         break;
                 case 3:
                         read_cpu(estimator, node, (double)(draw() % 1000) / 100, at);
                         break;
                 default:
-                        estimator_step(estimator, at);
+                        if (!is_recent)
+                                estimator_step(estimator, at);
                         break;
                 }
                 double used = cpu(estimator, node, NOW);
@@ -311,14 +443,23 @@ static void test_hostile(void **state) {
                 assert_true(isfinite(load.of[ESTIMATE_CPU]) && load.of[ESTIMATE_CPU] > 0);
         }
         estimator_node_release(estimator, node);
+        estimator_node_release(estimator, other);
+}
+
+static void test_hostile(void **state) {
+        (void)state;
+        hold_hostile(false);
+        hold_hostile(true);
 }
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_pod_table), cmocka_unit_test(test_usage),
-                cmocka_unit_test(test_lists),     cmocka_unit_test(test_numbers),
-                cmocka_unit_test(test_learning),  cmocka_unit_test(test_reservations),
-                cmocka_unit_test(test_start),     cmocka_unit_test(test_hostile),
+                cmocka_unit_test(test_pod_table),    cmocka_unit_test(test_usage),
+                cmocka_unit_test(test_lists),        cmocka_unit_test(test_numbers),
+                cmocka_unit_test(test_learning),     cmocka_unit_test(test_reservations),
+                cmocka_unit_test(test_start),        cmocka_unit_test(test_samples),
+                cmocka_unit_test(test_unread_nodes), cmocka_unit_test(test_samples_of_all_pools),
+                cmocka_unit_test(test_hostile),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
