@@ -95,9 +95,9 @@ static void scrape(const struct published *published, struct published_node *nod
         node->scraped_s = now_s;
 }
 
-/* As the controller reads its windows for the plan. */
+/* As the controller reads its windows for the plan. Maxima take most of the time. */
 static struct plan_values read_values(const struct published *published,
-                                      const struct published_node *node) {
+                                      const struct published_node *node, bool is_means_alone) {
         int64_t now_ms = published->world->now_s * MS_PER_S;
         struct plan_values values = {
                 .has_hot = published->policy->hot_value_count > 0,
@@ -106,7 +106,7 @@ static struct plan_values read_values(const struct published *published,
 
         for (size_t i = 0; i < published->policy->sync_count; i++) {
                 const struct policy_sync *sync = &published->policy->sync[i];
-                if (!sync->is_query)
+                if (!sync->is_query || (is_means_alone && sync->query.statistic != METRIC_AVG))
                         continue;
                 struct window_reading reading = window_read(node->windows, &sync->query, now_ms);
                 if (reading.status != WINDOW_KNOWN)
@@ -118,6 +118,15 @@ static struct plan_values read_values(const struct published *published,
                         values.provisional |= UINT64_C(1) << i;
         }
         return values;
+}
+
+/* Means alone decide that. */
+static bool is_early(const struct published *published, const struct published_node *node) {
+        if (published->plan.early_delta_ratio <= 0)
+                return false;
+        const struct plan_values means = read_values(published, node, true);
+        return plan_is_early(&published->plan, node->record, &means,
+                             published->world->now_s * MS_PER_S);
 }
 
 static void write_annotations(struct published *published, struct published_node *node,
@@ -153,13 +162,11 @@ static bool turn(struct published *published, struct published_node *node, bool 
         int64_t now_ms = published->world->now_s * MS_PER_S;
         bool is_sync = now_ms >= node->next_sync_ms;
 
-        if (!is_sync && !is_scraped)
+        if (!is_sync && (!is_scraped || !is_early(published, node)))
                 return false;
-        const struct plan_values values = read_values(published, node);
         if (is_sync)
                 node->next_sync_ms = plan_next_sync_unix_ms(&published->plan, node->name, now_ms);
-        else if (!plan_is_early(&published->plan, node->record, &values, now_ms))
-                return false;
+        const struct plan_values values = read_values(published, node, false);
         struct plan_choice choice = plan_choose(&published->plan, node->record, &values, now_ms);
         if (plan_choice_is_empty(&choice))
                 return false;
