@@ -97,8 +97,8 @@ static const struct option_row rows[] = {
         {.name = "pods", .type = OPTION_ENUM, .value = &settings.pods, .fallback = "all",
          .choices = pod_scopes,
          .help = "Pods that a policy with scoring: estimate watches. recent: those that were just "
-                 "bound, which is less to read for an API server of a large cluster; then ends of "
-                 "pods are not seen, and every pod is expected to use the same share of its "
+                 "bound or have finished, which is less to send for the API server of a large "
+                 "cluster; then it is not seen that a pod is deleted, and every pod is expected to use the same share of its "
                  "request: that of the pods of single nodes, one of which is listed every 15 s."},
         {.help = "Annotations"},
         PROGRAM_ANNOTATION_ROWS(settings.shared),

@@ -293,6 +293,31 @@ void estimator_bind_recent(struct estimator *estimator, const struct estimator_p
         tell_owner(estimator, node);
 }
 
+static bool is_in_flight(const struct inflight *node, uint64_t id) {
+        for (size_t i = 0; i < node->recent_count; i++)
+                if (node->recent[i].id == id)
+                        return true;
+        return false;
+}
+
+void estimator_end_recent(struct estimator *estimator, const struct estimator_pod *pod, bool is_now,
+                          int64_t now_unix_ms) {
+        struct estimator_node *node = strmap_get(&estimator->by_name, pod->node, pod->node_len);
+        const struct inflight_pod gone = {
+                .id = pod->id,
+                .request = pod->request,
+                .bound_unix_ms = pod->bound_unix_ms,
+                .gone_unix_ms = now_unix_ms,
+        };
+
+        if (!node || (!is_now && !is_in_flight(&node->inflight, pod->id)))
+                return;
+        lock(estimator);
+        inflight_end(&node->inflight, &gone, &estimator->factor);
+        unlock(estimator);
+        tell_owner(estimator, node);
+}
+
 static void end_entry(struct estimator *estimator, struct pod_entry *entry, int64_t now_unix_ms) {
         struct estimator_node *node = entry->node;
         struct inflight_pod gone = as_inflight(entry);

@@ -92,16 +92,22 @@ void estimator_end(struct estimator *estimator, uint64_t id, int64_t now_unix_ms
 /*
  * ---- Instead, where only pods that were just bound are watched: the loop's thread.
  *
- * Of these nothing else is known: neither their ends, nor what the other pods request. So no
- * workload is learned. The factor comes from samples: now and then the pods of one node are listed.
- * A node that is not read is listed first and again, since its usage is what its pods request;
- * until then its last reading counts, however old.
+ * What the other pods request is not known, and that a pod ends only if it finishes, as those of
+ * Jobs do; not if it is deleted. So no workload is learned. The factor comes from samples: now and
+ * then the pods of one node are listed. A node that is not read is listed first and again, since
+ * its usage is what its pods request; until then its last reading counts, however old.
  */
 
 /** estimator_bind_recent() - a pod was bound. One that is older than a quarter of an hour, and one
  * of a node that nobody holds, is ignored */
 void estimator_bind_recent(struct estimator *estimator, const struct estimator_pod *pod,
                            int64_t now_unix_ms);
+/**
+ * estimator_end_recent() - a pod has finished, whenever it was bound
+ * @is_now: just now; else perhaps long ago, and it counts only if it is in flight
+ */
+void estimator_end_recent(struct estimator *estimator, const struct estimator_pod *pod, bool is_now,
+                          int64_t now_unix_ms);
 /**
  * estimator_sample_next() - whose pods to list
  * @ret_wait_ms: until the next; less while there are nodes that are not read and were not listed

@@ -85,6 +85,14 @@ static void on_recent_pod(void *userdata, const struct pod_facts *facts, bool is
         changed(watch);
 }
 
+static void on_recent_finished(void *userdata, const struct pod_facts *facts, bool is_appeared) {
+        const struct estimate_watch *watch = userdata;
+        const struct estimator_pod pod = as_estimator_pod(facts);
+
+        estimator_end_recent(watch->options.estimator, &pod, is_appeared, now_unix_ms(watch));
+        changed(watch);
+}
+
 static void on_sample(void *userdata) {
         const struct estimate_watch *watch = userdata;
 
@@ -167,6 +175,7 @@ void estimate_watch_begin(struct estimate_watch *watch) {
                 .list_begins = on_nothing,
                 .pod = on_recent_pod,
                 .gone = on_runs,
+                .finished = on_recent_finished,
                 .list_ended = on_nothing,
         };
 

@@ -38,7 +38,14 @@ static void on_pod(void *userdata, enum reflector_event event, const char *text,
                         metrics_inc(watch->unreadable);
                 return;
         }
-        /* The selector lets through neither unbound nor finished pods; a proxy may. */
+        if (event != REFLECTOR_DELETED && facts.node.len > 0 && facts.is_finished &&
+            watch->events->finished) {
+                facts.bound_unix_ms = bound_at_unix_ms(facts.bound_unix_ms, false,
+                                                       loop_now_unix_ms(watch->loop));
+                watch->events->finished(watch->userdata, &facts, is_appeared);
+                return;
+        }
+        /* The selector of all lets through neither unbound nor finished pods; a proxy may. */
         if (event == REFLECTOR_DELETED || facts.node.len == 0 || facts.is_finished) {
                 watch->events->gone(watch->userdata, facts.id);
                 return;
@@ -66,7 +73,7 @@ struct pod_watch *pod_watch_new(struct loop *loop, struct kube_api *api, struct 
                                 void *userdata) {
         static const char *const selectors[] = {
                 [POD_WATCH_ALL] = "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed",
-                [POD_WATCH_RECENT] = "spec.nodeName!=,status.phase=Pending",
+                [POD_WATCH_RECENT] = "spec.nodeName!=,status.phase!=Running",
         };
         struct pod_watch *watch = xcalloc(1, sizeof(*watch));
 

@@ -26,14 +26,19 @@ struct pod_watch_events {
          * first holds. */
         void (*pod)(void *userdata, const struct pod_facts *facts, bool is_appeared);
         void (*gone)(void *userdata, uint64_t id);
+        /* A pod that has finished, if it is shown at all; NULL: it is gone. @is_appeared: it did so
+         * just now; else perhaps long ago. */
+        void (*finished)(void *userdata, const struct pod_facts *facts, bool is_appeared);
         void (*list_ended)(void *userdata);
 };
 
 struct pod_watch;
 
 enum pod_watch_scope {
-        POD_WATCH_ALL,    /* bound and unfinished */
-        POD_WATCH_RECENT, /* of those, the ones that do not run yet: one that leaves runs by now */
+        POD_WATCH_ALL, /* bound and unfinished */
+        /* Bound, and not running: not yet, and one that leaves runs by now or is deleted; or not
+         * any more, and such a one comes from those that ran. */
+        POD_WATCH_RECENT,
 };
 
 /** pod_watch_new() - starts at once; @events is borrowed */

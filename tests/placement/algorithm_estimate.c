@@ -18,7 +18,7 @@ struct parts {
         double own_load; /* 0: as the product has it; else a share of that */
         bool has_one_factor, has_constant_factor, has_no_compensation, has_no_reservations,
                 has_best_alone, is_valid_for_ever, has_two_replicas, has_recent_alone,
-                has_no_samples;
+                has_no_samples, has_ends;
 };
 
 static const double CONSTANT_FACTOR = 0.85;
@@ -92,19 +92,26 @@ static struct pod_facts see(const struct parts *parts, const struct pod *pod) {
         return facts;
 }
 
+/* Borrows from @facts. */
+static struct estimator_pod as_bound(const struct estimate *estimate, const struct pod *pod,
+                                     const struct pod_facts *facts) {
+        const char *node = estimate->situation.world->nodes[pod->node].name;
+
+        return (struct estimator_pod){
+                .id = facts->id,
+                .node = node,
+                .node_len = strlen(node),
+                .workload = facts->workload,
+                .workload_len = facts->workload_len,
+                .request = facts->request,
+                .bound_unix_ms = facts->bound_unix_ms,
+        };
+}
+
 static void bind_to(const struct estimate *estimate, const struct replica *replica,
                     const struct pod *pod) {
         const struct pod_facts facts = see(estimate->parts, pod);
-        const char *node = estimate->situation.world->nodes[pod->node].name;
-        struct estimator_pod bound = {
-                .id = facts.id,
-                .node = node,
-                .node_len = strlen(node),
-                .workload = facts.workload,
-                .workload_len = facts.workload_len,
-                .request = facts.request,
-                .bound_unix_ms = facts.bound_unix_ms,
-        };
+        struct estimator_pod bound = as_bound(estimate, pod, &facts);
 
         if (estimate->parts->has_recent_alone) {
                 estimator_bind_recent(extender_estimator(replica->learning), &bound,
@@ -129,10 +136,16 @@ static void on_bound(void *self, const struct pod *pod) {
 
 static void on_ended(void *self, const struct pod *pod) {
         const struct estimate *estimate = self;
+        const struct pod_facts facts = see(estimate->parts, pod);
+        const struct estimator_pod ended = as_bound(estimate, pod, &facts);
 
-        for (size_t i = 0; i < estimate->replica_count; i++)
-                estimator_end(extender_estimator(estimate->replicas[i].learning), pod->seed,
-                              now_unix_ms(estimate));
+        for (size_t i = 0; i < estimate->replica_count; i++) {
+                struct estimator *estimator = extender_estimator(estimate->replicas[i].learning);
+                if (estimate->parts->has_ends)
+                        estimator_end_recent(estimator, &ended, true, now_unix_ms(estimate));
+                else
+                        estimator_end(estimator, pod->seed, now_unix_ms(estimate));
+        }
 }
 
 static void on_written(void *self, size_t node) {
@@ -302,6 +315,8 @@ const struct algorithm algorithm_estimate_parts[] = {
                  0.1, .has_two_replicas = true),
         ESTIMATE("recent", "with --pods=recent: pods that were just bound, and samples", 0.1,
                  .has_recent_alone = true, .has_one_factor = true),
+        ESTIMATE("recent-jobs", "the same, and all pods finish: they are of Jobs", 0.1,
+                 .has_recent_alone = true, .has_one_factor = true, .has_ends = true),
         ESTIMATE("no-samples", "with --pods=recent, but the pods of no node are listed", 0.1,
                  .has_recent_alone = true, .has_one_factor = true, .has_no_samples = true),
         ESTIMATE("last-for-ever", "a dead exporter's last value stays in use", 0.1,

@@ -329,6 +329,34 @@ static void test_samples(void **state) {
         assert_int_equal(wait_ms, ESTIMATOR_SAMPLE_MS);
 }
 
+/* With recent pods alone: of pods that have finished the end is known, once. */
+static void test_recent_ends(void **state) {
+        size_t changes = 0;
+        _cleanup_(estimator_freep) struct estimator *estimator = estimator_new(count_change, NULL);
+        struct estimator_node *node = estimator_node_hold(estimator, "a", 1, &changes);
+        struct estimator_pod ended = pod(1, "a", "d/w", 1, NOW - 3600000);
+        const struct estimator_pod late = pod(3, "a", "d/w", 1, NOW - 3600000);
+
+        (void)state;
+        estimator_set_capacity(node, &(struct pod_load){{10, 32.0 * GIB}});
+        read_cpu(estimator, node, 0.5, NOW);
+        estimator_end_recent(estimator, &late, false, NOW + 1000); /* perhaps long ago */
+        assert_near(cpu(estimator, node, NOW), 0.5);
+        for (int i = 0; i < 3; i++) /* what becomes of it then is no other end */
+                estimator_end_recent(estimator, &ended, i == 0, NOW + 1000 * (1 + i));
+        assert_near(cpu(estimator, node, NOW), 0.4);
+        bind_recent(estimator, 2, "a", 2);
+        assert_near(cpu(estimator, node, NOW), 0.6);
+        ended = pod(2, "a", "d/w", 2, NOW);
+        estimator_end_recent(estimator, &ended, false, NOW + 5000); /* it never ran */
+        assert_near(cpu(estimator, node, NOW), 0.4);
+        read_cpu(estimator, node, 0.4, NOW + 2 * WINDOW_MS);
+        assert_near(cpu(estimator, node, NOW), 0.4);
+        ended.node = "b";
+        estimator_end_recent(estimator, &ended, true, NOW);
+        estimator_node_release(estimator, node);
+}
+
 /* A node that is not read is listed soon, and every other time from then on. */
 static void test_unread_nodes(void **state) {
         size_t changes = 0, of_b = 0;
@@ -423,7 +451,10 @@ static void hold_hostile(bool is_recent) {
                                 estimator_bind(estimator, &bound);
                         break;
                 case 2:
-                        if (is_recent)
+                        bound = pod(1 + draw() % 500, "a", "", cores, at);
+                        if (is_recent && draw() % 2)
+                                estimator_end_recent(estimator, &bound, draw() % 2, at);
+                        else if (is_recent)
                                 (void)sample_next(estimator, cores, at, &wait_ms);
                         else
                                 estimator_end(estimator, 1 + draw() % 500, at);
@@ -454,11 +485,17 @@ static void test_hostile(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_pod_table),    cmocka_unit_test(test_usage),
-                cmocka_unit_test(test_lists),        cmocka_unit_test(test_numbers),
-                cmocka_unit_test(test_learning),     cmocka_unit_test(test_reservations),
-                cmocka_unit_test(test_start),        cmocka_unit_test(test_samples),
-                cmocka_unit_test(test_unread_nodes), cmocka_unit_test(test_samples_of_all_pools),
+                cmocka_unit_test(test_pod_table),
+                cmocka_unit_test(test_usage),
+                cmocka_unit_test(test_lists),
+                cmocka_unit_test(test_numbers),
+                cmocka_unit_test(test_learning),
+                cmocka_unit_test(test_reservations),
+                cmocka_unit_test(test_start),
+                cmocka_unit_test(test_samples),
+                cmocka_unit_test(test_recent_ends),
+                cmocka_unit_test(test_unread_nodes),
+                cmocka_unit_test(test_samples_of_all_pools),
                 cmocka_unit_test(test_hostile),
         };
 

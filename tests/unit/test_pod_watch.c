@@ -76,7 +76,13 @@ static void put_event(struct buf *out, const char *type, const struct pod *pod) 
         (void)buf_puts(out, "}\n");
 }
 
-static void add_list(struct fixture *f, const struct pod *pods, size_t count) {
+#define SELECT_ALL                                                                                 \
+        "GET /api/v1/pods?fieldSelector=spec.nodeName%21%3D%2Cstatus.phase%21%3DSucceeded%2C"      \
+        "status.phase%21%3DFailed&limit="
+#define SELECT_RECENT                                                                              \
+        "GET /api/v1/pods?fieldSelector=spec.nodeName%21%3D%2Cstatus.phase%21%3DRunning&limit="
+
+static void add_list(struct fixture *f, const char *select, const struct pod *pods, size_t count) {
         _cleanup_(buf_done) struct buf out = BUF_INIT(1 << 16);
 
         (void)buf_puts(&out, "{\"kind\":\"PodList\",\"metadata\":{\"resourceVersion\":\"10\"},"
@@ -88,11 +94,8 @@ static void add_list(struct fixture *f, const struct pod *pods, size_t count) {
         (void)buf_puts(&out, "]}");
         scripted_add(&f->server,
                      (struct scripted_reply){
-                             .expect = {"GET /api/v1/pods?fieldSelector=spec.nodeName%21%3D%2C"
-                                        "status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed"
-                                        "&limit=",
-                                        "\r\nAccept: application/vnd.kubernetes.protobuf,"
-                                        "application/json;q=0.9\r\n"},
+                             .expect = {select, "\r\nAccept: application/vnd.kubernetes.protobuf,"
+                                                "application/json;q=0.9\r\n"},
                              .response = scripted_http(200, "", out.data)});
 }
 
@@ -102,10 +105,10 @@ static void add_watch(struct fixture *f, const char *text, bool holds) {
                                                          .holds = holds});
 }
 
-static struct pod_watch *watch_pods(struct fixture *f) {
+static struct pod_watch *watch_pods(struct fixture *f, enum pod_watch_scope scope,
+                                    const struct pod_watch_events *told) {
         start(f);
-        struct pod_watch *watch = pod_watch_new(f->loop, f->api, f->metrics, POD_WATCH_ALL, &events,
-                                                f);
+        struct pod_watch *watch = pod_watch_new(f->loop, f->api, f->metrics, scope, told, f);
         run(f);
         return watch;
 }
@@ -150,9 +153,9 @@ static void test_pods(void **state) {
         /* a key that the skimmer does not read */
         (void)buf_puts(&text, "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"resourceVersion\":"
                               "\"16\",\"labels\":{\"\\u0061\":\"b\"}}}}\n");
-        add_list(&f, listed, ARRAY_LEN(listed));
+        add_list(&f, SELECT_ALL, listed, ARRAY_LEN(listed));
         add_watch(&f, text.data, true);
-        struct pod_watch *watch = watch_pods(&f);
+        struct pod_watch *watch = watch_pods(&f, POD_WATCH_ALL, &events);
         assert_true(pod_watch_is_live(watch));
         assert_string_equal(reflector_trouble(pod_watch_reflector(watch)), "");
         assert_true(unreadable(&f) == 2);
@@ -169,14 +172,59 @@ static void test_expired(void **state) {
         };
 
         (void)state;
-        add_list(&f, before, 2);
+        add_list(&f, SELECT_ALL, before, 2);
         add_watch(&f,
                   "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":410,"
                   "\"reason\":\"Expired\",\"message\":\"too old resource version\"}}\n",
                   false);
-        add_list(&f, &before[1], 1);
+        add_list(&f, SELECT_ALL, &before[1], 1);
         add_watch(&f, "", true);
-        pod_watch_free(watch_pods(&f));
+        pod_watch_free(watch_pods(&f, POD_WATCH_ALL, &events));
+        stop(&f);
+}
+
+static void on_finished(void *userdata, const struct pod_facts *facts, bool is_appeared) {
+        struct fixture *f = userdata;
+
+        (void)buf_puts(&f->log, "finished:");
+        on_pod(f, facts, is_appeared);
+}
+
+/* Pods that do not run: those that have finished come with what is known of them. */
+static void test_recent(void **state) {
+        static const struct pod_watch_events recent = {
+                .list_begins = on_list_begins,
+                .pod = on_pod,
+                .gone = on_gone,
+                .finished = on_finished,
+                .list_ended = on_list_ended,
+        };
+        static const struct pod listed[] = {
+                {"a", "n1", "Pending", 0},
+                {"b", "n1", "Succeeded", MS_PER_DAY},
+                {"c", "", "Failed", 0}, /* never bound */
+        };
+        static const struct {
+                const char *type;
+                struct pod pod;
+        } later[] = {
+                {"DELETED", {"a", "n1", "Running", 0}},
+                {"ADDED", {"a", "n1", "Failed", 2 * MS_PER_MIN}}, /* bound then, not now */
+                {"MODIFIED", {"a", "n1", "Failed", 2 * MS_PER_MIN}},
+                {"DELETED", {"a", "n1", "Failed", 2 * MS_PER_MIN}},
+        };
+        struct fixture f = {
+                .wanted_log = "[;+a n1 d/Set/w 0.5 now;finished:+b n1 d/Set/w 0.5 old;-c;];-a;"
+                              "finished:*a n1 d/Set/w 0.5 2m;finished:+a n1 d/Set/w 0.5 2m;-a;",
+        };
+        _cleanup_(buf_done) struct buf text = BUF_INIT(1 << 16);
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(later); i++)
+                put_event(&text, later[i].type, &later[i].pod);
+        add_list(&f, SELECT_RECENT, listed, ARRAY_LEN(listed));
+        add_watch(&f, text.data, true);
+        pod_watch_free(watch_pods(&f, POD_WATCH_RECENT, &recent));
         stop(&f);
 }
 
@@ -184,6 +232,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_pods),
                 cmocka_unit_test(test_expired),
+                cmocka_unit_test(test_recent),
         };
 
         (void)unsetenv("KUBERNETES_SERVICE_HOST");
