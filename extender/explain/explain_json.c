@@ -66,8 +66,14 @@ static json_t *usage_json(const struct explanation *of, size_t row, int resource
         if (!estimate_usage_get(of->estimate->snapshot, row, resource, &of->estimate->pod.load,
                                 of->now_unix_ms, &usage))
                 return NULL;
-        return json_pack("{s:f, s:f, s:f, s:f}", "reading", usage.reading_ratio, "inFlight",
-                         usage.in_flight_ratio, "pod", usage.pod_ratio, "weight", usage.weight);
+        return json_pack("{s:o, s:o, s:o, s:o, s:f, s:f, s:o, s:f, s:f}", "reading",
+                         number_json(usage.reading_ratio), "inFlight",
+                         number_json(usage.in_flight_ratio), "pod", number_json(usage.pod_ratio),
+                         "expected", number_json(usage.expected_ratio), "weight", usage.weight,
+                         "capacity", usage.capacity, "inFlightLoad",
+                         number_json(usage.in_flight_ratio * usage.capacity), "podLoad",
+                         of->estimate->pod.load.of[resource], "usageToRequest",
+                         of->estimate->pod.factor.ratio[resource]);
 }
 
 /* NULL unless the scoring is estimate. */
@@ -76,9 +82,10 @@ static json_t *estimate_json(const struct explanation *of, size_t row) {
 
         if (!estimate)
                 return NULL;
-        return json_pack("{s:o*, s:o*, s:f, s:f}", "cpu", usage_json(of, row, ESTIMATE_CPU), "mem",
+        return json_pack("{s:o*, s:o*, s:o, s:o}", "cpu", usage_json(of, row, ESTIMATE_CPU), "mem",
                          usage_json(of, row, ESTIMATE_MEM), "other",
-                         estimate->snapshot->rows.other[row], "headroom", estimate->headrooms[row]);
+                         number_json(estimate->snapshot->rows.other[row]), "headroom",
+                         number_json(estimate->headrooms[row]));
 }
 
 static json_t *node_json(const struct explanation *of, size_t row) {

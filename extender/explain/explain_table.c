@@ -140,6 +140,18 @@ static void put_priority(const struct explanation *of, size_t row, size_t i, dou
         (void)fputc('\n', out);
 }
 
+static void put_load(const struct estimate_usage *usage, int resource, FILE *out) {
+        static const char *const units[ESTIMATE_RESOURCE_COUNT] = {"CPUs", "GiB"};
+        double unit = resource == ESTIMATE_MEM ? 1 << 30 : 1;
+
+        if (usage->capacity > 0)
+                (void)fprintf(out, " (%.3g of %.4g %s)",
+                              usage->in_flight_ratio * usage->capacity / unit,
+                              usage->capacity / unit, units[resource]);
+        else
+                (void)fputs(" (no capacity known)", out);
+}
+
 static void put_usage(const struct explanation *of, size_t row, int resource,
                       const struct style *style, FILE *out) {
         static const char *const names[ESTIMATE_RESOURCE_COUNT] = {"cpu", "mem"};
@@ -149,12 +161,12 @@ static void put_usage(const struct explanation *of, size_t row, int resource,
         if (!estimate_usage_get(of->estimate->snapshot, row, resource, &of->estimate->pod.load,
                                 of->now_unix_ms, &usage))
                 return;
-        double ratio = usage.reading_ratio + usage.in_flight_ratio + usage.pod_ratio;
         (void)fprintf(out, "  use    %-*s %6s %%  ", NAME_WIDTH, names[resource],
-                      format_number(ratio * 100, total));
-        put_bar(ratio, 0, style, out);
+                      format_number(usage.expected_ratio * 100, total));
+        put_bar(usage.expected_ratio, 0, style, out);
         (void)fprintf(out, "%s read, %s in flight", format_number(usage.reading_ratio * 100, read),
                       format_number(usage.in_flight_ratio * 100, in_flight));
+        put_load(&usage, resource, out);
         if (of->estimate->pod.name)
                 (void)fprintf(out, ", %s for the pod twice",
                               format_number(usage.pod_ratio * 100, pod));
@@ -224,7 +236,11 @@ static void put_node(const struct explanation *of, size_t row, const struct styl
                               policy->predicates[verdict->rejected_by].reason, style->off);
         else
                 (void)fprintf(out, "%spasses%s", style->green, style->off);
-        (void)fprintf(out, "; score %d of 10 (%d of 100)\n", of->scores10[row], verdict->score100);
+        (void)fprintf(out, "; score %d of 10", of->scores10[row]);
+        /* With an estimate it would be the headroom without the pod. */
+        if (!of->estimate)
+                (void)fprintf(out, " (%d of 100)", verdict->score100);
+        (void)fputc('\n', out);
         for (size_t i = 0; i < policy->priority_count; i++)
                 weights += policy->priorities[i].weight;
         for (size_t i = 0; i < policy->predicate_count; i++)

@@ -11,9 +11,11 @@ bool estimate_usage_get(const struct node_snapshot *snapshot, size_t row, int re
 
         if (metric < 0 || weight <= 0)
                 return false;
+        double own = snapshot->rows.own[resource][row]; /* score_own() */
         *ret = (struct estimate_usage){
                 .weight = weight,
-                .pod_ratio = snapshot->rows.own[resource][row] * pod->of[resource] / weight,
+                .capacity = own > 0 ? weight * SCORE_OWN_LOAD_FACTOR / own : 0,
+                .pod_ratio = own * pod->of[resource] / weight,
         };
         int64_t expires_unix_ms = snapshot->columns.expires_unix_ms[metric][row];
         if (expires_unix_ms != READING_NEVER) {
@@ -26,5 +28,6 @@ bool estimate_usage_get(const struct node_snapshot *snapshot, size_t row, int re
                 }
         }
         ret->in_flight_ratio = snapshot->rows.used[resource][row] / weight - ret->reading_ratio;
+        ret->expected_ratio = ret->reading_ratio + ret->in_flight_ratio + ret->pod_ratio;
         return true;
 }

@@ -14,11 +14,13 @@
 /* Ratios are of the node's capacity. Their sum times the weight is what score_headroom() takes. */
 struct estimate_usage {
         double weight;          /* in the maximum over the resources: above 0 to 1 */
+        double capacity;        /* CPUs or bytes; 0: not known */
         bool is_read;           /* there is a reading that counts; it may have expired */
         double reading_ratio;   /* 0 without one */
         int64_t read_unix_ms;   /* its timestamp; 0 without one */
         double in_flight_ratio; /* what it does not show, or still shows; all without a reading */
         double pod_ratio;       /* of the pod, which counts SCORE_OWN_LOAD_FACTOR times */
+        double expected_ratio;  /* their sum */
 };
 
 /**

@@ -174,14 +174,19 @@ def test_estimate(explain):
         "pod shop/waits: expected to use 1 CPUs and 1024 MiB; over the cluster pods use 2.00 and "
     ), text
     a, b = json.loads(explain(policy, estimated_input(), *flags, "-o", "json"))
-    cpu = {"reading": 0.4, "pod": 0.2, "weight": 1}
-    assert a["estimate"]["cpu"] == pytest.approx({**cpu, "inFlight": 0.32}, abs=1e-3)
-    assert b["estimate"]["cpu"] == pytest.approx({**cpu, "inFlight": 0}, abs=1e-3)
+    cpu = {"reading": 0.4, "pod": 0.2, "weight": 1, "capacity": 10}
+    cpu |= {"podLoad": 1, "usageToRequest": 2}
+    of_a = {**cpu, "inFlight": 0.32, "inFlightLoad": 3.2, "expected": 0.92}
+    of_b = {**cpu, "inFlight": 0, "inFlightLoad": 0, "expected": 0.6}
+    assert a["estimate"]["cpu"] == pytest.approx(of_a, abs=1e-3)
+    assert b["estimate"]["cpu"] == pytest.approx(of_b, abs=1e-3)
     assert "mem" not in a["estimate"], "the policy has no priority on it"
     assert a["estimate"]["headroom"] == pytest.approx(8, abs=0.1)
     assert b["estimate"]["headroom"] == pytest.approx(40, abs=0.1)
     assert (a["score"], b["score"]) == (0, 10)
     assert "room   headroom" in text and "0.0 in flight" in text
+    assert "32.0 in flight (3.2 of 10 CPUs), 20.0 for the pod twice" in text
+    assert "b: passes; score 10 of 10\n" in text
     a, b = json.loads(explain(policy, estimated_input(), f"--now={NOW}", "-o", "json"))
     assert b["estimate"]["headroom"] == pytest.approx(60, abs=0.1)
     error = explain(policy, estimated_input(), "--pod=shop/nobody", status=2)
@@ -231,6 +236,10 @@ def test_numbers_beyond_all_measure(explain):
     assert rows[0]["priorities"][0]["free"] is None
     table = explain(POLICY, nodes, "--now", NOW)
     assert max(map(len, table.splitlines())) < 120, table
+    policy = {**POLICY, "spec": {**POLICY["spec"], "extender": {"scoring": "estimate"}}}
+    rows = json.loads(explain(policy, nodes, "--now", NOW, "-o", "json"))
+    assert rows[0]["estimate"]["cpu"]["reading"] == 1e308
+    assert rows[0]["estimate"]["headroom"] is None
 
 
 def test_files_and_standard_input(explain, tmp_path):
