@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "base/number.h"
 
-enum { TLS_RECORD_HEADER_BYTES = 5 };
+enum { TLS_RECORD_HEADER_BYTES = 5, JOIN_MAX_BYTES = 64 << 10 };
 
 enum phase {
         PHASE_IDLE,      /* between requests, or the request line is arriving */
@@ -61,26 +61,49 @@ static bool must_close(const struct connection *connection) {
                atomic_load(&server->trust_generation) != connection->trust_generation;
 }
 
-static enum MHD_Result reply(struct connection *connection, struct MHD_Connection *mhd) {
-        struct http_exchange *exchange = &connection->exchange;
-        struct MHD_Response *response = NULL;
+static struct MHD_Response *join(const struct http_exchange *exchange, size_t bytes) {
+        char *whole = xmalloc(bytes), *at = whole;
+
+        for (size_t i = 0; i < exchange->reply_count; i++) {
+                memcpy(at, exchange->reply[i].iov_base, exchange->reply[i].iov_len);
+                at += exchange->reply[i].iov_len;
+        }
+        struct MHD_Response *response = MHD_create_response_from_buffer(bytes, whole,
+                                                                        MHD_RESPMEM_MUST_FREE);
+        if (!response)
+                free(whole);
+        return response;
+}
+
+/* One piece leaves in one system call and packet with the headers, several in two: so those that
+ * are cheaper to copy than to send are made one. */
+static struct MHD_Response *make_response(const struct http_exchange *exchange) {
         static char empty[] = "";
+        size_t bytes = 0;
 
         static_assert(sizeof(struct MHD_IoVec) == sizeof(struct iovec) &&
                               offsetof(struct MHD_IoVec, iov_len) ==
                                       offsetof(struct iovec, iov_len),
                       "the pieces are handed through as they are");
-        /* One piece leaves in one system call together with the headers. */
-        if (exchange->reply_count == 0)
-                response = MHD_create_response_from_buffer(0, empty, MHD_RESPMEM_PERSISTENT);
-        else if (exchange->reply_count == 1)
-                response = MHD_create_response_from_buffer(exchange->reply[0].iov_len,
-                                                           exchange->reply[0].iov_base,
-                                                           MHD_RESPMEM_PERSISTENT);
-        else if (exchange->reply_count <= UINT32_MAX)
-                response = MHD_create_response_from_iovec((const struct MHD_IoVec *)exchange->reply,
-                                                          (unsigned)exchange->reply_count, NULL,
-                                                          NULL);
+        for (size_t i = 0; i < exchange->reply_count; i++)
+                bytes += exchange->reply[i].iov_len;
+        if (bytes == 0)
+                return MHD_create_response_from_buffer(0, empty, MHD_RESPMEM_PERSISTENT);
+        if (exchange->reply_count == 1)
+                return MHD_create_response_from_buffer(bytes, exchange->reply[0].iov_base,
+                                                       MHD_RESPMEM_PERSISTENT);
+        if (bytes <= JOIN_MAX_BYTES)
+                return join(exchange, bytes);
+        if (exchange->reply_count > UINT32_MAX)
+                return NULL;
+        return MHD_create_response_from_iovec((const struct MHD_IoVec *)exchange->reply,
+                                              (unsigned)exchange->reply_count, NULL, NULL);
+}
+
+static enum MHD_Result reply(struct connection *connection, struct MHD_Connection *mhd) {
+        struct http_exchange *exchange = &connection->exchange;
+        struct MHD_Response *response = make_response(exchange);
+
         if (!response)
                 return MHD_NO;
         if (exchange->reply_content_type)
