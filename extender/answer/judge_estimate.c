@@ -59,8 +59,10 @@ static size_t score_all(struct judge *judge, const struct node_snapshot *snapsho
 
         for (size_t i = 0; i < request->count; i++) {
                 if (!is_in_table(judge, snapshot, i) ||
-                    (is_after_filter && judge->verdicts[i] != JUDGE_PASSES))
+                    (is_after_filter && judge->verdicts[i] != JUDGE_PASSES)) {
+                        judge->headrooms[i] = -DBL_MAX;
                         continue;
+                }
                 uint32_t row = judge->rows[i];
                 struct score_node node = node_columns_estimate(rows, row);
                 if (has_reservations)

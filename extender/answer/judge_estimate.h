@@ -12,9 +12,9 @@
 enum { JUDGE_NAMED_MAX = 16 }; /* candidates with points; the others get 0 */
 
 /**
- * judge_find_headrooms() - judge->rows are found; sets judge->expectation, and judge->headrooms of
- * those in the table
- * @is_after_filter: only of those whose verdict is JUDGE_PASSES
+ * judge_find_headrooms() - judge->rows are found; sets judge->expectation and judge->headrooms:
+ * -DBL_MAX for those that are not in the table
+ * @is_after_filter: and for those whose verdict is not JUDGE_PASSES
  * Return: the candidate with the most headroom, the first of several; request->count: none
  */
 size_t judge_find_headrooms(struct judge *judge, const struct node_snapshot *snapshot,

@@ -122,7 +122,8 @@ struct decision_ranking {
 
 struct decision {
         struct decision_pod pod;
-        uint32_t filter_count, ranking_count; /* calls; of each the newest is kept */
+        uint32_t filter_count,
+                ranking_count; /* calls; of each the newest is kept: nothing with 0 */
         struct decision_filter filter;
         struct decision_ranking ranking;
 };

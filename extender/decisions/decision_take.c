@@ -1,6 +1,6 @@
 #include "extender/decisions/decision_take.h"
 
-#include <math.h>
+#include <float.h>
 #include <string.h>
 
 #include "extender/answer/judge_estimate.h"
@@ -102,18 +102,17 @@ void decision_take_filter(const struct judge *judge, const struct node_snapshot 
                           struct decision_filter *ret) {
         uint8_t place[POLICY_MAX_SYNC];
 
-        *ret = (struct decision_filter){
-                .at_unix_ms = now_unix_ms,
-                .policy_generation = snapshot->table_policy->generation,
-                .candidates = (uint32_t)request->count,
-                .duplicates = (uint32_t)judge->duplicate_count,
-                .unknown = (uint32_t)judge->unknown_count,
-                .rejected = (uint32_t)judge->rejected_count,
-                .left_out = (uint32_t)judge->left_out_count,
-                .list = list,
-                .is_daemonset = request->pod.is_daemonset,
-                .is_all_over = judge->is_all_over,
-        };
+        memset(ret, 0, offsetof(struct decision_filter, text));
+        ret->at_unix_ms = now_unix_ms;
+        ret->policy_generation = snapshot->table_policy->generation;
+        ret->candidates = (uint32_t)request->count;
+        ret->duplicates = (uint32_t)judge->duplicate_count;
+        ret->unknown = (uint32_t)judge->unknown_count;
+        ret->rejected = (uint32_t)judge->rejected_count;
+        ret->left_out = (uint32_t)judge->left_out_count;
+        ret->list = list;
+        ret->is_daemonset = request->pod.is_daemonset;
+        ret->is_all_over = judge->is_all_over;
         take_predicates(judge, snapshot->table_policy->policy, ret, place);
         take_rejections(judge, snapshot, request, place, ret);
 }
@@ -125,37 +124,47 @@ static bool put_ranking_text(struct decision_ranking *ranking, const char *text,
         return put_text(ranking->text, sizeof(ranking->text), &ranking->text_bytes, text, len, ret);
 }
 
-/* By points, then by headroom, then in the request's order. Return: how many there are in @best */
-static size_t find_best(const struct judge *judge, const struct node_snapshot *snapshot,
-                        const struct request *request, uint32_t best[DECISION_NODES_MAX]) {
-        bool has_headrooms = snapshot->rows.has_estimate;
-        double headrooms[DECISION_NODES_MAX];
-        int points[DECISION_NODES_MAX];
-        size_t count = 0;
+struct ranked {
+        double headroom;
+        int points;
+        uint32_t index; /* of the candidate */
+};
 
-        for (size_t i = 0; i < request->count; i++) {
-                int verdict = judge->verdicts[i];
-                if (count == DECISION_NODES_MAX && verdict < points[DECISION_NODES_MAX - 1])
+static bool is_better(const struct ranked *a, const struct ranked *b) {
+        return a->points > b->points || (a->points == b->points && a->headroom > b->headroom);
+}
+
+static size_t put_ranked(struct ranked best[DECISION_NODES_MAX], size_t count, struct ranked of) {
+        count += count < DECISION_NODES_MAX;
+        size_t at = count - 1;
+        for (; at > 0 && is_better(&of, &best[at - 1]); at--)
+                best[at] = best[at - 1];
+        best[at] = of;
+        return count;
+}
+
+/* By points, then by headroom, then in the request's order; what the table does not know is behind
+ * all that it knows. This runs over all candidates, most of which are worse than 16 others.
+ * Return: how many there are in @best */
+static size_t find_best(const struct judge *judge, const struct node_snapshot *snapshot,
+                        const struct request *request, struct ranked best[DECISION_NODES_MAX]) {
+        const double *headrooms = snapshot->rows.has_estimate ? judge->headrooms : NULL;
+        size_t count = 0, candidates = request->count, row_count = snapshot->count;
+        struct ranked worst = {.headroom = -DBL_MAX, .points = -1};
+        const int *verdicts = judge->verdicts;
+        const uint32_t *rows = judge->rows;
+
+        for (size_t i = 0; i < candidates; i++) {
+                if (verdicts[i] <= worst.points && !(headrooms && headrooms[i] > worst.headroom))
                         continue;
-                if (judge->rows[i] == JUDGE_DUPLICATE)
+                struct ranked of = {-DBL_MAX, verdicts[i], (uint32_t)i};
+                if (rows[i] < row_count)
+                        of.headroom = headrooms ? headrooms[i] : 0;
+                if (rows[i] == JUDGE_DUPLICATE || !is_better(&of, &worst))
                         continue;
-                /* One that the table does not know is behind all that it knows. */
-                double headroom = judge->rows[i] >= snapshot->count ? -HUGE_VAL
-                                  : has_headrooms                   ? judge->headrooms[i]
-                                                                    : 0;
-                size_t at = count;
-                while (at > 0 && (verdict > points[at - 1] ||
-                                  (verdict == points[at - 1] && headroom > headrooms[at - 1])))
-                        at--;
-                if (at == DECISION_NODES_MAX)
-                        continue;
-                count += count < DECISION_NODES_MAX;
-                memmove(&best[at + 1], &best[at], (count - at - 1) * sizeof(*best));
-                memmove(&points[at + 1], &points[at], (count - at - 1) * sizeof(*points));
-                memmove(&headrooms[at + 1], &headrooms[at], (count - at - 1) * sizeof(*headrooms));
-                best[at] = (uint32_t)i;
-                points[at] = verdict;
-                headrooms[at] = headroom;
+                count = put_ranked(best, count, of);
+                if (count == DECISION_NODES_MAX)
+                        worst = best[DECISION_NODES_MAX - 1];
         }
         return count;
 }
@@ -234,20 +243,20 @@ static void take_terms(const struct judge *judge, const struct node_snapshot *sn
 static void take_nodes(const struct judge *judge, const struct node_snapshot *snapshot,
                        const struct request *request, int64_t now_unix_ms,
                        struct decision_ranking *ranking) {
-        uint32_t best[DECISION_NODES_MAX];
+        struct ranked best[DECISION_NODES_MAX];
         size_t count = find_best(judge, snapshot, request, best);
 
         for (size_t i = 0; i < count; i++) {
-                const struct request_node *node = &request->nodes[best[i]];
+                const struct request_node *node = &request->nodes[best[i].index];
                 struct decision_node *to = &ranking->nodes[ranking->node_count];
-                uint32_t row = judge->rows[best[i]];
+                uint32_t row = judge->rows[best[i].index];
                 if (!put_ranking_text(ranking, node->name, name_len(node), &to->name))
                         return;
-                to->points = (int8_t)judge->verdicts[best[i]];
+                to->points = (int8_t)best[i].points;
                 to->is_in_table = row < snapshot->count;
                 ranking->node_count++;
                 if (to->is_in_table && ranking->scoring == POLICY_SCORING_ESTIMATE)
-                        take_estimate(judge, snapshot, row, judge->headrooms[best[i]], now_unix_ms,
+                        take_estimate(judge, snapshot, row, best[i].headroom, now_unix_ms,
                                       &to->estimate);
                 else if (to->is_in_table)
                         take_terms(judge, snapshot, row, ranking->priority_count, now_unix_ms,
@@ -261,15 +270,14 @@ void decision_take_ranking(const struct judge *judge, const struct node_snapshot
         const struct estimate_terms *terms = &snapshot->table_policy->terms;
         const struct policy *policy = snapshot->table_policy->policy;
 
-        *ret = (struct decision_ranking){
-                .at_unix_ms = now_unix_ms,
-                .policy_generation = snapshot->table_policy->generation,
-                .candidates = (uint32_t)request->count,
-                .duplicates = (uint32_t)judge->duplicate_count,
-                .unknown = (uint32_t)judge->unknown_count,
-                .scoring = policy->scoring,
-                .base = (int8_t)base,
-        };
+        memset(ret, 0, offsetof(struct decision_ranking, text));
+        ret->at_unix_ms = now_unix_ms;
+        ret->policy_generation = snapshot->table_policy->generation;
+        ret->candidates = (uint32_t)request->count;
+        ret->duplicates = (uint32_t)judge->duplicate_count;
+        ret->unknown = (uint32_t)judge->unknown_count;
+        ret->scoring = policy->scoring;
+        ret->base = (int8_t)base;
         if (policy->scoring == POLICY_SCORING_ESTIMATE) {
                 ret->expectation = judge->expectation;
                 for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)

@@ -60,13 +60,6 @@ static struct slot *free_slot(struct decisions *decisions) {
         return oldest;
 }
 
-/* Its answers are those of another pod. */
-static void clear(struct decision *decision) {
-        decision->filter_count = decision->ranking_count = 0;
-        decision->filter = (struct decision_filter){0};
-        decision->ranking = (struct decision_ranking){0};
-}
-
 /* The pod's slot, which is the newest of all from now on. */
 static struct decision *decision_of(struct decisions *decisions, const struct decision_pod *pod,
                                     uint64_t name_hash) {
@@ -79,7 +72,9 @@ static struct decision *decision_of(struct decisions *decisions, const struct de
                 take_out(decisions, slot);
         } else {
                 slot = free_slot(decisions);
-                clear(&slot->decision);
+                /* What stands there is of another pod, and counts no longer. */
+                slot->decision.filter_count = slot->decision.ranking_count = 0;
+                slot->decision.filter.at_unix_ms = slot->decision.ranking.at_unix_ms = 0;
         }
         slot->decision.pod = *pod;
         slot->name_hash = name_hash;
@@ -101,7 +96,8 @@ void decisions_put_filter(struct decisions *decisions, const struct decision_pod
 
         (void)pthread_mutex_lock(&decisions->lock);
         struct decision *decision = decision_of(decisions, pod, name_hash);
-        decision->filter = *filter;
+        memcpy(&decision->filter, filter,
+               offsetof(struct decision_filter, text) + filter->text_bytes);
         decision->filter_count++;
         (void)pthread_mutex_unlock(&decisions->lock);
 }
@@ -112,7 +108,8 @@ void decisions_put_ranking(struct decisions *decisions, const struct decision_po
 
         (void)pthread_mutex_lock(&decisions->lock);
         struct decision *decision = decision_of(decisions, pod, name_hash);
-        decision->ranking = *ranking;
+        memcpy(&decision->ranking, ranking,
+               offsetof(struct decision_ranking, text) + ranking->text_bytes);
         decision->ranking_count++;
         (void)pthread_mutex_unlock(&decisions->lock);
 }
@@ -135,18 +132,20 @@ bool decisions_get(struct decisions *decisions, const char *full_name, struct de
 static void shorten(const struct decision *decision, struct decisions_line *ret) {
         const struct decision_filter *filter = &decision->filter;
         const struct decision_ranking *ranking = &decision->ranking;
-        bool has_best = ranking->node_count > 0 && ranking->at_unix_ms >= filter->at_unix_ms;
+        bool has_filter = decision->filter_count > 0;
+        bool has_best = decision->ranking_count > 0 && ranking->node_count > 0 &&
+                        ranking->at_unix_ms >= filter->at_unix_ms;
 
         ret->pod = decision->pod;
         ret->at_unix_ms = filter->at_unix_ms > ranking->at_unix_ms ? filter->at_unix_ms
                                                                    : ranking->at_unix_ms;
         ret->filter_count = decision->filter_count;
         ret->ranking_count = decision->ranking_count;
-        ret->has_filter = decision->filter_count > 0;
-        ret->candidates = filter->candidates;
-        ret->passed = filter->candidates - filter->rejected - filter->duplicates;
-        ret->rejected = filter->rejected;
-        ret->left_out = filter->left_out;
+        ret->has_filter = has_filter;
+        ret->candidates = has_filter ? filter->candidates : 0;
+        ret->passed = has_filter ? filter->candidates - filter->rejected - filter->duplicates : 0;
+        ret->rejected = has_filter ? filter->rejected : 0;
+        ret->left_out = has_filter ? filter->left_out : 0;
         ret->best_points = has_best ? ranking->nodes[0].points - ranking->base : -1;
         ret->best_node_len = has_best ? ranking->nodes[0].name.len : 0;
         if (has_best)

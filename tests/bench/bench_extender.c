@@ -20,6 +20,8 @@
 #include "extender/answer/judge_shortlist.h"
 #include "extender/answer/reply.h"
 #include "extender/answer/request.h"
+#include "extender/decisions/decision_take.h"
+#include "extender/decisions/decisions.h"
 #include "tests/bench/request_body.h"
 #include "tests/crane_policy.h"
 
@@ -71,6 +73,7 @@ static struct request request;
 static struct judge judge;
 static struct reply reply;
 static struct node_snapshot *snapshot, *relative_snapshot, *estimate_snapshot;
+static struct decisions *decisions;
 static int64_t now_unix_ms;
 
 static size_t quotes(const char *body, size_t len) {
@@ -147,6 +150,33 @@ static size_t prioritize_estimate(const char *body, size_t len) {
         return prioritize_from(estimate_snapshot, body, len, true);
 }
 
+/* And what is kept of the answer, for another pod each time. */
+static struct decision_pod *next_pod(void) {
+        static struct decision_pod pod = {.full_name = "default/web-0", .uid = "u"};
+
+        pod.id++;
+        return &pod;
+}
+
+static size_t filter_kept(const char *body, size_t len) {
+        size_t bytes = filter(body, len);
+        struct decision_filter kept;
+
+        decision_take_filter(&judge, snapshot, &request, JUDGE_LIST_WHOLE, now_unix_ms, &kept);
+        decisions_put_filter(decisions, next_pod(), &kept);
+        return bytes;
+}
+
+static size_t prioritize_kept(const char *body, size_t len) {
+        size_t bytes = prioritize_estimate(body, len);
+        struct decision_ranking kept;
+
+        decision_take_ranking(&judge, estimate_snapshot, &request, reply.score_base, now_unix_ms,
+                              &kept);
+        decisions_put_ranking(decisions, next_pod(), &kept);
+        return bytes;
+}
+
 static const struct {
         const char *name;
         size_t (*run)(const char *body, size_t len);
@@ -161,6 +191,8 @@ static const struct {
         {"prioritize, compact", prioritize_compact},
         {"prioritize, relative", prioritize_relative},
         {"prioritize, estimate", prioritize_estimate},
+        {"filter, kept", filter_kept},
+        {"prioritize, kept", prioritize_kept},
 };
 
 enum {
@@ -171,7 +203,9 @@ enum {
         KIND_ABSOLUTE,
         KIND_COMPACT,
         KIND_RELATIVE,
-        KIND_ESTIMATE
+        KIND_ESTIMATE,
+        KIND_FILTER_KEPT,
+        KIND_ESTIMATE_KEPT
 };
 
 static int compare_times(const void *a, const void *b) {
@@ -217,6 +251,10 @@ static void measure(const char *name, const struct buf *body, size_t count) {
         }
         (void)printf("  scale: relative takes %.2f times what scale: absolute takes\n",
                      us[KIND_RELATIVE][ROUNDS / 2] / us[KIND_ABSOLUTE][ROUNDS / 2]);
+        (void)printf("  keeping the answer for /decisions: filter takes %.2f times what it takes "
+                     "without, prioritize %.2f\n",
+                     us[KIND_FILTER_KEPT][ROUNDS / 2] / us[KIND_FILTER][ROUNDS / 2],
+                     us[KIND_ESTIMATE_KEPT][ROUNDS / 2] / us[KIND_ESTIMATE][ROUNDS / 2]);
         (void)printf("  a shortlist of %d takes %.2f times what the whole list takes, %.2f by "
                      "estimate; prioritize by estimate %.2f times what compact scores take\n"
                      "  the whole list's reply has %zu bytes, the shortlist's %zu\n",
@@ -256,6 +294,7 @@ int main(int argc, char **argv) {
         for (size_t i = 0; i < NODES; i++)
                 order[i] = shuffled[i] = i;
         now_unix_ms = clock_wall_unix_ms();
+        decisions = decisions_new();
         struct node_table *table = make_table(now_unix_ms);
         snapshot = node_table_acquire(table);
         node_table_set_policy(table, make_policy(POLICY_SCALE_RELATIVE, POLICY_SCORING_ABSOLUTE),
@@ -294,5 +333,6 @@ int main(int argc, char **argv) {
         request_done(&request);
         judge_done(&judge);
         reply_done(&reply);
+        decisions_free(decisions);
         return 0;
 }

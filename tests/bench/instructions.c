@@ -15,6 +15,8 @@
 #include "controller/window/window.h"
 #include "extender/answer/judge.h"
 #include "extender/answer/request.h"
+#include "extender/decisions/decision_take.h"
+#include "extender/decisions/decisions.h"
 #include "policy/annotation.h"
 #include "tests/bench/request_body.h"
 #include "tests/crane_policy.h"
@@ -26,7 +28,8 @@ enum { CANDIDATES = 500, TIMES = 100, PAGE_MAX_BYTES = 1 << 20 };
 
 static struct buf body = {.max_bytes = 1 << 20}, page = {.max_bytes = PAGE_MAX_BYTES};
 static struct request request;
-static struct judge judge;
+static struct judge judge, filtered;
+static struct decisions *decisions;
 static struct node_snapshot *snapshot;
 static struct node_wants wants;
 static struct node_reading *reading;
@@ -85,6 +88,13 @@ static void prepare_judge(void) {
                 abort();
 }
 
+static void prepare_decision(void) {
+        prepare_judge();
+        decisions = decisions_new();
+        judge_filter(&filtered, snapshot, &request, NOW_UNIX_MS);
+        judge_score(&judge, snapshot, &request, NOW_UNIX_MS, 0);
+}
+
 static void prepare_exposition(void) {
         FILE *file = fopen("tests/fuzz/corpus/node_reading/node_exporter-1.5.0", "re");
         char chunk[4096];
@@ -132,6 +142,22 @@ static size_t judge_pod(int64_t turn) {
         return judge.rejected_count + 1;
 }
 
+/* What is kept of them, for another pod each time. */
+static size_t keep_pod(int64_t turn) {
+        struct decision_filter filter;
+        struct decision_ranking ranking;
+        struct decision_pod pod;
+
+        request.pod.id = (uint64_t)turn + 1;
+        if (!decision_take_pod(&request.pod, &pod))
+                return 0;
+        decision_take_filter(&filtered, snapshot, &request, JUDGE_LIST_WHOLE, NOW_UNIX_MS, &filter);
+        decisions_put_filter(decisions, &pod, &filter);
+        decision_take_ranking(&judge, snapshot, &request, 0, NOW_UNIX_MS, &ranking);
+        decisions_put_ranking(decisions, &pod, &ranking);
+        return filter.rejection_count + ranking.node_count;
+}
+
 static size_t read_page(int64_t turn) {
         (void)turn;
         node_reading_parse(reading, &wants, page.data, page.len, true);
@@ -164,6 +190,7 @@ static const struct stage {
 } stages[] = {
         {"skim", prepare_skim, skim},
         {"judge", prepare_judge, judge_pod},
+        {"decision", prepare_decision, keep_pod},
         {"exposition", prepare_exposition, read_page},
         {"window-step", prepare_window, add_step},
         {"annotation", prepare_nothing, parse_annotation},

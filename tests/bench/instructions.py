@@ -20,6 +20,7 @@ FILE = TOP / "tests" / "bench" / "instructions.txt"
 STAGES = {
     "skim": "a request with 500 names",
     "judge": "filter and prioritize, 500 candidates, scoring: estimate",
+    "decision": "what is kept of filter and prioritize, 500 candidates",
     "exposition": "a real node_exporter's page, for cpu and mem",
     "window-step": "one scrape into the windows of crane's policy",
     "annotation": "one annotation",

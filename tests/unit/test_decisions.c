@@ -129,7 +129,7 @@ static void test_replacement(void **state) {
         assert_int_equal(decision.filter_count, 1);
         assert_int_equal(decision.ranking_count, 0);
         assert_int_equal(decision.ranking.at_unix_ms, 0);
-        assert_int_equal(decision.ranking.node_count, 0);
+        assert_int_equal(lines[0].best_points, -1);
 }
 
 /* ---- The plain list: the newest last. */
