@@ -32,6 +32,14 @@ static float mean_between(const struct window_store *store, const struct window_
         return sums.den > 0 ? (float)(sums.num / sums.den) : WINDOW_HISTORY_UNKNOWN;
 }
 
+/* A peak of 0 stands for none: controllers write it until they have one. */
+static float peak_between(const struct window_store *store, const struct window_ring *ring,
+                          unsigned channel, int64_t begin_mono_ms, int64_t end_mono_ms) {
+        float ratio = window_ring_largest_between(store, ring, channel, begin_mono_ms, end_mono_ms);
+
+        return ring->kind == WINDOW_PEAKS && ratio <= 0 ? WINDOW_HISTORY_UNKNOWN : ratio;
+}
+
 bool window_history(const struct window_store *store, unsigned channel, int64_t step_ms,
                     size_t count, int64_t now_mono_ms, float *ret_ratio) {
         const struct window_ring *ring = find_ring(store->plan, channel, (int64_t)count * step_ms);
@@ -44,11 +52,10 @@ bool window_history(const struct window_store *store, unsigned channel, int64_t 
         for (size_t i = 0; i < count; i++) {
                 int64_t end_mono_ms = now_mono_ms - (int64_t)(count - 1 - i) * step_ms;
                 int64_t begin_mono_ms = end_mono_ms - step_ms;
-                ret_ratio[i] = ring->kind == WINDOW_CELLS
-                                       ? mean_between(store, ring, channel, begin_mono_ms,
-                                                      end_mono_ms)
-                                       : window_ring_largest_between(store, ring, channel,
-                                                                     begin_mono_ms, end_mono_ms);
+                ret_ratio[i] =
+                        ring->kind == WINDOW_CELLS
+                                ? mean_between(store, ring, channel, begin_mono_ms, end_mono_ms)
+                                : peak_between(store, ring, channel, begin_mono_ms, end_mono_ms);
                 is_known = is_known || ret_ratio[i] >= 0;
         }
         return is_known;
