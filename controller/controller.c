@@ -13,6 +13,7 @@
 #include "controller/status/node_metrics.h"
 #include "controller/status/printout.h"
 #include "controller/status/serving.h"
+#include "controller/status_page/status_view.h"
 #include "controller/writing/writer.h"
 
 enum {
@@ -433,6 +434,49 @@ static void on_tick(void *userdata) {
         }
         once_look(c);
         loop_timer_arm(c->parts.loop, &c->tick, now_mono(c) + TICK_MS, on_tick, c);
+}
+
+/* The status page */
+
+enum { CHECKS_MAX_BYTES = 64 << 10 };
+
+static const char *role_of(const struct controller *c) {
+        if (c->options.is_dry_run)
+                return "dry run";
+        return writer_is_active(c->writer) ? "writer" : "standby";
+}
+
+void controller_write_status(struct controller *c, struct buf *out) {
+        struct buf checks = BUF_INIT(CHECKS_MAX_BYTES);
+        struct status_view view;
+        struct plan_values values;
+        const struct tracked *t;
+        struct status_head head = {
+                .program = "plimsoll-controller",
+                .compiled = c->compiled,
+                .role = role_of(c),
+                .is_ready = health_write_ready(c->parts.health, &checks),
+                .node_count = node_set_count(c->nodes),
+                .now_mono_ms = now_mono(c),
+                .now_unix_ms = now_unix(c),
+        };
+
+        for (size_t i = 0; i < c->compiled->options.source_count; i++)
+                head.sources[i] = source_set_ops(c->sources, i);
+        head.checks = checks.data ? checks.data : "";
+        status_view_begin(&view, &head, out);
+        do {
+                TRACKED_FOREACH(t, c) {
+                        tracked_values(t, &values);
+                        status_view_node(&view,
+                                         &(struct status_node){.name = t->node->name,
+                                                               .labels_json = t->node->labels_json,
+                                                               .track = &t->track,
+                                                               .values = &values});
+                }
+        } while (status_view_again(&view));
+        status_view_end(&view);
+        buf_done(&checks);
 }
 
 /* Start and shutdown */

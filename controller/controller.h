@@ -1,7 +1,7 @@
 /*
  * The controller: nodes from the API server (or --target), readings from sources, one plan per
- * node, patches through the writer. Everything runs on the loop's thread; health and metrics are
- * served from another one, which reads only atomics.
+ * node, patches through the writer. Everything runs on the loop's thread; pages are served from
+ * another one, which reads only atomics, or asks this one.
  *
  * Nothing has to be saved on exit: the annotations are the store.
  */
@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
+#include "base/buf.h"
 #include "controller/node/node_set.h"
 #include "controller/source_set.h"
 #include "controller/status/report.h"
@@ -69,6 +70,9 @@ void controller_set_policy(struct controller *controller, struct policy *policy)
 bool controller_is_writer(const struct controller *controller);
 /** controller_fence() - for every request that is sent because this replica writes */
 struct kube_fence controller_fence(const struct controller *controller);
+/** controller_write_status() - the status page's JSON (status_page/status_view.h); on the loop's
+ * thread */
+void controller_write_status(struct controller *controller, struct buf *out);
 /**
  * controller_shut_down() - stop scraping and patching; patches in flight may take up to 5 s
  *

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "controller/controller.h"
 #include "controller/settings.h"
+#include "controller/status_page/status_page.h"
 #include "controller/writing/cleanup.h"
 #include "net/http_server.h"
 #include "policy/live/policy_options.h"
@@ -30,6 +31,7 @@ enum {
 struct daemon_state {
         struct program_core *core;
         struct controller *controller;
+        struct status_page *page; /* NULL: --status-page=false */
 };
 
 static void on_signal(void *userdata, int signal_number) {
@@ -45,14 +47,18 @@ static void on_signal(void *userdata, int signal_number) {
 }
 
 static void on_request(void *userdata, struct http_exchange *exchange) {
-        static const char text[] = "/healthz\n/livez\n/readyz\n/readyz?verbose\n/metrics\n";
         struct daemon_state *state = userdata;
 
-        if (daemon_pages(state->core->health, state->core->metrics, exchange))
+        if (daemon_pages(state->core->health, state->core->metrics, exchange) ||
+            (state->page && status_page_answer(state->page, exchange)))
                 return;
-        bool is_root = strcmp(exchange->path, "/") == 0;
-        daemon_reply_text(exchange, is_root ? 200 : 404, "text/plain; charset=utf-8", text,
-                          is_root ? strlen(text) : 0);
+        exchange->status = 404;
+}
+
+static void on_status(void *userdata, struct buf *out) {
+        const struct daemon_state *state = userdata;
+
+        controller_write_status(state->controller, out);
 }
 
 /* A connection is kept open to every node. */
@@ -77,8 +83,8 @@ static size_t max_kept_connections(void) {
         return (size_t)limit.rlim_cur / 4 * 3;
 }
 
-static int start_health_server(const struct settings *settings, struct daemon_state *state,
-                               struct http_server **ret, struct error *err) {
+static int start_server(const struct settings *settings, struct daemon_state *state,
+                        struct http_server **ret, struct error *err) {
         int r = http_server_start(
                 &(struct http_server_options){
                         .bind_address = settings->bind_address,
@@ -136,6 +142,7 @@ static int connect_and_run(const struct settings *settings, struct daemon_state 
                                     .user_agent = PROGRAM "/" PLIMSOLL_VERSION,
                             });
         _cleanup_(controller_freep) struct controller *controller = NULL;
+        _cleanup_(status_page_freep) struct status_page *page = NULL;
         struct http_server *server = NULL;
 
         struct controller_options options = settings->controller;
@@ -152,17 +159,22 @@ static int connect_and_run(const struct settings *settings, struct daemon_state 
         if (controller_new(&parts, &options, policy, &controller, err) < 0)
                 return program_exit_code(err);
         state->controller = controller;
+        if (settings->shared.has_status_page)
+                page = state->page = status_page_new(&(struct status_page_options){
+                        .loop = core->loop, .write = on_status, .userdata = state});
         if (core->api)
                 policy_source_watch_object(core->policy_source, core->api);
         on_writer(state);
         if (daemon_signals_new(core->loop, on_signal, state, &core->signals, err) < 0)
                 return program_exit_code(err);
-        if (settings->has_server && start_health_server(settings, state, &server, err) < 0) {
+        if (settings->has_server && start_server(settings, state, &server, err) < 0) {
                 (void)error_wrap(err, err->code, "--bind-address, --health-port");
                 return program_exit_code(err);
         }
         loop_set_rest(core->loop, REST_MS);
         loop_run(core->loop);
+        if (page)
+                status_page_stop(page);
         if (server)
                 http_server_stop(server, SERVER_DRAIN_MS);
         return controller_exit_code(controller);

@@ -105,11 +105,13 @@ static const struct option_row rows[] = {
         {.name = "cleanup", .type = OPTION_BOOL, .value = &raw.cleanup,
          .help = "Remove our annotations from every node and exit: all that were written under any policy, and all that are named like a metric of the policy, crane's included. With --annotation-prefix: only those with this prefix. Stop the controllers first, or they will write them again. With --dry-run: print them. The exit status is 1 when a node could not be cleaned; the command can be repeated."},
 
-        {.help = "Health, metrics and log"},
+        {.help = "Pages and log"},
         {.name = "bind-address", .type = OPTION_STRING, .value = &raw.bind_address, .metavar = "ADDRESS",
-         .help = "Address that serves /healthz /livez /readyz /metrics. Default: all addresses."},
+         .help = "Address that serves / /status.json /healthz /livez /readyz /metrics. Default: all addresses."},
         {.name = "health-port", .type = OPTION_INT, .value = &raw.health_port, .fallback = "8090", .metavar = "PORT", .min = 0, .max = 65535,
-         .help = "Port of the health and metrics pages. 0 picks a free port and logs it. Not served with --once, --cleanup or --target."},
+         .help = "Port of all pages. 0 picks a free port and logs it. Not served with --once, --cleanup or --target."},
+        PROGRAM_STATUS_PAGE_ROW(raw.shared,
+         "Serve the status page on / and what it shows on /status.json: every node's name, labels, readings and verdict, and the policy. Whoever reaches the port can read them. Without it, the labels of nodes are not kept either."),
         {.name = "node-metrics", .type = OPTION_BOOL, .value = &raw.node_metrics, .fallback = "true",
          .help = "Show usage, score and hot value of each node on the metrics page (plimsoll_node_*). Prometheus then keeps as many series as there are nodes times metrics of the policy, of each replica."},
         PROGRAM_LOG_ROWS(raw.shared),
@@ -147,6 +149,10 @@ static int check_together(struct error *err) {
                 return error_set(err, EINVAL,
                                  "--cleanup cannot be combined with --once or --target");
         return 0;
+}
+
+static bool has_server(void) {
+        return !raw.once && !raw.cleanup && raw.targets.count == 0;
 }
 
 static int read_sources(struct source_set_options *ret, struct error *err) {
@@ -196,6 +202,7 @@ int settings_parse(int argc, char **argv, enum options_outcome *ret_outcome, str
         r = node_set_address_types(raw.node_address_types, &controller->nodes, err);
         if (r < 0)
                 return error_wrap(err, r, "--node-address-types");
+        controller->nodes.keeps_labels = raw.shared.has_status_page && has_server();
         r = program_annotations_init(&settings.annotations, &raw.shared, err);
         if (r < 0)
                 return r;
@@ -217,7 +224,7 @@ int settings_parse(int argc, char **argv, enum options_outcome *ret_outcome, str
         settings.shared = raw.shared;
         settings.needs_cluster = raw.targets.count == 0;
         settings.is_cleanup = raw.cleanup;
-        settings.has_server = !raw.once && !raw.cleanup && raw.targets.count == 0;
+        settings.has_server = has_server();
         controller->has_node_metrics = raw.node_metrics && settings.has_server;
         settings.bind_address = raw.bind_address;
         settings.health_port = (uint16_t)raw.health_port;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "controller/window/window_history.h"
 #include "policy/annotation.h"
 
 /* A metric that has less of its window than this gives way to another feed's that has more. */
@@ -319,6 +320,17 @@ void node_track_values(const struct node_track *track, const struct compiled_pol
                 ret->peak_ratio[i] = reading.peak_ratio;
                 ret->peak_age_ms[i] = reading.peak_age_ms;
         }
+}
+
+bool node_track_history(const struct node_track *track, const struct compiled_policy *compiled,
+                        unsigned resource, int64_t step_ms, size_t count, int64_t now_mono_ms,
+                        float *ret_ratio) {
+        bool is_known = false;
+
+        for (size_t turn = 0; turn < compiled->options.source_count && !is_known; turn++)
+                is_known = window_history(track->feeds[feed_at_turn(track, turn)].windows, resource,
+                                          step_ms, count, now_mono_ms, ret_ratio);
+        return is_known;
 }
 
 /* The reason that the first fresh feed gives, if any does; or NULL. */

@@ -102,6 +102,12 @@ uint32_t node_track_outcomes(const struct node_track *track,
 void node_track_values(const struct node_track *track, const struct compiled_policy *compiled,
                        int64_t now_mono_ms, struct plan_values *ret);
 
+/** node_track_history() - window_history() of the feed in use, or of the next one that keeps
+ * windows of @resource; false when none has any */
+bool node_track_history(const struct node_track *track, const struct compiled_policy *compiled,
+                        unsigned resource, int64_t step_ms, size_t count, int64_t now_mono_ms,
+                        float *ret_ratio);
+
 /** node_track_why() - why a metric is not usable now; constant text, "" when it is */
 const char *node_track_why(const struct node_track *track, const struct compiled_policy *compiled,
                            size_t metric, int64_t now_mono_ms);

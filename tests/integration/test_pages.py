@@ -24,6 +24,10 @@ NOT_RUN = {
     ("README.md", "docker build"): "needs docker; test_image.py builds these targets by buildah",
     ("docs/policy.md", "score100 ="): "a formula; tests/data/crane-verdicts.jsonl holds us to it",
     ("docs/policy.md", "usage    ="): "a formula; tests/unit/test_inflight.c holds us to it",
+    (
+        "docs/status-page.md",
+        "kubectl -n kube-system port-forward",
+    ): "holds the terminal, for a browser",
     ("docs/install.md", "docker build"): "needs docker and a registry to push to",
     ("deploy/README.md", "buildah bud"): "fetches its base from a registry; see test_image.py",
     ("tests/e2e/README.md", "make e2e"): "runs the tests with a real cluster",

@@ -48,7 +48,7 @@ BUILDS = {
 THREADED = (
     *("metrics", "body_pool", "daemon", "http_client", "loop"),
     *("http_server", "http_server_stop", "server_tls", "server_tls_replace"),
-    *("kube_api", "reflector", "node_table", "node_metrics"),
+    *("kube_api", "reflector", "node_table", "node_metrics", "status_page"),
 )
 
 ENV = os.environ | {

@@ -49,6 +49,9 @@ MAY_USE = {
         "controller/source",
     ],
     "controller/status": [*COMMON, "policy", "policy/estimate", "controller/track"],
+    "controller/status_page": [
+        *(*COMMON, "policy", "controller/window", "controller/source", "controller/track"),
+    ],
     "controller/writing": [*COMMON, "policy", "controller/track"],
     "controller": [
         *(
@@ -59,7 +62,7 @@ MAY_USE = {
             "controller/source",
             *SOURCES,
         ),
-        *("controller/track", "controller/status", "controller/writing"),
+        *("controller/track", "controller/status", "controller/status_page", "controller/writing"),
     ],
     "extender/pods": ["base", "codec", "policy/estimate"],
     "extender/estimate": ["base", "policy/estimate"],
@@ -113,6 +116,12 @@ BANNED = {
 }
 MAY_ALLOCATE = {"common/base/mem.c"}
 
+# In a page's script: whatever comes from the cluster is set as text.
+PAGE_BANNED = re.compile(
+    r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|setAttribute\(\"on"
+)
+PAGE_SUFFIXES = (".html", ".css", ".js")
+
 MARKS = re.compile(r"\b(?:TODO|FIXME|XXX|HACK)\b")
 INCLUDE = re.compile(r'#include [<"]([^>"]+)[>"]')
 LOG_CALL = re.compile(r"\blog_(?:debug|info|warn|error)\(")
@@ -158,7 +167,25 @@ def check_prefixes(path, text):
         yield number, f"{name}(): expected a name that begins with {first_word}_"
 
 
+def check_page_source(path):
+    """A source of a page for browsers."""
+    lines = (TOP / path).read_text(encoding="utf-8").split("\n")
+    for number, line in enumerate(lines, 1):
+        if MARKS.search(line):
+            yield number, "a mark for later without an owner"
+        if path.suffix == ".js" and PAGE_BANNED.search(line):
+            yield number, f"{line.strip()}: use textContent or append()"
+        if line != line.rstrip() or "\t" in line:
+            yield number, "spaces at the end, or a tab"
+    if len(lines) > MAX_LINES:
+        yield MAX_LINES, f"{len(lines)} lines: split by idea"
+
+
 def check_file(path):
+    if path.suffix in PAGE_SUFFIXES:
+        if path.parts[0] != "tests":
+            yield from check_page_source(path)
+        return
     raw = (TOP / path).read_text(encoding="utf-8")
     lines = without_comments(raw).split("\n")
     for number, (line, raw_line) in enumerate(zip(lines, raw.split("\n")), 1):
@@ -191,7 +218,7 @@ def check_file(path):
 
 def main():
     listed = subprocess.run(
-        ["git", "ls-files", "-co", "--exclude-standard", "*.c", "*.h"],
+        ["git", "ls-files", "-co", "--exclude-standard", "*.c", "*.h", "*.html", "*.css", "*.js"],
         cwd=TOP,
         check=True,
         capture_output=True,

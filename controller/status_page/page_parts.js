@@ -1,0 +1,197 @@
+/* What stands around map and table. */
+
+/* ---- One node in full. */
+
+function table(titles, rows) {
+  const head = make("tr"),
+    body = make("tbody");
+  titles.forEach(([text, className]) => head.append(make("th", className, text)));
+  rows.forEach((cells) => body.append(make("tr", "", ...cells.map((cell, i) => make("td", titles[i][1], cell)))));
+  return make("table", "", make("thead", "", head), body);
+}
+function showDetail() {
+  const row = state.rows.find((one) => one.name === state.open);
+  if (!row) return;
+  const { policy, historyResources } = state.data,
+    body = [];
+  $("detail-title").textContent = row.name;
+  const facts = [
+    make("b", row.verdict === "rejected" ? "over" : "", row.verdict === "rejected" ? row.reason : reason(row)),
+  ];
+  if (row.score100 !== undefined) facts.push(`score ${row.score100} of 100`);
+  if (row.hot !== undefined) facts.push(`hot value ${row.hot}`);
+  if (row.ageSeconds !== undefined) facts.push(`last reading ${age(row.ageSeconds)} ago`);
+  if (row.source) facts.push(`from ${row.source}`);
+  if (row.failure) facts.push(`last attempt: ${row.failure}`);
+  body.push(make("p", "", ...facts.flatMap((fact, i) => (i > 0 ? [" · ", fact] : [fact]))));
+  body.push(
+    table(
+      [["Metric"], ["Usage", "number"], ["Limit", "number"], [""]],
+      policy.metrics.map((metric, i) => {
+        const usage = row.usage[i];
+        return [
+          title(metric),
+          percent(usage, 1),
+          metric.limit ? percent(metric.limit) : NONE,
+          usage === null
+            ? (row.missing || {})[metric.name] || ""
+            : gauge(usage, metric.limit, metric.limit && usage > metric.limit),
+        ];
+      }),
+    ),
+  );
+  historyResources.forEach((resource, i) => {
+    const limit = limitOf(resource);
+    if (row.history[i].length > 0)
+      body.push(
+        make("h3", "", `${resource}, last hour, 0 to 100 %`),
+        spark(row.history[i], isFinite(limit) ? limit : 0, `${resource}, last hour`),
+      );
+  });
+  const labels = Object.entries(row.labels || {});
+  if (labels.length)
+    body.push(
+      make("h3", "", "Labels"),
+      make("div", "labels", ...labels.map(([key, value]) => make("code", "", `${key}=${value}`))),
+    );
+  $("detail-body").replaceChildren(...body);
+}
+function open(index) {
+  if (!state.shown[index]) return;
+  state.open = state.shown[index].name;
+  state.at = index;
+  showDetail();
+  if (!$("detail").open) $("detail").showModal();
+}
+
+/* ---- The rest of the page. */
+
+function drawTiles() {
+  const counts = state.data.verdicts;
+  $("tiles").replaceChildren(
+    ...VERDICTS.map(([verdict, text]) => {
+      const count = verdict ? counts[verdict] : state.data.nodeCount;
+      const tile = make(
+        "button",
+        verdict === "rejected" && count > 0 ? "above" : "",
+        make("b", "", count.toLocaleString("en")),
+        make("span", "", text),
+      );
+      tile.type = "button";
+      tile.dataset.verdict = verdict;
+      tile.setAttribute("aria-pressed", state.verdict === verdict);
+      return tile;
+    }),
+  );
+}
+function drawNotices() {
+  const { failures, policy, ready } = state.data,
+    list = [];
+  const targets = failures.reduce((sum, group) => sum + group.nodes, 0);
+  const link = (target, text) => {
+    const anchor = make("a", "", text);
+    anchor.href = target;
+    return anchor;
+  };
+  if (!ready) list.push(link("#checks", "A check fails: the controller is not ready"));
+  if (targets)
+    list.push(
+      link(
+        "#failures-title",
+        `${amount(targets, "target fails", "targets fail")}: ${[...new Set(failures.map((group) => group.reason))].join(", ")}`,
+      ),
+    );
+  if (policy.warningCount)
+    list.push(link("#policy", amount(policy.warningCount, "warning about the policy", "warnings about the policy")));
+  $("notices").replaceChildren(...list);
+  $("notices").hidden = list.length === 0;
+}
+function drawPolicy() {
+  const { policy } = state.data,
+    body = [];
+  const isOpen = $("policy-body").querySelector("details")?.open;
+  const over =
+    policy.whenAllOver === "pass"
+      ? "when every candidate is above a limit, all pass"
+      : "a node above a limit is rejected";
+  body.push(make("p", "quiet", `${policy.name ? `${policy.name}; ` : ""}scoring: ${policy.scoring}; ${over}`));
+  body.push(
+    table(
+      [["Metric"], ["Limit", "number"], ["Weight", "number"], ["Period", "number"]],
+      policy.metrics.map((metric) => [
+        title(metric),
+        metric.limit ? percent(metric.limit) : NONE,
+        metric.weight || NONE,
+        metric.periodSeconds ? age(metric.periodSeconds) : NONE,
+      ]),
+    ),
+  );
+  if (policy.warnings.length) body.push(make("ul", "", ...policy.warnings.map((text) => make("li", "warning", text))));
+  const more = make("details", "", make("summary", "", "The whole policy"), make("pre", "", policy.yaml));
+  more.open = Boolean(isOpen);
+  body.push(more);
+  $("policy-body").replaceChildren(...body);
+}
+function drawSources() {
+  const { sources, failures, checks } = state.data;
+  $("sources-body").replaceChildren(
+    table(
+      [["Source"], ["Serves", "number"], ["Fails", "number"], ["Every", "number"]],
+      sources.map((source) => [
+        source.isUsed ? source.name : `${source.name} (not needed)`,
+        source.nodesServed,
+        source.nodesFailing,
+        age(source.intervalSeconds),
+      ]),
+    ),
+  );
+  const failure = (group) =>
+    make(
+      "li",
+      "warning",
+      make("b", "", `${group.source}: ${group.reason}`),
+      ` on ${amount(group.nodes, "node", "nodes")}; look at ${group.flags}`,
+      make("p", "quiet", group.examples.join(", ") + (group.nodes > group.examples.length ? ", …" : "")),
+    );
+  $("failures-body").replaceChildren(
+    failures.length ? make("ul", "", ...failures.map(failure)) : make("p", "quiet", "None."),
+  );
+  $("checks").replaceChildren(...checks.map((line) => make("li", line.startsWith("[-]") ? "bad" : "", line.slice(4))));
+}
+function drawBy() {
+  const options = [
+    ["", limits() ? "the nearest limit" : "the fullest resource"],
+    ...state.data.policy.metrics.map((metric) => [metric.name, title(metric)]),
+  ];
+  $("by").replaceChildren(
+    ...options.map(([value, text]) => {
+      const option = make("option", "", text);
+      option.value = value;
+      return option;
+    }),
+  );
+  $("by").value = options.some(([value]) => value === state.by) ? state.by : "";
+  state.by = $("by").value;
+}
+function drawNodes() {
+  choose();
+  drawHead();
+  drawRows();
+  drawMap();
+}
+function draw() {
+  const { data } = state;
+  $("program").replaceChildren(
+    `${data.version} `,
+    make("span", "chip", data.role),
+    make("span", data.ready ? "chip" : "chip over", data.ready ? "ready" : "not ready"),
+  );
+  drawBy();
+  drawTiles();
+  drawNotices();
+  drawLegend();
+  drawNodes();
+  drawPolicy();
+  drawSources();
+  if ($("detail").open) showDetail();
+}

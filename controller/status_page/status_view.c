@@ -1,0 +1,341 @@
+#include "controller/status_page/status_view.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/timestamp.h"
+#include "controller/status_page/status_hint.h"
+#include "controller/status_page/status_text.h"
+
+static const char *const verdict_names[] = {"passes", "rejected", "unknown"};
+
+/* What the policy says of one node by its present values. */
+struct judgement {
+        enum status_verdict verdict;
+        int predicate;     /* that rejects it; -1: none does */
+        double near_share; /* the largest usage as a share of its limit; negative: not known */
+        int score100;      /* negative: it depends on the pod or on the other candidates */
+};
+
+static bool is_usable(const struct plan_values *values, size_t metric) {
+        return values->usable >> metric & 1;
+}
+
+static bool has_score(const struct policy *policy) {
+        return policy->scoring != POLICY_SCORING_ESTIMATE && !policy_is_relative(policy) &&
+               policy->priority_count > 0;
+}
+
+static struct judgement judge(struct status_view *view, const struct plan_values *values) {
+        const struct policy *policy = view->head.compiled->policy;
+        const struct reading_columns columns = {
+                .usage_ratio = view->usage_columns,
+                .expires_unix_ms = view->expires_columns,
+                .hot = &view->hot,
+                .hot_expires_unix_ms = &view->hot_expires_unix_ms,
+        };
+        struct judgement judgement = {.near_share = -1, .score100 = -1};
+
+        for (size_t i = 0; i < policy->sync_count; i++) {
+                view->usage_ratio[i] = values->ratio[i];
+                view->expires_unix_ms[i] = is_usable(values, i) ? INT64_MAX : READING_NEVER;
+        }
+        view->hot = (double)values->hot;
+        view->hot_expires_unix_ms = values->has_hot ? INT64_MAX : READING_NEVER;
+
+        int64_t now_unix_ms = view->head.now_unix_ms;
+        judgement.predicate = verdict_filter(policy, &columns, 0, now_unix_ms);
+        if (values->usable == 0 && policy->sync_count > 0)
+                judgement.verdict = STATUS_UNKNOWN;
+        else if (judgement.predicate >= 0)
+                judgement.verdict = STATUS_REJECTED;
+        if (judgement.verdict != STATUS_UNKNOWN && has_score(policy))
+                judgement.score100 = verdict_score100(policy, &columns, 0, NULL, now_unix_ms);
+        for (size_t i = 0; i < policy->predicate_count; i++) {
+                const struct policy_predicate *predicate = &policy->predicates[i];
+                if (predicate->limit_ratio == 0 || !is_usable(values, predicate->metric))
+                        continue;
+                double share = values->ratio[predicate->metric] / predicate->limit_ratio;
+                if (share > judgement.near_share)
+                        judgement.near_share = share;
+        }
+        return judgement;
+}
+
+/* Counting: once per node, in the first pass. */
+
+static void note_failure(struct status_view *view, size_t source, const char *reason,
+                         const char *node) {
+        struct status_group *group = view->groups;
+        const struct status_group *end = view->groups + view->group_count;
+
+        view->failing[source]++;
+        while (group < end && (group->source != source || strcmp(group->reason, reason) != 0))
+                group++;
+        if (group == end) {
+                if (view->group_count == STATUS_VIEW_MAX_GROUPS)
+                        return;
+                view->group_count++;
+                *group = (struct status_group){.source = source, .reason = reason};
+        }
+        if (group->nodes < STATUS_VIEW_EXAMPLES)
+                group->examples[group->nodes] = node;
+        group->nodes++;
+}
+
+static void count_node(struct status_view *view, const struct status_node *node,
+                       const struct judgement *judgement) {
+        const struct compiled_policy *compiled = view->head.compiled;
+        const struct node_track *track = node->track;
+
+        view->verdicts[judgement->verdict]++;
+        if (node_track_is_fresh(track, compiled, view->head.now_mono_ms))
+                view->served[track->serving]++;
+        for (size_t i = 0; i < compiled->options.source_count; i++)
+                if (compiled->sources[i].is_asked && track->feeds[i].failure)
+                        note_failure(view, i, track->feeds[i].failure, node->name);
+}
+
+/* Choosing, when there are too many. */
+
+static int compare_falling(const void *a, const void *b) {
+        float x = *(const float *)a, y = *(const float *)b;
+
+        return x < y ? 1 : -(x > y);
+}
+
+bool status_view_again(struct status_view *view) {
+        if (!view->shares || view->is_second)
+                return false;
+        view->is_second = true;
+        if (view->share_count > STATUS_VIEW_MAX_NODES) {
+                qsort(view->shares, view->share_count, sizeof(*view->shares), compare_falling);
+                view->least_share = view->shares[STATUS_VIEW_MAX_NODES - 1];
+                for (size_t i = STATUS_VIEW_MAX_NODES; i > 0; i--)
+                        view->least_count += view->shares[i - 1] <= view->least_share;
+        }
+        return true;
+}
+
+static bool is_chosen(struct status_view *view, float share) {
+        if (view->written >= STATUS_VIEW_MAX_NODES)
+                return false;
+        if (!view->shares || view->share_count <= STATUS_VIEW_MAX_NODES ||
+            share > view->least_share)
+                return true;
+        if (share < view->least_share || view->least_count == 0)
+                return false;
+        view->least_count--;
+        return true;
+}
+
+/* Writing one node. */
+
+static void write_usage(struct status_view *view, const struct status_node *node) {
+        const struct compiled_policy *compiled = view->head.compiled;
+        const char *separator = "";
+        bool is_missing = false;
+
+        (void)buf_puts(view->out, ",\"usage\":[");
+        for (size_t i = 0; i < compiled->policy->sync_count; i++) {
+                (void)buf_puts(view->out, i > 0 ? "," : "");
+                is_missing |= !is_usable(node->values, i);
+                if (is_usable(node->values, i))
+                        status_text_ratio(node->values->ratio[i], view->out);
+                else
+                        (void)buf_puts(view->out, "null");
+        }
+        (void)buf_putc(view->out, ']');
+        if (!is_missing)
+                return;
+        (void)buf_puts(view->out, ",\"missing\":{");
+        for (size_t i = 0; i < compiled->policy->sync_count; i++) {
+                if (is_usable(node->values, i))
+                        continue;
+                (void)buf_puts(view->out, separator);
+                status_text_member(compiled->policy->sync[i].name,
+                                   node_track_why(node->track, compiled, i, view->head.now_mono_ms),
+                                   view->out);
+                separator = ",";
+        }
+        (void)buf_putc(view->out, '}');
+}
+
+static void write_history(struct status_view *view, const struct status_node *node) {
+        float ratios[STATUS_VIEW_STEPS];
+
+        (void)buf_puts(view->out, ",\"history\":[");
+        for (size_t i = 0; i < view->resource_count; i++) {
+                bool is_known = node_track_history(
+                        node->track, view->head.compiled, view->resources[i], STATUS_VIEW_STEP_MS,
+                        STATUS_VIEW_STEPS, view->head.now_mono_ms, ratios);
+                (void)buf_puts(view->out, i > 0 ? "," : "");
+                status_text_percents(ratios, is_known ? STATUS_VIEW_STEPS : 0, view->out);
+        }
+        (void)buf_putc(view->out, ']');
+}
+
+static void write_verdict(struct status_view *view, const struct status_node *node,
+                          const struct judgement *judgement) {
+        const struct policy *policy = view->head.compiled->policy;
+        const char *failure = node_track_failure(node->track);
+
+        (void)buf_printf(view->out, ",\"verdict\":\"%s\"", verdict_names[judgement->verdict]);
+        if (judgement->verdict == STATUS_REJECTED)
+                status_text_next("reason", policy->predicates[judgement->predicate].reason,
+                                 view->out);
+        else if (judgement->verdict == STATUS_UNKNOWN)
+                status_text_next("reason",
+                                 failure ? failure
+                                         : node_track_why(node->track, view->head.compiled, 0,
+                                                          view->head.now_mono_ms),
+                                 view->out);
+        if (judgement->near_share >= 0) {
+                (void)buf_puts(view->out, ",\"limitShare\":");
+                status_text_ratio(judgement->near_share, view->out);
+        }
+        if (judgement->score100 >= 0)
+                (void)buf_printf(view->out, ",\"score100\":%d", judgement->score100);
+        if (failure)
+                status_text_next("failure", failure, view->out);
+}
+
+static void write_node(struct status_view *view, const struct status_node *node,
+                       const struct judgement *judgement) {
+        const struct compiled_policy *compiled = view->head.compiled;
+        struct buf *out = view->out;
+        int64_t age_ms;
+
+        (void)buf_puts(out, view->written++ > 0 ? ",\n{" : "\n{");
+        status_text_member("name", node->name, out);
+        if (node->labels_json) {
+                (void)buf_puts(out, ",\"labels\":");
+                (void)buf_puts(out, node->labels_json);
+        }
+        write_verdict(view, node, judgement);
+        write_usage(view, node);
+        write_history(view, node);
+        if (node->values->has_hot)
+                (void)buf_printf(out, ",\"hot\":%lld", (long long)node->values->hot);
+        if (node_track_age_ms(node->track, view->head.now_mono_ms, &age_ms))
+                (void)buf_printf(out, ",\"ageSeconds\":%.1f", (double)age_ms / (double)MS_PER_S);
+        if (node_track_is_fresh(node->track, compiled, view->head.now_mono_ms))
+                status_text_next("source", view->head.sources[node->track->serving]->name, out);
+        (void)buf_putc(out, '}');
+}
+
+void status_view_node(struct status_view *view, const struct status_node *node) {
+        const struct judgement judgement = judge(view, node->values);
+
+        if (!view->is_second)
+                count_node(view, node, &judgement);
+        if (view->shares && !view->is_second) {
+                if (view->share_count < view->head.node_count)
+                        view->shares[view->share_count++] = (float)judgement.near_share;
+                return;
+        }
+        if (is_chosen(view, (float)judgement.near_share))
+                write_node(view, node, &judgement);
+}
+
+/* Begin and end. */
+
+static void find_resources(struct status_view *view) {
+        const struct policy *policy = view->head.compiled->policy;
+
+        for (size_t i = 0; i < policy->sync_count; i++) {
+                unsigned resource = policy->sync[i].query.resource;
+                bool is_new = policy->sync[i].is_query &&
+                              view->resource_count < STATUS_VIEW_MAX_RESOURCES;
+                for (size_t k = 0; k < view->resource_count; k++)
+                        is_new = is_new && view->resources[k] != resource;
+                if (is_new)
+                        view->resources[view->resource_count++] = resource;
+        }
+}
+
+void status_view_begin(struct status_view *view, const struct status_head *head, struct buf *out) {
+        char at[TIMESTAMP_MAX];
+
+        *view = (struct status_view){.head = *head, .out = out};
+        for (size_t i = 0; i < POLICY_MAX_SYNC; i++) {
+                view->usage_columns[i] = &view->usage_ratio[i];
+                view->expires_columns[i] = &view->expires_unix_ms[i];
+        }
+        if (head->node_count > STATUS_VIEW_MAX_NODES)
+                view->shares = xreallocarray(NULL, head->node_count, sizeof(*view->shares));
+        find_resources(view);
+
+        timestamp_format_ms(head->now_unix_ms, at, sizeof(at));
+        (void)buf_putc(out, '{');
+        status_text_member("program", head->program, out);
+        status_text_next("version", PLIMSOLL_VERSION, out);
+        status_text_next("at", at, out);
+        status_text_next("role", head->role, out);
+        (void)buf_printf(out, ",\"ready\":%s,\"checks\":", head->is_ready ? "true" : "false");
+        status_text_lines(head->checks, out);
+        (void)buf_puts(out, ",\n\"policy\":");
+        status_text_policy(head->compiled->policy, out);
+        (void)buf_printf(out, ",\n\"historyStepSeconds\":%d,\"historyResources\":[",
+                         STATUS_VIEW_STEP_MS / (int)MS_PER_S);
+        for (size_t i = 0; i < view->resource_count; i++)
+                (void)buf_printf(out, "%s\"%s\"", i > 0 ? "," : "",
+                                 policy_resource_name(head->compiled->policy, view->resources[i]));
+        (void)buf_puts(out, "],\n\"nodes\":[");
+}
+
+static void write_sources(struct status_view *view) {
+        const struct compiled_policy *compiled = view->head.compiled;
+        struct buf *out = view->out;
+
+        (void)buf_puts(out, ",\n\"sources\":[");
+        for (size_t i = 0; i < compiled->options.source_count; i++) {
+                (void)buf_puts(out, i > 0 ? ",\n{" : "\n{");
+                status_text_member("name", view->head.sources[i]->name, out);
+                (void)buf_printf(out,
+                                 ",\"isUsed\":%s,\"intervalSeconds\":%.3f,\"nodesServed\":%zu,"
+                                 "\"nodesFailing\":%zu}",
+                                 compiled->sources[i].is_asked ? "true" : "false",
+                                 (double)compiled->options.sources[i].interval_ms /
+                                         (double)MS_PER_S,
+                                 view->served[i], view->failing[i]);
+        }
+        (void)buf_putc(out, ']');
+}
+
+static void write_failures(struct status_view *view) {
+        struct buf *out = view->out;
+
+        (void)buf_puts(out, ",\n\"failures\":[");
+        for (size_t i = 0; i < view->group_count; i++) {
+                const struct status_group *group = &view->groups[i];
+                const struct source_ops *source = view->head.sources[group->source];
+                (void)buf_puts(out, i > 0 ? ",\n{" : "\n{");
+                status_text_member("source", source->name, out);
+                status_text_next("reason", group->reason, out);
+                status_text_next("flags", status_hint(source->name, group->reason, source->hint),
+                                 out);
+                (void)buf_printf(out, ",\"nodes\":%zu,\"examples\":[", group->nodes);
+                for (size_t k = 0; k < size_min(group->nodes, STATUS_VIEW_EXAMPLES); k++) {
+                        (void)buf_puts(out, k > 0 ? "," : "");
+                        (void)buf_json_string(out, group->examples[k], strlen(group->examples[k]));
+                }
+                (void)buf_puts(out, "]}");
+        }
+        (void)buf_putc(out, ']');
+}
+
+void status_view_end(struct status_view *view) {
+        (void)buf_printf(view->out, "],\n\"nodeCount\":%zu,\"nodesShown\":%zu,\"verdicts\":{",
+                         view->head.node_count, view->written);
+        for (int i = 0; i < STATUS_VERDICT_COUNT; i++)
+                (void)buf_printf(view->out, "%s\"%s\":%zu", i > 0 ? "," : "", verdict_names[i],
+                                 view->verdicts[i]);
+        (void)buf_putc(view->out, '}');
+        write_sources(view);
+        write_failures(view);
+        (void)buf_puts(view->out, "}\n");
+        free(TAKE_PTR(view->shares));
+}
