@@ -1,0 +1,217 @@
+"""The status page in a real browser, with clusters of several sizes: nothing overlaps, overflows or is cut, the
+keyboard works, and what nodes are called cannot run as a script. PLIMSOLL_LOG_DIR keeps the pictures."""
+
+import http.server
+import json
+import sys
+import threading
+
+import pytest
+
+from browser import Browser
+from pages import TOP
+from status_sample import HOSTILE, sample
+
+PAGE = TOP / "controller" / "status_page"
+sys.path.insert(0, str(PAGE))
+from embed import document, sources  # noqa: E402  pylint: disable=wrong-import-position
+
+DESKTOP, PHONE = (1280, 800), (390, 844)
+ROWS_MAX = 120
+
+# What is wrong with the layout of everything within `root` that is in sight.
+FLAWS = """
+((root, isTop) => {
+  const flaws = [], pieces = [], seen = (box) => box.width > 0 && box.height > 0 && box.top < innerHeight && box.bottom > 0;
+  if (document.documentElement.scrollWidth > innerWidth) flaws.push(`the page is ${document.documentElement.scrollWidth} px wide`);
+  const name = (element) => `${element.tagName} "${element.textContent.trim().slice(0, 40)}"`;
+  for (const element of root.querySelectorAll("*")) {
+    const own = [...element.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE && node.data.trim());
+    const style = getComputedStyle(element);
+    if (!own.length || !element.checkVisibility({ visibilityProperty: true }) || element.closest(".skip, noscript, option, title, [aria-hidden=true] .row")) continue;
+    const range = document.createRange();
+    for (const node of own) {
+      range.selectNodeContents(node);
+      for (let box of range.getClientRects()) {
+        if (!seen(box)) continue;
+        for (let up = element; up && up !== root; up = up.parentElement)
+          if (getComputedStyle(up).overflowX !== "visible") {
+            const around = up.getBoundingClientRect();
+            box = new DOMRect(Math.max(box.left, around.left), box.top, Math.min(box.right, around.right) - Math.max(box.left, around.left), box.height);
+          }
+        if (box.width <= 0) continue;
+        if (box.left < -1 || box.right > innerWidth + 1) flaws.push(`${name(element)} leaves the screen`);
+        pieces.push({ element, box });
+      }
+    }
+    if (element.scrollWidth > element.clientWidth + 1 && style.overflowX === "hidden" && !element.closest("[title]")) flaws.push(`${name(element)} is cut`);
+  }
+  const head = isTop ? 0 : document.querySelector("thead").getBoundingClientRect().bottom;
+  pieces.forEach((a, i) => pieces.slice(i + 1).forEach((b) => {
+    if (a.element === b.element) return;
+    if (!isTop && Math.min(a.box.top, b.box.top) < head) return; /* rows pass under the titles */
+    const wide = Math.min(a.box.right, b.box.right) - Math.max(a.box.left, b.box.left);
+    const high = Math.min(a.box.bottom, b.box.bottom) - Math.max(a.box.top, b.box.top);
+    if (wide > 1 && high > 3) flaws.push(`${name(a.element)} and ${name(b.element)} overlap by ${wide.toFixed()} x ${high.toFixed()}`);
+  }));
+  const blocks = [...document.querySelectorAll("header, #notices:not([hidden]), #tiles, main > section, .columns > section, footer")].map((block) => block.getBoundingClientRect());
+  blocks.forEach((a, i) => blocks.slice(i + 1).forEach((b) => {
+    if (Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1) flaws.push("two blocks overlap");
+  }));
+  return [...new Set(flaws)].slice(0, 10);
+})(%s, %s)
+"""
+
+
+class Site:
+    """Serves the page with its policy, and a sample as its status.json."""
+
+    def __init__(self):
+        html, self.policy = document(*sources(PAGE))
+        self.html, self.status, self.asked = html.encode(), b"", 0
+        site = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):  # pylint: disable=invalid-name
+                is_html = self.path == "/"
+                site.asked += self.path == "/status.json"
+                body = site.html if is_html else site.status
+                self.send_response(200 if body else 503)
+                self.send_header("Content-Type", "text/html" if is_html else "application/json")
+                self.send_header("Content-Security-Policy", site.policy)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}/"
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+@pytest.fixture
+def site():
+    served = Site()
+    yield served
+    served.close()
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    with Browser(str(tmp_path_factory.mktemp("chromium"))) as started:
+        yield started
+
+
+def show(browser, site, status, size, scheme="light"):
+    site.status = json.dumps(status).encode()
+    browser.show(site.url, *size, scheme, is_phone=size == PHONE)
+    browser.wait("document.querySelectorAll('tr.row').length > 0", "the rows")
+
+
+def flaws(browser, root="document.body", is_top=True):
+    return browser.evaluate(FLAWS % (root, str(is_top).lower()))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize("count", [3, 200, 5000])
+def test_layout(browser, site, log_dir, count, size, scheme):
+    show(browser, site, sample(count), size, scheme)
+    browser.picture(f"{log_dir}/top.png")
+    assert flaws(browser) == []
+    # In the middle of the table, at the end of the page, and a node in full.
+    for place in ("innerHeight", "document.body.scrollHeight"):
+        browser.evaluate(f"scrollTo(0, {place})")
+        browser.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done, 50)))")
+        assert flaws(browser, is_top=False) == []
+    browser.picture(f"{log_dir}/end.png")
+    assert browser.evaluate("document.querySelectorAll('tr').length") < ROWS_MAX
+    browser.evaluate("document.querySelector('tr.row').click()")
+    browser.picture(f"{log_dir}/node.png")
+    assert flaws(browser, "document.querySelector('dialog')") == []
+    assert browser.complaints() == []
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_hostile_names(browser, site, log_dir, size):
+    show(browser, site, sample(4, hostile=True), size)
+    browser.picture(f"{log_dir}/top.png")
+    assert flaws(browser) == []
+    name = json.dumps(HOSTILE)
+    browser.evaluate(
+        f"[...document.querySelectorAll('tr.row')].find((row) => row.textContent.includes({name})).click()"
+    )
+    browser.picture(f"{log_dir}/node.png")
+    assert HOSTILE in browser.evaluate("document.querySelector('dialog').textContent")
+    assert flaws(browser, "document.querySelector('dialog')") == []
+    assert browser.evaluate("document.querySelectorAll('img, iframe').length") == 0
+    assert browser.complaints() == []
+
+
+def test_the_policy_is_enforced(browser, site):
+    """Were something to slip through, the browser would not run it."""
+    show(browser, site, sample(3), DESKTOP)
+    assert not browser.evaluate(
+        "(() => { const s = document.createElement('p'); try { s.innerHTML = '<b>x</b>'; } catch {} return s.children.length; })()"
+    )
+    assert not browser.evaluate(
+        "fetch('http://127.0.0.2:9/').then(() => 'asked', (error) => error.name === 'TypeError' ? '' : error.name)"
+    )
+    assert any("Content Security Policy" in text for text in browser.complaints())
+
+
+def test_keyboard(browser, site):
+    show(browser, site, sample(200), DESKTOP)
+    counted = "document.getElementById('count').textContent"
+    browser.press("/", "/")
+    assert browser.evaluate("document.activeElement.id") == "filter"
+    for letter in "zone=zone-b pool=web":
+        browser.press(letter, letter)
+    rows = sample(200)["nodes"]
+    zone = "topology.kubernetes.io/zone"
+    wanted = [row["name"] for row in rows if row["labels"] == {zone: "zone-b", "pool": "web"}]
+    assert browser.evaluate(counted).startswith(f"{len(wanted)} of 200 ")
+    assert browser.evaluate("location.hash") == "#q=zone%3Dzone-b+pool%3Dweb"
+    names = "[...document.querySelectorAll('tr.row .name button')].map((one) => one.textContent)"
+    assert sorted(browser.evaluate(names)) == sorted(wanted)
+    # By load at first: what is not known stands at the end.
+    loads = {row["name"]: row.get("limitShare", -1) for row in rows}
+    assert browser.evaluate(names) == sorted(wanted, key=lambda name: -loads[name])
+
+    browser.evaluate("document.querySelector('tr.row button').focus()")
+    browser.press("ArrowDown")
+    browser.press("ArrowDown")
+    assert browser.evaluate("document.activeElement.textContent") == browser.evaluate(names)[2]
+    browser.press("Enter", "\r")
+    browser.wait("document.getElementById('detail').open", "the node in full")
+    browser.press("Escape")
+    browser.wait("!document.getElementById('detail').open", "the end of it")
+    browser.evaluate("document.getElementById('map').focus()")
+    browser.press("ArrowRight")
+    assert browser.evaluate("document.getElementById('under').textContent").startswith(
+        browser.evaluate(names)[0]
+    )
+    # A title sorts; again, the other way round.
+    for _ in range(2):
+        browser.evaluate("document.querySelector('th button[data-key=name]').click()")
+    assert browser.evaluate(names) == sorted(wanted, reverse=True)
+
+
+def test_trouble_is_told(browser, site):
+    show(browser, site, sample(3), DESKTOP)
+    asked = site.asked
+    browser.evaluate("document.getElementById('pause').click()")
+    site.status = b""
+    browser.evaluate("document.getElementById('pause').click()")
+    browser.wait("!document.getElementById('trouble').hidden", "the notice")
+    assert site.asked == asked + 1
+    said = browser.evaluate("document.getElementById('trouble').textContent")
+    assert said == "Cannot read status.json: HTTP 503. What is shown is older."
+    assert browser.evaluate("document.querySelectorAll('tr.row').length") == 3
+    assert flaws(browser) == []
