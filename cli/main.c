@@ -5,12 +5,13 @@
 #include "base/log.h"
 #include "base/nearest.h"
 #include "cli/completion.h"
+#include "cli/doctor/doctor.h"
 #include "cli/top/top.h"
 #include "program/program_options.h"
 
 #define PROGRAM "kubectl-plimsoll"
 
-static const struct verb *const verbs[] = {&top_verb, &completion_verb};
+static const struct verb *const verbs[] = {&top_verb, &doctor_verb, &completion_verb};
 
 static void help(FILE *out) {
         (void)fputs("Usage: kubectl plimsoll VERB [FLAG...]\n"

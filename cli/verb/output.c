@@ -63,8 +63,7 @@ static void put_scalar(const json_t *json, FILE *out) {
 }
 
 /* @is_inline: the first line is begun already, behind "- ". */
-static void put_yaml(const json_t *json, int indent, bool is_inline,
-                     FILE *out) { // NOLINT(misc-no-recursion)
+static void put_yaml(const json_t *json, int indent, bool is_inline, FILE *out) {
         const json_t *value;
         const char *key;
         size_t i;

@@ -93,7 +93,11 @@ MAY_USE = {
         *("base", "program", "policy", "extender/table", "extender/explain"),
         *("cli/cluster", "cli/verb", "cli/nodes"),
     ],
-    "cli": ["base", "program", "cli/verb", "cli/top"],
+    "cli/doctor": [
+        *("base", "codec", "program", "policy", "policy/live", "controller/page"),
+        *("extender/table", "cli/cluster", "cli/verb"),
+    ],
+    "cli": ["base", "program", "cli/verb", "cli/top", "cli/doctor"],
 }
 
 # library header -> the libraries that may see it

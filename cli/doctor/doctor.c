@@ -1,0 +1,184 @@
+#include "cli/doctor/doctor.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "cli/doctor/doctor_check.h"
+#include "cli/verb/output.h"
+#include "codec/json.h"
+#include "extender/table/annotation_unit.h"
+#include "program/program_options.h"
+
+enum { ID_WIDTH = 24, TEXT_MAX_BYTES = 4096 };
+
+static struct {
+        struct cluster_options cluster;
+        struct program_options shared;
+        const char *name_space, *scheduler_config;
+        int output, unit;
+} settings;
+
+/* clang-format off */
+static const struct option_row rows[] = {
+        {.name = "namespace", .letter = 'n', .type = OPTION_STRING, .value = &settings.name_space,
+         .fallback = "kube-system", .metavar = "NAME", .help = "Where Plimsoll is installed."},
+        {.name = "scheduler-config", .type = OPTION_STRING, .value = &settings.scheduler_config,
+         .metavar = "FILE",
+         .help = "kube-scheduler's configuration, such as /etc/kubernetes/plimsoll/scheduler.yaml "
+                 "of a control-plane node. Default: the ConfigMaps of the namespace."},
+        OUTPUT_ROW(settings.output),
+        PROGRAM_ANNOTATION_ROWS(settings.shared),
+        ANNOTATION_UNIT_ROW(settings.unit),
+        CLUSTER_ROWS(settings.cluster),
+};
+/* clang-format on */
+
+static const struct doctor_checks *const chapters[] = {
+        &doctor_program_checks, &doctor_policy_checks, &doctor_node_checks, &doctor_metric_checks,
+        &doctor_scheduler_checks};
+static const char *const state_names[] = {
+        [DOCTOR_OK] = "ok",
+        [DOCTOR_UNKNOWN] = "unknown",
+        [DOCTOR_WARNING] = "warning",
+        [DOCTOR_FAULT] = "error",
+};
+
+/* Called for each check with its finding. */
+typedef void found_fn(void *userdata, const struct doctor_check *check,
+                      const struct doctor_finding *finding);
+
+/* Return: how many findings there are of each state in @counts */
+static void examine(const struct doctor_facts *facts, size_t counts[static DOCTOR_FAULT + 1],
+                    found_fn *fn, void *userdata) {
+        for (size_t i = 0; i < ARRAY_LEN(chapters); i++)
+                for (size_t j = 0; j < chapters[i]->count; j++) {
+                        struct doctor_finding finding = {0};
+                        chapters[i]->rows[j].fn(facts, &finding);
+                        counts[finding.state]++;
+                        fn(userdata, &chapters[i]->rows[j], &finding);
+                }
+}
+
+/* With the namespace in place of @NS. */
+static void append_mend(struct buf *out, const char *mend) {
+        for (const char *at = mend; *at;) {
+                const char *there = strstr(at, "@NS");
+                buf_append(out, at, there ? (size_t)(there - at) : strlen(at));
+                if (!there)
+                        break;
+                buf_puts(out, settings.name_space);
+                at = there + strlen("@NS");
+        }
+}
+
+/* ---- For people. */
+
+static void print_check(void *userdata, const struct doctor_check *check,
+                        const struct doctor_finding *finding) {
+        const struct output_style *style = userdata;
+        const char *colours[] = {style->green, style->dim, style->yellow, style->red};
+        _cleanup_(buf_done) struct buf mend = BUF_INIT(TEXT_MAX_BYTES);
+
+        if (finding->state == DOCTOR_OK && settings.output != OUTPUT_WIDE)
+                return;
+        (void)printf("%s%-8s%s %-*s ", colours[finding->state], state_names[finding->state],
+                     style->off, ID_WIDTH, check->id);
+        (void)output_text(finding->what, SIZE_MAX, stdout);
+        (void)fputc('\n', stdout);
+        if (finding->state < DOCTOR_WARNING)
+                return;
+        append_mend(&mend, check->mend);
+        (void)printf("%*swhy:  %s\n%*smend: ", 9, "", check->why, 9, "");
+        (void)output_text(mend.data, SIZE_MAX, stdout);
+        (void)fputc('\n', stdout);
+}
+
+/* ---- For programs. */
+
+static void add_check(void *userdata, const struct doctor_check *check,
+                      const struct doctor_finding *finding) {
+        _cleanup_(buf_done) struct buf mend = BUF_INIT(TEXT_MAX_BYTES);
+        json_t *all = userdata;
+
+        append_mend(&mend, check->mend);
+        json_t *row = json_pack("{s:s, s:s, s:s, s:s, s:s}", "id", check->id, "state",
+                                state_names[finding->state], "what", finding->what, "why",
+                                check->why, "mend", mend.data);
+        /* Text of others that is no UTF-8. */
+        if (!row)
+                row = json_pack("{s:s, s:s}", "id", check->id, "state",
+                                state_names[finding->state]);
+        json_array_append_new(all, row);
+}
+
+static void print_document(const struct doctor_facts *facts, size_t counts[static 4]) {
+        json_t *all = json_array();
+        json_auto_t *root = NULL;
+
+        examine(facts, counts, add_check, all);
+        root = json_pack("{s:{s:i, s:i, s:i, s:i}, s:o}", "summary", "ok", (int)counts[DOCTOR_OK],
+                         "unknown", (int)counts[DOCTOR_UNKNOWN], "warning",
+                         (int)counts[DOCTOR_WARNING], "error", (int)counts[DOCTOR_FAULT], "checks",
+                         all);
+        output_document(root, settings.output, stdout);
+}
+
+static void print_table(const struct doctor_facts *facts, size_t counts[static 4]) {
+        struct output_style style = output_style(stdout);
+
+        examine(facts, counts, print_check, &style);
+        (void)printf("%zu checks: %zu ok, %zu unknown, %zu warnings, %zu errors\n",
+                     counts[DOCTOR_OK] + counts[DOCTOR_UNKNOWN] + counts[DOCTOR_WARNING] +
+                             counts[DOCTOR_FAULT],
+                     counts[DOCTOR_OK], counts[DOCTOR_UNKNOWN], counts[DOCTOR_WARNING],
+                     counts[DOCTOR_FAULT]);
+}
+
+static int run(int count, char **words, struct error *err) {
+        _cleanup_(program_annotations_done) struct program_annotations annotations = {0};
+        _cleanup_(cluster_freep) struct cluster *cluster = NULL;
+        _cleanup_(doctor_facts_done) struct doctor_facts facts = {0};
+        size_t counts[DOCTOR_FAULT + 1] = {0};
+
+        int r = verb_no_words(count, words, err);
+        if (r == 0)
+                r = program_annotations_init(&annotations, &settings.shared, err);
+        if (r == 0)
+                r = cluster_open(&settings.cluster, &cluster, err);
+        if (r < 0)
+                return r;
+        struct node_table_options table = {
+                .annotation_prefix = annotations.prefix,
+                .zone = annotations.zone,
+                .is_percent = settings.unit == ANNOTATION_UNIT_PERCENT,
+        };
+        r = doctor_facts_collect(
+                cluster,
+                &(struct doctor_options){settings.name_space, settings.scheduler_config, &table},
+                clock_wall_unix_ms(), &facts, err);
+        if (r < 0)
+                return r;
+        if (output_is_document(settings.output))
+                print_document(&facts, counts);
+        else
+                print_table(&facts, counts);
+        return counts[DOCTOR_FAULT] > 0 ? 2 : counts[DOCTOR_WARNING] > 0 ? 1 : 0;
+}
+
+const struct verb doctor_verb = {
+        .name = "doctor",
+        .summary = "what is wrong with an installation, why it matters, what mends it",
+        .usage =
+                "Usage: kubectl plimsoll doctor [FLAG...]\n"
+                "\n"
+                "Looks at the programs, their permissions, the policy, the nodes' annotations and\n"
+                "the scheduler's configuration. For each fault it prints why it matters and what\n"
+                "mends it; -o wide prints all checks. What cannot be found out is `unknown`, and\n"
+                "no fault. Status: 0, 1 with warnings, 2 with errors.\n",
+        .rows = rows,
+        .row_count = ARRAY_LEN(rows),
+        .run = run,
+};

@@ -1,0 +1,107 @@
+/*
+ * All that the checks look at, asked of the cluster once. Each fact stands for itself: what could
+ * not be asked says why, and the others are as good.
+ */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "base/error.h"
+#include "cli/cluster/cluster.h"
+#include "cli/doctor/doctor_nodes.h"
+#include "codec/tree.h"
+#include "policy/policy.h"
+
+/* Objects of the API server. */
+enum doctor_object {
+        DOCTOR_VERSION,
+        DOCTOR_CRD,
+        DOCTOR_POLICY,
+        DOCTOR_CONTROLLER, /* Deployments */
+        DOCTOR_EXTENDER,
+        DOCTOR_SCHEDULER, /* the second scheduler, which has the extender beside it */
+        DOCTOR_SERVICE,
+        DOCTOR_PODS,
+        DOCTOR_LEASE,
+        DOCTOR_CONFIG_MAPS,
+        DOCTOR_NETWORK_POLICY,
+        DOCTOR_GUARD,
+        DOCTOR_AUTOSCALER,
+        DOCTOR_KARPENTER,
+        DOCTOR_OBJECT_COUNT,
+};
+
+struct doctor_fact {
+        enum kube_outcome outcome;
+        json_t *json;     /* NULL unless KUBE_OK */
+        struct error err; /* otherwise */
+};
+
+/* A program's /metrics, through the API server's proxy. */
+struct doctor_page {
+        char *pod; /* its name */
+        bool is_controller;
+        char *text; /* NULL: err says why */
+        size_t text_bytes;
+        struct error err;
+};
+
+enum { DOCTOR_MAX_PAGES = 16, DOCTOR_MAX_CONFIGS = 8, DOCTOR_ACCOUNTS = 2 };
+
+/* A KubeSchedulerConfiguration. */
+struct doctor_config {
+        char *from; /* the file, or the ConfigMap */
+        struct tree *tree;
+};
+
+/* What an account may not do, of what its program has to. */
+struct doctor_permissions {
+        bool is_known;
+        struct error err;  /* unless it is */
+        char missing[256]; /* "patch nodes, list pods"; "": nothing */
+};
+
+struct doctor_facts {
+        int64_t now_unix_ms;
+        const char *name_space; /* borrowed */
+        struct doctor_fact objects[DOCTOR_OBJECT_COUNT];
+        const struct policy *policy; /* in force, as far as can be told; of nodes.table */
+        struct error policy_err;     /* code 0: the object, if there is one, is valid */
+        struct doctor_nodes nodes;
+        size_t page_count;
+        struct doctor_page pages[DOCTOR_MAX_PAGES];
+        size_t config_count;
+        struct doctor_config configs[DOCTOR_MAX_CONFIGS];
+        struct doctor_permissions permissions[DOCTOR_ACCOUNTS]; /* controller, extender */
+};
+
+struct doctor_options {
+        const char *name_space;
+        const char *scheduler_config; /* NULL: look for ConfigMaps */
+        const struct node_table_options *table;
+};
+
+/** doctor_facts_collect() - ask for everything; @ret is released with doctor_facts_done() whatever
+ * is returned. Return: 0; negative errno when @options name a file that cannot be read, or the API
+ * server does not answer at all */
+_must_check_ int doctor_facts_collect(struct cluster *cluster, const struct doctor_options *options,
+                                      int64_t now_unix_ms, struct doctor_facts *ret,
+                                      struct error *err);
+void doctor_facts_done(struct doctor_facts *facts);
+
+/** doctor_has() - the object is there */
+static inline bool doctor_has(const struct doctor_facts *facts, enum doctor_object object) {
+        return facts->objects[object].outcome == KUBE_OK;
+}
+
+/**
+ * doctor_page_sum() - the sum of a metric's samples on all pages of a program that could be read
+ * @label, @value: only those with this label; NULL: all
+ * @ret_found:     how many samples there were
+ */
+double doctor_page_sum(const struct doctor_facts *facts, bool of_controller, const char *metric,
+                       const char *label, const char *value, size_t *ret_found);

@@ -1,0 +1,261 @@
+#include "cli/doctor/doctor_nodes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "codec/json.h"
+#include "policy/annotation.h"
+
+#define NODES_PATH "/api/v1/nodes"
+
+enum {
+        NAME_MAX_BYTES = 64,
+        ZONE_STEP_MS = 1800000, /* zones differ by half hours */
+        ZONE_SLACK_MS = 300000, /* the age that a reading has anyway */
+        ZONE_MAX_MS = 14 * 3600000,
+};
+
+/* Memory is above 1 nowhere, and the load per CPU rarely far; in percent, everything is. */
+#define LARGE_RATIO 1.5
+
+struct listing {
+        struct doctor_nodes *nodes;
+        const struct policy *policy;
+        const struct node_table_options *options;
+        int64_t now_unix_ms;
+};
+
+/* What is no printable ASCII becomes '?'. */
+static char *printable(const char *text) {
+        char *copy = xmemdup0(text, size_min(strlen(text), NAME_MAX_BYTES));
+
+        for (char *at = copy; *at; at++)
+                if (*at < ' ' || *at > '~')
+                        *at = '?';
+        return copy;
+}
+
+static void add(struct doctor_set *set, const char *name, const char *detail) {
+        if (set->count < DOCTOR_EXAMPLES)
+                set->names[set->count] = printable(name);
+        if (set->count == 0 && detail)
+                set->detail = printable(detail);
+        set->count++;
+}
+
+static void set_done(struct doctor_set *set) {
+        for (size_t i = 0; i < DOCTOR_EXAMPLES; i++)
+                free(set->names[i]);
+        free(set->detail);
+}
+
+void doctor_nodes_done(struct doctor_nodes *nodes) {
+        set_done(&nodes->bare);
+        set_done(&nodes->stale);
+        set_done(&nodes->malformed);
+        set_done(&nodes->large);
+        set_done(&nodes->future);
+        set_done(&nodes->shifted);
+        set_done(&nodes->prefixed);
+        set_done(&nodes->foreign);
+        set_done(&nodes->shared);
+        set_done(&nodes->cordoned);
+        set_done(&nodes->not_ready);
+        node_table_free(nodes->table);
+        *nodes = (struct doctor_nodes){0};
+}
+
+/* A usage whose reading is a share of something. */
+static bool is_share(const struct policy_sync *sync) {
+        return sync->is_query && sync->query.resource < METRIC_RESOURCE_COUNT;
+}
+
+/* Ahead by whole half hours, less the age that a reading has anyway: written in another time zone.
+ * One that is behind cannot be told from a reading that has not been renewed. */
+static bool is_of_other_zone(int64_t age_ms) {
+        int64_t ahead_ms = -age_ms;
+
+        return ahead_ms >= ZONE_STEP_MS - ZONE_SLACK_MS && ahead_ms <= ZONE_MAX_MS &&
+               (ZONE_STEP_MS - ahead_ms % ZONE_STEP_MS) % ZONE_STEP_MS <= ZONE_SLACK_MS;
+}
+
+static void look_at_readings(struct listing *listing, size_t row, const char *name) {
+        struct doctor_nodes *nodes = listing->nodes;
+        const char *malformed = NULL, *large = NULL, *future = NULL, *shifted = NULL;
+        size_t present = 0, usable = 0;
+
+        for (size_t i = 0; i < listing->policy->sync_count; i++) {
+                const struct policy_sync *sync = &listing->policy->sync[i];
+                struct reading reading;
+                if (sync->period_ms == 0)
+                        continue;
+                node_table_reading(nodes->table, row, i, listing->now_unix_ms, &reading);
+                int64_t age_ms = listing->now_unix_ms - reading.at_unix_ms;
+                present += reading.state != READING_MISSING;
+                usable += reading.state == READING_USABLE;
+                nodes->read_of[i] += reading.state == READING_USABLE;
+                if (reading.state == READING_MALFORMED)
+                        malformed = sync->name;
+                if (reading.state == READING_MALFORMED || reading.state == READING_MISSING)
+                        continue;
+                if (is_share(sync) && reading.value > LARGE_RATIO)
+                        large = sync->name;
+                if (age_ms < -ANNOTATION_SKEW_MS)
+                        future = sync->name;
+                if (is_of_other_zone(age_ms))
+                        shifted = sync->name;
+        }
+        if (present == 0)
+                add(&nodes->bare, name, NULL);
+        else if (usable == 0)
+                add(&nodes->stale, name, NULL);
+        if (malformed)
+                add(&nodes->malformed, name, malformed);
+        if (large)
+                add(&nodes->large, name, large);
+        if (shifted)
+                add(&nodes->shifted, name, shifted);
+        else if (future)
+                add(&nodes->future, name, future);
+}
+
+/* The part of a key behind the slash. */
+static const char *bare_key(const char *key) {
+        const char *slash = strrchr(key, '/');
+
+        return slash ? slash + 1 : key;
+}
+
+static bool is_reading(const json_t *value) {
+        struct annotation annotation;
+
+        return json_is_string(value) &&
+               annotation_parse(json_string_value(value), json_string_length(value), NULL,
+                                &annotation, NULL) == 0;
+}
+
+/* A metric's name as crane and we write it, or its peak. */
+static bool is_metric_name(const struct policy *policy, const char *name) {
+        size_t len = strlen(name), suffix = strlen(ANNOTATION_PEAK);
+        bool is_peak = len > suffix && strcmp(name + len - suffix, ANNOTATION_PEAK) == 0;
+        _cleanup_(freep) char *metric = xmemdup0(name, is_peak ? len - suffix : len);
+        struct metric_query query;
+
+        return policy_query_parse(policy, metric, &query);
+}
+
+static bool is_of_policy(const struct policy *policy, const char *name) {
+        size_t len = strlen(name), suffix = strlen(ANNOTATION_PEAK);
+        _cleanup_(freep) char *metric = xstrdup(name);
+
+        if (len > suffix && strcmp(name + len - suffix, ANNOTATION_PEAK) == 0)
+                metric[len - suffix] = '\0';
+        return policy_sync_index(policy, metric) >= 0;
+}
+
+static void look_at_keys(struct listing *listing, const json_t *annotations, const char *name,
+                         bool is_bare) {
+        const char *prefix = listing->options->annotation_prefix;
+        const char *foreign = NULL, *prefixed = NULL, *key;
+        json_t *value;
+
+        json_object_foreach (json_iterable(annotations), key, value) {
+                const char *metric = bare_key(key);
+                bool is_ours = strncmp(key, prefix, strlen(prefix)) == 0 &&
+                               metric == key + strlen(prefix);
+                if (!is_reading(value))
+                        continue;
+                if (!is_ours && is_of_policy(listing->policy, metric))
+                        prefixed = key;
+                else if (!is_of_policy(listing->policy, metric) &&
+                         is_metric_name(listing->policy, metric))
+                        foreign = key;
+        }
+        /* With both, another installation writes its own. */
+        if (prefixed && is_bare)
+                add(&listing->nodes->prefixed, name, prefixed);
+        if (foreign)
+                add(&listing->nodes->foreign, name, foreign);
+}
+
+/* Managers beside the controller whose fields hold a metric of the policy. */
+static void look_at_writers(struct listing *listing, const json_t *node, const char *name) {
+        const json_t *entries = json_at(node, "metadata", "managedFields", NULL);
+
+        for (size_t i = 0; i < json_array_size(entries); i++) {
+                const json_t *entry = json_array_get(entries, i);
+                const char *manager = json_string_at(entry, "manager", NULL);
+                if (!manager || strcmp(manager, KUBE_FIELD_MANAGER) == 0)
+                        continue;
+                for (size_t j = 0; j < listing->policy->sync_count; j++) {
+                        _cleanup_(freep) char *field = xasprintf(
+                                "f:%s%s", listing->options->annotation_prefix,
+                                listing->policy->sync[j].name);
+                        if (!json_at(entry, "fieldsV1", "f:metadata", "f:annotations", field, NULL))
+                                continue;
+                        add(&listing->nodes->shared, name, manager);
+                        return;
+                }
+        }
+}
+
+static bool is_ready(const json_t *node) {
+        const json_t *conditions = json_at(node, "status", "conditions", NULL);
+
+        for (size_t i = 0; i < json_array_size(conditions); i++) {
+                const json_t *condition = json_array_get(conditions, i);
+                const char *type = json_string_at(condition, "type", NULL);
+                const char *status = json_string_at(condition, "status", NULL);
+                if (type && status && strcmp(type, "Ready") == 0)
+                        return strcmp(status, "True") == 0;
+        }
+        return false;
+}
+
+static void on_node(void *userdata, const char *text, size_t len) {
+        struct listing *listing = userdata;
+        struct doctor_nodes *nodes = listing->nodes;
+        json_auto_t *node = NULL;
+
+        if (json_parse(text, len, &node, NULL) < 0)
+                return;
+        const char *name = json_string_at(node, "metadata", "name", NULL);
+        const json_t *annotations = json_at(node, "metadata", "annotations", NULL);
+        if (!name)
+                return;
+
+        node_table_put(nodes->table, name, annotations, listing->now_unix_ms);
+        if (node_table_count(nodes->table) != nodes->count + 1)
+                return;
+        size_t bare_before = nodes->bare.count;
+        look_at_readings(listing, nodes->count++, name);
+        look_at_keys(listing, annotations, name, nodes->bare.count > bare_before);
+        look_at_writers(listing, node, name);
+        if (json_is_true(json_at(node, "spec", "unschedulable", NULL)))
+                add(&nodes->cordoned, name, NULL);
+        if (!is_ready(node))
+                add(&nodes->not_ready, name, NULL);
+}
+
+/* By the limits of the policy alone. */
+static size_t count_over(struct node_table *table, int64_t now_unix_ms) {
+        size_t over = 0;
+
+        node_table_publish(table, now_unix_ms);
+        struct node_snapshot *snapshot = node_table_acquire(table);
+        for (size_t row = 0; row < snapshot->count; row++)
+                over += node_snapshot_verdict_slow(snapshot, row, now_unix_ms).rejected_by >= 0;
+        node_snapshot_unref(snapshot);
+        return over;
+}
+
+void doctor_nodes_list(struct cluster *cluster, const struct node_table_options *options,
+                       struct policy *policy, int64_t now_unix_ms, struct doctor_nodes *ret) {
+        struct listing listing = {ret, policy, options, now_unix_ms};
+
+        *ret = (struct doctor_nodes){.table = node_table_new(options, policy, now_unix_ms)};
+        ret->outcome = cluster_list(cluster, NODES_PATH, NULL, on_node, &listing, &ret->err);
+        ret->over = count_over(ret->table, now_unix_ms);
+}

@@ -1,0 +1,272 @@
+/* The two programs: that they run, who they are, and what surrounds them. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/number.h"
+#include "base/timestamp.h"
+#include "cli/doctor/doctor_check.h"
+#include "codec/json.h"
+
+enum { MANY_RESTARTS = 5, LEASE_SLACK_MS = 30000, MINOR_OLDEST = 28 };
+
+static void check_version(const struct doctor_facts *facts, struct doctor_finding *finding) {
+        const json_t *version = facts->objects[DOCTOR_VERSION].json;
+        const char *minor = json_string_at(version, "minor", NULL);
+        size_t digits = minor ? number_skip_digits(minor, strlen(minor), 0) : 0;
+        uint64_t number = 0;
+
+        if (!minor || !number_parse_u64(minor, digits, &number))
+                doctor_find(finding, DOCTOR_UNKNOWN, "/version has no minor version");
+        else if (number < MINOR_OLDEST)
+                doctor_find(finding, DOCTOR_WARNING, "Kubernetes 1.%llu",
+                            (unsigned long long)number);
+}
+
+static void check_deployed(const struct doctor_facts *facts, enum doctor_object object,
+                           const char *name, struct doctor_finding *finding) {
+        if (facts->objects[object].outcome == KUBE_NOT_FOUND)
+                doctor_find(finding, DOCTOR_FAULT, "no Deployment %s in %s", name,
+                            facts->name_space);
+        else
+                doctor_needs(facts, object, finding);
+}
+
+static void check_controller(const struct doctor_facts *facts, struct doctor_finding *finding) {
+        check_deployed(facts, DOCTOR_CONTROLLER, "plimsoll-controller", finding);
+}
+
+static void check_extender(const struct doctor_facts *facts, struct doctor_finding *finding) {
+        if (!doctor_has(facts, DOCTOR_SCHEDULER)) /* which has it beside it */
+                check_deployed(facts, DOCTOR_EXTENDER, "plimsoll-extender", finding);
+}
+
+static void check_replicas(const struct doctor_facts *facts, enum doctor_object object,
+                           struct doctor_finding *finding) {
+        if (!doctor_needs(facts, object, finding))
+                return;
+        const json_t *deployment = facts->objects[object].json;
+        long long wanted = json_int_at(1, deployment, "spec", "replicas", NULL);
+        long long ready = json_int_at(0, deployment, "status", "readyReplicas", NULL);
+        if (ready == 0)
+                doctor_find(finding, DOCTOR_FAULT, "none of %lld replicas is ready", wanted);
+        else if (ready < wanted)
+                doctor_find(finding, DOCTOR_WARNING, "%lld of %lld replicas are ready", ready,
+                            wanted);
+        else if (wanted < 2)
+                doctor_find(finding, DOCTOR_WARNING, "there is one replica");
+}
+
+static void check_controller_replicas(const struct doctor_facts *facts,
+                                      struct doctor_finding *finding) {
+        check_replicas(facts, DOCTOR_CONTROLLER, finding);
+}
+
+static void check_extender_replicas(const struct doctor_facts *facts,
+                                    struct doctor_finding *finding) {
+        check_replicas(facts, DOCTOR_EXTENDER, finding);
+}
+
+static void check_service(const struct doctor_facts *facts, struct doctor_finding *finding) {
+        const struct doctor_fact *service = &facts->objects[DOCTOR_SERVICE];
+
+        if (!doctor_needs(facts, DOCTOR_EXTENDER, finding))
+                return;
+        if (service->outcome == KUBE_NOT_FOUND) {
+                doctor_find(finding, DOCTOR_FAULT, "no Service plimsoll-extender in %s",
+                            facts->name_space);
+                return;
+        }
+        const char *app = json_string_at(service->json, "spec", "selector",
+                                         "app.kubernetes.io/name", NULL);
+        if (doctor_needs(facts, DOCTOR_SERVICE, finding) &&
+            (!app || strcmp(app, "plimsoll-extender") != 0))
+                doctor_find(finding, DOCTOR_FAULT,
+                            "the Service plimsoll-extender does not select the extender's pods");
+}
+
+static void check_restarts(const struct doctor_facts *facts, struct doctor_finding *finding) {
+        if (!doctor_needs(facts, DOCTOR_PODS, finding))
+                return;
+        const json_t *pods = json_at(facts->objects[DOCTOR_PODS].json, "items", NULL);
+        for (size_t i = 0; i < json_array_size(pods); i++) {
+                const json_t *pod = json_array_get(pods, i);
+                const json_t *status = json_array_get(
+                        json_at(pod, "status", "containerStatuses", NULL), 0);
+                const char *name = json_string_at(pod, "metadata", "name", NULL);
+                const char *reason = json_string_at(status, "lastState", "terminated", "reason",
+                                                    NULL);
+                long long restarts = json_int_at(0, status, "restartCount", NULL);
+                if (restarts >= MANY_RESTARTS)
+                        doctor_find(finding, DOCTOR_WARNING,
+                                    "%.100s was restarted %lld times (%.60s)",
+                                    name ? name : "a pod", restarts,
+                                    reason ? reason : "for an unknown reason");
+        }
+}
+
+/* Versions that the pages of the running programs name. */
+static void check_skew(const struct doctor_facts *facts, struct doctor_finding *finding) {
+        size_t all = 0, ours = 0, found = 0;
+
+        for (int is_controller = 0; is_controller < 2; is_controller++) {
+                (void)doctor_page_sum(facts, is_controller, "plimsoll_build_info", NULL, NULL,
+                                      &found);
+                all += found;
+                (void)doctor_page_sum(facts, is_controller, "plimsoll_build_info", "version",
+                                      PLIMSOLL_VERSION, &found);
+                ours += found;
+        }
+        if (all == 0)
+                doctor_find(finding, DOCTOR_UNKNOWN, "no program's metrics can be read");
+        else if (ours < all)
+                doctor_find(finding, DOCTOR_WARNING,
+                            "%zu of %zu programs are of another version than this one, %s",
+                            all - ours, all, PLIMSOLL_VERSION);
+}
+
+static bool is_elected(const struct doctor_facts *facts) {
+        const json_t *deployment = facts->objects[DOCTOR_CONTROLLER].json;
+        const json_t *containers = json_at(deployment, "spec", "template", "spec", "containers",
+                                           NULL);
+        const json_t *args = json_at(json_array_get(containers, 0), "args", NULL);
+
+        for (size_t i = 0; i < json_array_size(args); i++) {
+                const char *arg = json_string_value(json_array_get(args, i));
+                if (arg && strcmp(arg, "--leader-elect=false") == 0)
+                        return false;
+        }
+        return true;
+}
+
+static void check_lease(const struct doctor_facts *facts, struct doctor_finding *finding) {
+        const struct doctor_fact *lease = &facts->objects[DOCTOR_LEASE];
+        int64_t renewed_unix_ms = 0;
+
+        if (!doctor_needs(facts, DOCTOR_CONTROLLER, finding) || !is_elected(facts))
+                return;
+        if (lease->outcome == KUBE_NOT_FOUND) {
+                doctor_find(finding, DOCTOR_FAULT, "nobody has ever taken the Lease");
+                return;
+        }
+        if (!doctor_needs(facts, DOCTOR_LEASE, finding))
+                return;
+        const char *holder = json_string_at(lease->json, "spec", "holderIdentity", NULL);
+        const char *renewed = json_string_at(lease->json, "spec", "renewTime", NULL);
+        long long lasts_s = json_int_at(15, lease->json, "spec", "leaseDurationSeconds", NULL);
+        if (!holder || !*holder || !renewed ||
+            !timestamp_parse(renewed, strlen(renewed), &renewed_unix_ms))
+                doctor_find(finding, DOCTOR_FAULT, "nobody holds the Lease");
+        else if (facts->now_unix_ms - renewed_unix_ms > lasts_s * MS_PER_S + LEASE_SLACK_MS)
+                doctor_find(finding, DOCTOR_FAULT, "%.100s renewed it last at %s", holder, renewed);
+}
+
+static void check_permissions(const struct doctor_permissions *permissions,
+                              struct doctor_finding *finding) {
+        if (permissions->missing[0])
+                doctor_find(finding, DOCTOR_FAULT, "it may not %s", permissions->missing);
+        else if (!permissions->is_known)
+                doctor_find(finding, DOCTOR_UNKNOWN, "%s", permissions->err.msg);
+}
+
+static void check_controller_permissions(const struct doctor_facts *facts,
+                                         struct doctor_finding *finding) {
+        check_permissions(&facts->permissions[0], finding);
+}
+
+static void check_extender_permissions(const struct doctor_facts *facts,
+                                       struct doctor_finding *finding) {
+        if (doctor_needs(facts, DOCTOR_EXTENDER, finding))
+                check_permissions(&facts->permissions[1], finding);
+}
+
+/* The port that the controller scrapes, by its flags. */
+static int64_t exporter_port(const json_t *deployment) {
+        static const char flag[] = "--node-exporter-port=";
+        const json_t *containers = json_at(deployment, "spec", "template", "spec", "containers",
+                                           NULL);
+        const json_t *args = json_at(json_array_get(containers, 0), "args", NULL);
+        int64_t port = 9100;
+
+        for (size_t i = 0; i < json_array_size(args); i++) {
+                const char *arg = json_string_value(json_array_get(args, i));
+                if (arg && strncmp(arg, flag, strlen(flag)) == 0 &&
+                    !number_parse_i64(arg + strlen(flag), strlen(arg + strlen(flag)), &port))
+                        port = 9100; /* the controller refuses it: another check's affair */
+        }
+        return port;
+}
+
+static bool is_open(const json_t *policy, int64_t port) {
+        const json_t *egress = json_at(policy, "spec", "egress", NULL);
+
+        for (size_t i = 0; i < json_array_size(egress); i++) {
+                const json_t *ports = json_at(json_array_get(egress, i), "ports", NULL);
+                if (json_array_size(ports) == 0)
+                        return true; /* all */
+                for (size_t j = 0; j < json_array_size(ports); j++) {
+                        const json_t *entry = json_array_get(ports, j);
+                        int64_t from = json_int_at(-1, entry, "port", NULL);
+                        if (from <= port && port <= json_int_at(from, entry, "endPort", NULL))
+                                return true;
+                }
+        }
+        return !json_is_array(egress);
+}
+
+static void check_network_policy(const struct doctor_facts *facts, struct doctor_finding *finding) {
+        if (!doctor_needs(facts, DOCTOR_NETWORK_POLICY, finding) ||
+            !doctor_needs(facts, DOCTOR_CONTROLLER, finding))
+                return;
+        int64_t port = exporter_port(facts->objects[DOCTOR_CONTROLLER].json);
+        if (!is_open(facts->objects[DOCTOR_NETWORK_POLICY].json, port))
+                doctor_find(finding, DOCTOR_FAULT,
+                            "the NetworkPolicy does not let the controller reach port %lld",
+                            (long long)port);
+}
+
+static void check_guard(const struct doctor_facts *facts, struct doctor_finding *finding) {
+        const struct doctor_fact *guard = &facts->objects[DOCTOR_GUARD];
+
+        if (!doctor_needs(facts, DOCTOR_CONTROLLER, finding))
+                return;
+        if (guard->outcome == KUBE_NOT_FOUND)
+                doctor_find(finding, DOCTOR_WARNING,
+                            "no ValidatingAdmissionPolicy plimsoll-controller-nodes");
+        else
+                doctor_needs(facts, DOCTOR_GUARD, finding);
+}
+
+static const struct doctor_check rows[] = {
+        {"kubernetes", "nothing older than 1.28 is supported", "upgrade the cluster",
+         check_version},
+        {"controller", "nobody writes annotations", "kubectl apply -k deploy/", check_controller},
+        {"controller-replicas", "while none is ready, annotations expire",
+         "kubectl -n @NS get pods -l app.kubernetes.io/name=plimsoll-controller; kubectl -n @NS "
+         "scale deploy/plimsoll-controller --replicas=2",
+         check_controller_replicas},
+        {"extender", "the scheduler has nobody to ask", "kubectl apply -k deploy/", check_extender},
+        {"extender-replicas", "while none is ready, pods are placed without it",
+         "kubectl -n @NS get pods -l app.kubernetes.io/name=plimsoll-extender; kubectl -n @NS "
+         "scale deploy/plimsoll-extender --replicas=2",
+         check_extender_replicas},
+        {"extender-service", "the scheduler's urlPrefix is its address", "kubectl apply -k deploy/",
+         check_service},
+        {"restarts", "windows begin anew at each", "kubectl -n @NS logs --previous POD",
+         check_restarts},
+        {"versions", "old and new may read a policy differently",
+         "set newTag in deploy/base/kustomization.yaml; kubectl apply -k deploy/", check_skew},
+        {"leader", "only the holder of the Lease writes",
+         "kubectl -n @NS logs deploy/plimsoll-controller | grep lease", check_lease},
+        {"controller-permissions", "what it may not do, it cannot do",
+         "kubectl apply -f deploy/base/rbac-controller.yaml", check_controller_permissions},
+        {"extender-permissions", "what it may not see, it cannot rank by",
+         "kubectl apply -f deploy/base/rbac-extender.yaml", check_extender_permissions},
+        {"network-policy", "no exporter is reached",
+         "add the port in deploy/base/network-policy.yaml; kubectl apply -k deploy/",
+         check_network_policy},
+        {"node-guard", "the controller's token could change more of a Node than its annotations",
+         "kubectl apply -f deploy/base/node-guard.yaml", check_guard},
+};
+
+const struct doctor_checks doctor_program_checks = {rows, ARRAY_LEN(rows)};

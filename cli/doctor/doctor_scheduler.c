@@ -1,0 +1,180 @@
+/* kube-scheduler's configuration, and who else decides about nodes. */
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/duration.h"
+#include "base/number.h"
+#include "cli/doctor/doctor_check.h"
+
+enum {
+        TIMEOUT_MAX_MS = 1000,
+        SAMPLED_FROM = 100, /* kube-scheduler's minFeasibleNodesToFind: below, it looks at all */
+};
+
+static const char *text_at(const struct tree_node *map, const char *key) {
+        const struct tree_node *node = tree_get(map, key);
+
+        return node && node->kind == TREE_SCALAR ? node->text : "";
+}
+
+/* Our entry among a configuration's extenders; NULL: it has none. */
+static const struct tree_node *find_entry(const struct doctor_config *config) {
+        const struct tree_node *extenders = tree_get(tree_root(config->tree), "extenders");
+
+        for (size_t i = 0; extenders && extenders->kind == TREE_LIST && i < extenders->count; i++) {
+                const char *url = text_at(&extenders->items[i], "urlPrefix");
+                if (strstr(url, ":8010") || strstr(url, "plimsoll"))
+                        return &extenders->items[i];
+        }
+        return NULL;
+}
+
+/* The first configuration that has us. */
+static const struct tree_node *our_entry(const struct doctor_facts *facts, const char **ret_from,
+                                         struct doctor_finding *finding) {
+        for (size_t i = 0; i < facts->config_count; i++) {
+                const struct tree_node *entry = find_entry(&facts->configs[i]);
+                *ret_from = facts->configs[i].from;
+                if (entry)
+                        return entry;
+        }
+        if (facts->config_count == 0)
+                doctor_find(finding, DOCTOR_UNKNOWN,
+                            "no ConfigMap has the scheduler's configuration: --scheduler-config");
+        return NULL;
+}
+
+static void check_registered(const struct doctor_facts *facts, struct doctor_finding *finding) {
+        const char *from = NULL;
+
+        if (!our_entry(facts, &from, finding) && finding->state == DOCTOR_OK)
+                doctor_find(finding, DOCTOR_FAULT, "%s: no extender has port 8010 or is called so",
+                            from);
+}
+
+static void check_ignorable(const struct doctor_facts *facts, struct doctor_finding *finding) {
+        const char *from;
+        const struct tree_node *entry = our_entry(facts, &from, finding);
+
+        if (entry && strcmp(text_at(entry, "ignorable"), "true") != 0)
+                doctor_find(finding, DOCTOR_FAULT, "%s: ignorable is not true", from);
+}
+
+static void check_timeout(const struct doctor_facts *facts, struct doctor_finding *finding) {
+        const char *from;
+        const struct tree_node *entry = our_entry(facts, &from, finding);
+        int64_t timeout_ms = 0;
+
+        if (!entry)
+                return;
+        const char *text = text_at(entry, "httpTimeout");
+        if (duration_parse(text, strlen(text), &timeout_ms) < 0 || timeout_ms == 0)
+                doctor_find(finding, DOCTOR_WARNING, "%s: httpTimeout is not set, so it is 5s",
+                            from);
+        else if (timeout_ms > TIMEOUT_MAX_MS)
+                doctor_find(finding, DOCTOR_WARNING, "%s: httpTimeout is %.32s", from, text);
+}
+
+static void check_weight(const struct doctor_facts *facts, struct doctor_finding *finding) {
+        const char *from;
+        const struct tree_node *entry = our_entry(facts, &from, finding);
+        int64_t weight = 0;
+
+        if (!entry || !text_at(entry, "prioritizeVerb")[0])
+                return;
+        const char *text = text_at(entry, "weight");
+        if (!number_parse_i64(text, strlen(text), &weight) || weight < 1)
+                doctor_find(finding, DOCTOR_FAULT, "%s: weight is not set", from);
+        else if (weight == 1)
+                doctor_find(finding, DOCTOR_WARNING, "%s: weight is 1", from);
+}
+
+static void check_names(const struct doctor_facts *facts, struct doctor_finding *finding) {
+        const char *from;
+        const struct tree_node *entry = our_entry(facts, &from, finding);
+
+        if (entry && strcmp(text_at(entry, "nodeCacheCapable"), "true") != 0)
+                doctor_find(finding, DOCTOR_WARNING, "%s: nodeCacheCapable is not true", from);
+}
+
+static void check_verbs(const struct doctor_facts *facts, struct doctor_finding *finding) {
+        const char *from;
+        const struct tree_node *entry = our_entry(facts, &from, finding);
+        bool has_limits = facts->policy->predicate_count > 0;
+
+        if (entry && !text_at(entry, "prioritizeVerb")[0])
+                doctor_find(finding, DOCTOR_FAULT, "%s: no prioritizeVerb", from);
+        else if (entry && has_limits && !text_at(entry, "filterVerb")[0])
+                doctor_find(finding, DOCTOR_FAULT, "%s: no filterVerb", from);
+}
+
+/* Of all profiles, or of the first that says something else. */
+static const char *sampling_of(const struct tree_node *root) {
+        const struct tree_node *profiles = tree_get(root, "profiles");
+
+        for (size_t i = 0; profiles && profiles->kind == TREE_LIST && i < profiles->count; i++) {
+                const char *own = text_at(&profiles->items[i], "percentageOfNodesToScore");
+                if (own[0])
+                        return own;
+        }
+        return text_at(root, "percentageOfNodesToScore");
+}
+
+static void check_sampling(const struct doctor_facts *facts, struct doctor_finding *finding) {
+        const char *from;
+
+        if (!our_entry(facts, &from, finding) || facts->nodes.count <= SAMPLED_FROM)
+                return;
+        for (size_t i = 0; i < facts->config_count; i++) {
+                const char *percentage = sampling_of(tree_root(facts->configs[i].tree));
+                if (find_entry(&facts->configs[i]) && strcmp(percentage, "100") != 0)
+                        doctor_find(finding, DOCTOR_WARNING,
+                                    "%s: percentageOfNodesToScore is %.16s of %zu nodes",
+                                    facts->configs[i].from, percentage[0] ? percentage : "adaptive",
+                                    facts->nodes.count);
+        }
+}
+
+/* An autoscaler asks its own copy of the scheduler's plugins, without extenders. */
+static void check_autoscaler(const struct doctor_facts *facts, enum doctor_object object,
+                             const char *name, struct doctor_finding *finding) {
+        const struct policy *policy = facts->policy;
+
+        if (doctor_needs(facts, object, finding) && policy->predicate_count > 0 &&
+            policy->when_all_over == POLICY_ALL_OVER_REJECT)
+                doctor_find(finding, DOCTOR_WARNING, "%s runs, and the policy's limits reject",
+                            name);
+}
+
+static void check_cluster_autoscaler(const struct doctor_facts *facts,
+                                     struct doctor_finding *finding) {
+        check_autoscaler(facts, DOCTOR_AUTOSCALER, "the cluster autoscaler", finding);
+}
+
+static void check_karpenter(const struct doctor_facts *facts, struct doctor_finding *finding) {
+        check_autoscaler(facts, DOCTOR_KARPENTER, "Karpenter", finding);
+}
+
+#define AUTOSCALER_WHY                                                                             \
+        "when every node is above a limit, pods wait, and it adds no node: to it they fit"
+#define AUTOSCALER_MEND "set spec.extender.whenAllOver: pass in the policy"
+
+static const struct doctor_check rows[] = {
+        {"scheduler-registered", "it is never asked",
+         "add the extender, see deploy/scheduler/config-http.yaml", check_registered},
+        {"scheduler-ignorable", "without the extender, no pod is scheduled, its own included",
+         "set ignorable: true", check_ignorable},
+        {"scheduler-timeout", "an extender that hangs holds up every pod for so long",
+         "set httpTimeout: 200ms", check_timeout},
+        {"scheduler-weight", "other plugins outweigh the load", "set weight: 3", check_weight},
+        {"scheduler-names", "every call carries whole nodes, a hundred times the bytes",
+         "set nodeCacheCapable: true", check_names},
+        {"scheduler-verbs", "limits need filterVerb, scores prioritizeVerb",
+         "set filterVerb: filter, prioritizeVerb: prioritize", check_verbs},
+        {"scheduler-sampling", "pods get the best node of a sample, or wait if all of it is hot",
+         "set percentageOfNodesToScore: 100", check_sampling},
+        {"cluster-autoscaler", AUTOSCALER_WHY, AUTOSCALER_MEND, check_cluster_autoscaler},
+        {"karpenter", AUTOSCALER_WHY, AUTOSCALER_MEND, check_karpenter},
+};
+
+const struct doctor_checks doctor_scheduler_checks = {rows, ARRAY_LEN(rows)};

@@ -1,0 +1,234 @@
+"""A cluster on paper: an API server that answers GET with the objects that a test has put there.
+
+For programs that ask for many kinds of objects once, and change nothing. What a cluster says of a
+healthy installation is made of deploy/, so it cannot drift from what is really installed.
+"""
+
+import copy
+import json
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from urllib.parse import urlsplit
+
+import yaml
+
+from pages import TOP
+
+SYSTEM = "/api/v1/namespaces/kube-system"
+POLICY_PATH = "/apis/scheduler.policy.crane.io/v1alpha1/dynamicschedulerpolicies/default"
+CRD_NAME = "dynamicschedulerpolicies.scheduler.policy.crane.io"
+CRD_PATH = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{CRD_NAME}"
+REVIEWS_PATH = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+DEPLOYMENTS = "/apis/apps/v1/namespaces/kube-system/deployments"
+CONTROLLERS = ("plimsoll-controller-0", "plimsoll-controller-1")
+EXTENDERS = ("plimsoll-extender-0", "plimsoll-extender-1")
+METRICS = ("cpu_usage_avg_5m", "mem_usage_avg_5m")
+
+
+def stamp(seconds_ago=0.0):
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - seconds_ago))
+
+
+def manifests(name):
+    """{(kind, name): object} of a file of deploy/."""
+    text = (TOP / "deploy" / name).read_text("utf-8")
+    return {(o["kind"], o["metadata"]["name"]): o for o in yaml.safe_load_all(text)}
+
+
+def node(name):
+    readings = {metric: f"0.25000,{stamp(30)}" for metric in METRICS}
+    owned = {f"f:{metric}": {} for metric in METRICS}
+    return {
+        "metadata": {
+            "name": name,
+            "annotations": {**readings, "cri": "unix:///run/containerd.sock"},
+            "managedFields": [
+                {
+                    "manager": "plimsoll-controller",
+                    "fieldsV1": {"f:metadata": {"f:annotations": owned}},
+                },
+                {
+                    "manager": "kubelet",
+                    "fieldsV1": {"f:metadata": {"f:annotations": {"f:cri": {}}}},
+                },
+            ],
+        },
+        "spec": {},
+        "status": {"conditions": [{"type": "Ready", "status": "True"}]},
+    }
+
+
+def pod(name, deployment):
+    template = deployment["spec"]["template"]
+    return {
+        "metadata": {"name": name, "labels": template["metadata"]["labels"]},
+        "spec": template["spec"],
+        "status": {"phase": "Running", "containerStatuses": [{"restartCount": 0}]},
+    }
+
+
+CONTROLLER_PAGE = """\
+plimsoll_build_info{program="plimsoll-controller",version="VERSION"} 1
+plimsoll_leader LEADER
+plimsoll_nodes_stale 0
+plimsoll_patches_waiting 0
+plimsoll_policy_failed 0
+plimsoll_scrapes_total{result="ok",source="node-exporter"} 5000
+plimsoll_scrapes_total{result="connect",source="node-exporter"} 0
+plimsoll_scrapes_total{result="timeout",source="node-exporter"} 0
+plimsoll_targets_failing{source="node-exporter"} 0
+"""
+EXTENDER_PAGE = """\
+plimsoll_build_info{program="plimsoll-extender",version="VERSION"} 1
+plimsoll_extender_request_duration_seconds_bucket{verb="filter",le="0.1"} 500
+plimsoll_extender_request_duration_seconds_bucket{verb="filter",le="+Inf"} 500
+plimsoll_extender_requests_total{verb="filter",code="200"} 500
+plimsoll_extender_table_nodes 4
+plimsoll_policy_failed 0
+plimsoll_tls_certificate_expiry_timestamp_seconds EXPIRY
+"""
+
+
+def policy():
+    found = yaml.safe_load((TOP / "policy" / "policy.yaml").read_text("utf-8"))
+    found["metadata"] = {"name": "default", "generation": 3, "uid": "1"}
+    in_force = {"type": "InForce", "status": "True", "reason": "Loaded", "message": "valid"}
+    found["status"] = {"observedGeneration": 3, "conditions": [in_force]}
+    return found
+
+
+def healthy(version):
+    """{path: object} of an installation that lacks nothing, on four nodes. Values that are texts
+    are pages; None is a 404, an int a status."""
+    controller = manifests("base/controller.yaml")[("Deployment", "plimsoll-controller")]
+    others = manifests("base/extender.yaml")
+    extender = others[("Deployment", "plimsoll-extender")]
+    guard = manifests("base/node-guard.yaml")
+    crd = manifests("base/crd.yaml")[("CustomResourceDefinition", CRD_NAME)]
+    config = (TOP / "deploy" / "second-scheduler" / "config.yaml").read_text("utf-8")
+    for deployment in (controller, extender):
+        deployment["status"] = {"readyReplicas": 2}
+    crd["status"] = {"conditions": [{"type": "Established", "status": "True"}]}
+    found = {
+        "/version": {"major": "1", "minor": "36+"},
+        CRD_PATH: crd,
+        POLICY_PATH: policy(),
+        f"{DEPLOYMENTS}/plimsoll-controller": controller,
+        f"{DEPLOYMENTS}/plimsoll-extender": extender,
+        f"{SYSTEM}/services/plimsoll-extender": others[("Service", "plimsoll-extender")],
+        f"{SYSTEM}/pods": [
+            *(pod(name, controller) for name in CONTROLLERS),
+            *(pod(name, extender) for name in EXTENDERS),
+        ],
+        "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/plimsoll-controller": {
+            "spec": {
+                "holderIdentity": CONTROLLERS[0],
+                "renewTime": stamp().replace("Z", ".000000Z"),
+                "leaseDurationSeconds": 15,
+            }
+        },
+        f"{SYSTEM}/configmaps": [
+            {"metadata": {"name": "scheduler"}, "data": {"config.yaml": config}},
+            {"metadata": {"name": "other"}, "data": {"KubeSchedulerConfiguration": "{"}},
+        ],
+        "/apis/networking.k8s.io/v1/namespaces/kube-system/networkpolicies/plimsoll-controller": (
+            manifests("base/network-policy.yaml")[("NetworkPolicy", "plimsoll-controller")]
+        ),
+        "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/"
+        "plimsoll-controller-nodes": guard[
+            ("ValidatingAdmissionPolicy", "plimsoll-controller-nodes")
+        ],
+        "/api/v1/nodes": [node(f"node-{i}") for i in range(4)],
+    }
+    for leads, name in enumerate(reversed(CONTROLLERS)):
+        page = CONTROLLER_PAGE.replace("VERSION", version).replace("LEADER", str(leads))
+        found[f"{SYSTEM}/pods/{name}:8090/proxy/metrics"] = page
+    for name in EXTENDERS:
+        expiry = f"{time.time() + 90 * 86400:.0f}"
+        page = EXTENDER_PAGE.replace("VERSION", version).replace("EXPIRY", expiry)
+        found[f"{SYSTEM}/pods/{name}:8010/proxy/metrics"] = page
+    return copy.deepcopy(found)
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    wbufsize = -1  # an answer is sent as one piece, not line by line
+
+    def answer(self, status, content):
+        body = content if isinstance(content, str) else json.dumps(content)
+        self.send_response(status)
+        kind = "text/plain" if isinstance(content, str) else "application/json"
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body.encode())))
+        self.end_headers()
+        self.wfile.write(body.encode())
+
+    def fail(self, status):
+        self.answer(status, {"kind": "Status", "code": status, "message": f"{self.path}: {status}"})
+
+    def do_GET(self):  # pylint: disable=invalid-name
+        found = self.server.objects.get(urlsplit(self.path).path)
+        if found is None or isinstance(found, int):
+            self.fail(found or 404)
+        elif isinstance(found, list):
+            self.answer(200, {"kind": "List", "metadata": {"resourceVersion": "1"}, "items": found})
+        else:
+            self.answer(200, found)
+
+    def do_POST(self):  # pylint: disable=invalid-name
+        review = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        status = self.server.objects.get(REVIEWS_PATH)
+        if self.path != REVIEWS_PATH or isinstance(status, int):
+            self.fail(status or 405)
+            return
+        wanted = review["spec"]["resourceAttributes"]
+        account = review["spec"]["user"].rpartition(":")[2]
+        denied = (account, wanted["verb"], wanted["resource"]) in self.server.denied
+        self.answer(201, {**review, "status": {"allowed": not denied}})
+
+    def log_message(self, *_):
+        pass
+
+
+class PaperCluster:
+    """`objects` is what healthy() returns, to be changed as the test likes; `denied` holds
+    (account, verb, resource) of what an account may not do."""
+
+    def __init__(self, version):
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.objects = self.objects = healthy(version)
+        self.server.denied = self.denied = set()
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
+        Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
+
+    def nodes(self):
+        return self.objects["/api/v1/nodes"]
+
+    def spec(self):
+        """Of the policy."""
+        return self.objects[POLICY_PATH]["spec"]
+
+    def annotate(self, metric, value, nodes=slice(None)):
+        for item in self.nodes()[nodes]:
+            item["metadata"]["annotations"][metric] = value
+
+    def page(self, old, new, names=CONTROLLERS + EXTENDERS):
+        """Replace a line's beginning on the pages of these pods."""
+        changed = 0
+        for path, content in self.objects.items():
+            if path.endswith("/metrics") and any(f"/{name}:" in path for name in names):
+                self.objects[path] = content.replace(old, new)
+                changed += self.objects[path] != content
+        assert changed, old
+
+    def configuration(self, old, new):
+        """Change the scheduler's configuration."""
+        data = self.objects[f"{SYSTEM}/configmaps"][0]["data"]
+        assert old in data["config.yaml"], old
+        data["config.yaml"] = data["config.yaml"].replace(old, new)
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
