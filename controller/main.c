@@ -73,9 +73,9 @@ static void raise_file_limit(void) {
                          STR("error", strerror(errno)));
 }
 
-/* To as many nodes as there are descriptors for, some of which are for connections under way and
- * for the rest of the program. */
-static size_t max_kept_connections(void) {
+/* To as many nodes as there are descriptors for; a quarter is for the rest of the program, and for
+ * connections that curl has yet to close. */
+static size_t max_scrape_descriptors(void) {
         struct rlimit limit;
 
         if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
@@ -138,7 +138,7 @@ static int connect_and_run(const struct settings *settings, struct daemon_state 
                                                                 : settings->controller.target_count,
                                     .max_in_flight = source_set_in_flight(
                                             &settings->controller.sources, EXPECTED_NODES),
-                                    .max_connections = max_kept_connections(),
+                                    .max_descriptors = max_scrape_descriptors(),
                                     .user_agent = PROGRAM "/" PLIMSOLL_VERSION,
                             });
         _cleanup_(controller_freep) struct controller *controller = NULL;

@@ -18,7 +18,8 @@ enum {
         HOSTS_PER_SHARD = 256,
         /* Hosts are not distributed evenly: twice the mean, plus a constant for small numbers. */
         CONNECTIONS_SPARE = 64,
-        CONNECTIONS_MIN = 4, /* of a shard, however few descriptors there are */
+        CONNECTIONS_MIN = 4,   /* of a shard, however few descriptors there are */
+        SHARD_DESCRIPTORS = 2, /* curl's own */
 };
 
 struct http_shard {
@@ -42,7 +43,7 @@ struct http_pool {
 struct http_client {
         struct loop *loop;
         char *user_agent;
-        size_t shards_wanted, expected_hosts, max_in_flight, max_connections;
+        size_t shards_wanted, expected_hosts, max_in_flight, max_descriptors;
         struct http_pool *pools;
         struct loop_timer pump_timer;
         struct http_body_pool bodies;
@@ -390,8 +391,11 @@ static void limit_connections(const struct http_client *client, const struct htt
 
         size_t count = client->expected_hosts / pool->shard_count * 2 + CONNECTIONS_SPARE;
 
-        if (client->max_connections > 0)
-                count = size_min(count, client->max_connections / pool->shard_count);
+        if (client->max_descriptors > 0) {
+                size_t used = client->max_in_flight + SHARD_DESCRIPTORS * pool->shard_count;
+                size_t left = client->max_descriptors > used ? client->max_descriptors - used : 0;
+                count = size_min(count, left / pool->shard_count);
+        }
         count = size_max(count, CONNECTIONS_MIN);
         for (size_t i = 0; i < pool->shard_count; i++)
                 if (curl_multi_setopt(pool->shards[i]->multi, CURLMOPT_MAXCONNECTS, (long)count))
@@ -503,7 +507,7 @@ struct http_client *http_client_new(struct loop *loop, const struct http_client_
         client->shards_wanted = options->shards > 0 ? options->shards
                                                     : (client->expected_hosts + HOSTS_PER_SHARD -
                                                        1) / HOSTS_PER_SHARD;
-        client->max_connections = options->max_connections;
+        client->max_descriptors = options->max_descriptors;
         client->bodies.keep_count = client->max_in_flight;
         return client;
 }

@@ -235,9 +235,9 @@ static inline void *raw_accept(void *userdata) {
                 struct raw_connection *connection = xcalloc(1, sizeof(*connection));
                 connection->peer = peer;
                 connection->fd = fd;
+                atomic_store(&peer->connections, index + 1); /* before anything is answered */
                 if (pthread_create(&peer->threads[index], NULL, raw_serve, connection) != 0)
                         abort();
-                atomic_store(&peer->connections, index + 1);
         }
         return NULL;
 }

@@ -385,12 +385,14 @@ static void test_more_hosts(void **state) {
 
 /* No more of them are kept than there are descriptors for. */
 static void test_few_connections(void **state) {
-        enum { FEW = 4, CALLS = 10 };
+        enum { FEW = 5, CALLS = 10 };
         struct attempt *attempts[CALLS];
 
         (void)state;
         http_client_free(client);
-        client = http_client_new(loop, &(struct http_client_options){.max_connections = FEW});
+        client = http_client_new(loop,
+                                 &(struct http_client_options){.max_in_flight = CALLS,
+                                                               .max_descriptors = CALLS + 2 + FEW});
         for (size_t round = 1; round <= 2; round++) {
                 for (size_t i = 0; i < CALLS; i++)
                         begin(attempts[i] = new_attempt(peer->origin, "/slow"));
