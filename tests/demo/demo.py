@@ -255,6 +255,13 @@ def show(demo, style):
         expect(abs(rows[name].cpu - load["cpu"]) < 0.02, f"{name}'s CPU window near {load['cpu']}")
         expect(abs(rows[name].mem - load["mem"]) < 0.02, f"{name}'s memory window near its load")
 
+    status = fetch(f"{demo.controller_url}/status.json").json()
+    above = {row["name"] for row in status["nodes"] if row["verdict"] == "rejected"}
+    above.discard(REAL_NODE[0])  # its load is what it is
+    expect(
+        above == {"hot-cpu", "full-memory"}, "the status page to show the same two above a limit"
+    )
+
     demo.burst("idle")
     demo.say(
         f"\nA burst: {BURST} pods were just bound to idle. Its load cannot show them yet, so the"
@@ -279,6 +286,10 @@ def tell_more(demo):
     explain = f"{program} explain --policy-config-path={demo.policy}"
     demo.say(
         f"""
+The same in a browser: {demo.controller_url}/
+
+  hot-cpu and full-memory are beyond the line. Choose a row to see the node's last hour.
+
 Look further, from another terminal:
 
   export KUBECONFIG={demo.standin.kubeconfig}
