@@ -6,12 +6,14 @@
 #include "base/nearest.h"
 #include "cli/completion.h"
 #include "cli/doctor/doctor.h"
+#include "cli/explain/explain_verb.h"
 #include "cli/top/top.h"
 #include "program/program_options.h"
 
 #define PROGRAM "kubectl-plimsoll"
 
-static const struct verb *const verbs[] = {&top_verb, &doctor_verb, &completion_verb};
+static const struct verb *const verbs[] = {&top_verb, &explain_verb, &doctor_verb,
+                                           &completion_verb};
 
 static void help(FILE *out) {
         (void)fputs("Usage: kubectl plimsoll VERB [FLAG...]\n"

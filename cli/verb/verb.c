@@ -1,17 +1,23 @@
 #include "cli/verb/verb.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
+
+/* "-" stands for standard input. */
+static bool is_word(const char *argument) {
+        return argument[0] != '-' || argument[1] == '\0';
+}
 
 /* Words before the first flag are put behind the flags, where options_parse() ends. */
 static char **flags_first(int argc, char **argv) {
         char **sorted = xcalloc((size_t)argc + 1, sizeof(*sorted));
         int words = 0;
 
-        while (1 + words < argc && argv[1 + words][0] != '-')
+        while (1 + words < argc && is_word(argv[1 + words]))
                 words++;
         sorted[0] = argv[0];
         for (int i = 1; i < argc; i++)

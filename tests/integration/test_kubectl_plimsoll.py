@@ -95,9 +95,7 @@ def test_top_for_programs(plimsoll):
     assert shown["nodes"][0]["reason"] == "cpu_usage_avg_5m above 0.65"
     as_yaml = yaml.safe_load(plimsoll("top", "-oyaml", "--sort=cpu"))
     for either in (shown, as_yaml):
-        for node in either["nodes"]:
-            for reading in (*node["predicates"], *node["priorities"]):
-                reading.pop("ageSeconds", None)
+        either["nodes"] = [timeless(row) for row in either["nodes"]]
     assert as_yaml == shown
 
 
@@ -121,6 +119,49 @@ def test_top_judges_as_explain_does(plimsoll, binary, cluster, tmp_path):
         other = explained[row["node"]]
         assert (row["score"], row["rejectedBy"]) == (other["score"], other["rejectedBy"])
         assert row["estimate"]["headroom"] == pytest.approx(other["estimate"]["headroom"], abs=0.1)
+
+
+def test_explain(plimsoll, binary, cluster, tmp_path):
+    """What the extender's explain prints, of the cluster, and of one node among all."""
+    path = tmp_path / "policy.yaml"
+    path.write_text(json.dumps(POLICY))
+    text = json.dumps(cluster.get("/api/v1/nodes"))
+    argv = [binary("plimsoll-extender"), "explain", "-ojson", f"--policy-config-path={path}"]
+    done = subprocess.run(argv, input=text, capture_output=True, text=True, check=True)
+    wanted = [timeless(row) for row in json.loads(done.stdout)]
+    assert [timeless(row) for row in json.loads(plimsoll("explain", "nodes", "-ojson"))] == wanted
+    one = yaml.safe_load(plimsoll("explain", "node", "node-0001", "-o", "yaml"))
+    assert [timeless(row) for row in one] == wanted[1:2]
+    table = plimsoll("explain", "node", "node-0001")
+    assert table.startswith("node-0001: rejected: cpu_usage_avg_5m above 0.65; score ")
+    assert table.isascii() and "node-0000" not in table
+    argv = [binary("kubectl-plimsoll"), "explain", "-", "-ojson", "-f", str(path)]
+    env = {**os.environ, "KUBECONFIG": "/none"}
+    done = subprocess.run(argv, input=text, capture_output=True, text=True, check=True, env=env)
+    assert [timeless(row) for row in json.loads(done.stdout)] == wanted
+    assert "there is no node 'node-9'" in plimsoll("explain", "node", "node-9", status=2)
+    for words in ([], ["node"], ["pod", "a/b"], ["nodes", "node-0001"]):
+        assert "expected `node NAME`" in plimsoll("explain", *words, status=2)
+
+
+def timeless(row):
+    """Without what changes from one second to the next."""
+    for reading in (*row["predicates"], *row["priorities"], row["hotValue"]):
+        reading.pop("ageSeconds", None)
+    return row
+
+
+def test_the_page_of_explain(binary, cluster, tmp_path):
+    shutil.copy(TOP / "policy" / "policy.yaml", tmp_path / "policy.yaml")
+    (tmp_path / "nodes.json").write_text(json.dumps(cluster.get("/api/v1/nodes")))
+    kubectl = 'kubectl() { if [ $1 = get ]; then cat nodes.json; else shift; %s "$@"; fi; }\n'
+    commands = kubectl % binary("kubectl-plimsoll") + block("docs/kubectl-plugin.md", "explain")
+    env = {**os.environ, "KUBECONFIG": cluster.kubeconfig}
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", commands],
+        env=env, cwd=tmp_path, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.startswith("node-0001: rejected") and "node-0003: passes" in done.stdout
 
 
 def on_terminal(argv, columns, env, **more):

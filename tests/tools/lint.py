@@ -93,11 +93,15 @@ MAY_USE = {
         *("base", "program", "policy", "extender/table", "extender/explain"),
         *("cli/cluster", "cli/verb", "cli/nodes"),
     ],
+    "cli/explain": [
+        *("base", "program", "extender/table", "extender/explain"),
+        *("cli/cluster", "cli/verb", "cli/nodes"),
+    ],
     "cli/doctor": [
         *("base", "codec", "program", "policy", "policy/live", "controller/page"),
         *("extender/table", "cli/cluster", "cli/verb"),
     ],
-    "cli": ["base", "program", "cli/verb", "cli/top", "cli/doctor"],
+    "cli": ["base", "program", "cli/verb", "cli/top", "cli/explain", "cli/doctor"],
 }
 
 # library header -> the libraries that may see it

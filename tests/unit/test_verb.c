@@ -57,6 +57,7 @@ static void test_words(void **state) {
                 {"show node a -o json --wide", "node a ", true, true},
                 {"show --wide -ojson node a", "node a ", true, true},
                 {"show node --wide a", "a node ", true, false}, /* nobody writes that */
+                {"show - -ojson", "- ", false, true},
                 {"show -- --wide", "--wide ", false, false},
         };
 
