@@ -1,0 +1,96 @@
+"""kubectl plimsoll with the real kubectl and API server: a healthy installation, and faults in it.
+
+kwok lets our pods "run", so nobody answers on their ports: what needs their metrics is unknown here.
+"""
+
+import json
+import os
+import subprocess
+
+import pytest
+from cluster.nodes import Fleet
+from cluster.pages import follow
+from cluster.plimsoll import fast_policy
+from harness import wait_until
+from pages import block
+from tools import build
+
+LOADS = (0.2, 0.4, 0.9)
+CPU = "cpu_usage_avg_5s"
+
+
+@pytest.fixture
+def installed(bare, make_plimsoll, exporters):
+    """As docs/install.md has it, with a policy of seconds; (the names of its nodes, its writer)."""
+    fleet = Fleet(bare, exporters)
+    names = [fleet.add(1, load={"cpu": load, "mem": 0.1})[0] for load in LOADS]
+    follow(bare, block("docs/install.md", "installing"))
+    plimsoll = make_plimsoll(bare)
+    bare.kubectl("apply", "-f", plimsoll.write_policy(fast_policy()))
+    plimsoll.controller(None, exporters, "--leader-elect-resource-namespace=kube-system")
+    wait_until(lambda: all(CPU in fleet.annotations(name) for name in names), 60, "annotations")
+    return names
+
+
+@pytest.fixture
+def plimsoll_verb(bare, binary, tmp_path):
+    """Runs `kubectl plimsoll ...` as a user does, with the plugin on the PATH."""
+    os.symlink(binary("kubectl-plimsoll"), tmp_path / "kubectl-plimsoll")
+    env = {
+        **os.environ,
+        "PATH": f"{tmp_path}:{os.environ['PATH']}",
+        "KUBECONFIG": str(bare.kubeconfig),
+        "KUBECACHEDIR": str(tmp_path / "cache"),
+    }
+
+    def call(*words):
+        argv = [build.program("kubectl"), "plimsoll", *words]
+        done = subprocess.run(argv, env=env, capture_output=True, text=True, check=False)
+        assert not done.stderr, done.stderr
+        return done
+
+    return call
+
+
+# The check that must find it, and how a user would do it.
+FAULTS = [
+    ("controller-permissions", "delete clusterrolebinding plimsoll-controller"),
+    ("node-guard", "delete validatingadmissionpolicy plimsoll-controller-nodes"),
+    ("extender-service", "-n kube-system delete service plimsoll-extender"),
+    ("extender-replicas", "-n kube-system scale deployment plimsoll-extender --replicas=1"),
+    ("nodes-cordoned", "cordon node-0000 node-0001"),
+    ("annotations-writers", f"annotate node node-0000 --overwrite {CPU}=0.5,2026-01-01T00:00:00Z"),
+    ("annotations-left", "annotate node node-0001 disk_usage_avg_1h=0.5,2026-01-01T00:00:00Z"),
+]
+
+
+def test_plugin(bare, installed, plimsoll_verb, figure):
+    def findings():
+        rows = json.loads(plimsoll_verb("doctor", "-o", "json").stdout)["checks"]
+        return {row["id"]: row for row in rows}
+
+    def faults():
+        found = findings()
+        return {key for key, row in found.items() if row["state"] in ("warning", "error")}
+
+    # The Deployments' status and the policy's come a moment after the objects.
+    wait_until(lambda: not faults(), 60, "a healthy cluster", poll_s=1)
+    found = findings()
+    unknown = [key for key, row in found.items() if row["state"] == "unknown"]
+    assert "controller-permissions" not in unknown and "leader" not in unknown
+
+    shown = json.loads(plimsoll_verb("top", "-o", "json", "--sort=cpu").stdout)
+    assert [row["node"] for row in shown["nodes"]] == installed[::-1]
+    assert shown["summary"]["aboveLimit"] == 1
+    assert "DynamicSchedulerPolicy default" in plimsoll_verb("top").stdout
+    explained = plimsoll_verb("explain", "node", installed[2]).stdout
+    assert explained.startswith(f"{installed[2]}: rejected: {CPU} above 0.65")
+
+    for check, command in FAULTS:
+        bare.kubectl(*command.split())
+        # Roles and replicas take a moment to be in force; the controller repairs its annotations.
+        wait_until(lambda: check in faults(), 30, check, poll_s=0.5)
+    figure(
+        f"{len(found)} checks: none fires, {len(unknown)} unknown without pods that answer; "
+        f"{len(FAULTS)} faults found"
+    )
