@@ -1,5 +1,7 @@
-/* A list in protobuf, of pods or of nodes: whatever it holds, what is handed on is JSON, and as
- * much as is counted. */
+/*
+ * A list in protobuf, of pods or of nodes, twice: whatever it holds, what is handed on is JSON, and
+ * as much as is counted; and what counts as seen before is an object that is known.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,13 +11,32 @@
 #include "fuzz.h"
 #include "kube/kube_proto.h"
 #include "kube/list_proto.h"
+#include "kube/object_index.h"
+
+struct seen {
+        struct object_index index;
+        size_t items;
+};
+
+static void check_index(struct object_index *index, const char *text, size_t len,
+                        const json_t *object) {
+        json_t *old = NULL;
+        uint64_t hash;
+
+        bool is_same = object_index_is_same(index, text, len, &hash);
+        enum object_sight sight = object_index_see(index, object, hash, &old);
+        json_decref(old);
+        if (is_same && sight != OBJECT_KNOWN)
+                abort();
+}
 
 static void check_item(void *userdata, const char *text, size_t len) {
         json_error_t error;
         json_auto_t *object = json_loadb(text, len, JSON_ALLOW_NUL, &error);
+        struct seen *seen = userdata;
         struct skim skim;
 
-        ++*(size_t *)userdata;
+        seen->items++;
         skim_init(&skim, text, len);
         if (!skim_value(&skim) || !skim_at_end(&skim))
                 abort();
@@ -23,16 +44,22 @@ static void check_item(void *userdata, const char *text, size_t len) {
                 abort();
         if (object && !json_is_object(object))
                 abort();
+        if (object)
+                check_index(&seen->index, text, len, object);
 }
 
 static void parse(const struct proto_message *message, const char *data, size_t size) {
-        struct list_page page = {0};
-        size_t items = 0;
+        struct seen seen = {.index = {.max_objects = 100}};
 
-        if (list_proto_parse(data, size, message, check_item, &items, &page, NULL) == 0 &&
-            (page.count != items || !*page.resource_version))
-                abort();
-        list_page_done(&page);
+        for (int i = 0; i < 2; i++) {
+                struct list_page page = {0};
+                seen.items = 0;
+                if (list_proto_parse(data, size, message, check_item, &seen, &page, NULL) == 0 &&
+                    (page.count != seen.items || !*page.resource_version))
+                        abort();
+                list_page_done(&page);
+        }
+        object_index_done(&seen.index);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
