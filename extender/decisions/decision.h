@@ -122,8 +122,9 @@ struct decision_ranking {
 
 struct decision {
         struct decision_pod pod;
-        uint32_t filter_count,
-                ranking_count; /* calls; of each the newest is kept: nothing with 0 */
+        bool is_ranked; /* since the newest filter call */
+        /* Calls. Of each the newest is kept; with 0 there is nothing. */
+        uint32_t filter_count, ranking_count;
         struct decision_filter filter;
         struct decision_ranking ranking;
 };

@@ -99,6 +99,7 @@ void decisions_put_filter(struct decisions *decisions, const struct decision_pod
         memcpy(&decision->filter, filter,
                offsetof(struct decision_filter, text) + filter->text_bytes);
         decision->filter_count++;
+        decision->is_ranked = false;
         (void)pthread_mutex_unlock(&decisions->lock);
 }
 
@@ -111,6 +112,7 @@ void decisions_put_ranking(struct decisions *decisions, const struct decision_po
         memcpy(&decision->ranking, ranking,
                offsetof(struct decision_ranking, text) + ranking->text_bytes);
         decision->ranking_count++;
+        decision->is_ranked = true;
         (void)pthread_mutex_unlock(&decisions->lock);
 }
 
@@ -133,12 +135,10 @@ static void shorten(const struct decision *decision, struct decisions_line *ret)
         const struct decision_filter *filter = &decision->filter;
         const struct decision_ranking *ranking = &decision->ranking;
         bool has_filter = decision->filter_count > 0;
-        bool has_best = decision->ranking_count > 0 && ranking->node_count > 0 &&
-                        ranking->at_unix_ms >= filter->at_unix_ms;
+        bool has_best = decision->is_ranked && ranking->node_count > 0;
 
         ret->pod = decision->pod;
-        ret->at_unix_ms = filter->at_unix_ms > ranking->at_unix_ms ? filter->at_unix_ms
-                                                                   : ranking->at_unix_ms;
+        ret->at_unix_ms = decision->is_ranked ? ranking->at_unix_ms : filter->at_unix_ms;
         ret->filter_count = decision->filter_count;
         ret->ranking_count = decision->ranking_count;
         ret->has_filter = has_filter;

@@ -38,11 +38,11 @@ _must_check_ bool decisions_get(struct decisions *decisions, const char *full_na
 /* One decision in short. */
 struct decisions_line {
         struct decision_pod pod;
-        int64_t at_unix_ms; /* of the newer answer */
+        int64_t at_unix_ms; /* of the last answer */
         uint32_t filter_count, ranking_count;
         bool has_filter;
         uint32_t candidates, passed, rejected, left_out; /* 0 without a filter call */
-        /* of a prioritize call no older than the filter call; best_points -1: there is none */
+        /* of a prioritize call since the last filter call; best_points -1: there was none */
         int best_points; /* as sent */
         uint16_t best_node_len;
         char best_node[NODE_NAME_MAX];

@@ -69,15 +69,23 @@ static void test_retries(void **state) {
         assert_int_equal(lines[0].best_points, 8);
         assert_memory_equal(lines[0].best_node, "abc", 3);
 
-        /* The best node of an attempt that is over is not shown as that of the next one. */
+        /* The best node of an attempt that is over is not shown as that of the next one, even if
+         * the clock was set back. */
+        filter(decisions, 7, "web", 50);
+        assert_int_equal(decisions_list(decisions, lines), 1);
+        assert_int_equal(lines[0].at_unix_ms, 50);
+        assert_int_equal(lines[0].best_points, -1);
+        rank(decisions, 7, "web", 40);
+        assert_int_equal(decisions_list(decisions, lines), 1);
+        assert_int_equal(lines[0].best_points, 8);
         filter(decisions, 7, "web", 200);
         assert_int_equal(decisions_list(decisions, lines), 1);
         assert_int_equal(lines[0].best_points, -1);
-        assert_int_equal(lines[0].filter_count, 2);
-        assert_int_equal(lines[0].ranking_count, 1);
+        assert_int_equal(lines[0].filter_count, 3);
+        assert_int_equal(lines[0].ranking_count, 2);
         assert_true(decisions_get(decisions, "d/web", &decision));
         assert_int_equal(decision.filter.at_unix_ms, 200);
-        assert_int_equal(decision.ranking.at_unix_ms, 100);
+        assert_int_equal(decision.ranking.at_unix_ms, 40);
 
         /* A pod without a filter call: filterVerb is not set. */
         rank(decisions, 8, "other", 300);
