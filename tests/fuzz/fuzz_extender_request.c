@@ -1,8 +1,10 @@
 /*
  * The skimmer and jansson must read the same out of every ExtenderArgs, and the filter's answer to
  * it must hold together, with a shortlist by estimate of a table that knows some of the corpus's
- * nodes.
+ * nodes. What is kept of the answers is JSON.
  */
+#include "extender/decisions/decision_json.h"
+#include "extender/decisions/decision_take.h"
 #include "fuzz.h"
 #include "tests/unit/answer_property.h"
 #include "tests/unit/request_property.h"
@@ -45,6 +47,29 @@ static struct node_snapshot *snapshot_new(int64_t now_unix_ms) {
         return node_table_acquire(table); /* with its table, for as long as the process lives */
 }
 
+/* @judge: after judge_filter(); pods and nodes may be called as somebody likes. */
+static void check_decision(struct judge *judge, struct reply *reply,
+                           const struct node_snapshot *snapshot, const struct request *request,
+                           int64_t now_unix_ms) {
+        struct decision decision = {.filter_count = 1, .ranking_count = 1};
+        struct buf text = BUF_INIT(DECISION_JSON_MAX_BYTES);
+
+        if (!decision_take_pod(&request->pod, &decision.pod))
+                return;
+        decision_take_filter(judge, snapshot, request, JUDGE_LIST_SHORT, now_unix_ms,
+                             &decision.filter);
+        judge_score(judge, snapshot, request, now_unix_ms, 0);
+        PROPERTY(reply_prioritize(reply, judge, snapshot, request, true));
+        decision_take_ranking(judge, snapshot, request, reply->score_base, now_unix_ms,
+                              &decision.ranking);
+        decision_json(&decision, &text);
+        PROPERTY(!text.overflow);
+        json_t *json = json_loadb(text.data, text.len, JSON_ALLOW_NUL, NULL);
+        PROPERTY(json);
+        json_decref(json);
+        buf_done(&text);
+}
+
 static void check_answer(const char *text, size_t len) {
         static const int64_t now_unix_ms = INT64_C(1784800000000); /* 2026-07-23T09:46:40Z */
         static struct node_snapshot *snapshot;
@@ -62,6 +87,7 @@ static void check_answer(const char *text, size_t len) {
                 atomic_store(&pods.ids[request.pod.id % SHORTLIST_PODS], 0);
                 (void)answer_property_check(&judge, &reply, snapshot, &request, &pods, PLACES,
                                             now_unix_ms);
+                check_decision(&judge, &reply, snapshot, &request, now_unix_ms);
         }
         request_done(&request);
         judge_done(&judge);
