@@ -24,6 +24,7 @@ static const char *const method_headers[] = {"Allow", "GET, HEAD", NULL};
 /* A rendered text; immutable. */
 struct text {
         atomic_uint refs;
+        atomic_uint *count; /* of the page's texts */
         size_t len;
         char *data;
 };
@@ -48,12 +49,14 @@ struct status_page {
 
         /* The loop's. */
         struct text *text; /* of the last STATUS_PAGE_KEEP_MS; NULL: none */
+        atomic_uint text_count;
         struct loop_timer forget;
 };
 
 static void text_unref(struct text *text) {
         if (!text || atomic_fetch_sub(&text->refs, 1) > 1)
                 return;
+        atomic_fetch_sub(text->count, 1);
         free(text->data);
         free(text);
 }
@@ -91,6 +94,8 @@ static struct text *render(struct status_page *page) {
         }
         struct text *text = xcalloc(1, sizeof(*text));
         atomic_init(&text->refs, 1);
+        text->count = &page->text_count;
+        atomic_fetch_add(text->count, 1);
         text->len = out.len;
         text->data = buf_take(&out);
         return text;
@@ -123,13 +128,14 @@ static void answer_waiting(struct status_page *page, struct text *text, int stat
 static void on_waiting(void *userdata) {
         struct status_page *page = userdata;
         struct loop *loop = page->options.loop;
+        bool is_busy = !page->text && atomic_load(&page->text_count) >= STATUS_PAGE_MAX_TEXTS;
 
-        if (!page->text) {
+        if (!page->text && !is_busy) {
                 page->text = render(page);
                 loop_timer_arm(loop, &page->forget, loop_now_mono_ms(loop) + STATUS_PAGE_KEEP_MS,
                                on_forget, page);
         }
-        answer_waiting(page, page->text, 500);
+        answer_waiting(page, page->text, is_busy ? 503 : 500);
 }
 
 /* ---- The worker's side. */

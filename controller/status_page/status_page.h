@@ -19,6 +19,9 @@
 enum {
         STATUS_PAGE_KEEP_MS = 1000,
         STATUS_PAGE_MAX_BYTES = 64 << 20, /* of the JSON text; beyond: 500 */
+        /* At a time: slow readers hold older ones. Beyond, nothing is rendered, and requests get
+         * 503. */
+        STATUS_PAGE_MAX_TEXTS = 4,
 };
 
 struct status_page_options {

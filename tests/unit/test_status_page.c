@@ -10,11 +10,13 @@
 #include "controller/status_page/status_page.h"
 #include "raw_client.h"
 
+enum { LONG_LINES = 300000 };
+
 static struct loop *loop;
 static struct status_page *page;
 static struct http_server *server;
 static int rendered;
-static bool is_huge;
+static bool is_huge, is_long;
 
 static void write_text(void *userdata, struct buf *out) {
         assert_ptr_equal(userdata, &rendered);
@@ -22,6 +24,8 @@ static void write_text(void *userdata, struct buf *out) {
         (void)buf_printf(out, "{\"n\":%d}\n", rendered);
         if (is_huge)
                 (void)buf_reserve(out, STATUS_PAGE_MAX_BYTES);
+        for (int i = 0; is_long && i < LONG_LINES; i++)
+                (void)buf_puts(out, "More than the buffers of a connection hold, and then more.\n");
 }
 
 static void handle(void *userdata, struct http_exchange *exchange) {
@@ -35,7 +39,7 @@ static int set_up(void **state) {
 
         (void)state;
         rendered = 0;
-        is_huge = false;
+        is_huge = is_long = false;
         loop = loop_new();
         page = status_page_new(&(struct status_page_options){
                 .loop = loop, .write = write_text, .userdata = &rendered});
@@ -87,7 +91,7 @@ static void begin(struct client *client, const char *request, atomic_int *left) 
 static void end(struct client *client, const char *status, const char *body) {
         pthread_join(client->thread, NULL);
         assert_non_null(client->answer.data);
-        assert_memory_equal(client->answer.data + strlen("HTTP/1.1 "), status, 3);
+        assert_memory_equal(client->answer.data + strlen("HTTP/1.1 "), status, strlen(status));
         if (body)
                 assert_string_equal(raw_body_of(&client->answer), body);
 }
@@ -147,6 +151,46 @@ static void test_too_large(void **state) {
         ask(REQUEST("GET", "/status.json"), "200", NULL);
 }
 
+static void on_pause_end(void *userdata) {
+        loop_stop(userdata);
+}
+
+static void run_for(int64_t ms) {
+        struct loop_timer pause = {0};
+
+        loop_timer_arm(loop, &pause, clock_mono_ms() + ms, on_pause_end, loop);
+        loop_run(loop);
+}
+
+/* Those who ask and do not read hold so many texts and no more. */
+static void test_slow_readers(void **state) {
+        static const char request[] = REQUEST("GET", "/status.json");
+        int fds[STATUS_PAGE_MAX_TEXTS];
+
+        (void)state;
+        is_long = true;
+        for (int i = 0; i < STATUS_PAGE_MAX_TEXTS; i++) {
+                fds[i] = raw_dial(http_server_port(server));
+                assert_true(raw_say(fds[i], request, sizeof(request) - 1));
+                int64_t begin_mono_ms = clock_mono_ms();
+                while (rendered <= i) {
+                        assert_true(clock_mono_ms() < begin_mono_ms + 20 * MS_PER_S);
+                        run_for(20);
+                }
+                run_for(STATUS_PAGE_KEEP_MS + 100);
+        }
+        ask(request, "503", "");
+        assert_int_equal(rendered, STATUS_PAGE_MAX_TEXTS);
+        is_long = false;
+        for (int i = 0; i < STATUS_PAGE_MAX_TEXTS; i++)
+                close(fds[i]);
+        int64_t begin_mono_ms = clock_mono_ms();
+        while (rendered == STATUS_PAGE_MAX_TEXTS) {
+                assert_true(clock_mono_ms() < begin_mono_ms + 20 * MS_PER_S);
+                ask(request, "", NULL); /* 503 until a worker has seen that they are gone */
+        }
+}
+
 /* Nobody is left waiting when the loop has ended. */
 static void test_stop(void **state) {
         struct client waiting, late;
@@ -167,10 +211,8 @@ static void test_stop(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                TEST(test_paths_and_methods),
-                TEST(test_once_a_second),
-                TEST(test_too_large),
-                TEST(test_stop),
+                TEST(test_paths_and_methods), TEST(test_once_a_second), TEST(test_too_large),
+                TEST(test_slow_readers),      TEST(test_stop),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
