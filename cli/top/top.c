@@ -2,11 +2,13 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "cli/cluster/cluster_policy.h"
 #include "cli/nodes/node_list.h"
+#include "cli/top/top_requests.h"
 #include "cli/top/top_view.h"
 #include "extender/explain/explain_judge.h"
 #include "extender/table/annotation_unit.h"
@@ -18,7 +20,7 @@ static struct {
         const char *filename, *sort;
         int64_t interval_ms;
         int output, unit;
-        bool is_watching;
+        bool is_watching, has_requests;
 } settings;
 
 /* clang-format off */
@@ -27,6 +29,10 @@ static const struct option_row rows[] = {
          .metavar = "KEY",
          .help = "name, score, hot, age, or a metric of the policy; cpu is its first metric that "
                  "begins so. The largest comes first."},
+        {.name = "requests", .type = OPTION_BOOL, .value = &settings.has_requests,
+         .help = "Show instead what pods request of each node, what it uses, and what is requested "
+                 "and not used; and what the pods of each namespace request. --sort takes name, "
+                 "cpu or mem."},
         {.name = "watch", .letter = 'w', .type = OPTION_BOOL, .value = &settings.is_watching,
          .help = "List the nodes again and again, until Ctrl-C."},
         {.name = "interval", .type = OPTION_DURATION_MS, .value = &settings.interval_ms,
@@ -39,9 +45,14 @@ static const struct option_row rows[] = {
 };
 /* clang-format on */
 
-static int show(const struct explanation *explanation, const char *policy_from, FILE *out,
-                struct error *err) {
-        struct output_style style = output_style(out);
+static void begin_screen(const struct output_style *style) {
+        /* From the upper left corner of an empty screen. */
+        if (settings.is_watching && style->is_terminal)
+                (void)fputs("\033[H\033[2J", stdout);
+}
+
+static int show(const struct explanation *explanation, const char *policy_from, struct error *err) {
+        struct output_style style = output_style(stdout);
         _cleanup_(top_view_done) struct top_view view;
         bool is_wide = settings.output == OUTPUT_WIDE;
 
@@ -51,14 +62,59 @@ static int show(const struct explanation *explanation, const char *policy_from, 
                 return r;
         if (output_is_document(settings.output)) {
                 json_auto_t *root = top_view_json(&view);
-                output_document(root, settings.output, out);
+                output_document(root, settings.output, stdout);
                 return 0;
         }
-        /* From the upper left corner of an empty screen. */
-        if (settings.is_watching && style.is_terminal)
-                (void)fputs("\033[H\033[2J", out);
-        top_view_print(&view, &style, is_wide, out);
+        begin_screen(&style);
+        top_view_print(&view, &style, is_wide, stdout);
         return 0;
+}
+
+static int look_at_requests(struct cluster *cluster, const struct node_table_options *options,
+                            struct policy *policy, int64_t now_unix_ms, struct error *err) {
+        static const char *const keys[] = {[ESTIMATE_CPU] = "cpu", [ESTIMATE_MEM] = "mem"};
+        _cleanup_(top_requests_done) struct top_requests requests;
+        struct output_style style = output_style(stdout);
+        int resource = ESTIMATE_RESOURCE_COUNT - 1;
+
+        int r = top_requests_load(cluster, options, policy, now_unix_ms, &requests, err);
+        if (r < 0)
+                return r;
+        while (resource >= 0 && strcmp(keys[resource], settings.sort) != 0)
+                resource--;
+        if (resource < 0 && strcmp(settings.sort, "name") != 0)
+                return error_set(err, EINVAL,
+                                 "--sort: '%.64s': with --requests expected name, cpu or mem",
+                                 settings.sort);
+        top_requests_sort(&requests, resource);
+        if (output_is_document(settings.output)) {
+                json_auto_t *root = top_requests_json(&requests);
+                output_document(root, settings.output, stdout);
+                return 0;
+        }
+        if (settings.output == OUTPUT_WIDE)
+                style.width = SIZE_MAX;
+        begin_screen(&style);
+        top_requests_print(&requests, &style, stdout);
+        return 0;
+}
+
+static int look_at_load(struct cluster *cluster, const struct node_table_options *options,
+                        struct policy *policy, const char *from, int64_t now_unix_ms,
+                        struct error *err) {
+        _cleanup_(node_table_freep) struct node_table *table = NULL;
+        _cleanup_(freep) char *warning = NULL;
+        const struct explained_pod nobody = {0};
+
+        int r = node_list_load(cluster, options, policy, now_unix_ms, &table, &warning, err);
+        if (r < 0)
+                return r;
+        if (warning)
+                (void)fprintf(stderr, "kubectl plimsoll top: %s\n", warning);
+
+        _cleanup_(explain_judged_done) struct explain_judged judged;
+        explain_judge(table, &nobody, now_unix_ms, &judged);
+        return show(&judged.explanation, from, err);
 }
 
 static int look(struct cluster *cluster, const struct program_annotations *annotations,
@@ -68,24 +124,16 @@ static int look(struct cluster *cluster, const struct program_annotations *annot
                 .zone = annotations->zone,
                 .is_percent = settings.unit == ANNOTATION_UNIT_PERCENT,
         };
-        _cleanup_(node_table_freep) struct node_table *table = NULL;
         _cleanup_(freep) char *from = NULL;
-        _cleanup_(freep) char *warning = NULL;
-        const struct explained_pod nobody = {0};
         struct policy *policy = NULL;
         int64_t now_unix_ms = clock_wall_unix_ms();
 
         int r = cluster_policy_load(cluster, settings.filename, &policy, &from, err);
-        if (r == 0)
-                r = node_list_load(cluster, &options, policy, now_unix_ms, &table, &warning, err);
         if (r < 0)
                 return r;
-        if (warning)
-                (void)fprintf(stderr, "kubectl plimsoll top: %s\n", warning);
-
-        _cleanup_(explain_judged_done) struct explain_judged judged;
-        explain_judge(table, &nobody, now_unix_ms, &judged);
-        return show(&judged.explanation, from, stdout, err);
+        return settings.has_requests
+                       ? look_at_requests(cluster, &options, policy, now_unix_ms, err)
+                       : look_at_load(cluster, &options, policy, from, now_unix_ms, err);
 }
 
 static int run(int count, char **words, struct error *err) {

@@ -216,6 +216,72 @@ def test_the_page_of_top(start_standin, binary, tmp_path):
     assert re.sub(r" +\d+s", " AGE", shown) == re.sub(r" +\d+s", " AGE", picture)
 
 
+@pytest.fixture
+def requested(start_standin):
+    """Two nodes of 8 CPUs and 32 GiB, four pods on the first, one that has ended, one that waits."""
+    standin = start_standin()
+    standin.add_nodes(2, cpus=8, memory_gib=32)
+    readings = {"cpu_usage_avg_5m": f"0.25,{ago(5)}", "mem_usage_avg_5m": f"0.50,{ago(5)}"}
+    standin.patch("/api/v1/nodes/node-0000", {"metadata": {"annotations": readings}})
+    for space, cpu, memory, node, phase in (
+        ("shop", "1500m", "4Gi", "node-0000", "Running"),
+        ("shop", "1", "1Gi", "node-0000", "Running"),
+        ("bank", "500m", "1Gi", "node-0000", "Pending"),
+        ("bank", "0", "2Gi", "node-0000", "Running"),
+        ("bank", "4", "8Gi", "node-0000", "Succeeded"),
+        ("bank", "4", "8Gi", "", "Pending"),
+    ):
+        requests = {"cpu": cpu, "memory": memory}
+        pod = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": f"pod-{cpu}-{memory}-{phase}".lower(), "namespace": space},
+            "spec": {
+                "containers": [{"name": "a", "image": "a", "resources": {"requests": requests}}],
+                **({"nodeName": node} if node else {}),
+            },
+            "status": {"phase": phase},
+        }
+        standin.admin("objects", {"resource": "pods", "object": pod})
+    return standin
+
+
+def test_requests(requested, binary):
+    env = {**os.environ, "KUBECONFIG": requested.kubeconfig}
+
+    def call(*flags, status=0):
+        argv = [binary("kubectl-plimsoll"), "top", "--requests", *flags]
+        done = subprocess.run(argv, env=env, capture_output=True, text=True, check=False)
+        assert done.returncode == status, done.stderr
+        return done.stdout or done.stderr
+
+    gib = 1 << 30
+    shown = json.loads(call("-ojson"))
+    used, bare = shown["nodes"]
+    assert used["pods"] == 4 and bare["pods"] == 0
+    assert used["cpu"] == {"capacity": 8, "requested": 3, "used": 2, "reclaimable": 1}
+    memory = {"capacity": 32 * gib, "requested": 8 * gib, "used": 16 * gib, "reclaimable": 0}
+    assert used["memory"] == memory, "more is used than requested"
+    assert bare["cpu"] == {"capacity": 8, "requested": 0}, "nothing is known of its usage"
+    assert [(row["namespace"], row["pods"]) for row in shown["namespaces"]] == [
+        ("bank", 2),
+        ("shop", 2),
+    ]
+    assert shown["namespaces"][1]["cpu"] == {"requested": 2.5}
+    assert shown["all"]["cpu"] == {"capacity": 16, "requested": 3, "used": 2, "reclaimable": 1}
+    assert json.loads(call("-ojson", "--sort=cpu"))["namespaces"][0]["namespace"] == "shop"
+    table = call()
+    assert "node-0000      4       8.0      3.00  38%      2.00  25%      1.00      32.0" in table
+    assert "shop           2      2.50      5.00" in table
+    assert "expected name, cpu or mem" in call("--sort=age", status=2)
+    narrow = on_terminal(
+        [binary("kubectl-plimsoll"), "top", "--requests"], 80, {**env, "NO_COLOR": "1"}
+    )
+    assert max(map(len, narrow.split("\r\n"))) <= 80, narrow
+    requested.fault("status", verb="list", resource="pods", status=403, count=1)
+    assert "GET /api/v1/pods" in call(status=2)
+
+
 def test_top_watches(binary, cluster, run):
     process = run(
         [binary("kubectl-plimsoll"), "top", "--watch", "--interval=1s"],

@@ -90,8 +90,8 @@ MAY_USE = {
     "cli/verb": ["base", "codec", "program"],
     "cli/nodes": ["base", "codec", "policy", "extender/table", "extender/explain", "cli/cluster"],
     "cli/top": [
-        *("base", "program", "policy", "extender/table", "extender/explain"),
-        *("cli/cluster", "cli/verb", "cli/nodes"),
+        *("base", "codec", "program", "policy", "policy/estimate", "extender/pods"),
+        *("extender/table", "extender/explain", "cli/cluster", "cli/verb", "cli/nodes"),
     ],
     "cli/explain": [
         *("base", "program", "extender/table", "extender/explain"),
