@@ -6,15 +6,14 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "controller/node/bindings.h"
 #include "controller/once.h"
+#include "controller/overview.h"
 #include "controller/source_set.h"
 #include "controller/status/census.h"
 #include "controller/status/node_metrics.h"
 #include "controller/status/printout.h"
 #include "controller/status/serving.h"
-#include "controller/status_page/status_view.h"
-#include "controller/writing/writer.h"
+#include "controller/tracked.h"
 
 enum {
         TICK_MS = 1000,
@@ -23,16 +22,6 @@ enum {
         ONCE_SYNC_MS = 30000,
         ONCE_INTERVALS = 3, /* two scrapes, the second of which may be slow */
         FIRST_PRINT_MS = 1000,
-};
-
-/* A node and what has been measured on it; node->userdata. */
-struct tracked {
-        struct writer_node writing; /* its first member */
-        struct controller *controller;
-        struct node *node;
-        struct node_track track;
-        uint32_t usable; /* number of metrics, at the last reading */
-        uint32_t metrics_row;
 };
 
 struct controller {
@@ -65,41 +54,23 @@ static int64_t now_unix(const struct controller *c) {
         return loop_now_unix_ms(c->parts.loop);
 }
 
-/* The next node from *slot on; NULL at the end. */
-static struct tracked *next_tracked(const struct controller *c, size_t *slot) {
-        while (*slot < node_set_slots(c->nodes)) {
-                struct node *node = node_set_at(c->nodes, (*slot)++);
-                if (node)
-                        return node->userdata;
-        }
-        return NULL;
-}
-
-#define TRACKED_FOREACH(t, c) for (size_t slot_ = 0; ((t) = next_tracked((c), &slot_)) != NULL;)
-
 static void end_with(struct controller *c, int exit_code) {
         c->once.state = ONCE_DONE;
         c->exit_code = exit_code;
         loop_stop(c->parts.loop);
 }
 
-/* What could be written on the node now. */
-static void tracked_values(const struct tracked *t, struct plan_values *ret) {
+static void values_of(const struct tracked *t, struct plan_values *ret) {
         const struct controller *c = t->controller;
 
-        node_track_values(&t->track, c->compiled, now_mono(c), ret);
-        if (c->compiled->policy->hot_value_count > 0 && bindings_is_counting(c->bindings)) {
-                ret->has_hot = true;
-                ret->hot = bindings_hot(c->bindings, c->compiled->policy, t->node->name,
-                                        now_unix(c));
-        }
+        tracked_values(t, c->compiled, c->bindings, now_mono(c), now_unix(c), ret);
 }
 
 /* Callbacks of the writer */
 
 static void on_values(void *userdata, const struct writer_node *node, struct plan_values *ret) {
         (void)userdata;
-        tracked_values((const struct tracked *)node, ret);
+        values_of((const struct tracked *)node, ret);
 }
 
 static void once_look(struct controller *c);
@@ -129,7 +100,7 @@ static void print_all(struct controller *c) {
         _cleanup_(freep) struct tracked **all = xreallocarray(NULL, node_set_count(c->nodes) + 1,
                                                               sizeof(struct tracked *));
 
-        TRACKED_FOREACH(t, c) {
+        TRACKED_FOREACH(t, c->nodes) {
                 all[count++] = t;
         }
         qsort(all, count, sizeof(*all), compare_names);
@@ -137,7 +108,7 @@ static void print_all(struct controller *c) {
                        !once_is_on(&c->once));
         for (size_t i = 0; i < count; i++) {
                 struct plan_values values;
-                tracked_values(all[i], &values);
+                values_of(all[i], &values);
                 struct report_row row = {.node = all[i]->node->name,
                                          .track = &all[i]->track,
                                          .values = &values,
@@ -175,7 +146,7 @@ static bool is_seen(const struct tracked *t) {
 static bool is_each_seen(const struct controller *c) {
         const struct tracked *t;
 
-        TRACKED_FOREACH(t, c) {
+        TRACKED_FOREACH(t, c->nodes) {
                 if (!is_seen(t))
                         return false;
         }
@@ -185,7 +156,7 @@ static bool is_each_seen(const struct controller *c) {
 static void once_write(struct controller *c) {
         struct tracked *t;
 
-        TRACKED_FOREACH(t, c) {
+        TRACKED_FOREACH(t, c->nodes) {
                 if (node_track_failure(&t->track))
                         c->exit_code = 1;
         }
@@ -225,7 +196,7 @@ static void on_once_deadline(void *userdata) {
         const struct tracked *t;
         size_t missing = 0;
 
-        TRACKED_FOREACH(t, c) {
+        TRACKED_FOREACH(t, c->nodes) {
                 missing += !is_seen(t);
         }
         log_error(MSG("--once timed out"), INT("nodes", node_set_count(c->nodes)),
@@ -255,7 +226,7 @@ static void on_reading(void *userdata, size_t source, struct node *node,
 
         node_track_reading(&t->track, c->compiled, source, reading, now_mono(c));
         look_at_source(t);
-        tracked_values(t, &values);
+        values_of(t, &values);
         t->usable = (uint32_t)__builtin_popcountll(values.usable);
         writer_update(&t->writing, &values);
         if (c->node_metrics)
@@ -357,7 +328,7 @@ void controller_set_policy(struct controller *c, struct policy *policy) {
         struct tracked *t;
 
         c->compiled = compiled_policy_new(policy, &c->options.compiled);
-        TRACKED_FOREACH(t, c) {
+        TRACKED_FOREACH(t, c->nodes) {
                 node_track_replan(&t->track, old, c->compiled, now_mono(c), now_unix(c));
         }
         writer_set_policy(c->writer, c->compiled);
@@ -384,7 +355,7 @@ static void take_census(struct controller *c) {
         struct tracked *t;
         int64_t age_ms;
 
-        TRACKED_FOREACH(t, c) {
+        TRACKED_FOREACH(t, c->nodes) {
                 if (tally.is_idle)
                         break;
                 look_at_source(t);
@@ -414,7 +385,7 @@ static void renew_node_metrics(const struct controller *c) {
 
         if (!c->node_metrics || !node_metrics_begin(c->node_metrics, node_set_count(c->nodes)))
                 return;
-        TRACKED_FOREACH(t, c) {
+        TRACKED_FOREACH(t, c->nodes) {
                 t->metrics_row = node_metrics_add(c->node_metrics, t->node->name, t->metrics_row);
         }
         node_metrics_publish(c->node_metrics);
@@ -438,8 +409,6 @@ static void on_tick(void *userdata) {
 
 /* The status page */
 
-enum { CHECKS_MAX_BYTES = 64 << 10 };
-
 static const char *role_of(const struct controller *c) {
         if (c->options.is_dry_run)
                 return "dry run";
@@ -447,36 +416,14 @@ static const char *role_of(const struct controller *c) {
 }
 
 void controller_write_status(struct controller *c, struct buf *out) {
-        struct buf checks = BUF_INIT(CHECKS_MAX_BYTES);
-        struct status_view view;
-        struct plan_values values;
-        const struct tracked *t;
-        struct status_head head = {
-                .program = "plimsoll-controller",
-                .compiled = c->compiled,
-                .role = role_of(c),
-                .is_ready = health_write_ready(c->parts.health, &checks),
-                .node_count = node_set_count(c->nodes),
-                .now_mono_ms = now_mono(c),
-                .now_unix_ms = now_unix(c),
-        };
-
-        for (size_t i = 0; i < c->compiled->options.source_count; i++)
-                head.sources[i] = source_set_ops(c->sources, i);
-        head.checks = checks.data ? checks.data : "";
-        status_view_begin(&view, &head, out);
-        do {
-                TRACKED_FOREACH(t, c) {
-                        tracked_values(t, &values);
-                        status_view_node(&view,
-                                         &(struct status_node){.name = t->node->name,
-                                                               .labels_json = t->node->labels_json,
-                                                               .track = &t->track,
-                                                               .values = &values});
-                }
-        } while (status_view_again(&view));
-        status_view_end(&view);
-        buf_done(&checks);
+        overview_write(&(struct overview){.loop = c->parts.loop,
+                                          .health = c->parts.health,
+                                          .compiled = c->compiled,
+                                          .nodes = c->nodes,
+                                          .sources = c->sources,
+                                          .bindings = c->bindings,
+                                          .role = role_of(c)},
+                       out);
 }
 
 /* Start and shutdown */
@@ -615,7 +562,7 @@ void controller_free(struct controller *c) {
                 return;
         source_set_free(c->sources);
         if (c->nodes) {
-                TRACKED_FOREACH(t, c) {
+                TRACKED_FOREACH(t, c->nodes) {
                         tracked_free(t);
                 }
         }

@@ -1,0 +1,33 @@
+/*
+ * A node, what has been measured on it, and its place in the queue of patches. node->userdata.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "controller/node/bindings.h"
+#include "controller/node/node_set.h"
+#include "controller/track/node_track.h"
+#include "controller/writing/writer.h"
+
+struct controller;
+
+struct tracked {
+        struct writer_node writing; /* its first member */
+        struct controller *controller;
+        struct node *node;
+        struct node_track track;
+        uint32_t usable; /* number of metrics, at the last reading */
+        uint32_t metrics_row;
+};
+
+/** tracked_next() - the next node from *@slot on, which begins with 0; NULL at the end */
+struct tracked *tracked_next(const struct node_set *nodes, size_t *slot);
+#define TRACKED_FOREACH(t, nodes)                                                                  \
+        for (size_t slot_ = 0; ((t) = tracked_next((nodes), &slot_)) != NULL;)
+
+/** tracked_values() - what could be written on the node now */
+void tracked_values(const struct tracked *t, const struct compiled_policy *compiled,
+                    struct bindings *bindings, int64_t now_mono_ms, int64_t now_unix_ms,
+                    struct plan_values *ret);
