@@ -190,16 +190,17 @@ function fitting() {
   all.forEach((column) => {
     column.px = isSmall() && column.key === "name" ? 160 : column.width;
   });
-  /* A resource's columns come together or not at all. */
+  /* A resource's columns come together or not at all, and in the policy's order. */
+  let isFull = false;
   for (const need of [...new Set(all.map((column) => column.need))].sort((a, b) => a - b)) {
-    const these = all.filter((column) => column.need === need),
-      px = these.reduce((sum, column) => sum + column.px, 0);
-    const fits = need === 0 || px <= left;
+    const these = all.filter((column) => column.need === need);
+    const px = these.reduce((sum, column) => sum + column.px, 0);
+    const fits = need === 0 || (px <= left && !(isFull && these[0].group));
     these.forEach((column) => {
       column.isShown = fits;
     });
     if (fits) left -= px;
-    else if (need < 3) left = 0;
+    else isFull = true;
   }
   const order = ["name", "load"];
   const place = (column) =>
