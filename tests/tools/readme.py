@@ -1,12 +1,12 @@
 #!/usr/bin/python3
-"""Keeps flags, metrics and built-in resources in the README.md files and the CRD equal to the programs.
+"""Keeps what is generated in pages and in the CRD equal to its source.
 
     readme.py BUILD            fail with a diff when one differs
     readme.py BUILD --apply    rewrite the marked places
 
 A marked place begins with `<!-- flags: PROGRAM -->` or `<!-- metrics: PROGRAM -->` and ends with
 `<!-- end -->`. Metrics are those that a program has from its start, before its first peer answers.
-Built-in resources are the rows of policy/metric_resource.h.
+Built-in resources are the rows of policy/metric_resource.h, the chart's values those of its values.yaml.
 """
 
 import difflib
@@ -27,6 +27,8 @@ READMES = [TOP / "controller" / "README.md", TOP / "extender" / "README.md"]
 RESOURCE_PAGE = TOP / "docs" / "policy.md"
 RESOURCE_ROWS = TOP / "policy" / "metric_resource.h"
 CRD = TOP / "deploy" / "base" / "crd.yaml"
+CHART = TOP / "deploy" / "chart"
+VALUES_PLACE = re.compile(r"<!-- values -->\n.*?<!-- end -->", re.DOTALL)
 ROW = re.compile(r'\bROW\(\w+, \.name = "(\w+)",\s*\.what = ((?:"[^"]*"\s*)+),')
 RESOURCE_PLACE = re.compile(r"<!-- resources -->\n.*?<!-- end -->", re.DOTALL)
 RESERVED_NAMES = re.compile(r"( +)!\(self in \[[^]]*\]\)")
@@ -150,6 +152,31 @@ def bring_resources_up_to_date(is_applied):
     return is_same
 
 
+def values():
+    """(name, default, what it is) of every value of the chart, from the comments that begin with --."""
+    path, what = [], ""
+    for line in (CHART / "values.yaml").read_text(encoding="utf-8").splitlines():
+        note = re.match(r" *# -- (.*)", line)
+        key = re.match(r"( *)(\w+):(?: (.*))?$", line)
+        if note:
+            what = note.group(1)
+        elif key:
+            path[len(key.group(1)) // 2 :] = [key.group(2)]
+            if key.group(3):
+                yield ".".join(path), key.group(3), what
+                what = ""
+
+
+def bring_values_up_to_date(is_applied):
+    rows = [f"| `{name}` | `{default}` | {what} |" for name, default, what in values()]
+    table = "\n".join(["| value | default | what |", "| --- | --- | --- |", *rows])
+    page = CHART / "README.md"
+    old = page.read_text(encoding="utf-8")
+    new, places = VALUES_PLACE.subn(lambda _: f"<!-- values -->\n\n{table}\n\n<!-- end -->", old)
+    assert places == 1
+    return write_or_compare(page, old, new, is_applied)
+
+
 def write_or_compare(path, old, new, is_applied):
     name = str(path.relative_to(TOP))
     if is_applied:
@@ -167,7 +194,8 @@ def main():
     build = sys.argv[1]
     is_applied = "--apply" in sys.argv
     is_same = [bring_up_to_date(build, path, is_applied) for path in READMES]
-    return 0 if all([*is_same, bring_resources_up_to_date(is_applied)]) else 1
+    is_same += [bring_resources_up_to_date(is_applied), bring_values_up_to_date(is_applied)]
+    return 0 if all(is_same) else 1
 
 
 if __name__ == "__main__":

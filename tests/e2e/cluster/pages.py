@@ -11,12 +11,13 @@ PROGRAMS = ("plimsoll-controller", "plimsoll-extender")
 
 
 def environment(plane, kubeconfig=None):
-    """What commands need to mean this cluster by kubectl, and our programs by their names."""
-    programs = [build.program("kubectl"), *map(find_program, PROGRAMS)]
+    """What commands need to mean this cluster by kubectl and helm, and our programs by their names."""
+    programs = [*map(build.program, ("kubectl", "helm")), *map(find_program, PROGRAMS)]
     return {
         **os.environ,
         "KUBECONFIG": kubeconfig or plane.kubeconfig,
         "KUBECACHEDIR": plane.path("kubectl-cache"),
+        **{f"HELM_{what}_HOME": plane.path("helm") for what in ("CACHE", "CONFIG", "DATA")},
         "PATH": os.pathsep.join([*map(os.path.dirname, programs), os.environ["PATH"]]),
     }
 

@@ -55,6 +55,7 @@ MODULES = {
         )
     },
     "metrics-server": {},
+    "helm": {},
 }
 
 

@@ -1,0 +1,157 @@
+{{/*
+The objects are those of deploy/, which files/ links to. These templates read them, change what the
+values say, and print them. Maps are changed in place, so most of what follows prints nothing.
+*/}}
+
+{{/* plimsoll.file: every object of a manifest. root, path; kinds: only these */}}
+{{- define "plimsoll.file" -}}
+{{- $text := .root.Files.Get (printf "files/%s" .path) | required (printf "%s is missing in the chart" .path) -}}
+{{- $kinds := .kinds -}}
+{{- $root := .root -}}
+{{- range regexSplit "(?m)^---$" $text -1 }}
+{{- $object := fromYaml . }}
+{{- if hasKey $object "Error" }}{{ fail $object.Error }}{{ end }}
+{{- if and $object.kind (or (not $kinds) (has $object.kind $kinds)) }}
+{{- include "plimsoll.object" (dict "root" $root "object" $object) }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* plimsoll.object: one of them, as the values want it. root, object */}}
+{{- define "plimsoll.object" -}}
+{{- $root := .root -}}
+{{- $o := .object -}}
+{{- $labels := dict "app.kubernetes.io/version" $root.Chart.AppVersion "app.kubernetes.io/managed-by" $root.Release.Service "app.kubernetes.io/instance" $root.Release.Name "helm.sh/chart" (printf "%s-%s" $root.Chart.Name $root.Chart.Version) -}}
+{{- $_ := set $o.metadata "labels" (merge $labels $o.metadata.labels) -}}
+{{- /* A role of the API server's own stays where it is. */ -}}
+{{- if and $o.metadata.namespace (ne $o.metadata.name "plimsoll-scheduler-authentication-reader") -}}
+{{- $_ := set $o.metadata "namespace" $root.Release.Namespace -}}
+{{- end -}}
+{{- range $o.subjects -}}
+{{- $_ := set . "namespace" $root.Release.Namespace -}}
+{{- end -}}
+{{- if has $o.kind (list "Deployment" "Job") -}}
+{{- include "plimsoll.workload" . -}}
+{{- end }}
+---
+{{ toYaml $o }}
+{{- end }}
+
+{{/* plimsoll.workload: values of a Deployment or Job. root, object */}}
+{{- define "plimsoll.workload" -}}
+{{- $root := .root -}}
+{{- $o := .object -}}
+{{- $part := get (dict "plimsoll-controller" "controller" "plimsoll-cleanup" "controller" "plimsoll-extender" "extender" "plimsoll-scheduler" "secondScheduler") $o.metadata.name -}}
+{{- $values := get $root.Values $part -}}
+{{- $pod := $o.spec.template.spec -}}
+{{- $meta := $o.spec.template.metadata -}}
+{{- if hasKey $o.spec "replicas" -}}
+{{- $_ := set $o.spec "replicas" $values.replicas -}}
+{{- end -}}
+{{- $_ := set $meta "labels" (merge (dict "app.kubernetes.io/version" $root.Chart.AppVersion) $meta.labels $values.podLabels) -}}
+{{- with $values.podAnnotations -}}
+{{- $_ := set $meta "annotations" (merge (deepCopy .) ($meta.annotations | default dict)) -}}
+{{- end -}}
+{{- if hasKey $pod "priorityClassName" -}}
+{{- $_ := set $pod "priorityClassName" $root.Values.priorityClassName -}}
+{{- end -}}
+{{- with $root.Values.images.pullSecrets -}}
+{{- $_ := set $pod "imagePullSecrets" . -}}
+{{- end -}}
+{{- range $key := list "nodeSelector" "tolerations" "affinity" -}}
+{{- $wanted := index $values $key -}}
+{{- if not (kindIs "invalid" $wanted) -}}
+{{- $_ := set $pod $key $wanted -}}
+{{- end -}}
+{{- end -}}
+{{- range $container := $pod.containers -}}
+{{- include "plimsoll.container" (dict "root" $root "container" $container "values" $values) -}}
+{{- end -}}
+{{- if eq $part "extender" -}}
+{{- include "plimsoll.extender" . -}}
+{{- end -}}
+{{- end }}
+
+{{/* plimsoll.container: root, container; values of its pod */}}
+{{- define "plimsoll.container" -}}
+{{- $root := .root -}}
+{{- $c := .container -}}
+{{- $values := .values -}}
+{{- if eq $c.image "plimsoll-extender" -}}
+{{- $values = $root.Values.extender -}}
+{{- end -}}
+{{- $repository := $values.image.repository -}}
+{{- if and $root.Values.images.registry (hasPrefix "plimsoll-" $c.image) -}}
+{{- $repository = printf "%s/%s" $root.Values.images.registry $repository -}}
+{{- end -}}
+{{- if and (hasPrefix "plimsoll-" $c.image) (ne $c.name "cleanup") -}}
+{{- $env := $c.env | default list -}}
+{{- with $root.Values.annotationPrefix -}}
+{{- $env = append $env (dict "name" "PLIMSOLL_ANNOTATION_PREFIX" "value" .) -}}
+{{- end -}}
+{{- range $name, $value := $values.env -}}
+{{- $env = append $env (dict "name" $name "value" (toString $value)) -}}
+{{- end -}}
+{{- with $env -}}
+{{- $_ := set $c "env" . -}}
+{{- end -}}
+{{- $_ := set $c "args" (concat ($c.args | default list) $values.extraArgs) -}}
+{{- end -}}
+{{- if and (eq $c.name "cleanup") $root.Values.annotationPrefix -}}
+{{- $_ := set $c "env" (list (dict "name" "PLIMSOLL_ANNOTATION_PREFIX" "value" $root.Values.annotationPrefix)) -}}
+{{- end -}}
+{{- $_ := set $c "image" (printf "%s:%s" $repository ($values.image.tag | default $root.Chart.AppVersion)) -}}
+{{- with $root.Values.images.pullPolicy -}}
+{{- $_ := set $c "imagePullPolicy" . -}}
+{{- end -}}
+{{- with $values.resources -}}
+{{- $_ := set $c "resources" . -}}
+{{- end -}}
+{{- end }}
+
+{{/* plimsoll.extender: TLS and bind, by the overlays' patches. root, object */}}
+{{- define "plimsoll.extender" -}}
+{{- $values := .root.Values.extender -}}
+{{- $overlays := get (dict "none" list "tls" (list "extender-tls") "mtls" (list "extender-tls" "extender-mtls")) $values.tls.mode -}}
+{{- if $values.bind -}}
+{{- $overlays = append $overlays "extender-bind" -}}
+{{- end -}}
+{{- $pod := .object.spec.template.spec -}}
+{{- range $overlay := $overlays -}}
+{{- $patch := (fromYaml ($.root.Files.Get (printf "files/%s/extender.yaml" $overlay))).spec.template.spec -}}
+{{- include "plimsoll.patch" (dict "pod" $pod "patch" $patch) -}}
+{{- end -}}
+{{- range $pod.volumes -}}
+{{- if .secret -}}
+{{- $_ := set .secret "secretName" $values.tls.secretName -}}
+{{- end -}}
+{{- end -}}
+{{- end }}
+
+{{/* plimsoll.patch: what the overlays use of kustomize's strategic merge. pod, patch: of one container */}}
+{{- define "plimsoll.patch" -}}
+{{- $container := first .pod.containers -}}
+{{- $patch := first .patch.containers -}}
+{{- with .patch.securityContext -}}
+{{- $_ := set $.pod "securityContext" (merge . $.pod.securityContext) -}}
+{{- end -}}
+{{- with .patch.volumes -}}
+{{- $_ := set $.pod "volumes" (concat ($.pod.volumes | default list) .) -}}
+{{- end -}}
+{{- range $key := list "env" "volumeMounts" -}}
+{{- with get $patch $key -}}
+{{- $_ := set $container $key (concat (get $container $key | default list) .) -}}
+{{- end -}}
+{{- end -}}
+{{- range $probe := list "livenessProbe" "readinessProbe" -}}
+{{- $changes := get $patch $probe | default dict -}}
+{{- $to := get $container $probe -}}
+{{- range $key, $value := $changes -}}
+{{- if kindIs "invalid" $value -}}
+{{- $_ := unset $to $key -}}
+{{- else -}}
+{{- $_ := set $to $key (merge $value (get $to $key | default dict)) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end }}

@@ -1,0 +1,294 @@
+"""deploy/chart by Helm: the same objects as kustomize makes of deploy/, and what a release leaves behind."""
+
+import copy
+import json
+import re
+import subprocess
+
+import pytest
+import yaml
+from cluster.nodes import Fleet
+from cluster.pages import environment, follow, owners_overlay
+from harness import wait_until
+from pages import TOP, block
+from test_install_and_leave import objects
+from tools import build
+
+DEPLOY = TOP / "deploy"
+CHART = str(DEPLOY / "chart")
+CRD = "CustomResourceDefinition/<none>/dynamicschedulerpolicies.scheduler.policy.crane.io"
+HELM_LABELS = {
+    "app.kubernetes.io/managed-by": "Helm",
+    "app.kubernetes.io/instance": "plimsoll",
+    "helm.sh/chart": "plimsoll-0.1.0",
+    "app.kubernetes.io/version": "0.1.0",
+}
+# values: the kustomizations that have the same
+SAME = {
+    "deploy": ({}, ["."]),
+    "extender-tls": ({"extender": {"tls": {"mode": "tls"}}}, ["extender-tls"]),
+    "extender-mtls": ({"extender": {"tls": {"mode": "mtls"}}}, ["extender-mtls"]),
+    "second-scheduler": ({"secondScheduler": {"enabled": True}}, ["second-scheduler"]),
+    "monitoring": ({"monitoring": {"enabled": True}}, [".", "monitoring"]),
+}
+
+
+@pytest.fixture
+def render(tmp_path):
+    """The objects of the chart with these values."""
+
+    def run(values, namespace="kube-system"):
+        path = tmp_path / "values.yaml"
+        path.write_text(yaml.safe_dump(values), encoding="utf-8")
+        return subprocess.run(
+            [build.program("helm"), "template", "plimsoll", CHART, "--namespace", namespace,
+             "--kube-version", "1.36.0", "--values", str(path)],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+
+    def rendered(values, **more):
+        done = run(values, **more)
+        assert done.returncode == 0, done.stderr
+        return [item for item in yaml.safe_load_all(done.stdout) if item]
+
+    rendered.run = run
+    return rendered
+
+
+def kustomize(path):
+    done = subprocess.run(
+        [build.program("kubectl"), "kustomize", str(path)],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return list(yaml.safe_load_all(done.stdout))
+
+
+def pod_template(item):
+    return item["spec"]["template"] if item["kind"] in ("Deployment", "Job") else None
+
+
+def comparable(item):
+    """An object without what the chart's README.md names as different."""
+    item = copy.deepcopy(item)
+    if item["kind"].startswith("ValidatingAdmissionPolicy"):
+        # kustomize does not know that these are of no namespace.
+        item["metadata"].pop("namespace", None)
+    for meta in (item["metadata"], (pod_template(item) or {}).get("metadata", {})):
+        for label in HELM_LABELS:
+            meta.get("labels", {}).pop(label, None)
+        for note in ("helm.sh/resource-policy", "plimsoll/config"):
+            meta.get("annotations", {}).pop(note, None)
+        if not meta.get("annotations", True):
+            del meta["annotations"]
+    text = re.sub(
+        r"plimsoll-scheduler-config-\w{10}", "plimsoll-scheduler-config", json.dumps(item)
+    )
+    item = json.loads(text)
+    for container in (pod_template(item) or {"spec": {"containers": []}})["spec"]["containers"]:
+        # No variable refers to another.
+        container.get("env", []).sort(key=lambda entry: entry["name"])
+    return item
+
+
+def by_name(items):
+    found = {
+        (item["kind"], item["metadata"].get("namespace"), item["metadata"]["name"]): item
+        for item in map(comparable, items)
+    }
+    assert len(found) == len(items)
+    return found
+
+
+def assert_same(ours, theirs):
+    ours, theirs = by_name(ours), by_name(theirs)
+    assert ours.keys() == theirs.keys()
+    for name, item in ours.items():
+        assert item == theirs[name], name
+
+
+@pytest.mark.parametrize("what", SAME)
+def test_it_is_what_kustomize_makes(render, what):
+    values, folders = SAME[what]
+    rendered = render(values)
+    assert_same(rendered, [item for folder in folders for item in kustomize(DEPLOY / folder)])
+    for item in rendered:
+        assert HELM_LABELS.items() <= item["metadata"]["labels"].items(), item["metadata"]
+
+
+def test_binding_is_what_the_component_makes(render, tmp_path):
+    values = {"extender": {"tls": {"mode": "mtls"}, "bind": True}}
+    assert_same(render(values), kustomize(owners_overlay(tmp_path / "overlay")))
+
+
+def test_cleaning_up_is_what_kustomize_makes(render):
+    found = by_name(render({"cleanup": {"enabled": True}}))
+    (job,) = kustomize(DEPLOY / "cleanup")
+    expected = by_name([job] + kustomize(DEPLOY))
+    for kind in ("Deployment", "PodDisruptionBudget"):
+        del expected[kind, "kube-system", "plimsoll-controller"]
+    assert found == expected
+
+
+def test_every_value_changes_something(render):
+    """One installation with all of them, in another namespace."""
+    pod = {
+        "replicas": 5,
+        "resources": {"requests": {"cpu": "1"}},
+        "nodeSelector": {"disk": "fast"},
+        "tolerations": [],
+        "affinity": {},
+        "podLabels": {"team": "a"},
+        "podAnnotations": {"note": "b"},
+    }
+    part = pod | {"extraArgs": ["--log-format=json"], "env": {"PLIMSOLL_STRICT": True}}
+    values = {
+        "images": {
+            "registry": "registry.example.com/tools",
+            "pullPolicy": "Always",
+            "pullSecrets": [{"name": "key"}],
+        },
+        "annotationPrefix": "load.example.com",
+        "priorityClassName": "high",
+        "controller": part | {"image": {"repository": "mine", "tag": "7"}},
+        "extender": part | {"clusterIP": "10.0.0.9", "tls": {"mode": "tls", "secretName": "keys"}},
+        "crds": {"keep": False},
+        "networkPolicies": {"extraEgressPorts": [9090]},
+        "monitoring": {
+            "enabled": True,
+            "labels": {"release": "prom"},
+            "extenderTLSConfig": {"serverName": "plimsoll-extender.other.svc"},
+        },
+    }
+    found = {
+        (item["kind"], item["metadata"]["name"]): item for item in render(values, namespace="other")
+    }
+    spaces = {item["metadata"].get("namespace") for item in found.values()}
+    assert spaces == {"other", None}
+    binding = found["ClusterRoleBinding", "plimsoll-controller"]
+    assert binding["subjects"][0]["namespace"] == "other"
+    for name, image in (("controller", "mine:7"), ("extender", "plimsoll-extender:0.1.0")):
+        deployment = found["Deployment", f"plimsoll-{name}"]["spec"]
+        meta, spec = deployment["template"]["metadata"], deployment["template"]["spec"]
+        (container,) = spec["containers"]
+        assert deployment["replicas"] == 5 and meta["labels"]["team"] == "a"
+        assert meta["annotations"]["note"] == "b"
+        assert spec["priorityClassName"] == "high" and spec["imagePullSecrets"] == [{"name": "key"}]
+        assert spec["nodeSelector"] == {"disk": "fast"}
+        assert spec["tolerations"] == [] and spec["affinity"] == {}
+        assert container["image"] == f"registry.example.com/tools/{image}"
+        assert container["imagePullPolicy"] == "Always"
+        assert container["args"][-1] == "--log-format=json"
+        assert container["resources"] == {"requests": {"cpu": "1"}}
+        env = {entry["name"]: entry.get("value") for entry in container["env"]}
+        assert env["PLIMSOLL_STRICT"] == "true"
+        assert env["PLIMSOLL_ANNOTATION_PREFIX"] == "load.example.com"
+    assert spec["volumes"][0]["secret"]["secretName"] == "keys"
+    assert found["Service", "plimsoll-extender"]["spec"]["clusterIP"] == "10.0.0.9"
+    assert "annotations" not in found[CRD.split("/")[0], CRD.split("/")[2]]["metadata"]
+    guard = found["ValidatingAdmissionPolicy", "plimsoll-controller-nodes"]["spec"]["variables"]
+    assert guard[0] == {"name": "prefix", "expression": "'load.example.com/'"}
+    egress = found["NetworkPolicy", "plimsoll-controller"]["spec"]["egress"]
+    assert {"protocol": "TCP", "port": 9090} in egress[0]["ports"]
+    monitor = found["ServiceMonitor", "plimsoll-extender"]
+    assert monitor["metadata"]["labels"]["release"] == "prom"
+    assert monitor["spec"]["endpoints"][0]["scheme"] == "https"
+    assert monitor["spec"]["endpoints"][0]["tlsConfig"] == values["monitoring"]["extenderTLSConfig"]
+
+
+def test_what_can_be_left_out(render):
+    everything = {kind for kind, _, _ in by_name(render({}))}
+    off = ("crds", "nodeGuard", "podDisruptionBudgets", "networkPolicies")
+    left = {kind for kind, _, _ in by_name(render({name: {"enabled": False} for name in off}))}
+    assert everything - left == {
+        *("CustomResourceDefinition", "ValidatingAdmissionPolicy", "PodDisruptionBudget"),
+        *("ValidatingAdmissionPolicyBinding", "NetworkPolicy"),
+    }
+    values = SAME["second-scheduler"][0] | SAME["monitoring"][0]
+    scraped = {(i["kind"], i["metadata"]["name"]): i for i in render(values)}
+    assert ("ServiceMonitor", "plimsoll-extender") not in scraped
+    groups = scraped["PrometheusRule", "plimsoll"]["spec"]["groups"]
+    assert [group["name"] for group in groups] == ["plimsoll-controller", "plimsoll"]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"replicas": 3},  # a name that there is not, at the top or below
+        {"controller": {"replica": 3}},
+        {"controller": {"replicas": "3"}},
+        {"controller": {"extraArgs": ["scrape-interval=30s"]}},
+        {"extender": {"tls": {"mode": "on"}}},
+        {"extender": {"bind": True}},  # whoever is answered could bind pods
+        {"annotationPrefix": "load.example.com/"},
+        {"networkPolicies": {"extraEgressPorts": [0]}},
+    ],
+    ids=str,
+)
+def test_the_schema_refuses(render, values):
+    done = render.run(values)
+    assert done.returncode != 0 and "values don't meet the specifications" in done.stderr
+
+
+# -- a release -------------------------------------------------------------------------------------
+
+
+def entry_of(notes):
+    """The scheduler's configuration that the notes show."""
+    lines = notes[notes.index("     apiVersion: kubescheduler") :].splitlines()
+    end = next(i for i, line in enumerate(lines) if not line.startswith("     "))
+    return yaml.safe_load("\n".join(line[5:] for line in lines[:end]))
+
+
+def test_install_upgrade_rollback_uninstall(bare, exporters, figure):
+    Fleet(bare, exporters).add(2)
+    before = objects(bare)
+
+    def helm(*argv):
+        done = subprocess.run(
+            ["helm", *argv, "--namespace=kube-system"],
+            env=environment(bare), capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def replicas(name="plimsoll-controller"):
+        path = f"/apis/apps/v1/namespaces/kube-system/deployments/{name}"
+        return bare.api.get(path)["spec"]["replicas"]
+
+    follow(bare, block("docs/install.md", "helm"))
+    made = {
+        "/".join((kind, namespace or "<none>", name))
+        for kind, namespace, name in by_name(kustomize(DEPLOY))
+    }
+    assert made <= objects(bare)
+    follow(bare, block("docs/install.md", "helm-upgrade"))
+    history = json.loads(helm("history", "plimsoll", "--output=json"))
+    assert [row["status"] for row in history] == ["superseded", "superseded", "deployed"]
+    assert replicas() == 2 and made <= objects(bare)
+    shown = entry_of(helm("get", "notes", "plimsoll"))
+    ours = yaml.safe_load((DEPLOY / "scheduler" / "config-http.yaml").read_text("utf-8"))
+    assert shown["extenders"] == ours["extenders"]
+    assert shown["clientConnection"].keys() == ours["clientConnection"].keys()
+    follow(bare, block("docs/install.md", "helm-leaving"))
+
+    def as_before():
+        left = objects(bare) - before
+        # What controllers make of Deployments and Services goes by itself.
+        assert not {name for name in left if not name.startswith("Event")}, left
+        return True
+
+    wait_until(as_before, 60, "nothing to be left")
+    assert before <= objects(bare)
+    figure(f"{len(made)} objects installed, upgraded, rolled back and uninstalled: none is left")
+
+
+@pytest.mark.nightly
+def test_uninstall_keeps_policies(bare):
+    """Without the last step of the page they stay, and the next release takes them over."""
+    follow(bare, block("docs/install.md", "helm"))
+    bare.kubectl("wait", "--for=condition=Established", f"crd/{CRD.rpartition('/')[2]}")
+    bare.kubectl("apply", "-f", str(TOP / "policy" / "policy.yaml"))
+    follow(bare, "helm uninstall plimsoll --namespace kube-system")
+    assert "default" in bare.kubectl("get", "dsp")
+    follow(bare, block("docs/install.md", "helm"))
+    assert "default" in bare.kubectl("get", "dsp")
