@@ -62,25 +62,12 @@ static void expect(struct estimator *estimator, struct explained_pod *pod) {
                 pod->load = estimator_expect(estimator, "", 0, &pod->load).load;
 }
 
-/* Does every predicate reject, so that with whenAllOver: pass none does? */
-static void pass_when_all_over(const struct policy *policy, struct node_verdict *verdicts,
-                               size_t count) {
-        if (policy->when_all_over != POLICY_ALL_OVER_PASS)
-                return;
-        for (size_t row = 0; row < count; row++)
-                if (verdicts[row].rejected_by < 0)
-                        return;
-        for (size_t row = 0; row < count; row++)
-                verdicts[row].rejected_by = -1;
-}
-
 void explain_estimate(const struct node_snapshot *snapshot, struct explained_pod *pod,
-                      struct node_verdict *verdicts, double *headrooms, int *scores10) {
+                      const struct node_verdict *verdicts, double *headrooms, int *scores10) {
         double best = 0;
         bool has_best = false;
 
         expect(snapshot->estimator, pod);
-        pass_when_all_over(snapshot->table_policy->policy, verdicts, snapshot->count);
         for (size_t row = 0; row < snapshot->count; row++) {
                 const struct score_node node = node_columns_estimate(&snapshot->rows, row);
                 headrooms[row] = score_headroom(&node, &pod->load);

@@ -18,9 +18,9 @@ void explain_bind_pod(struct node_table *table, const char *text, size_t len);
 /**
  * explain_estimate() - scores as the extender would give them
  * @pod:        with its request as load, which becomes what is expected
- * @verdicts:   [row]; with whenAllOver: pass none rejects if all did
+ * @verdicts:   [row]
  * @headrooms:  [row]; set
  * @scores10:   [row]; set
  */
 void explain_estimate(const struct node_snapshot *snapshot, struct explained_pod *pod,
-                      struct node_verdict *verdicts, double *headrooms, int *scores10);
+                      const struct node_verdict *verdicts, double *headrooms, int *scores10);

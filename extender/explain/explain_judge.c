@@ -3,6 +3,18 @@
 #include "base/mem.h"
 #include "extender/explain/explain_estimate.h"
 
+/* Does every predicate reject, so that with whenAllOver: pass none does? */
+static void pass_when_all_over(const struct policy *policy, struct node_verdict *verdicts,
+                               size_t count) {
+        if (policy->when_all_over != POLICY_ALL_OVER_PASS)
+                return;
+        for (size_t row = 0; row < count; row++)
+                if (verdicts[row].rejected_by < 0)
+                        return;
+        for (size_t row = 0; row < count; row++)
+                verdicts[row].rejected_by = -1;
+}
+
 /* The scheduler requests scores for the nodes that passed the filter: these are the candidates. A
  * rejected node is scored as if it were one of them. */
 static void judge_nodes(const struct node_snapshot *snapshot, size_t count,
@@ -11,10 +23,11 @@ static void judge_nodes(const struct node_snapshot *snapshot, size_t count,
         const struct policy *policy = snapshot->table_policy->policy;
         _cleanup_(freep) uint32_t *candidates = xcalloc(count, sizeof(*candidates));
 
-        for (size_t row = 0; row < count; row++) {
+        for (size_t row = 0; row < count; row++)
                 verdicts[row] = node_snapshot_verdict_slow(snapshot, row, now_unix_ms);
+        pass_when_all_over(policy, verdicts, count);
+        for (size_t row = 0; row < count; row++)
                 candidates[row] = verdicts[row].rejected_by < 0 ? (uint32_t)row : NODE_ROW_NONE;
-        }
         verdict_find_largest(policy, &snapshot->columns, count, candidates, count, now_unix_ms,
                              ret_largest);
         for (size_t row = 0; row < count; row++)

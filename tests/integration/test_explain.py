@@ -135,6 +135,19 @@ def test_spread(explain):
     assert [r["score"] for r in rows] == [10, 6, 0, 0]
 
 
+def test_all_over(explain):
+    """With whenAllOver: pass they pass the extender, whatever the scoring, and are its candidates."""
+    nodes = [node(f"n{u}", cpu_usage_avg_5m=f"0.{u},{NOW}") for u in (70, 80, 90)]
+    for scoring, scores in (("absolute", [3, 2, 1]), ("spread", [10, 5, 0])):
+        extender = {"scoring": scoring, "whenAllOver": "pass"}
+        policy = {**POLICY, "spec": {**POLICY["spec"], "extender": extender}}
+        rows = json.loads(explain(policy, nodes, "--now", NOW, "--output=json"))
+        assert [(r["rejectedBy"], r["score"]) for r in rows] == [("", score) for score in scores]
+        calm = node("calm", cpu_usage_avg_5m=f"0.1,{NOW}")
+        rows = json.loads(explain(policy, [*nodes, calm], "--now", NOW, "--output=json"))
+        assert [r["rejectedBy"] for r in rows] == [*["cpu_usage_avg_5m"] * 3, ""]
+
+
 def estimated_input():
     """Two nodes of 10 CPUs at 40 %. `a` was given a pod of 2 CPUs a minute before its reading; so
     pods use twice what they request: 8 CPUs, by pods that request 4 within the window."""
