@@ -100,8 +100,9 @@ const struct pod_load *judge_reserved(const struct judge *judge,
         return NULL;
 }
 
-/* The best keep their points, ties in the request's order. */
-static void name_the_best(struct judge *judge, const struct request *request) {
+/* The best keep their points, ties in the request's order; but @best, which will be reserved,
+ * before all others. */
+static void name_the_best(struct judge *judge, const struct request *request, size_t best) {
         size_t with_points[SCORE_BEST_POINTS + 1] = {0}, named = 0;
         int lowest = SCORE_BEST_POINTS + 1;
 
@@ -109,8 +110,10 @@ static void name_the_best(struct judge *judge, const struct request *request) {
                 with_points[judge->verdicts[i]]++;
         while (lowest > 1 && named + with_points[lowest - 1] <= JUDGE_NAMED_MAX)
                 named += with_points[--lowest];
+        if (best < request->count && judge->verdicts[best] == lowest - 1)
+                named++;
         for (size_t i = 0; i < request->count; i++) {
-                if (judge->verdicts[i] >= lowest)
+                if (judge->verdicts[i] >= lowest || i == best)
                         continue;
                 if (judge->verdicts[i] == lowest - 1 && named < JUDGE_NAMED_MAX)
                         named++;
@@ -129,7 +132,7 @@ void judge_estimate(struct judge *judge, const struct node_snapshot *snapshot,
                                              ? score_points(judge->headrooms[i],
                                                             judge->headrooms[best])
                                              : 0;
-        name_the_best(judge, request);
+        name_the_best(judge, request, best);
         if (best < request->count && pod_id != 0)
                 estimator_reserve(snapshot->estimator, pod_id,
                                   snapshot->rows.estimate_number[judge->rows[best]],

@@ -186,6 +186,34 @@ static void test_named(void **state) {
         fixture_free(fixture);
 }
 
+/* Of many alike the one with the most room is named: it is the one that is reserved. */
+static void test_reserved_is_named(void **state) {
+        enum { NODES = 40 };
+        struct fixture *fixture = fixture_new(POLICY("scoring: estimate"));
+        struct estimator_reservation reservations[ESTIMATOR_MAX_RESERVATIONS];
+        _cleanup_(buf_done) struct buf names = BUF_INIT(4096);
+        char name[16];
+        int named = 0;
+
+        (void)state;
+        for (int i = 0; i < NODES; i++) {
+                (void)snprintf(name, sizeof(name), "n%d", i);
+                put(fixture->table, name, i == NODES - 1 ? 0.299 : 0.30, 0.1, 0);
+                (void)buf_printf(&names, "%s\"%s\"", i ? "," : "", name);
+        }
+        (void)score(fixture, POD("u1", "1"), names.data, 0);
+        for (int i = 0; i < NODES; i++)
+                named += fixture->judge.verdicts[i] == 10;
+        assert_int_equal(named, JUDGE_NAMED_MAX);
+        assert_int_equal(fixture->judge.verdicts[NODES - 1], 10);
+        assert_int_equal(
+                estimator_reservations(node_table_estimator(fixture->table), 1, 0, reservations),
+                1);
+        assert_int_equal(reservations[0].node_number,
+                         fixture->snapshot->rows.estimate_number[fixture->judge.rows[NODES - 1]]);
+        fixture_free(fixture);
+}
+
 /* Return: rejected candidates of all three nodes, of which only "c" is below the limit */
 static size_t rejected(struct fixture *fixture, const char *names) {
         _cleanup_(freep) char *body = xasprintf("{\"Pod\":{},\"NodeNames\":[%s]}", names);
@@ -252,9 +280,13 @@ static void test_expired(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_points),    cmocka_unit_test(test_reservation),
-                cmocka_unit_test(test_in_flight), cmocka_unit_test(test_named),
-                cmocka_unit_test(test_all_over),  cmocka_unit_test(test_expired),
+                cmocka_unit_test(test_points),
+                cmocka_unit_test(test_reservation),
+                cmocka_unit_test(test_in_flight),
+                cmocka_unit_test(test_named),
+                cmocka_unit_test(test_reserved_is_named),
+                cmocka_unit_test(test_all_over),
+                cmocka_unit_test(test_expired),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
