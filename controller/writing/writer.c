@@ -271,7 +271,7 @@ void writer_update(struct writer_node *node, const struct plan_values *values) {
         if (plan_is_overdue(plan, record, values, now_unix_ms))
                 push(node, false, values);
         else if (plan_is_early(plan, record, values, now_unix_ms) ||
-                 node->job.state == PUBLISHER_QUEUED)
+                 node->job.state == PUBLISHER_QUEUED) /* then its level is settled anew */
                 push(node, true, values);
 }
 
