@@ -45,7 +45,8 @@ static void start(const struct estimate *estimate, struct replica *replica) {
         const struct parts *parts = estimate->parts;
 
         replica->learning = extender_new(&estimate->situation, parts->is_valid_for_ever);
-        replica->answering = parts->has_no_compensation ? extender_new(&estimate->situation, false)
+        /* It knows no pods by which a node without a reading could count. */
+        replica->answering = parts->has_no_compensation ? extender_new(&estimate->situation, true)
                                                         : replica->learning;
 }
 
