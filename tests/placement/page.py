@@ -136,13 +136,34 @@ def figure_table(peers):
     return table(["scenario", *(head for _, head, _ in columns), "patches"], rows)
 
 
+def part_factor(parts, part, without=None):
+    """Factor on the geometric mean when the part is left out, by all seeds or all but one."""
+
+    def mean(algorithm):
+        ratios = []
+        for (scenario, _), row in parts.items():
+            pairs = [
+                row[name][gates.metric_of(scenario)]["seeds"] for name in (algorithm, "default")
+            ]
+            sums = [sum(x for seed, x in enumerate(seeds) if seed != without) for seeds in pairs]
+            ratios.append(sums[0] / sums[1] if sums[1] > 0 else 1.0)
+        return geometric_mean(ratios)
+
+    return mean(part) / mean("estimate")
+
+
 def part_factors(parts):
-    """{part: factor on the geometric mean when it is left out}"""
-    base = geometric_mean([relative(row, key[0], "estimate")[0] for key, row in parts.items()])
-    return {
-        part: geometric_mean([relative(row, key[0], part)[0] for key, row in parts.items()]) / base
-        for part in PARTS
-    }
+    """{part: (its factor, the standard error over seeds, by leaving out one after the other)}"""
+    count = len(next(iter(parts.values()))["default"]["hotNodeMinutes"]["seeds"])
+    factors = {}
+    for part in PARTS:
+        factor = part_factor(parts, part)
+        rest = (
+            [part_factor(parts, part, seed) - factor for seed in range(count)] if count > 1 else []
+        )
+        error = math.sqrt(sum(x * x for x in rest) * (count - 1) / count)
+        factors[part] = (factor, error)
+    return factors
 
 
 def part_table(parts):
@@ -151,7 +172,10 @@ def part_table(parts):
     rows = []
     for part in ["estimate", *PARTS]:
         cells = [f"{relative(row, key[0], part)[0]:.2f}" for key, row in parts.items()]
-        rows.append([part, *cells, f"{factors.get(part, 1):.2f}"])
+        factor, error = factors.get(part, (1.0, 0.0))
+        rows.append(
+            [part, *cells, f"{factor:.2f}" + (f" ± {error:.2f}" if part in factors else "")]
+        )
     return table(["left out", *heads, "factor"], rows)
 
 
@@ -179,7 +203,8 @@ def main():
     }
     svg = plot.dots("Hot node-minutes relative to the default scheduler", shown, rows)
     (PLOTS / "hot.svg").write_text(svg, encoding="utf-8")
-    svg = plot.bars("Hot node-minutes without a part, relative to all of them", part_factors(parts))
+    factors = {part: factor for part, (factor, _) in part_factors(parts).items()}
+    svg = plot.bars("Hot node-minutes without a part, relative to all of them", factors)
     (PLOTS / "parts.svg").write_text(svg, encoding="utf-8")
     print(f"{PAGE}, {PLOTS}: {time.monotonic() - started_s:.0f} s")
     return 0
