@@ -17,6 +17,7 @@
 
 enum {
         TICK_MS = 1000,
+        CENSUS_NODES = 10000, /* a tick; a census touches the memory of all nodes */
         PRUNE_TICKS = 60,
         SHUTDOWN_MS = 5000,
         ONCE_SYNC_MS = 30000,
@@ -394,7 +395,8 @@ static void renew_node_metrics(const struct controller *c) {
 static void on_tick(void *userdata) {
         struct controller *c = userdata;
 
-        take_census(c);
+        if (c->ticks % (1 + node_set_count(c->nodes) / CENSUS_NODES) == 0)
+                take_census(c);
         renew_node_metrics(c);
         writer_tick(c->writer);
         if (++c->ticks % PRUNE_TICKS == 0) {
