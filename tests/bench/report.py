@@ -217,11 +217,14 @@ def picture(rows):
     return "\n".join([*out, "</svg>\n"])
 
 
+def replace_between(path, marks, text):
+    before, _, rest = path.read_text(encoding="utf-8").partition(marks[0])
+    after = rest.partition(marks[1])[2]
+    path.write_text(f"{before}{marks[0]}\n{text}\n{marks[1]}{after}", encoding="utf-8")
+
+
 def write_page(rows):
-    before, _, rest = PAGE.read_text(encoding="utf-8").partition(MARKS[0])
-    after = rest.partition(MARKS[1])[2]
-    text = f"{MARKS[0]}\nMachine: {machine()}.\n\n{table(rows)}\n{MARKS[1]}"
-    PAGE.write_text(before + text + after, encoding="utf-8")
+    replace_between(PAGE, MARKS, f"Machine: {machine()}.\n\n{table(rows)}")
     PICTURE.write_text(picture(rows), encoding="utf-8")
 
 

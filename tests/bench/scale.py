@@ -1,0 +1,327 @@
+"""One controller and one extender with up to 100,000 nodes: what they take, and how fresh values are.
+
+    scale.py BUILD_DIRECTORY                      measures, and writes docs/performance.md anew
+    scale.py BUILD_DIRECTORY --nodes 5000,20000   measures, and prints
+
+Nodes come from node_api, their pages from exporter_fleet; results go to BUILD_DIRECTORY/bench-scale.json.
+All of it shares the machine's cores, so times on the clock are those of a busy machine. A process
+that may have fewer open files than there are nodes makes some connections anew for each scrape, which
+costs more CPU; the table says for which sizes.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import random
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(TOP / "tests" / "integration"))
+
+from controller_cost import REPLY_MS, run_time_s, write_page  # noqa: E402
+from controller_kit import Controller  # noqa: E402
+from harness import Process, fetch, wait_until  # noqa: E402
+from report import PAGE, STYLE, figure, machine, replace_between  # noqa: E402
+
+PICTURE = PAGE.parent / "performance-scale.svg"
+MARKS = "<!-- scale -->", "<!-- scale end -->"
+SIZES = (5000, 20000, 50000, 100000)
+HEARTBEAT_S = 300  # a kubelet's, when nothing changes
+FILL_S = 100  # in which --patch-qps writes every node once
+SETTLE_S = 45
+NAMES = (500, 10000)
+TARGETS_KIB = {"controller": 6, "extender": 1}  # for each node more than at the smallest size
+
+
+def quantile(buckets, share):
+    """Of a histogram's {upper bound: cumulative count}, linear within a bucket."""
+    rows = sorted(buckets.items())
+    wanted = share * rows[-1][1]
+    low, below = 0.0, 0
+    for bound, count in rows:
+        if count >= wanted and count > below:
+            high = low if bound == float("inf") else bound
+            return low + (high - low) * (wanted - below) / (count - below)
+        low, below = bound, count
+    return low
+
+
+def sample_ages(text):
+    found = re.findall(r'^plimsoll_sample_age_seconds_bucket\{le="([^"]+)"\} (\d+)', text, re.M)
+    return {float(bound): int(count) for bound, count in found}
+
+
+class Running:
+    """Both programs and their peers."""
+
+    def __init__(self, build, nodes, interval_s, work):
+        self.nodes, self.interval_s, self.parts = nodes, interval_s, []
+        self.started = time.monotonic()
+        try:
+            self._start(build, work)
+        except BaseException:
+            self.stop()
+            raise
+
+    def _part(self, name, *argv):
+        part = Process(list(map(str, argv)), name, self.work)
+        self.parts.append(part)
+        return part
+
+    def _start(self, build, work):
+        self.work, bench = work, build / "tests/bench"
+        page = os.path.join(work, "page")
+        write_page(page)
+        exporters = self._part("fleet", bench / "exporter_fleet", page, REPLY_MS).wait_port()
+        api = self._part("api", bench / "node_api", self.nodes, HEARTBEAT_S).wait_port()
+        self.api_url = f"http://127.0.0.1:{api}"
+        self.patch_qps = max(50, self.nodes // FILL_S)
+        common = [
+            f"--master={self.api_url}",
+            f"--policy-config-path={TOP}/policy/policy.yaml",
+            "--bind-address=127.0.0.1",
+        ]
+        self.started = time.monotonic()
+        self.extender = self._part(
+            "extender", build / "extender/plimsoll-extender", *common, "--port=0"
+        )
+        self.process = self._part(
+            "controller",
+            build / "controller/plimsoll-controller",
+            *common,
+            f"--node-exporter-port={exporters}",
+            f"--scrape-interval={self.interval_s}s",
+            f"--patch-qps={self.patch_qps}",
+            "--concurrent-syncs=128",
+            "--leader-elect=false",
+            "--health-port=0",
+        )
+        self.controller = Controller(self.process)
+        self.extender_port = self.extender.wait_port()
+
+    def stats(self):
+        return fetch(f"{self.api_url}/stats").json()
+
+    def is_full(self):
+        return self.stats()["nodes"] == self.nodes
+
+    def measure(self, seconds):
+        row = {"nodes": self.nodes, "patch_qps": self.patch_qps, "interval_s": self.interval_s}
+        wait_until(self.is_full, 1800, "all nodes to have annotations", poll_s=1)
+        row["full_s"] = time.monotonic() - self.started
+        # The patches of the beginning came close together; and the extender has read them.
+        time.sleep(SETTLE_S)
+        programs = {"controller": self.process, "extender": self.extender}
+        before = {name: run_time_s(program.pid) for name, program in programs.items()}
+        ages, patches, began = self._ages(), self.stats()["patches"], time.monotonic()
+        scrapes = self.controller.metric("plimsoll_scrapes_total", result="ok")
+        time.sleep(seconds)
+        took_s = time.monotonic() - began
+        for name, program in programs.items():
+            row[f"{name}_cpu"] = (run_time_s(program.pid) - before[name]) / took_s
+            row[f"{name}_mib"] = program.rss_kib() / 1024
+        stats = self.stats()
+        row["patches_per_s"] = (stats["patches"] - patches) / took_s
+        row["scrapes_per_s"] = (
+            self.controller.metric("plimsoll_scrapes_total", result="ok") - scrapes
+        ) / took_s
+        row["value_age_s"] = [stats[key] / 1000 for key in ("p50_ms", "p99_ms", "max_ms")]
+        grown = {bound: count - ages[bound] for bound, count in self._ages().items()}
+        row["sample_age_s"] = [quantile(grown, share) for share in (0.5, 0.99)]
+        row["connections"] = self.process.open_files()
+        return row
+
+    def _ages(self):
+        return sample_ages(self.controller.page("/metrics").text)
+
+    def filter_ms(self, build, count, requests):
+        """The median, and the 99th of 100, of a call with so many names; and CPU time of the server."""
+        random.seed(count)
+        chosen = random.sample(range(self.nodes), min(count, self.nodes))
+        body = os.path.join(self.work, f"names-{count}")
+        with open(body, "w", encoding="utf-8") as file:
+            pod = {"metadata": {"name": "web-1", "namespace": "shop"}, "spec": {"containers": []}}
+            json.dump({"Pod": pod, "NodeNames": [f"node-{number:06}" for number in chosen]}, file)
+        load = build / "tests/bench/extender_load"
+        argv = [load, self.extender_port, "/filter", body, requests, self.extender.pid]
+        done = subprocess.run(list(map(str, argv)), stdout=subprocess.PIPE, text=True, check=True)
+        return [float(field) / 1000 for field in done.stdout.split()[:3]]
+
+    def stop(self):
+        for part in reversed(self.parts):
+            part.kill()
+
+
+def measure(build, nodes, options):
+    with tempfile.TemporaryDirectory() as work:
+        running = Running(build, nodes, options.interval, work)
+        try:
+            row = running.measure(options.seconds)
+            row["filter_ms"] = {
+                str(count): running.filter_ms(build, count, 5000000 // (count + 5000))
+                for count in NAMES
+            }
+            return row
+        finally:
+            running.stop()
+
+
+def kib_a_node(name, row, first):
+    """None at the smallest size: the program itself and its libraries are most of it."""
+    if row["nodes"] == first["nodes"]:
+        return None
+    return (row[f"{name}_mib"] - first[f"{name}_mib"]) * 1024 / (row["nodes"] - first["nodes"])
+
+
+def scrape_us(row):
+    """Patches and the watch are in it: all that a node costs."""
+    return row["controller_cpu"] / row["scrapes_per_s"] * 1e6
+
+
+def table(rows):
+    def each(name):
+        def value(row):
+            kib = kib_a_node(name, row, rows[0])
+            return "" if kib is None else f"{kib:.1f} KiB"
+
+        return value
+
+    def line(name, value):
+        return f"| {name} | " + " | ".join(value(row) for row in rows) + " |"
+
+    def pair(values, unit):
+        return f"{figure(values[0])} / {figure(values[1])} {unit}"
+
+    few, many = map(str, NAMES)
+    lines = [
+        line("nodes", lambda row: f"{row['nodes']:,}"),
+        "| --- " * (len(rows) + 1) + "|",
+        line("scraped every", lambda row: f"{row['interval_s']} s"),
+        line("scrapes a second", lambda row: figure(row["scrapes_per_s"])),
+        line("controller, CPU", lambda row: f"{row['controller_cpu']:.1%} of a core"),
+        line("CPU for a scrape", lambda row: f"{scrape_us(row):.0f} us"),
+        line("connections kept", lambda row: f"{min(row['connections'] / row['nodes'], 1):.0%} of the nodes"),
+        line("controller, memory", lambda row: f"{row['controller_mib']:.0f} MiB"),
+        line("for each node more", each("controller")),
+        line("extender, CPU", lambda row: f"{row['extender_cpu']:.1%} of a core"),
+        line("extender, memory", lambda row: f"{row['extender_mib']:.0f} MiB"),
+        line("for each node more", each("extender")),
+        line("start to the first full table", lambda row: f"{row['full_s']:.0f} s"),
+        line("`--patch-qps`; patches a second", lambda row: f"{row['patch_qps']}; {row['patches_per_s']:.0f}"),
+        line("age of a sample when written, p50 / p99", lambda row: pair(row["sample_age_s"], "s")),
+        line("age of an annotation, p50 / p99", lambda row: pair(row["value_age_s"], "s")),
+        line(f"filter, {int(few):,} names, p50 / p99", lambda row: pair(row["filter_ms"][few], "ms")),
+        line(f"filter, {int(many):,} names, p50 / p99", lambda row: pair(row["filter_ms"][many], "ms")),
+    ]  # fmt: skip
+    return "\n".join(lines)
+
+
+PANELS = (
+    ("controller's CPU for a scrape, us", (("", scrape_us),)),
+    ("memory, MiB", (("controller", lambda row: row["controller_mib"]),
+                     ("extender", lambda row: row["extender_mib"]))),
+    ("age of an annotation, s", (("p99", lambda row: row["value_age_s"][1]),
+                                 ("p50", lambda row: row["value_age_s"][0]))),
+    ("filter, p50, ms", (("10,000 names", lambda row: row["filter_ms"]["10000"][0]),
+                         ("500 names", lambda row: row["filter_ms"]["500"][0]))),
+)  # fmt: skip
+LINES = """<style>
+.line { fill: none; stroke-width: 2; } .first { stroke: #1f883d; } .second { stroke: #bc4c00; }
+text.first { fill: #1f883d; stroke: none; } text.second { fill: #bc4c00; stroke: none; }
+.title { font-weight: bold; } .mark { stroke-width: 6; stroke-linecap: round; }
+</style>"""
+
+
+def round_up(value):
+    """To four equal steps of 1, 2 or 5 times a power of ten."""
+    steps = sorted(step * 10.0**power for step in (1, 2, 5) for power in range(-3, 6))
+    return 4 * next(step for step in steps if step * 4 >= value)
+
+
+def panel(out, left, top, title, curves, rows):
+    width, height = 300, 150
+    most = max(row["nodes"] for row in rows)
+    high = round_up(max(value(row) for _, value in curves for row in rows))
+
+    def x(nodes):
+        return left + width * nodes / most
+
+    def y(value):
+        return top + height - height * value / high
+
+    out.append(f'<text class="title" x="{left}" y="{top - 10}">{title}</text>')
+    for part in range(5):
+        at = high * part / 4
+        out.append(f'<path class="grid" d="M{left} {y(at):.1f}h{width}"/>')
+        out.append(f'<text x="{left - 6}" y="{y(at) + 4:.1f}" text-anchor="end">{at:g}</text>')
+    for row in rows:
+        out.append(
+            f'<text x="{x(row["nodes"]):.1f}" y="{top + height + 16}" text-anchor="middle">'
+            f"{row['nodes'] // 1000}k</text>"
+        )
+    for kind, (name, value) in zip(("first", "second"), curves):
+        points = [(x(row["nodes"]), y(value(row))) for row in rows]
+        path = " ".join(f"{px:.1f},{py:.1f}" for px, py in points)
+        out.append(f'<polyline class="line {kind}" points="{path}"/>')
+        for px, py in points:
+            out.append(f'<path class="line mark {kind}" d="M{px:.1f} {py:.1f}h0"/>')
+        out.append(
+            f'<text class="{kind}" x="{points[-1][0] + 8:.1f}" y="{points[-1][1] + 4:.1f}">{name}</text>'
+        )
+
+
+def picture(rows):
+    width, height = 920, 460
+    out = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
+        f'width="{width}" height="{height}" role="img">',
+        "<title>What the programs take, by the number of nodes</title>",
+        STYLE,
+        LINES,
+    ]
+    for index, (title, curves) in enumerate(PANELS):
+        panel(out, 50 + 450 * (index % 2), 36 + 230 * (index // 2), title, curves, rows)
+    return "\n".join([*out, "</svg>\n"])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("build", type=lambda text: pathlib.Path(text).resolve())
+    parser.add_argument("--nodes", help="sizes, comma-separated")
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--interval", type=int, default=60, help="between two scrapes of a node, s")
+    parser.add_argument("--draw", action="store_true", help="only draw what was measured last")
+    options = parser.parse_args()
+    out = options.build / "bench-scale.json"
+    sizes = [int(size) for size in options.nodes.split(",")] if options.nodes else SIZES
+    if options.draw:
+        result = json.loads(out.read_text(encoding="utf-8"))
+        options.nodes = None
+    else:
+        files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        result = {"machine": machine(), "open_files": files, "rows": []}
+        for nodes in sizes:
+            result["rows"].append(measure(options.build, nodes, options))
+            print(json.dumps(result["rows"][-1]), flush=True)
+            out.write_text(json.dumps(result, indent=1), encoding="utf-8")
+    rows = result["rows"]
+    print(table(rows))
+    for row in rows[1:]:
+        for name, target in TARGETS_KIB.items():
+            kib = kib_a_node(name, row, rows[0])
+            print(f"{row['nodes']:,} nodes: {name}: {kib:.1f} KiB a node, target {target}")
+    if not options.nodes:
+        about = f"Machine: {result['machine']}; at most {result['open_files']:,} open files."
+        replace_between(PAGE, MARKS, f"{about}\n\n{table(rows)}")
+        PICTURE.write_text(picture(rows), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
