@@ -100,7 +100,7 @@ def test_patches_that_fail(start_standin, start_exporters, start_controller):
 
 def test_lists_that_fail(start_standin, start_exporters, start_controller):
     """At the start: errors, cut and senseless lists, a continue token that has expired."""
-    standin, exporters = start_standin("--nodes", 230), start_exporters(*FAST)
+    standin, exporters = start_standin("--nodes", 530), start_exporters(*FAST)
     standin.fault("status", verb="list", resource="nodes", status=500)
     standin.fault("truncate", verb="list", resource="nodes", bytes=5000)
     standin.fault("garbage", verb="list", resource="nodes")
@@ -109,9 +109,9 @@ def test_lists_that_fail(start_standin, start_exporters, start_controller):
     controller = start_controller(standin, exporters, content=RULES)
     is_ready, text = controller.ready()
     assert not is_ready and "no complete list yet" in text
-    wait_until(lambda: controller.metric("plimsoll_nodes") == 230, what="every node")
+    wait_until(lambda: controller.metric("plimsoll_nodes") == 530, what="every node")
     controller.wait_ready()
-    wait_until(lambda: len(all_readings(standin, KEY)) == 230, what="every node's windows")
+    wait_until(lambda: len(all_readings(standin, KEY)) == 530, what="every node's windows")
     assert [row["hits"] for row in standin.faults().values()] == [1, 1, 1, 1]
     lists = requests_since(standin, 0, verb="list", resource="nodes")
     told = log_lines(controller.process, "list/watch failed, retrying")
