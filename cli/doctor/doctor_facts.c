@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "cli/cluster/cluster_page.h"
 #include "codec/json.h"
 #include "controller/page/exposition.h"
 #include "policy/live/policy_source.h"
@@ -62,34 +63,16 @@ static struct policy *read_policy(struct doctor_facts *facts) {
 
 /* ---- Pages of the programs. */
 
-static bool has_argument(const json_t *container, const char *flag) {
-        const json_t *args = json_at(container, "args", NULL);
-
-        for (size_t i = 0; i < json_array_size(args); i++) {
-                const char *arg = json_string_value(json_array_get(args, i));
-                if (arg && strncmp(arg, flag, strlen(flag)) == 0)
-                        return true;
-        }
-        return false;
-}
-
 static void read_page(struct cluster *cluster, struct doctor_facts *facts, const json_t *pod,
                       bool is_controller) {
-        const json_t *container = json_array_get(json_at(pod, "spec", "containers", NULL), 0);
-        const json_t *port = json_array_get(json_at(container, "ports", NULL), 0);
+        _cleanup_(freep) char *path = cluster_page_path(facts->name_space, pod,
+                                                        is_controller ? 8090 : 8010, "metrics");
         const char *name = json_string_at(pod, "metadata", "name", NULL);
-        const char *phase = json_string_at(pod, "status", "phase", NULL);
         _cleanup_(cluster_answer_done) struct cluster_answer answer = {0};
 
-        if (!name || !phase || strcmp(phase, "Running") != 0 ||
-            facts->page_count == DOCTOR_MAX_PAGES)
+        if (!path || facts->page_count == DOCTOR_MAX_PAGES)
                 return;
         struct doctor_page *page = &facts->pages[facts->page_count++];
-        _cleanup_(freep) char *escaped = kube_escape(name);
-        _cleanup_(freep) char *path = xasprintf(
-                "/api/v1/namespaces/%s/pods/%s%s:%d/proxy/metrics", facts->name_space,
-                has_argument(container, "--tls-cert-file") ? "https:" : "", escaped,
-                (int)json_int_at(is_controller ? 8090 : 8010, port, "containerPort", NULL));
         *page = (struct doctor_page){.pod = xstrdup(name), .is_controller = is_controller};
         cluster_call(cluster,
                      &(struct kube_request){.method = "GET", .path = path, .accept = "text/plain"},
