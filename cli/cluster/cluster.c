@@ -43,6 +43,10 @@ int cluster_open(const struct cluster_options *options, struct cluster **ret, st
         return 0;
 }
 
+const char *cluster_namespace(const struct cluster *cluster) {
+        return kube_access_namespace(cluster->access);
+}
+
 void cluster_free(struct cluster *cluster) {
         if (!cluster)
                 return;

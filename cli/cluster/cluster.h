@@ -39,6 +39,8 @@ struct cluster;
 /** cluster_open() - find the credentials; nothing is sent. Return: see kube_access_load() */
 _must_check_ int cluster_open(const struct cluster_options *options, struct cluster **ret,
                               struct error *err);
+/** cluster_namespace() - of the context; "default" when it has none */
+const char *cluster_namespace(const struct cluster *cluster);
 void cluster_free(struct cluster *cluster);
 DEFINE_FREEP(struct cluster, cluster_free);
 

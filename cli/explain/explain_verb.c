@@ -7,8 +7,12 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "cli/cluster/cluster_policy.h"
+#include "cli/explain/explain_ask.h"
+#include "cli/explain/explain_decision.h"
+#include "cli/explain/explain_place.h"
 #include "cli/nodes/node_list.h"
 #include "cli/verb/output.h"
+#include "extender/explain/explain_estimate.h"
 #include "extender/explain/explain_input.h"
 #include "extender/explain/explain_judge.h"
 #include "extender/table/annotation_unit.h"
@@ -17,13 +21,19 @@
 static struct {
         struct cluster_options cluster;
         struct program_options shared;
-        const char *filename;
+        const char *filename, *pod_namespace, *plimsoll_namespace;
         int output, unit;
 } settings;
 
 /* clang-format off */
 static const struct option_row rows[] = {
         OUTPUT_ROW(settings.output),
+        {.name = "namespace", .letter = 'n', .type = OPTION_STRING,
+         .value = &settings.pod_namespace, .metavar = "NAME",
+         .help = "Namespace of a pod that is named without one. Default: the context's."},
+        {.name = "plimsoll-namespace", .type = OPTION_STRING,
+         .value = &settings.plimsoll_namespace, .fallback = "kube-system", .metavar = "NAME",
+         .help = "Where Plimsoll is installed: explain pod asks the extenders."},
         CLUSTER_POLICY_ROW(settings.filename),
         PROGRAM_ANNOTATION_ROWS(settings.shared),
         ANNOTATION_UNIT_ROW(settings.unit),
@@ -34,6 +44,7 @@ static const struct option_row rows[] = {
 /* What is to be explained. */
 struct subject {
         const char *node;   /* NULL: all */
+        const char *pod;    /* "name" or "namespace/name"; NULL: none is asked for */
         bool is_from_input; /* they are read from standard input */
 };
 
@@ -43,8 +54,11 @@ static int read_subject(int count, char **words, struct subject *ret, struct err
                 ret->is_from_input = true;
         else if (count == 2 && strcmp(words[0], "node") == 0)
                 ret->node = words[1];
+        else if (count == 2 && strcmp(words[0], "pod") == 0)
+                ret->pod = words[1];
         else if (!(count == 1 && strcmp(words[0], "nodes") == 0))
-                return error_set(err, EINVAL, "expected `node NAME`, `nodes`, or `-`");
+                return error_set(err, EINVAL,
+                                 "expected `node NAME`, `nodes`, `pod NAMESPACE/NAME`, or `-`");
         return 0;
 }
 
@@ -74,8 +88,9 @@ static int show(struct node_table *table, const char *node, int64_t now_unix_ms,
         return 0;
 }
 
-/* Every node, though one is asked for: some scores depend on the others. */
-static int fill(struct cluster *cluster, const struct subject *subject,
+/* Every node, though one is asked for: some scores depend on the others. @pod: "namespace/name" of
+ * the pod that looks for a node, or NULL. */
+static int fill(struct cluster *cluster, const struct subject *subject, const char *pod,
                 const struct node_table_options *options, int64_t now_unix_ms,
                 struct node_table **ret, struct error *err) {
         _cleanup_(freep) char *from = NULL;
@@ -90,9 +105,113 @@ static int fill(struct cluster *cluster, const struct subject *subject,
                 *ret = node_table_new(options, policy, now_unix_ms);
                 return explain_read(*ret, "-", NULL, now_unix_ms, &nobody, err);
         }
-        r = node_list_load(cluster, options, policy, now_unix_ms, ret, &warning, err);
+        r = node_list_load(cluster, options, policy, pod, now_unix_ms, ret, &warning, err);
         if (r == 0 && warning)
                 (void)fprintf(stderr, "kubectl plimsoll explain: %s\n", warning);
+        return r;
+}
+
+/* ---- A pod. */
+
+static char *full_name_of(const struct cluster *cluster, const char *pod) {
+        const char *name_space = settings.pod_namespace ? settings.pod_namespace
+                                                        : cluster_namespace(cluster);
+
+        return strchr(pod, '/') ? xstrdup(pod) : xasprintf("%s/%s", name_space, pod);
+}
+
+/* So that it can stand in a path and a query. */
+static bool is_full_name(const char *text) {
+        size_t space = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-");
+        const char *name = text + space + 1;
+
+        return space > 0 && text[space] == '/' && name[0] != '\0' && name[0] != '.' &&
+               name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-.")] == '\0';
+}
+
+static void find_place(struct cluster *cluster, const char *full_name, struct explain_place *ret) {
+        int space = (int)strcspn(full_name, "/");
+        _cleanup_(freep) char *path = xasprintf("/api/v1/namespaces/%.*s/pods/%s", space, full_name,
+                                                full_name + space + 1);
+
+        *ret = (struct explain_place){.full_name = full_name};
+        (void)cluster_get(cluster, path, &ret->pod, &ret->why_not);
+}
+
+/* From annotations, as they are now, with the pod as the one that looks for a node. @document:
+ * NULL, or gets them as "nodes". */
+static void explain_by_annotations(struct node_table *table, const struct explain_place *place,
+                                   int64_t now_unix_ms, json_t *document) {
+        _cleanup_(explain_judged_done) struct explain_judged judged;
+        struct output_style style = output_style(stdout);
+        const char *node = explain_place_node(place);
+        struct explained_pod looking = {0};
+
+        (void)explain_add_pod(table, place->pod, place->full_name, &looking);
+        explain_judge(table, &looking, now_unix_ms, &judged);
+        for (size_t row = 0; node && row < node_table_count(table); row++)
+                if (strcmp(node_table_name(table, row), node) == 0)
+                        judged.explanation.first_row = row;
+        if (document)
+                json_object_set_new(document, "nodes", explain_json(&judged.explanation));
+        else
+                explain_print_table(&judged.explanation, style.off[0] != '\0', stdout);
+}
+
+static void show_pod(const struct explain_place *place, const struct explain_told *told,
+                     struct node_table *table, int64_t now_unix_ms) {
+        enum { SOME_NODES = 5 };
+        struct output_style style = output_style(stdout);
+
+        if (output_is_document(settings.output)) {
+                json_auto_t *root = explain_place_json(place);
+                json_object_update_new(root, json_pack("{s:O?, s:s?}", "decision", told->decision,
+                                                       "whyNot", told->why_not));
+                if (!told->decision)
+                        explain_by_annotations(table, place, now_unix_ms, root);
+                output_document(root, settings.output, stdout);
+                return;
+        }
+        explain_place_print(place, &style, stdout);
+        if (told->why_not) {
+                (void)fputs(told->decision ? "not every extender tells: " : "no extender tells: ",
+                            stdout);
+                (void)output_text(told->why_not, ERROR_MSG_MAX, stdout);
+                (void)fputc('\n', stdout);
+        }
+        if (told->decision) {
+                explain_decision_print(told->decision, place,
+                                       settings.output == OUTPUT_WIDE ? SIZE_MAX : SOME_NODES,
+                                       stdout);
+                return;
+        }
+        (void)fputs("the nodes as they are now, by their annotations:\n\n", stdout);
+        explain_by_annotations(table, place, now_unix_ms, NULL);
+}
+
+static int run_pod(struct cluster *cluster, const struct subject *subject,
+                   const struct node_table_options *options, int64_t now_unix_ms,
+                   struct error *err) {
+        _cleanup_(freep) char *full_name = full_name_of(cluster, subject->pod);
+        _cleanup_(node_table_freep) struct node_table *table = NULL;
+        _cleanup_(explain_told_done) struct explain_told told = {0};
+        struct explain_place place;
+        int r = 0;
+
+        if (!is_full_name(full_name))
+                return error_set(err, EINVAL, "'%.64s': expected NAMESPACE/NAME of a pod",
+                                 full_name);
+        find_place(cluster, full_name, &place);
+        explain_ask(cluster, settings.plimsoll_namespace, full_name, &told);
+        if (!told.decision && !place.pod) {
+                *err = place.why_not;
+                r = err->code;
+        } else if (!told.decision) {
+                r = fill(cluster, subject, full_name, options, now_unix_ms, &table, err);
+        }
+        if (r == 0)
+                show_pod(&place, &told, table, now_unix_ms);
+        json_decref(place.pod);
         return r;
 }
 
@@ -116,19 +235,24 @@ static int run(int count, char **words, struct error *err) {
                 .zone = annotations.zone,
                 .is_percent = settings.unit == ANNOTATION_UNIT_PERCENT,
         };
-        r = fill(cluster, &subject, &options, now_unix_ms, &table, err);
+        if (subject.pod)
+                return run_pod(cluster, &subject, &options, now_unix_ms, err);
+        r = fill(cluster, &subject, NULL, &options, now_unix_ms, &table, err);
         return r < 0 ? r : show(table, subject.node, now_unix_ms, err);
 }
 
 const struct verb explain_verb = {
         .name = "explain",
-        .summary = "the reasons of a node's verdict and score",
-        .usage = "Usage: kubectl plimsoll explain [FLAG...] node NAME | nodes | -\n"
+        .summary = "why a pod is where it is; the reasons of a node's verdict and score",
+        .usage = "Usage: kubectl plimsoll explain [FLAG...] node NAME | nodes | pod NAME | -\n"
+                 "\n"
+                 "Of a pod, NAME or NAMESPACE/NAME: where it is or why it waits, and what the\n"
+                 "extenders answered about it. Of nodes:\n"
                  "\n"
                  "Prints each limit with the reading, its age and the verdict, and each term of\n"
                  "the score, as it would be now; for a pod that uses nothing. With - the nodes\n"
                  "are read from standard input, as `kubectl get nodes -o json` prints them.\n",
-        .words = "node nodes",
+        .words = "node nodes pod",
         .rows = rows,
         .row_count = ARRAY_LEN(rows),
         .run = run,

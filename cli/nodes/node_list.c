@@ -10,6 +10,7 @@
 
 struct filling {
         struct node_table *table;
+        const char *wanted_pod;
         int64_t now_unix_ms;
 };
 
@@ -31,16 +32,16 @@ static void put_node(void *userdata, const char *text, size_t len) {
 static void put_pod(void *userdata, const char *text, size_t len) {
         const struct filling *filling = userdata;
 
-        explain_bind_pod(filling->table, text, len);
+        explain_bind_pod(filling->table, text, len, filling->wanted_pod);
 }
 
 int node_list_load(struct cluster *cluster, const struct node_table_options *options,
-                   struct policy *policy, int64_t now_unix_ms, struct node_table **ret,
-                   char **ret_warning, struct error *err) {
+                   struct policy *policy, const char *wanted_pod, int64_t now_unix_ms,
+                   struct node_table **ret, char **ret_warning, struct error *err) {
         bool is_estimate = policy->scoring == POLICY_SCORING_ESTIMATE;
         _cleanup_(node_table_freep) struct node_table *table = node_table_new(options, policy,
                                                                               now_unix_ms);
-        struct filling filling = {table, now_unix_ms};
+        struct filling filling = {table, wanted_pod, now_unix_ms};
         struct error pods = ERROR_NULL;
 
         *ret_warning = NULL;

@@ -8,6 +8,8 @@
 /**
  * node_list_load() - a table of all nodes under @policy, to be judged by explain_judge()
  * @policy:      owned by the table from now on, also on failure
+ * @wanted_pod:  "namespace/name" of the pod that looks for a node, which is not counted where it
+ *               is; NULL: none
  * @ret_warning: what is missing of it, for people; NULL: nothing. Owned by the caller
  *
  * With scoring: estimate all pods are listed as well; without permission the estimate lacks what is
@@ -15,5 +17,5 @@
  * Return: 0; negative errno
  */
 _must_check_ int node_list_load(struct cluster *cluster, const struct node_table_options *options,
-                                struct policy *policy, int64_t now_unix_ms, struct node_table **ret,
-                                char **ret_warning, struct error *err);
+                                struct policy *policy, const char *wanted_pod, int64_t now_unix_ms,
+                                struct node_table **ret, char **ret_warning, struct error *err);

@@ -106,7 +106,7 @@ static int look_at_load(struct cluster *cluster, const struct node_table_options
         _cleanup_(freep) char *warning = NULL;
         const struct explained_pod nobody = {0};
 
-        int r = node_list_load(cluster, options, policy, now_unix_ms, &table, &warning, err);
+        int r = node_list_load(cluster, options, policy, NULL, now_unix_ms, &table, &warning, err);
         if (r < 0)
                 return r;
         if (warning)

@@ -37,8 +37,11 @@ struct explanation {
         int64_t now_unix_ms;
         const struct explained_estimate *estimate; /* NULL unless the scoring is estimate */
         const char *only; /* the one node to print, though all are judged; NULL: all */
+        size_t first_row; /* is printed before the others; 0: in the order of the input */
 };
 
+/** explain_row() - the row that is printed as number @place, from 0 */
+size_t explain_row(const struct explanation *explanation, size_t place);
 /** explain_shows() - whether the printers print this row */
 bool explain_shows(const struct explanation *explanation, size_t row);
 

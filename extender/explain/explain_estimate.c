@@ -7,14 +7,13 @@
 #include "codec/json.h"
 #include "extender/pods/pod_facts.h"
 
-static bool is_called(const json_t *pod, const char *wanted) {
-        const char *namespace = json_string_at(pod, "metadata", "namespace", NULL);
-        const char *name = json_string_at(pod, "metadata", "name", NULL);
+static bool is_called(const struct pod_facts *facts, const char *wanted) {
+        const struct skim_string *space = &facts->name_space, *name = &facts->name;
 
-        if (!wanted || !namespace || !name)
-                return false;
-        _cleanup_(freep) char *full_name = xasprintf("%s/%s", namespace, name);
-        return strcmp(full_name, wanted) == 0;
+        return wanted && space->len > 0 && name->len > 0 &&
+               strlen(wanted) == space->len + 1 + name->len &&
+               memcmp(wanted, space->text, space->len) == 0 && wanted[space->len] == '/' &&
+               memcmp(wanted + space->len + 1, name->text, name->len) == 0;
 }
 
 static void bind(struct node_table *table, const struct pod_facts *facts) {
@@ -38,7 +37,7 @@ bool explain_add_pod(struct node_table *table, const json_t *pod, const char *wa
 
         if (!text || !pod_facts_skim(&facts, text, strlen(text)))
                 return false;
-        if (!is_called(pod, wanted)) {
+        if (!is_called(&facts, wanted)) {
                 bind(table, &facts);
                 return false;
         }
@@ -46,10 +45,10 @@ bool explain_add_pod(struct node_table *table, const json_t *pod, const char *wa
         return true;
 }
 
-void explain_bind_pod(struct node_table *table, const char *text, size_t len) {
+void explain_bind_pod(struct node_table *table, const char *text, size_t len, const char *wanted) {
         struct pod_facts facts;
 
-        if (pod_facts_skim(&facts, text, len))
+        if (pod_facts_skim(&facts, text, len) && !is_called(&facts, wanted))
                 bind(table, &facts);
 }
 

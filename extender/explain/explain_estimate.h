@@ -13,8 +13,8 @@
  */
 bool explain_add_pod(struct node_table *table, const json_t *pod, const char *wanted,
                      struct explained_pod *ret);
-/** explain_bind_pod() - the same for a Pod's text, when none is wanted */
-void explain_bind_pod(struct node_table *table, const char *text, size_t len);
+/** explain_bind_pod() - the same for a Pod's text, unless it is @wanted */
+void explain_bind_pod(struct node_table *table, const char *text, size_t len, const char *wanted);
 /**
  * explain_estimate() - scores as the extender would give them
  * @pod:        with its request as load, which becomes what is expected

@@ -114,9 +114,11 @@ static json_t *node_json(const struct explanation *of, size_t row) {
 json_t *explain_json(const struct explanation *explanation) {
         json_t *array = json_array();
 
-        for (size_t row = 0; row < node_table_count(explanation->table); row++)
+        for (size_t place = 0; place < node_table_count(explanation->table); place++) {
+                size_t row = explain_row(explanation, place);
                 if (explain_shows(explanation, row))
                         json_array_append_new(array, node_json(explanation, row));
+        }
         return array;
 }
 

@@ -254,6 +254,12 @@ static void put_node(const struct explanation *of, size_t row, const struct styl
         put_hot(of, row, style, out);
 }
 
+size_t explain_row(const struct explanation *explanation, size_t place) {
+        if (place == 0)
+                return explanation->first_row;
+        return place <= explanation->first_row ? place - 1 : place;
+}
+
 bool explain_shows(const struct explanation *explanation, size_t row) {
         return !explanation->only ||
                strcmp(explanation->only, node_table_name(explanation->table, row)) == 0;
@@ -265,7 +271,8 @@ void explain_print_table(const struct explanation *explanation, bool has_colours
 
         if (explanation->estimate)
                 put_pod(&explanation->estimate->pod, out);
-        for (size_t row = 0; row < count; row++) {
+        for (size_t place = 0; place < count; place++) {
+                size_t row = explain_row(explanation, place);
                 if (!explain_shows(explanation, row))
                         continue;
                 if (shown++ > 0)

@@ -86,6 +86,17 @@ def test_plugin(bare, installed, plimsoll_verb, figure):
     explained = plimsoll_verb("explain", "node", installed[2]).stdout
     assert explained.startswith(f"{installed[2]}: rejected: {CPU} above 0.65")
 
+    # Nobody answers for the extenders; their own pods are explained from annotations.
+    selector = "-lapp.kubernetes.io/name=plimsoll-extender"
+    pod = bare.kubectl("-nkube-system", "get", "pods", selector, "-oname").split()[0]
+    name = pod.removeprefix("pod/")
+    explained = plimsoll_verb("explain", "pod", name, "-n", "kube-system").stdout.splitlines()
+    assert explained[0].startswith(f"kube-system/{name}: on "), explained[0]
+    assert explained[1].startswith("no extender tells: GET "), explained[1]
+    named = [line.split(":")[0] for line in explained if line.split(":")[0] in installed]
+    assert sorted(named) == sorted(installed)
+    assert named[0] == explained[0].split()[2].rstrip(","), "the pod's node comes first"
+
     for check, command in FAULTS:
         bare.kubectl(*command.split())
         # Roles and replicas take a moment to be in force; the controller repairs its annotations.

@@ -100,7 +100,7 @@ def policy():
 
 def healthy(version):
     """{path: object} of an installation that lacks nothing, on four nodes. Values that are texts
-    are pages; None is a 404, an int a status."""
+    are pages; None is a 404, an int a status, a tuple status and content."""
     controller = manifests("base/controller.yaml")[("Deployment", "plimsoll-controller")]
     others = manifests("base/extender.yaml")
     extender = others[("Deployment", "plimsoll-extender")]
@@ -169,8 +169,11 @@ class Handler(BaseHTTPRequestHandler):
         self.answer(status, {"kind": "Status", "code": status, "message": f"{self.path}: {status}"})
 
     def do_GET(self):  # pylint: disable=invalid-name
-        found = self.server.objects.get(urlsplit(self.path).path)
-        if found is None or isinstance(found, int):
+        objects = self.server.objects
+        found = objects.get(self.path, objects.get(urlsplit(self.path).path))
+        if isinstance(found, tuple):
+            self.answer(*found)
+        elif found is None or isinstance(found, int):
             self.fail(found or 404)
         elif isinstance(found, list):
             self.answer(200, {"kind": "List", "metadata": {"resourceVersion": "1"}, "items": found})

@@ -140,7 +140,7 @@ def test_explain(plimsoll, binary, cluster, tmp_path):
     done = subprocess.run(argv, input=text, capture_output=True, text=True, check=True, env=env)
     assert [timeless(row) for row in json.loads(done.stdout)] == wanted
     assert "there is no node 'node-9'" in plimsoll("explain", "node", "node-9", status=2)
-    for words in ([], ["node"], ["pod", "a/b"], ["nodes", "node-0001"]):
+    for words in ([], ["node"], ["pod"], ["nodes", "node-0001"]):
         assert "expected `node NAME`" in plimsoll("explain", *words, status=2)
 
 

@@ -94,7 +94,7 @@ MAY_USE = {
         *("extender/table", "extender/explain", "cli/cluster", "cli/verb", "cli/nodes"),
     ],
     "cli/explain": [
-        *("base", "program", "extender/table", "extender/explain"),
+        *("base", "codec", "program", "extender/table", "extender/explain"),
         *("cli/cluster", "cli/verb", "cli/nodes"),
     ],
     "cli/doctor": [

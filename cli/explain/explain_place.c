@@ -1,0 +1,60 @@
+#include "cli/explain/explain_place.h"
+
+#include <string.h>
+
+#include "codec/json.h"
+
+enum { NAME_MAX_COLUMNS = 317, MESSAGE_MAX_COLUMNS = 4096 };
+
+const char *explain_place_node(const struct explain_place *place) {
+        const char *node = json_string_at(place->pod, "spec", "nodeName", NULL);
+
+        return node && node[0] ? node : NULL;
+}
+
+const char *explain_place_uid(const struct explain_place *place) {
+        return json_string_at(place->pod, "metadata", "uid", NULL);
+}
+
+static json_t *scheduled_condition(const struct explain_place *place) {
+        const json_t *conditions = json_at(place->pod, "status", "conditions", NULL);
+
+        for (size_t i = 0; i < json_array_size(conditions); i++) {
+                json_t *condition = json_array_get(conditions, i);
+                const char *type = json_string_at(condition, "type", NULL);
+                if (type && strcmp(type, "PodScheduled") == 0)
+                        return condition;
+        }
+        return NULL;
+}
+
+void explain_place_print(const struct explain_place *place, const struct output_style *style,
+                         FILE *out) {
+        const char *node = explain_place_node(place);
+        const char *phase = json_string_at(place->pod, "status", "phase", NULL);
+        const char *message = json_string_at(scheduled_condition(place), "message", NULL);
+
+        (void)fputs(style->bold, out);
+        (void)output_text(place->full_name, NAME_MAX_COLUMNS, out);
+        (void)fprintf(out, "%s: ", style->off);
+        if (!place->pod) {
+                (void)fputs("it is not known where it is: ", out);
+                (void)output_text(place->why_not.msg, MESSAGE_MAX_COLUMNS, out);
+        } else if (node) {
+                (void)fputs("on ", out);
+                (void)output_text(node, NAME_MAX_COLUMNS, out);
+                (void)fputs(", ", out);
+                (void)output_text(phase ? phase : "phase unknown", NAME_MAX_COLUMNS, out);
+        } else {
+                (void)fprintf(out, "%swaits%s: ", style->yellow, style->off);
+                (void)output_text(message ? message : "the scheduler has not said why",
+                                  MESSAGE_MAX_COLUMNS, out);
+        }
+        (void)fputc('\n', out);
+}
+
+json_t *explain_place_json(const struct explain_place *place) {
+        return json_pack("{s:s, s:s?, s:s?, s:O?}", "pod", place->full_name, "phase",
+                         json_string_at(place->pod, "status", "phase", NULL), "node",
+                         explain_place_node(place), "condition", scheduled_condition(place));
+}

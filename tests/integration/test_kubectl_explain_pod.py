@@ -1,0 +1,250 @@
+"""kubectl plimsoll explain pod: why a pod is where it is, from extenders' answers or annotations."""
+
+import copy
+import json
+import os
+import subprocess
+
+import pytest
+import yaml
+
+from extender_kit import CPU, POD, Extender, annotate, policy, write_policy
+from pages import block
+from paper_cluster import DEPLOYMENTS, EXTENDERS, SYSTEM, PaperCluster, stamp
+
+PODS = f"{SYSTEM}/pods"
+WEB = "/api/v1/namespaces/shop/pods/web-0"
+ASKED = "decisions?pod=shop/web-0"
+UNKNOWN = "no such pod among the last ones that this extender was asked about"
+
+
+def proxy(name, scheme=""):
+    return f"{PODS}/{scheme}{name}:8010/proxy/{ASKED}"
+
+
+def web(node="node-1"):
+    waits = {"type": "PodScheduled", "status": "False", "message": "0/4 nodes are available"}
+    return {
+        "metadata": {"name": "web-0", "namespace": "shop", "uid": "1"},
+        "spec": {
+            "containers": [{"name": "a", "resources": {"requests": {"cpu": "2", "memory": "1Gi"}}}],
+            **({"nodeName": node} if node else {}),
+        },
+        "status": {"phase": "Running"} if node else {"phase": "Pending", "conditions": [waits]},
+    }
+
+
+@pytest.fixture
+def cluster():
+    """Four nodes, two extenders that know no pod, and a pod on the second node."""
+    paper = PaperCluster("0")
+    paper.objects[WEB] = web()
+    paper.objects["/api/v1/pods"] = [paper.objects[WEB]]
+    for item in paper.nodes():
+        item["status"]["capacity"] = {"cpu": "8", "memory": "32Gi"}
+    for name in EXTENDERS:
+        paper.objects[proxy(name)] = (404, {"error": UNKNOWN})
+    yield paper
+    paper.close()
+
+
+@pytest.fixture
+def explain(binary, cluster, tmp_path):
+    def call(*words, status=0, kubeconfig=None):
+        if kubeconfig:
+            (tmp_path / "kubeconfig").write_text(json.dumps(kubeconfig))
+        server = () if kubeconfig else (f"--server={cluster.url}",)
+        done = subprocess.run(
+            [binary("kubectl-plimsoll"), "explain", "pod", *words, *server],
+            env={
+                **os.environ,
+                "HOME": "/none",
+                "KUBECONFIG": str(tmp_path / "kubeconfig") if kubeconfig else "",
+            },
+            capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+        assert done.returncode == status, done.stdout + done.stderr
+        return done.stdout if status == 0 else done.stderr
+
+    return call
+
+
+def decision(verb="prioritize", at="2026-07-23T11:33:09.996Z", node="node-1"):
+    answers = {"filter": None, "prioritize": None}
+    answers[verb] = {"at": at, "candidates": 3, "best_nodes": [{"node": node, "score": 10}]}
+    return {"namespace": "shop", "name": "web-0", "uid": "1", **answers}
+
+
+def test_what_extenders_answered(binary, cluster, explain, start_standin, run, tmp_path):
+    """A real one's answer, and that of a replica which was asked earlier."""
+    names = [f"node-{number}" for number in range(3)]
+    standin = start_standin()
+    standin.admin("nodes", {"names": names, "cpus": 10, "memory_gib": 100})
+    for name, cpu in zip(names, (0.3, 0.1, 0.7)):
+        annotate(standin, name, cpu)
+    content = policy(limits={CPU: 0.65}, weights={CPU: 1}, scoring="estimate")
+    path = write_policy(tmp_path / "policy.yaml", content)
+    extender = Extender(run, binary, standin, f"--policy-config-path={path}")
+    extender.wait_ready(r"(?m)pods: 0 pods$")
+    pod = copy.deepcopy(POD)
+    pod["metadata"].update(name="web-0", namespace="shop", uid="1")
+    with extender.scheduler() as scheduler:
+        passing, _ = scheduler.filter(names, pod)
+        scheduler.prioritize(passing, pod)
+    answer = json.loads(extender.page("/decisions?pod=shop/web-0").text)
+    cluster.objects[proxy(EXTENDERS[0])] = answer
+    cluster.objects[proxy(EXTENDERS[1])] = decision(at="2026-01-01T00:00:00Z", node="node-3")
+
+    lines = explain("shop/web-0").splitlines()
+    assert lines[0] == "shop/web-0: on node-1, Running"
+    assert lines[1] == "its node is the best that the extender ranked"
+    assert lines[2].endswith(": 3 candidates, 2 passed, 1 rejected")
+    assert lines[3] == f"  1 over {CPU} above 65.0 %"
+    assert lines[4] == f"  node-2: rejected: {CPU} is 70.0 of 65.0 %"
+    assert lines[5].endswith(": 2 candidates, scoring estimate")
+    assert "nothing is learned of shop/ReplicaSet/web-7d9" in lines[6]
+    assert lines[7].startswith("  node-1: score 10, headroom ")
+    assert lines[8].startswith("    cpu ") and " = 10.0 read (" in lines[8]
+    assert any(line.startswith("  node-0: score ") for line in lines[9:])
+    assert not any("node-3" in line for line in lines)
+
+    shown = json.loads(explain("shop/web-0", "-o", "json"))
+    assert shown == {
+        "pod": "shop/web-0",
+        "phase": "Running",
+        "node": "node-1",
+        "condition": None,
+        "decision": answer,
+        "whyNot": None,
+    }
+    assert yaml.safe_load(explain("shop/web-0", "-oyaml")) == shown
+
+
+def test_the_replicas_answers_are_put_together(cluster, explain):
+    cluster.objects[proxy(EXTENDERS[0])] = decision("filter")
+    cluster.objects[proxy(EXTENDERS[1])] = decision(node="node-0")
+    shown = explain("shop/web-0")
+    assert "its node is not among the best" in shown and "other plugins have a say" in shown
+    assert shown.count(": 3 candidates") == 2
+    cluster.objects[proxy(EXTENDERS[1])] = 403
+    shown = explain("shop/web-0")
+    assert "not every extender tells: GET " in shown and ": 403 " in shown
+    assert "prioritize: was not asked" in shown
+
+
+def test_names(cluster, explain):
+    cluster.objects[proxy(EXTENDERS[0])] = decision()
+    shown = explain("shop/web-0")
+    assert explain("web-0", "-n", "shop") == shown
+    context = {"name": "x", "context": {"cluster": "x", "user": "x", "namespace": "shop"}}
+    config = {
+        "clusters": [{"name": "x", "cluster": {"server": cluster.url}}],
+        "users": [{"name": "x", "user": {}}],
+        "contexts": [context],
+        "current-context": "x",
+    }
+    assert explain("web-0", kubeconfig=config) == shown
+    nobody = explain("web-0", status=2)
+    assert "GET /api/v1/namespaces/default/pods/web-0: 404 " in nobody and nobody.count("\n") == 1
+    for name in (
+        "shop/",
+        "/web-0",
+        "shop/web-0/x",
+        "shop/web?0",
+        "Shop/web-0",
+        "../x",
+        "shop/..",
+        "",
+    ):
+        assert "expected NAMESPACE/NAME" in explain(name, status=2)
+    # It is gone, and an extender still knows it.
+    cluster.objects[WEB] = 404
+    assert explain("shop/web-0").startswith("shop/web-0: it is not known where it is: GET /api/v1/")
+
+
+def mutual_tls(cluster):
+    spec = cluster.objects[f"{DEPLOYMENTS}/plimsoll-extender"]["spec"]["template"]["spec"]
+    for item in cluster.objects[PODS]:
+        if item["metadata"]["name"] in EXTENDERS:
+            item["spec"] = copy.deepcopy(spec)
+            item["spec"]["containers"][0]["args"] += ["--tls-cert-file=c", "--client-ca-file=a"]
+    for name in EXTENDERS:
+        cluster.objects[proxy(name, "https:")] = 403
+
+
+def loopback(cluster):
+    label = "app.kubernetes.io/name"
+    for item in cluster.objects[PODS]:
+        item["metadata"] = copy.deepcopy(item["metadata"])
+        if item["metadata"]["name"] in EXTENDERS:
+            item["metadata"]["labels"][label] = "plimsoll-scheduler"
+
+
+def every_page(content):
+    return lambda cluster: cluster.objects.update({proxy(name): content for name in EXTENDERS})
+
+
+@pytest.mark.parametrize(
+    "fault, reason",
+    [
+        (lambda cluster: None, "has not asked about it lately"),
+        (every_page(404), "404 "),
+        (every_page(403), "403 "),
+        (every_page("{"), "GET "),
+        (every_page("[1]"), "the answer is no decision"),
+        (mutual_tls, "it answers only clients with a certificate"),
+        (loopback, "listens on the loopback"),
+        (lambda cluster: cluster.objects.update({PODS: []}), "no pod of plimsoll-extender runs"),
+        (lambda cluster: cluster.objects.update({PODS: 403}), f"GET {PODS}"),
+    ],
+)
+def test_no_extender_tells(cluster, explain, fault, reason):
+    fault(cluster)
+    cluster.annotate(CPU, cluster.nodes()[1]["metadata"]["annotations"][CPU].replace("0.2", "0.9"))
+    lines = explain("shop/web-0").splitlines()
+    assert lines[0] == "shop/web-0: on node-1, Running"
+    assert lines[1].startswith("no extender tells: ") and reason in lines[1]
+    assert lines[2] == "the nodes as they are now, by their annotations:"
+    nodes = [line.split(":")[0] for line in lines if line.startswith("node-")]
+    assert nodes == ["node-1", "node-0", "node-2", "node-3"]
+    assert "for the pod twice" in "\n".join(lines), "the pod takes part"
+    shown = json.loads(explain("shop/web-0", "-o", "json"))
+    assert shown["decision"] is None and reason in shown["whyNot"]
+    assert [row["node"] for row in shown["nodes"]] == nodes
+
+
+def test_a_pod_that_waits(cluster, explain):
+    cluster.objects[WEB] = web(node=None)
+    shown = explain("shop/web-0")
+    assert shown.startswith("shop/web-0: waits: 0/4 nodes are available\n")
+    assert json.loads(explain("shop/web-0", "-ojson"))["condition"]["status"] == "False"
+
+
+def test_the_pod_is_not_counted_where_it_runs(cluster, explain):
+    """It is the one that looks. Others that were bound a moment ago are in flight."""
+    cluster.objects[WEB]["metadata"]["creationTimestamp"] = stamp()
+    other = copy.deepcopy(cluster.objects[WEB])
+    other["metadata"].update(name="web-1", uid="2")
+    other["spec"]["nodeName"] = "node-0"
+    cluster.objects["/api/v1/pods"] = [cluster.objects[WEB], other]
+    shown = json.loads(explain("shop/web-0", "-o", "json"))["nodes"]
+    in_flight = {row["node"]: row["estimate"]["cpu"]["inFlight"] for row in shown}
+    assert in_flight["node-1"] == 0 < in_flight["node-0"]
+    assert all(row["estimate"]["cpu"]["pod"] > 0 for row in shown)
+
+
+def test_the_page(binary, cluster):
+    """Its commands run, and print the decision of the troubleshooting page as the picture is."""
+    answer = json.loads(block("docs/troubleshooting.md", "decision"))
+    cluster.objects[WEB] = web(node="node-a")
+    cluster.objects[WEB]["metadata"]["uid"] = answer["uid"]
+    cluster.objects[proxy(EXTENDERS[0])] = answer
+    picture = block("docs/kubectl-plugin.md", "explain-pod-picture")
+    commands = f'kubectl() {{ shift; {binary("kubectl-plimsoll")} "$@" -s {cluster.url}; }}\n'
+    commands += block("docs/kubectl-plugin.md", "explain-pod")
+    env = {**os.environ, "KUBECONFIG": "", "HOME": "/none"}
+    done = subprocess.run(
+        ["bash", "-euc", commands], env=env, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith(picture * 2)
+    assert json.loads(done.stdout[2 * len(picture) :])["decision"] == answer
