@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "controller/track/value_columns.h"
 #include "policy/estimate/estimate_terms.h"
 #include "policy/estimate/score.h"
 #include "policy/verdict.h"
@@ -274,27 +275,14 @@ static int64_t headroom(const struct node_metrics *nm, const struct reading_colu
 }
 
 static int64_t score_of(const struct node_metrics *nm, const struct plan_values *values) {
-        static const int64_t always_unix_ms = INT64_MAX, never_unix_ms = READING_NEVER;
-        const double *usage_ratio[POLICY_MAX_SYNC];
-        const int64_t *expires_unix_ms[POLICY_MAX_SYNC];
-        double hot = (double)values->hot;
-        const struct reading_columns columns = {
-                .usage_ratio = usage_ratio,
-                .expires_unix_ms = expires_unix_ms,
-                .hot = &hot,
-                .hot_expires_unix_ms = values->has_hot ? &always_unix_ms : &never_unix_ms,
-        };
+        struct value_columns of;
 
         if (policy_is_relative(nm->policy) || !is_whole(nm->policy, values))
                 return NO_VALUE;
-        for (size_t i = 0; i < nm->policy->sync_count; i++) {
-                usage_ratio[i] = &values->ratio[i];
-                expires_unix_ms[i] = (values->usable >> i & 1) != 0 ? &always_unix_ms
-                                                                    : &never_unix_ms;
-        }
+        value_columns_init(&of, nm->policy, values);
         if (nm->policy->scoring == POLICY_SCORING_ESTIMATE)
-                return headroom(nm, &columns);
-        return verdict_score100(nm->policy, &columns, 0, NULL, 0);
+                return headroom(nm, &of.columns);
+        return verdict_score100(nm->policy, &of.columns, 0, NULL, 0);
 }
 
 void node_metrics_set(struct node_metrics *nm, uint32_t row, const struct plan_values *values) {

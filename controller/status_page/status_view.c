@@ -8,6 +8,7 @@
 #include "base/timestamp.h"
 #include "controller/status_page/status_hint.h"
 #include "controller/status_page/status_text.h"
+#include "controller/track/value_columns.h"
 
 static const char *const verdict_names[] = {"passes", "rejected", "unknown"};
 
@@ -28,31 +29,20 @@ static bool has_score(const struct policy *policy) {
                policy->priority_count > 0;
 }
 
-static struct judgement judge(struct status_view *view, const struct plan_values *values) {
+static struct judgement judge(const struct status_view *view, const struct plan_values *values) {
         const struct policy *policy = view->head.compiled->policy;
-        const struct reading_columns columns = {
-                .usage_ratio = view->usage_columns,
-                .expires_unix_ms = view->expires_columns,
-                .hot = &view->hot,
-                .hot_expires_unix_ms = &view->hot_expires_unix_ms,
-        };
+        struct value_columns of;
         struct judgement judgement = {.near_share = -1, .score100 = -1};
 
-        for (size_t i = 0; i < policy->sync_count; i++) {
-                view->usage_ratio[i] = values->ratio[i];
-                view->expires_unix_ms[i] = is_usable(values, i) ? INT64_MAX : READING_NEVER;
-        }
-        view->hot = (double)values->hot;
-        view->hot_expires_unix_ms = values->has_hot ? INT64_MAX : READING_NEVER;
-
+        value_columns_init(&of, policy, values);
         int64_t now_unix_ms = view->head.now_unix_ms;
-        judgement.predicate = verdict_filter(policy, &columns, 0, now_unix_ms);
+        judgement.predicate = verdict_filter(policy, &of.columns, 0, now_unix_ms);
         if (values->usable == 0 && policy->sync_count > 0)
                 judgement.verdict = STATUS_UNKNOWN;
         else if (judgement.predicate >= 0)
                 judgement.verdict = STATUS_REJECTED;
         if (judgement.verdict != STATUS_UNKNOWN && has_score(policy))
-                judgement.score100 = verdict_score100(policy, &columns, 0, NULL, now_unix_ms);
+                judgement.score100 = verdict_score100(policy, &of.columns, 0, NULL, now_unix_ms);
         for (size_t i = 0; i < policy->predicate_count; i++) {
                 const struct policy_predicate *predicate = &policy->predicates[i];
                 if (predicate->limit_ratio == 0 || !is_usable(values, predicate->metric))
@@ -260,10 +250,6 @@ void status_view_begin(struct status_view *view, const struct status_head *head,
         char at[TIMESTAMP_MAX];
 
         *view = (struct status_view){.head = *head, .out = out};
-        for (size_t i = 0; i < POLICY_MAX_SYNC; i++) {
-                view->usage_columns[i] = &view->usage_ratio[i];
-                view->expires_columns[i] = &view->expires_unix_ms[i];
-        }
         if (head->node_count > STATUS_VIEW_MAX_NODES)
                 view->shares = xreallocarray(NULL, head->node_count, sizeof(*view->shares));
         find_resources(view);

@@ -85,12 +85,6 @@ struct status_view {
         bool is_second;
         float least_share;  /* that is written */
         size_t least_count; /* nodes with that share that still fit */
-
-        /* One node as a table of one row, for verdict.h. */
-        double usage_ratio[POLICY_MAX_SYNC], hot;
-        int64_t expires_unix_ms[POLICY_MAX_SYNC], hot_expires_unix_ms;
-        const double *usage_columns[POLICY_MAX_SYNC];
-        const int64_t *expires_columns[POLICY_MAX_SYNC];
 };
 
 void status_view_begin(struct status_view *view, const struct status_head *head, struct buf *out);
