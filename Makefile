@@ -39,15 +39,15 @@ test:
 
 e2e:
 	@tests/tools/install-packages build check integration e2e
-	@$(GATE) e2e
+	@$(GATE) images e2e
 
 ci:
 	@tests/tools/install-packages build check integration e2e
-	@$(GATE) unit tidy integration e2e
+	@$(GATE) unit tidy images integration e2e
 
 nightly:
 	@tests/tools/install-packages build check integration e2e
-	@PLIMSOLL_NIGHTLY=1 $(GATE) unit tidy integration e2e fuzz
+	@PLIMSOLL_NIGHTLY=1 $(GATE) unit tidy images integration e2e fuzz
 
 check:
 	@tests/tools/install-packages build check

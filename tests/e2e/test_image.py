@@ -19,7 +19,8 @@ RESTRICTED = ("--read-only", "--cap-drop=all", "--security-opt=no-new-privileges
 @pytest.fixture(autouse=True)
 def built():
     if images.UNABLE.exists():
-        pytest.skip("this machine cannot build or run images")
+        reason = images.UNABLE.read_text(encoding="utf-8")
+        pytest.skip(f"this machine cannot build or run images: {reason}")
     for program in PROGRAMS:
         found = images.podman("image", "exists", images.image(program))
         assert found.returncode == 0, "no images: run tests/e2e/tools/images.py (make e2e does)"

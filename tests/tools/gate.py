@@ -5,6 +5,7 @@
                            the hot paths take
     gate.py tidy           clang-tidy
     gate.py integration    the integration tests against the built programs, and the demo
+    gate.py images         the images of deploy/Dockerfile, beside the next group
     gate.py e2e            builds a real cluster's programs once, for minutes, and runs the tests
                            with it; see tests/e2e/README.md. Then the quick benchmark
     gate.py fuzz           every fuzz target for a while ($FUZZ_SECONDS, 60)
@@ -65,7 +66,7 @@ ENV = os.environ | {
 STEP_LIMIT_S = 6 * 3600 if NIGHTLY else 1800
 # Most tests wait most of the time.
 INTEGRATION_LANES = (os.cpu_count() or 2) + 2
-E2E_LANES = 3
+E2E_LANES = 4
 # More failures than these are no bad luck of a busy machine.
 SECOND_TRIES = 3
 
@@ -240,16 +241,21 @@ def integration(gate):
     gate.pytest("integration", files, INTEGRATION_LANES)
 
 
+def images(gate):
+    gate.beside(gate.step, "images", ["tests/e2e/tools/images.py"])
+
+
 def e2e(gate):
     if not gate.step("kubernetes", ["tests/e2e/tools/build.py"], is_shown=True):
         return
-    gate.step("images", ["tests/e2e/tools/images.py"], is_shown=True)
     shutil.rmtree(OUT / "e2e-logs", ignore_errors=True)
     files = test_files("e2e")
-    packed = {f"lane-{i}": batch for i, batch in enumerate(lanes.pack(files, E2E_LANES), 1)}
-    gate.pytest("e2e", packed, E2E_LANES, ["-m", "not alone"], limit_s=3000)
     alone = [path for path in files if "mark.alone" in path.read_text(encoding="utf-8")]
-    gate.pytest("e2e", {"alone": alone}, 1, ["-m", "alone"], limit_s=3000)
+    packed = lanes.pack([path for path in files if path not in alone], E2E_LANES)
+    named = {f"lane-{i}": batch for i, batch in enumerate(packed, 1)}
+    gate.settle_side_steps()  # the images
+    gate.pytest("e2e", named, E2E_LANES, limit_s=3000)
+    gate.pytest("e2e", {"alone": alone}, 1, limit_s=3000)
     if gate.build("gcc"):
         gate.step("bench", [PYTHON, "tests/bench/report.py", str(OUT / "gcc"), "--quick"])
 
@@ -276,6 +282,7 @@ GROUPS = {
     "unit": unit,
     "tidy": tidy,
     "integration": integration,
+    "images": images,
     "e2e": e2e,
     "fuzz": fuzz,
     "quick": quick_tests,

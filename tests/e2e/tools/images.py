@@ -125,5 +125,5 @@ if __name__ == "__main__":
     try:
         build_images()
     except Unable as reason:
-        UNABLE.touch()
+        UNABLE.write_text(str(reason), encoding="utf-8")
         print(f"no images are built and none will be tested: {reason}")
