@@ -256,8 +256,9 @@ void estimator_bind(struct estimator *estimator, const struct estimator_pod *pod
         node->holders++;
         entry->node = node;
         entry->bound_unix_ms = pod->bound_unix_ms;
-        entry->cores = (float)pod->request.of[ESTIMATE_CPU];
-        entry->bytes = (float)pod->request.of[ESTIMATE_MEM];
+        const struct pod_load request = pod_load_counted(&pod->request);
+        entry->cores = (float)request.of[ESTIMATE_CPU];
+        entry->bytes = (float)request.of[ESTIMATE_MEM];
         entry->generation = estimator->generation;
         lock(estimator);
         if (pod->workload_len > 0)
@@ -276,7 +277,7 @@ void estimator_bind_recent(struct estimator *estimator, const struct estimator_p
         struct estimator_node *node = strmap_get(&estimator->by_name, pod->node, pod->node_len);
         const struct inflight_pod bound = {
                 .id = pod->id,
-                .request = pod->request,
+                .request = pod_load_counted(&pod->request),
                 .bound_unix_ms = pod->bound_unix_ms,
                 .gone_unix_ms = INFLIGHT_LIVE,
         };
@@ -305,7 +306,7 @@ void estimator_end_recent(struct estimator *estimator, const struct estimator_po
         struct estimator_node *node = strmap_get(&estimator->by_name, pod->node, pod->node_len);
         const struct inflight_pod gone = {
                 .id = pod->id,
-                .request = pod->request,
+                .request = pod_load_counted(&pod->request),
                 .bound_unix_ms = pod->bound_unix_ms,
                 .gone_unix_ms = now_unix_ms,
         };
@@ -421,8 +422,7 @@ const struct estimator_node *estimator_sample_next(struct estimator *estimator, 
 }
 
 void estimator_sample_pod(struct estimator_sample *sample, const struct pod_load *request) {
-        static const struct load_factor one = {{1, 1}};
-        struct pod_load load = workload_estimate(NULL, request, &one);
+        struct pod_load load = pod_load_counted(request);
 
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
                 sample->requested.of[r] += load.of[r];

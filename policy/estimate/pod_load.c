@@ -5,6 +5,16 @@
 static const double FACTOR_MIN = 0.05, FACTOR_MAX = 20, FACTOR_STEP = 0.03;
 static const double SAMPLE_KEPT = 0.98, SAMPLE_PRIOR = 0.2;
 
+struct pod_load pod_load_counted(const struct pod_load *request) {
+        static const struct pod_load no_request = {{0.1, 200.0 * 1024 * 1024}};
+        struct pod_load load = *request;
+
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
+                if (!(load.of[r] > 0))
+                        load.of[r] = no_request.of[r];
+        return load;
+}
+
 void pod_load_factor_init(struct load_factor *factor) {
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
                 factor->ratio[r] = 1;

@@ -13,6 +13,10 @@ struct pod_load {
         double of[ESTIMATE_RESOURCE_COUNT];
 };
 
+/** pod_load_counted() - what a request counts as: where a pod requests none of a resource, 100m or
+ * 200 MiB, as NodeResourcesFit scores it (NonZeroRequested in kube-scheduler) */
+struct pod_load pod_load_counted(const struct pod_load *request);
+
 /* What pods use as a share of what they request, over the whole cluster: 0.05 to 20. */
 struct load_factor {
         double ratio[ESTIMATE_RESOURCE_COUNT];

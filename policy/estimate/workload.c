@@ -14,7 +14,6 @@ static const double NOISE_RATIO = 0.03; /* of a node's capacity: what moves with
 /* Requests are wrong by factors: a narrow prior would hold on to them for many readings. */
 static const double PRIOR_SIGMA_RATIO = 2;     /* of the request */
 static const double LOAD_VARIANCE_RATIO = 0.1; /* pods of a workload differ, (a third)^2 */
-static const struct pod_load NO_REQUEST = {{0.1, 200.0 * 1024 * 1024}};
 
 struct workload {
         TAILQ_ENTRY(workload) age; /* in the set's idle, while nobody holds it */
@@ -31,15 +30,6 @@ struct workload_set {
         struct strmap by_name;
         TAILQ_HEAD(, workload) idle; /* the one that was used longest ago first */
 };
-
-static struct pod_load with_defaults(const struct pod_load *request) {
-        struct pod_load load = *request;
-
-        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
-                if (!(load.of[r] > 0))
-                        load.of[r] = NO_REQUEST.of[r];
-        return load;
-}
 
 struct workload_set *workload_set_new(void) {
         struct workload_set *set = xcalloc(1, sizeof(*set));
@@ -71,7 +61,7 @@ void workload_set_free(struct workload_set *set) {
 static struct workload *begin(struct workload_set *set, const char *name, size_t name_len,
                               const struct pod_load *request, const struct load_factor *factor) {
         struct workload *workload = xcalloc(1, sizeof(*workload));
-        double cores = with_defaults(request).of[ESTIMATE_CPU];
+        double cores = pod_load_counted(request).of[ESTIMATE_CPU];
 
         workload->name = xmemdup0(name, name_len);
         workload->name_len = name_len;
@@ -168,7 +158,7 @@ void workload_learn(const struct workload_change *changes, size_t count, double 
 
 struct pod_load workload_estimate(const struct workload *workload, const struct pod_load *request,
                                   const struct load_factor *factor) {
-        struct pod_load load = with_defaults(request);
+        struct pod_load load = pod_load_counted(request);
 
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
                 load.of[r] *= factor->ratio[r];

@@ -65,7 +65,7 @@ void workload_learn(const struct workload_change *changes, size_t count, double 
 /**
  * workload_estimate() - what one pod is expected to use
  * @workload: NULL: the pod has no owner
- * @request:  0 where it requests nothing: then 100m and 200 MiB
+ * @request:  as pod_load_counted()
  */
 struct pod_load workload_estimate(const struct workload *workload, const struct pod_load *request,
                                   const struct load_factor *factor);

@@ -250,6 +250,28 @@ static void test_start(void **state) {
         estimator_node_release(estimator, node);
 }
 
+/* Most pods request nothing: the factor is of what they count as, not of the few requests. */
+static void test_without_requests(void **state) {
+        struct estimator_stats stats;
+        size_t changes = 0;
+        _cleanup_(estimator_freep) struct estimator *estimator = estimator_new(count_change, NULL);
+        struct estimator_node *node = estimator_node_hold(estimator, "a", 1, &changes);
+
+        (void)state;
+        estimator_set_capacity(node, &(struct pod_load){{10, 32.0 * GIB}});
+        read_cpu(estimator, node, 0.6, NOW);
+        for (uint64_t id = 1; id <= 20; id++)
+                bind(estimator, id, "a", "", 0, NOW - 3600000);
+        bind(estimator, 21, "a", "", 1, NOW - 3600000);
+        for (int i = 0; i < 1000; i++)
+                estimator_step(estimator, NOW);
+        estimator_stats(estimator, 0, &stats);
+        assert_near(stats.factor.ratio[ESTIMATE_CPU], 6 / 3.0);
+        bind(estimator, 22, "a", "", 0, NOW);
+        assert_near(cpu(estimator, node, NOW), 0.6 + 2 * 0.1 / 10);
+        estimator_node_release(estimator, node);
+}
+
 static void test_reservations(void **state) {
         const struct pod_load load = {{1, GIB}};
         struct estimator_reservation got[ESTIMATOR_MAX_RESERVATIONS];
@@ -485,17 +507,12 @@ static void test_hostile(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_pod_table),
-                cmocka_unit_test(test_usage),
-                cmocka_unit_test(test_lists),
-                cmocka_unit_test(test_numbers),
-                cmocka_unit_test(test_learning),
-                cmocka_unit_test(test_reservations),
-                cmocka_unit_test(test_start),
-                cmocka_unit_test(test_samples),
-                cmocka_unit_test(test_recent_ends),
-                cmocka_unit_test(test_unread_nodes),
-                cmocka_unit_test(test_samples_of_all_pools),
+                cmocka_unit_test(test_pod_table),    cmocka_unit_test(test_usage),
+                cmocka_unit_test(test_lists),        cmocka_unit_test(test_numbers),
+                cmocka_unit_test(test_learning),     cmocka_unit_test(test_reservations),
+                cmocka_unit_test(test_start),        cmocka_unit_test(test_without_requests),
+                cmocka_unit_test(test_samples),      cmocka_unit_test(test_recent_ends),
+                cmocka_unit_test(test_unread_nodes), cmocka_unit_test(test_samples_of_all_pools),
                 cmocka_unit_test(test_hostile),
         };
 
