@@ -103,7 +103,8 @@ def anchors(page):
 
 def links(page):
     """(line, target) of every relative link of a page."""
-    text = (TOP / page).read_text("utf-8")
+    # A regular expression in code can look like a link.
+    text = re.sub(r"`[^`\n]+`", "", (TOP / page).read_text("utf-8"))
     return [
         (text.count("\n", 0, match.start()) + 1, match[1])
         for match in re.finditer(r"\]\(([^)\s]+)\)", text)

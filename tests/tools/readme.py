@@ -7,6 +7,7 @@
 A marked place begins with `<!-- flags: PROGRAM -->` or `<!-- metrics: PROGRAM -->` and ends with
 `<!-- end -->`. Metrics are those that a program has from its start, before its first peer answers.
 Built-in resources are the rows of policy/metric_resource.h, the chart's values those of its values.yaml.
+docs/policy-reference.md is made of the CRD (policy_reference.py).
 """
 
 import difflib
@@ -21,6 +22,7 @@ import textwrap
 TOP = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TOP / "tests" / "integration"))
 
+import policy_reference  # noqa: E402
 from harness import Process, fetch, wait_until  # noqa: E402
 
 READMES = [TOP / "controller" / "README.md", TOP / "extender" / "README.md"]
@@ -177,6 +179,13 @@ def bring_values_up_to_date(is_applied):
     return write_or_compare(page, old, new, is_applied)
 
 
+def bring_reference_up_to_date(build, is_applied):
+    new = policy_reference.page(program_path(build, "plimsoll-extender"))
+    return write_or_compare(
+        policy_reference.PAGE, policy_reference.PAGE.read_text("utf-8"), new, is_applied
+    )
+
+
 def write_or_compare(path, old, new, is_applied):
     name = str(path.relative_to(TOP))
     if is_applied:
@@ -195,6 +204,7 @@ def main():
     is_applied = "--apply" in sys.argv
     is_same = [bring_up_to_date(build, path, is_applied) for path in READMES]
     is_same += [bring_resources_up_to_date(is_applied), bring_values_up_to_date(is_applied)]
+    is_same.append(bring_reference_up_to_date(build, is_applied))
     return 0 if all(is_same) else 1
 
 

@@ -1,0 +1,49 @@
+"""The parser, the CRD and the reference have the same fields."""
+
+import re
+import sys
+
+from pages import TOP
+
+sys.path.insert(0, str(TOP / "tests" / "tools"))
+import policy_reference  # noqa: E402  pylint: disable=wrong-import-position
+
+FIELDS = re.compile(r"static const char \*const (?:\w*_)?fields\[\] =\s*\{([^}]*)\}")
+CONSTANT = re.compile(r'\b(\w+)\[\] =\s*"(\w+)"')
+
+
+def parsed_objects():
+    """The sets of names that the parser takes in one object, aliases among them."""
+    found = []
+    for path in sorted((TOP / "policy").glob("*.c")):
+        text = re.sub(r"/\*.*?\*/", "", path.read_text("utf-8"), flags=re.S)
+        # From one list of fields to the next, with the constants of the function that it is in.
+        for function in text.split("\n}\n"):
+            constants = dict(CONSTANT.findall(function))
+            for inner in FIELDS.findall(function):
+                names = {
+                    word.strip('"') if word[0] == '"' else constants[word]
+                    for word in re.findall(r'"\w+"|\w+', inner)
+                    if word != "NULL"
+                }
+                if ".alias = alias" in function:
+                    names.add(constants["alias"])
+                found.append(names)
+    return found
+
+
+def test_parser_and_crd_have_the_same_fields():
+    there = [
+        set(schema["properties"]) for _, schema in policy_reference.objects(policy_reference.root())
+    ]
+    parsed = parsed_objects()
+    assert len(parsed) > 7
+    assert sorted(map(sorted, parsed)) == sorted(map(sorted, there))
+
+
+def test_reference_names_every_field():
+    page = policy_reference.PAGE.read_text("utf-8")
+    for path, schema in policy_reference.objects(policy_reference.root()):
+        if path.startswith("spec"):
+            chapter = page.partition(f"\n## {path}\n")[2].partition("\n## ")[0]
+            assert re.findall(r"^\| `(\w+)` \|", chapter, re.M) == list(schema["properties"])

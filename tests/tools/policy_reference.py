@@ -1,0 +1,148 @@
+"""docs/policy-reference.md: every field of the policy, from the CRD's schema.
+
+The defaults are those that a program prints for SAMPLE, which has one entry of each list and no
+optional field.
+"""
+
+import pathlib
+import re
+import subprocess
+import tempfile
+
+import yaml
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+CRD = TOP / "deploy" / "base" / "crd.yaml"
+PAGE = TOP / "docs" / "policy-reference.md"
+SAMPLE = """
+apiVersion: scheduler.policy.crane.io/v1alpha1
+kind: DynamicSchedulerPolicy
+spec:
+  metrics: [{name: x, series: x, kind: gauge, capacity: 1}]
+  syncPolicy: [{name: x_usage_avg_5m, period: 1m}]
+  predicate: [{name: x_usage_avg_5m, maxLimitPecent: 1}]
+  priority: [{name: x_usage_avg_5m, weight: 1}]
+  hotValue: [{timeRange: 1m, count: 1}]
+  extender: {}
+"""
+HEAD = """\
+# Policy reference
+
+Every field of a `DynamicSchedulerPolicy`, generated from the schema of [deploy/base/crd.yaml](../deploy/base/crd.yaml)
+by `tests/tools/readme.py`. [policy.md](policy.md) explains what they are for, with examples. What this page does not
+allow is refused by the API server and by `--check-config`; only a file may be without `syncPolicy`. In a cluster,
+`kubectl explain dsp.spec.priority` and the like show the same.
+"""
+
+
+def root():
+    (version,) = yaml.safe_load(CRD.read_text("utf-8"))["spec"]["versions"]
+    return version["schema"]["openAPIV3Schema"]
+
+
+def objects(schema, path=""):
+    """(path, schema) of every object with named fields, status aside."""
+    if "items" in schema:
+        yield from objects(schema["items"], f"{path}[]")
+    elif "properties" in schema:
+        yield path, schema
+        for name, field in schema["properties"].items():
+            if (path, name) != ("", "status"):
+                yield from objects(field, f"{path}.{name}".lstrip("."))
+
+
+def code(text):
+    return "`" + text.replace("|", "\\|") + "`"
+
+
+def prose(text):
+    return re.sub(r"(?=[<|*])", r"\\", " ".join(text.split()))
+
+
+def messages(schema, field_path=None):
+    """Of the rules that hold for the object itself, or for its field `field_path`."""
+    rules = schema.get("x-kubernetes-validations", [])
+    said = [rule["message"] for rule in rules if rule.get("fieldPath") == field_path]
+    return [prose(text.removeprefix("expected ")) for text in dict.fromkeys(said)]
+
+
+def allowed(schema):
+    kind = schema.get("type")
+    said = messages(schema)
+    if "enum" in schema:
+        said.insert(0, ", ".join(code(str(word)) for word in schema["enum"]))
+    elif kind == "array":
+        said.insert(0, f"a list of at most {schema['maxItems']}")
+    elif kind == "object" and "additionalProperties" in schema:
+        of_each = scalar(schema["additionalProperties"])
+        said.insert(0, f"at most {schema['maxProperties']} names, each with {of_each}")
+    elif kind == "object":
+        said.insert(0, "an object")
+    elif not said or "pattern" in schema:
+        said.insert(0, scalar(schema))
+    keys = schema.get("x-kubernetes-list-map-keys")
+    return "; ".join([*said, *([f"no {keys[0]} twice"] if keys else [])])
+
+
+def scalar(schema):
+    if schema.get("x-kubernetes-int-or-string"):
+        parts = [code(schema["pattern"].strip("^$")) + " or a whole number"]
+    else:
+        names = {"integer": "a whole number", "number": "a number", "string": "a text"}
+        parts = [names[schema["type"]]]
+        if "maxLength" in schema:
+            parts.append(f"of at most {schema['maxLength']} characters")
+        if "pattern" in schema:
+            parts.append("that matches " + code(schema["pattern"]))
+    if "minimum" in schema:
+        is_above = schema.get("exclusiveMinimum", False)
+        parts.append(("above " if is_above else "from ") + str(schema["minimum"]))
+    if "maximum" in schema:
+        parts.append(f"to {schema['maximum']}")
+    return " ".join(parts)
+
+
+def at(document, path):
+    """The value at "spec.priority[].scale", of the first entry of each list; None: there is none."""
+    for step in re.findall(r"\w+", path):
+        document = document.get(step) if isinstance(document, dict) else None
+        if isinstance(document, list):
+            document = document[0]
+    return document
+
+
+def table(path, schema, printed):
+    rows = ["| field | allowed | default | meaning |", "| --- | --- | --- | --- |"]
+    for name, field in schema["properties"].items():
+        default = at(printed, f"{path}.{name}")
+        if name in schema.get("required", ()):
+            default = "required"
+        elif default is None or at(yaml.safe_load(SAMPLE), f"{path}.{name}") is not None:
+            assert "enum" not in field, f"SAMPLE has no {path}, or --check-config does not print it"
+            default = ""
+        else:
+            default = code(str(default))
+        limits = "; ".join([allowed(field), *messages(schema, f".{name}")])
+        meaning = prose(field.get("description", ""))
+        assert meaning, f"{path}.{name} has no description"
+        rows.append(f"| {code(name)} | {limits} | {default} | {meaning} |")
+    return "\n".join(rows)
+
+
+def page(program):
+    with tempfile.TemporaryDirectory() as directory:
+        sample = pathlib.Path(directory, "policy.yaml")
+        sample.write_text(SAMPLE, encoding="utf-8")
+        argv = [program, "--check-config", "--strict", f"--policy-config-path={sample}"]
+        said = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
+    printed = yaml.safe_load(said.partition("# Policy\n")[2])
+    parts = [HEAD]
+    for path, schema in objects(root()):
+        if not path.startswith("spec"):
+            continue
+        parts.append(f"## {path}\n")
+        rules = messages(schema)
+        if rules:
+            parts.append("Expected: " + "; ".join(rules) + ".\n")
+        parts.append(table(path, schema, printed) + "\n")
+    return "\n".join(parts)
