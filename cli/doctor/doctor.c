@@ -18,8 +18,10 @@ static struct {
         struct cluster_options cluster;
         struct program_options shared;
         const char *name_space, *scheduler_config;
-        int output, unit;
+        int output, unit, fail_on;
 } settings;
+
+static const char *const fail_on_names[] = {"warning", "error", NULL};
 
 /* clang-format off */
 static const struct option_row rows[] = {
@@ -29,6 +31,9 @@ static const struct option_row rows[] = {
          .metavar = "FILE",
          .help = "kube-scheduler's configuration, such as /etc/kubernetes/plimsoll/scheduler.yaml "
                  "of a control-plane node. Default: the ConfigMaps of the namespace."},
+        {.name = "fail-on", .type = OPTION_ENUM, .value = &settings.fail_on,
+         .fallback = "warning", .choices = fail_on_names,
+         .help = "From what on the status is not 0."},
         OUTPUT_ROW(settings.output),
         PROGRAM_ANNOTATION_ROWS(settings.shared),
         ANNOTATION_UNIT_ROW(settings.unit),
@@ -165,7 +170,9 @@ static int run(int count, char **words, struct error *err) {
                 print_document(&facts, counts);
         else
                 print_table(&facts, counts);
-        return counts[DOCTOR_FAULT] > 0 ? 2 : counts[DOCTOR_WARNING] > 0 ? 1 : 0;
+        if (counts[DOCTOR_FAULT] > 0)
+                return 2;
+        return counts[DOCTOR_WARNING] > 0 && settings.fail_on == 0 ? 1 : 0;
 }
 
 const struct verb doctor_verb = {

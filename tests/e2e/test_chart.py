@@ -2,6 +2,7 @@
 
 import copy
 import json
+import os
 import re
 import subprocess
 
@@ -9,6 +10,7 @@ import pytest
 import yaml
 from cluster.nodes import Fleet
 from cluster.pages import environment, follow, owners_overlay
+from cluster.plimsoll import fast_policy
 from harness import wait_until
 from pages import TOP, block
 from test_install_and_leave import objects
@@ -23,6 +25,12 @@ HELM_LABELS = {
     "helm.sh/chart": "plimsoll-0.1.0",
     "app.kubernetes.io/version": "0.1.0",
 }
+NOTES = (
+    "helm.sh/resource-policy",
+    "helm.sh/hook",
+    "helm.sh/hook-delete-policy",
+    "plimsoll/config",
+)
 # values: the kustomizations that have the same
 SAME = {
     "deploy": ({}, ["."]),
@@ -37,17 +45,17 @@ SAME = {
 def render(tmp_path):
     """The objects of the chart with these values."""
 
-    def run(values, namespace="kube-system"):
+    def run(values, *flags, namespace="kube-system"):
         path = tmp_path / "values.yaml"
         path.write_text(yaml.safe_dump(values), encoding="utf-8")
         return subprocess.run(
             [build.program("helm"), "template", "plimsoll", CHART, "--namespace", namespace,
-             "--kube-version", "1.36.0", "--values", str(path)],
+             "--kube-version", "1.36.0", "--values", str(path), *flags],
             capture_output=True, text=True, check=False,
         )  # fmt: skip
 
-    def rendered(values, **more):
-        done = run(values, **more)
+    def rendered(values, *flags, **more):
+        done = run(values, *(flags or ["--skip-tests"]), **more)
         assert done.returncode == 0, done.stderr
         return [item for item in yaml.safe_load_all(done.stdout) if item]
 
@@ -76,7 +84,7 @@ def comparable(item):
     for meta in (item["metadata"], (pod_template(item) or {}).get("metadata", {})):
         for label in HELM_LABELS:
             meta.get("labels", {}).pop(label, None)
-        for note in ("helm.sh/resource-policy", "plimsoll/config"):
+        for note in NOTES:
             meta.get("annotations", {}).pop(note, None)
         if not meta.get("annotations", True):
             del meta["annotations"]
@@ -127,6 +135,12 @@ def test_cleaning_up_is_what_kustomize_makes(render):
     for kind in ("Deployment", "PodDisruptionBudget"):
         del expected[kind, "kube-system", "plimsoll-controller"]
     assert found == expected
+
+
+def test_the_test_is_what_kustomize_makes(render):
+    rendered = render({}, "--show-only=templates/tests/doctor.yaml")
+    assert_same(rendered, kustomize(DEPLOY / "doctor"))
+    assert {item["metadata"]["annotations"]["helm.sh/hook"] for item in rendered} == {"test"}
 
 
 def test_every_value_changes_something(render):
@@ -280,6 +294,75 @@ def test_install_upgrade_rollback_uninstall(bare, exporters, figure):
     wait_until(as_before, 60, "nothing to be left")
     assert before <= objects(bare)
     figure(f"{len(made)} objects installed, upgraded, rolled back and uninstalled: none is left")
+
+
+def play_kubelet(plane, binary, name):
+    """Run the command of a pod with its account, beside the cluster, and say how it ended.
+
+    kwok's pods run nothing. What is not as in a cluster: the account's token comes by a kubeconfig,
+    and no image is needed.
+    """
+    path = f"/api/v1/namespaces/kube-system/pods/{name}"
+    wait_until(
+        lambda: plane.api.get(path)["status"].get("phase") == "Running", 60, f"{name} to run"
+    )
+    pod = plane.api.get(path)
+    (container,) = pod["spec"]["containers"]
+    account = pod["spec"]["serviceAccountName"]
+    token = plane.path(f"{account}.token")
+    with open(token, "w", encoding="utf-8") as file:
+        file.write(plane.kubectl("create", "token", account, "--namespace=kube-system"))
+    env = {row["name"]: row.get("value", "kube-system") for row in container["env"]}
+    (command,) = container["command"]
+    done = subprocess.run(
+        [binary(command.rpartition("/")[2]), *container["args"]],
+        env={**os.environ, **env, "KUBECONFIG": plane.write_kubeconfig(account, token_file=token)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    phase = "Failed" if done.returncode else "Succeeded"
+    patch = json.dumps({"status": {"phase": phase}})
+    plane.kubectl(
+        "-nkube-system", "patch", f"pod/{name}", "--subresource=status", f"--patch={patch}"
+    )
+    return done.stdout
+
+
+def test_helm_test(bare, make_plimsoll, exporters, binary, figure):
+    """`helm test` passes in a healthy cluster, warnings or not, and fails with an error."""
+    fleet = Fleet(bare, exporters)
+    (node,) = fleet.add(1, load={"cpu": 0.2, "mem": 0.1})
+    before = objects(bare)
+    follow(bare, block("docs/install.md", "helm"))
+    installed = objects(bare) - before
+    plimsoll = make_plimsoll(bare)
+    bare.kubectl("wait", "--for=condition=Established", f"crd/{CRD.rpartition('/')[2]}")
+    bare.kubectl("apply", "-f", plimsoll.write_policy(fast_policy()))
+    plimsoll.controller(None, exporters, "--leader-elect-resource-namespace=kube-system")
+    wait_until(lambda: "cpu_usage_avg_5s" in fleet.annotations(node), 60, "annotations")
+    bare.kubectl(
+        "-nkube-system", "rollout", "status", "deployment", "-lapp.kubernetes.io/part-of=plimsoll"
+    )
+
+    def helm_test():
+        with subprocess.Popen(
+            ["bash", "-euc", block("docs/install.md", "helm-test")], cwd=TOP, env=environment(bare),
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        ) as helm:  # fmt: skip
+            said = play_kubelet(bare, binary, "plimsoll-doctor")
+            shown, _ = helm.communicate(timeout=60)
+        return helm.returncode, said, shown
+
+    bare.kubectl("-nkube-system", "scale", "deployment/plimsoll-extender", "--replicas=1")
+    status, said, shown = helm_test()
+    assert status == 0, said + shown
+    assert "warning  extender-replicas" in said and " 0 errors" in said
+    # What it may not see would be unknown.
+    assert "403" not in said and "unknown  controller-permissions" not in said
+    assert not {name for name in objects(bare) - before - installed if "doctor" in name}
+    bare.kubectl("delete", "clusterrolebinding", "plimsoll-controller")
+    status, said, shown = helm_test()
+    assert status != 0 and "error    controller-permissions" in said, said + shown
+    figure("passes with a warning, fails with an error; its permissions are gone after it")
 
 
 @pytest.mark.nightly

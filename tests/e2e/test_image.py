@@ -37,6 +37,9 @@ def test_runs_with_nothing(program, figure):
     done = run_once(program, "--version")
     assert done.returncode == 0, done.stderr
     assert re.fullmatch(rf"{program} \d+\.\d+\.\d+.*\n", done.stdout)
+    if program == "plimsoll-controller":
+        done = run_once(program, "doctor", options=["--entrypoint=/usr/bin/kubectl-plimsoll"])
+        assert done.returncode == 2 and "use --kubeconfig" in done.stderr
     # Time zones are there, and a library that is missing would show at the latest here.
     done = run_once(program, "--check-config", "--annotation-timezone=Asia/Shanghai")
     assert done.returncode == 0, done.stderr
@@ -65,7 +68,8 @@ def test_holds_nothing_else(program):
                 assert not mode & (stat.S_ISUID | stat.S_ISGID | stat.S_IWOTH), path
                 if mode & 0o111 and not re.search(r"\.so(\.|$)", name):
                     executable.append(os.path.relpath(path, root))
-        assert executable == [f"usr/bin/{program}"]
+        plugin = ["usr/bin/kubectl-plimsoll"] if program == "plimsoll-controller" else []
+        assert sorted(executable) == [*plugin, f"usr/bin/{program}"]
     finally:
         images.podman("image", "umount", image)
 

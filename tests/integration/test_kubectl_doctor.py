@@ -407,6 +407,13 @@ def test_table(cluster, doctor):
     assert lines[1].startswith("         why:  ") and lines[2].startswith("         mend: kubectl ")
     assert "kubectl -n kube-system logs deploy/plimsoll-controller" in table
     assert lines[-1].endswith("0 unknown, 1 warnings, 2 errors")
+    doctor("--fail-on=error", status=2)
+
+
+def test_warnings_that_fail_nothing(cluster, doctor):
+    bare(cluster)
+    doctor(status=1)
+    assert "1 warnings" in doctor("--fail-on=error", status=0).stdout
 
 
 def test_flags(cluster, doctor, tmp_path):

@@ -30,21 +30,22 @@ values say, and print them. Maps are changed in place, so most of what follows p
 {{- range $o.subjects -}}
 {{- $_ := set . "namespace" $root.Release.Namespace -}}
 {{- end -}}
-{{- if has $o.kind (list "Deployment" "Job") -}}
+{{- if has $o.kind (list "Deployment" "Job" "Pod") -}}
 {{- include "plimsoll.workload" . -}}
 {{- end }}
 ---
 {{ toYaml $o }}
 {{- end }}
 
-{{/* plimsoll.workload: values of a Deployment or Job. root, object */}}
+{{/* plimsoll.workload: values of a Deployment, Job or Pod. root, object */}}
 {{- define "plimsoll.workload" -}}
 {{- $root := .root -}}
 {{- $o := .object -}}
-{{- $part := get (dict "plimsoll-controller" "controller" "plimsoll-cleanup" "controller" "plimsoll-extender" "extender" "plimsoll-scheduler" "secondScheduler") $o.metadata.name -}}
+{{- $part := get (dict "plimsoll-controller" "controller" "plimsoll-cleanup" "controller" "plimsoll-doctor" "controller" "plimsoll-extender" "extender" "plimsoll-scheduler" "secondScheduler") $o.metadata.name -}}
 {{- $values := get $root.Values $part -}}
-{{- $pod := $o.spec.template.spec -}}
-{{- $meta := $o.spec.template.metadata -}}
+{{- $template := $o.spec.template | default $o -}}
+{{- $pod := $template.spec -}}
+{{- $meta := $template.metadata -}}
 {{- if hasKey $o.spec "replicas" -}}
 {{- $_ := set $o.spec "replicas" $values.replicas -}}
 {{- end -}}
@@ -84,7 +85,8 @@ values say, and print them. Maps are changed in place, so most of what follows p
 {{- if and $root.Values.images.registry (hasPrefix "plimsoll-" $c.image) -}}
 {{- $repository = printf "%s/%s" $root.Values.images.registry $repository -}}
 {{- end -}}
-{{- if and (hasPrefix "plimsoll-" $c.image) (ne $c.name "cleanup") -}}
+{{- $isTask := has $c.name (list "cleanup" "doctor") -}}
+{{- if and (hasPrefix "plimsoll-" $c.image) (not $isTask) -}}
 {{- $env := $c.env | default list -}}
 {{- with $root.Values.annotationPrefix -}}
 {{- $env = append $env (dict "name" "PLIMSOLL_ANNOTATION_PREFIX" "value" .) -}}
@@ -97,8 +99,8 @@ values say, and print them. Maps are changed in place, so most of what follows p
 {{- end -}}
 {{- $_ := set $c "args" (concat ($c.args | default list) $values.extraArgs) -}}
 {{- end -}}
-{{- if and (eq $c.name "cleanup") $root.Values.annotationPrefix -}}
-{{- $_ := set $c "env" (list (dict "name" "PLIMSOLL_ANNOTATION_PREFIX" "value" $root.Values.annotationPrefix)) -}}
+{{- if and $isTask $root.Values.annotationPrefix -}}
+{{- $_ := set $c "env" (append ($c.env | default list) (dict "name" "PLIMSOLL_ANNOTATION_PREFIX" "value" $root.Values.annotationPrefix)) -}}
 {{- end -}}
 {{- $_ := set $c "image" (printf "%s:%s" $repository ($values.image.tag | default $root.Chart.AppVersion)) -}}
 {{- with $root.Values.images.pullPolicy -}}
