@@ -4,19 +4,12 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/timestamp.h"
 #include "cli/cluster/cluster_page.h"
 #include "cli/explain/explain_decision.h"
 #include "codec/json.h"
 
 enum { PORT = 8010 };
-
-struct asking {
-        struct cluster *cluster;
-        const char *name_space, *full_name;
-        size_t asked_count;
-        bool has_loopback; /* an extender beside a second scheduler */
-        struct explain_told *told;
-};
 
 static bool is_app(const json_t *pod, const char *app) {
         const char *name = json_string_at(pod, "metadata", "labels", "app.kubernetes.io/name",
@@ -25,76 +18,147 @@ static bool is_app(const json_t *pod, const char *app) {
         return name && strcmp(name, app) == 0;
 }
 
-/* The first reason is kept. */
-static void set_why(struct explain_told *told, char *why) {
-        if (told->why_not)
-                free(why);
-        else
-                told->why_not = why;
+int explain_find(struct cluster *cluster, const char *name_space, struct explain_extenders *ret,
+                 struct error *err) {
+        _cleanup_(freep) char *escaped = kube_escape(name_space);
+        _cleanup_(freep) char *path = xasprintf(
+                "/api/v1/namespaces/%s/pods?labelSelector=app.kubernetes.io%%2Fpart-of%%3Dplimsoll",
+                escaped);
+        json_auto_t *list = NULL;
+
+        *ret = (struct explain_extenders){.name_space = name_space};
+        if (cluster_get(cluster, path, &list, err) != KUBE_OK)
+                return err->code;
+        ret->pods = json_incref(json_at(list, "items", NULL));
+        for (size_t i = 0; i < json_array_size(ret->pods); i++)
+                ret->has_loopback |= is_app(json_array_get(ret->pods, i), "plimsoll-scheduler");
+        return 0;
 }
 
+void explain_extenders_done(struct explain_extenders *extenders) {
+        json_decref(extenders->pods);
+        *extenders = (struct explain_extenders){0};
+}
+
+/* The first reason is kept. */
+static void set_why(char **why_not, char *why) {
+        if (*why_not)
+                free(why);
+        else
+                *why_not = why;
+}
+
+bool explain_is_full_name(const char *text) {
+        size_t space = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-");
+        const char *name = text + space + 1;
+
+        return space > 0 && text[space] == '/' && name[0] != '\0' && name[0] != '.' &&
+               name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-.")] == '\0';
+}
+
+struct asking {
+        struct cluster *cluster;
+        const struct explain_extenders *extenders;
+        const char *page; /* with its query */
+        size_t asked_count;
+        char *why_not;                                     /* owned */
+        void (*on_answer)(void *userdata, json_t *answer); /* an object, owned by the callee */
+        void *userdata;
+};
+
 static void ask_one(struct asking *asking, const json_t *pod) {
-        _cleanup_(freep) char *page = xasprintf("decisions?pod=%s", asking->full_name);
-        _cleanup_(freep) char *path = cluster_page_path(asking->name_space, pod, PORT, page);
+        _cleanup_(freep) char *path = cluster_page_path(asking->extenders->name_space, pod, PORT,
+                                                        asking->page);
         bool is_mutual = cluster_page_has_flag(pod, "--client-ca-file");
         struct error err = ERROR_NULL;
-        json_t *decision = NULL;
+        json_t *answer = NULL;
 
         if (!path)
                 return;
         asking->asked_count++;
-        enum kube_outcome outcome = cluster_get(asking->cluster, path, &decision, &err);
-        if (outcome == KUBE_OK && !json_is_object(decision)) {
-                set_why(asking->told, xasprintf("GET %s: the answer is no decision", path));
-                json_decref(decision);
+        enum kube_outcome outcome = cluster_get(asking->cluster, path, &answer, &err);
+        if (outcome == KUBE_OK && !json_is_object(answer)) {
+                set_why(&asking->why_not, xasprintf("GET %s: the answer is no decision", path));
+                json_decref(answer);
         } else if (outcome == KUBE_OK) {
-                asking->told->decision = explain_decision_newer(asking->told->decision, decision);
+                asking->on_answer(asking->userdata, answer);
         } else if (outcome != KUBE_NOT_FOUND || !strstr(err.msg, "no such pod")) {
-                set_why(asking->told,
+                set_why(&asking->why_not,
                         xasprintf("%s%s", err.msg,
                                   is_mutual ? "; it answers only clients with a certificate" : ""));
         }
 }
 
-/* No extender failed, and none tells. */
-static char *why_none(const struct asking *asking) {
-        if (asking->asked_count > 0)
-                return xstrdup("the scheduler has not asked about it lately: each extender keeps "
-                               "the last 1,024 pods");
-        if (asking->has_loopback)
-                return xstrdup("the extender beside plimsoll-scheduler listens on the loopback, "
-                               "where the API server does not reach it");
-        return xasprintf("no pod of plimsoll-extender runs in namespace %.63s", asking->name_space);
+static void ask_all(struct asking *asking) {
+        const json_t *pods = asking->extenders->pods;
+
+        for (size_t i = 0; i < json_array_size(pods); i++)
+                if (is_app(json_array_get(pods, i), "plimsoll-extender"))
+                        ask_one(asking, json_array_get(pods, i));
+        if (asking->asked_count == 0 && asking->extenders->has_loopback)
+                set_why(&asking->why_not,
+                        xstrdup("the extender beside plimsoll-scheduler listens on the loopback, "
+                                "where the API server does not reach it"));
+        else if (asking->asked_count == 0)
+                set_why(&asking->why_not,
+                        xasprintf("no pod of plimsoll-extender runs in namespace %.63s",
+                                  asking->extenders->name_space));
 }
 
-void explain_ask(struct cluster *cluster, const char *name_space, const char *full_name,
-                 struct explain_told *ret) {
-        struct asking asking = {cluster, name_space, full_name, .told = ret};
-        _cleanup_(freep) char *escaped = kube_escape(name_space);
-        _cleanup_(freep) char *path = xasprintf(
-                "/api/v1/namespaces/%s/pods?labelSelector=app.kubernetes.io%%2Fpart-of%%3Dplimsoll",
-                escaped);
-        struct error err = ERROR_NULL;
-        json_auto_t *list = NULL;
+static void take_decision(void *userdata, json_t *answer) {
+        struct explain_told *told = userdata;
+
+        told->decision = explain_decision_newer(told->decision, answer);
+}
+
+void explain_ask(struct cluster *cluster, const struct explain_extenders *extenders,
+                 const char *full_name, struct explain_told *ret) {
+        _cleanup_(freep) char *page = xasprintf("decisions?pod=%s", full_name);
+        struct asking asking = {cluster, extenders, page, .on_answer = take_decision,
+                                .userdata = ret};
 
         *ret = (struct explain_told){0};
-        if (cluster_get(cluster, path, &list, &err) != KUBE_OK) {
-                ret->why_not = xstrdup(err.msg);
-                return;
-        }
-        const json_t *pods = json_at(list, "items", NULL);
-        for (size_t i = 0; i < json_array_size(pods); i++) {
-                const json_t *pod = json_array_get(pods, i);
-                asking.has_loopback |= is_app(pod, "plimsoll-scheduler");
-                if (is_app(pod, "plimsoll-extender"))
-                        ask_one(&asking, pod);
-        }
+        ask_all(&asking);
+        ret->why_not = asking.why_not;
         if (!ret->decision && !ret->why_not)
-                ret->why_not = why_none(&asking);
+                ret->why_not = xstrdup("the scheduler has not asked about it lately: each extender "
+                                       "keeps the last 1,024 pods");
 }
 
 void explain_told_done(struct explain_told *told) {
         json_decref(told->decision);
         free(told->why_not);
         *told = (struct explain_told){0};
+}
+
+/* Times in one form sort as text. */
+static void take_names(void *userdata, json_t *answer) {
+        const json_t *lines = json_at(answer, "decisions", NULL);
+        json_t *names = userdata;
+
+        for (size_t i = 0; i < json_array_size(lines); i++) {
+                const json_t *line = json_array_get(lines, i);
+                const char *space = json_string_at(line, "namespace", NULL);
+                const char *name = json_string_at(line, "name", NULL);
+                const char *at = json_string_at(line, "at", NULL);
+                int64_t unix_ms;
+                if (!space || !name || !at || !timestamp_parse(at, strlen(at), &unix_ms))
+                        continue;
+                _cleanup_(freep) char *full_name = xasprintf("%s/%s", space, name);
+                const char *known = json_string_value(json_object_get(names, full_name));
+                if (explain_is_full_name(full_name) && (!known || strcmp(known, at) < 0))
+                        (void)json_object_set_new(names, full_name, json_string(at));
+        }
+        json_decref(answer);
+}
+
+json_t *explain_ask_names(struct cluster *cluster, const struct explain_extenders *extenders,
+                          char **ret_why_not) {
+        json_t *names = json_object();
+        struct asking asking = {cluster, extenders, "decisions", .on_answer = take_names,
+                                .userdata = names};
+
+        ask_all(&asking);
+        *ret_why_not = asking.why_not;
+        return names;
 }

@@ -1,21 +1,51 @@
-/* What the extenders of a cluster answered about a pod, asked through the API server's proxy. */
+/* What the extenders of a cluster answered about pods, asked through the API server's proxy. */
 #pragma once
 
 #include <jansson.h>
+#include <stdbool.h>
 
+#include "base/attributes.h"
 #include "cli/cluster/cluster.h"
+
+/* The extenders, found once. */
+struct explain_extenders {
+        const char *name_space; /* borrowed */
+        json_t *pods;           /* owned; all of Plimsoll there */
+        bool has_loopback;      /* an extender is beside a second scheduler */
+};
+
+/**
+ * explain_find() - the extenders of an installation
+ * @name_space: where Plimsoll is installed
+ * @ret:        to be released with explain_extenders_done(), also on failure
+ * Return: 0; negative errno when the pods cannot be listed
+ */
+_must_check_ int explain_find(struct cluster *cluster, const char *name_space,
+                              struct explain_extenders *ret, struct error *err);
+void explain_extenders_done(struct explain_extenders *extenders);
 
 struct explain_told {
         json_t *decision; /* owned; see explain_decision.h. NULL: no extender tells */
         char *why_not;    /* owned; why none, or not every extender, tells; NULL: all were asked */
 };
 
+/** explain_is_full_name() - "namespace/name" of lower-case letters, digits, "-" and ".", so that it
+ * can stand in a path and a query */
+bool explain_is_full_name(const char *text);
+
 /**
  * explain_ask() - ask every extender, and take the newest answers
- * @name_space: where Plimsoll is installed
- * @full_name:  "namespace/name" of a pod, of lower-case letters, digits, "-" and "."
- * @ret:        to be released with explain_told_done()
+ * @full_name: explain_is_full_name()
+ * @ret:       to be released with explain_told_done()
  */
-void explain_ask(struct cluster *cluster, const char *name_space, const char *full_name,
-                 struct explain_told *ret);
+void explain_ask(struct cluster *cluster, const struct explain_extenders *extenders,
+                 const char *full_name, struct explain_told *ret);
 void explain_told_done(struct explain_told *told);
+
+/**
+ * explain_ask_names() - the pods that any extender was asked about lately
+ * @ret_why_not: as explain_told.why_not
+ * Return: {full name: time of the last answer}, owned by the caller
+ */
+json_t *explain_ask_names(struct cluster *cluster, const struct explain_extenders *extenders,
+                          char **ret_why_not);

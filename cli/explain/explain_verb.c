@@ -120,15 +120,6 @@ static char *full_name_of(const struct cluster *cluster, const char *pod) {
         return strchr(pod, '/') ? xstrdup(pod) : xasprintf("%s/%s", name_space, pod);
 }
 
-/* So that it can stand in a path and a query. */
-static bool is_full_name(const char *text) {
-        size_t space = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-");
-        const char *name = text + space + 1;
-
-        return space > 0 && text[space] == '/' && name[0] != '\0' && name[0] != '.' &&
-               name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-.")] == '\0';
-}
-
 static void find_place(struct cluster *cluster, const char *full_name, struct explain_place *ret) {
         int space = (int)strcspn(full_name, "/");
         _cleanup_(freep) char *path = xasprintf("/api/v1/namespaces/%.*s/pods/%s", space, full_name,
@@ -189,6 +180,16 @@ static void show_pod(const struct explain_place *place, const struct explain_tol
         explain_by_annotations(table, place, now_unix_ms, NULL);
 }
 
+static void ask(struct cluster *cluster, const char *full_name, struct explain_told *ret) {
+        _cleanup_(explain_extenders_done) struct explain_extenders extenders;
+        struct error err = ERROR_NULL;
+
+        if (explain_find(cluster, settings.plimsoll_namespace, &extenders, &err) < 0)
+                *ret = (struct explain_told){.why_not = xstrdup(err.msg)};
+        else
+                explain_ask(cluster, &extenders, full_name, ret);
+}
+
 static int run_pod(struct cluster *cluster, const struct subject *subject,
                    const struct node_table_options *options, int64_t now_unix_ms,
                    struct error *err) {
@@ -198,11 +199,11 @@ static int run_pod(struct cluster *cluster, const struct subject *subject,
         struct explain_place place;
         int r = 0;
 
-        if (!is_full_name(full_name))
+        if (!explain_is_full_name(full_name))
                 return error_set(err, EINVAL, "'%.64s': expected NAMESPACE/NAME of a pod",
                                  full_name);
         find_place(cluster, full_name, &place);
-        explain_ask(cluster, settings.plimsoll_namespace, full_name, &told);
+        ask(cluster, full_name, &told);
         if (!told.decision && !place.pod) {
                 *err = place.why_not;
                 r = err->code;
