@@ -29,6 +29,7 @@ enum {
         POLICY_LABEL_NAME_MAX = 64,
         POLICY_LABEL_VALUE_MAX = 128,
         POLICY_MAX_SHORTLIST = 100000,
+        POLICY_MAX_LEVELS = 4,
 };
 
 enum policy_kind { POLICY_GAUGE, POLICY_COUNTER };
@@ -120,6 +121,10 @@ struct policy {
         enum policy_when_all_over when_all_over; /* by default PASS with POLICY_SCORING_ESTIMATE */
         int shortlist;                           /* by default AUTO with spec.extender, else 0 */
         enum policy_shortlist_for shortlist_for;
+        /* spec.taints: how many of them a node's load has reached is its level, and the number of
+         * taints that it carries. Rising, in (0, 1]; none: off. */
+        size_t level_count;
+        double level_ratios[POLICY_MAX_LEVELS];
 
         /* "line 7: spec.predicat: unknown field" */
         size_t warning_count; /* the number found; the first POLICY_MAX_WARNINGS have a text */

@@ -343,11 +343,39 @@ static void read_extender(const struct policy_map *spec, struct policy *policy) 
         (void)policy_map_end(&extender);
 }
 
-/* Others refer to what is read first: syncPolicy to metrics, predicate and priority to syncPolicy.
- */
+static void read_taints(const struct policy_map *spec, struct policy *policy) {
+        static const double usual[] = {0.5, 0.6, 0.7, 0.8};
+        static const char *const fields[] = {"levels", NULL};
+        struct policy_map taints = {.fields = fields}, level = {0};
+
+        if (!policy_map_field(spec, "taints", POLICY_OPTIONAL, &taints))
+                return;
+        double *ratios = policy->level_ratios;
+        for (size_t i = 0; policy_list_item(&taints, "levels", POLICY_MAX_LEVELS, i, &level); i++) {
+                policy_read_number(&level, NULL, POLICY_REQUIRED, "a ratio above 0, up to 1",
+                                   DBL_TRUE_MIN, 1, &ratios[i]);
+                if (i > 0 && ratios[i] <= ratios[i - 1])
+                        policy_expected(&level, NULL, "a ratio above the one before it");
+                policy->level_count++;
+        }
+        if (policy->level_count == 0) {
+                const struct tree_node *list = tree_get(taints.node, "levels");
+                if (list && !tree_is_null(list))
+                        policy_refuse(&taints, "levels", "expected 1 to %d ratios, got none",
+                                      POLICY_MAX_LEVELS);
+                memcpy(ratios, usual, sizeof(usual));
+                policy->level_count = ARRAY_LEN(usual);
+        }
+        if (policy_map_end(&taints) && policy->priority_count == 0)
+                policy_refuse(spec, "taints",
+                              "expected spec.priority, whose metrics make the load, got nothing");
+}
+
+/* Others refer to what is read first: syncPolicy to metrics, predicate and priority to syncPolicy,
+ * taints to priority. */
 static void read_spec(const struct policy_map *document, struct policy *policy) {
         static const char *const fields[] = {"metrics",  "syncPolicy", "predicate", "priority",
-                                             "hotValue", "extender",   NULL};
+                                             "hotValue", "extender",   "taints",    NULL};
         struct policy_map spec = {.fields = fields};
 
         if (!policy_map_field(document, "spec", POLICY_REQUIRED, &spec))
@@ -358,6 +386,7 @@ static void read_spec(const struct policy_map *document, struct policy *policy) 
         read_priorities(&spec, policy);
         read_hot_values(&spec, policy);
         read_extender(&spec, policy);
+        read_taints(&spec, policy);
         if (policy_map_end(&spec))
                 policy_advise(&spec, policy);
 }

@@ -127,4 +127,9 @@ void policy_print(const struct policy *policy, struct buf *out) {
                 buf_printf(out, "    shortlist: %d\n", policy->shortlist);
         buf_printf(out, "    shortlistFor: %s\n",
                    policy_shortlist_for_names[policy->shortlist_for]);
+        for (size_t i = 0; i < policy->level_count; i++) {
+                number_format(policy->level_ratios[i], text);
+                buf_printf(out, "%s%s%s", i == 0 ? "  taints:\n    levels: [" : ", ", text,
+                           i + 1 == policy->level_count ? "]\n" : "");
+        }
 }

@@ -130,7 +130,7 @@ void policy_warn(const struct policy_map *map, const char *field, const char *fm
 /* The value of a field; NULL: there is none, or an error, which has been set. */
 static const struct tree_node *value_of(const struct policy_map *map, const char *field,
                                         enum policy_need need, const char *what) {
-        const struct tree_node *node = tree_get(map->node, field);
+        const struct tree_node *node = node_of(map, field);
 
         if (has_failed(map))
                 return NULL;
@@ -162,8 +162,8 @@ bool policy_map_field(const struct policy_map *parent, const char *field, enum p
         return len > 0 && policy_map_root(parent->reader, node, map);
 }
 
-bool policy_map_item(const struct policy_map *parent, const char *field, size_t max, size_t index,
-                     struct policy_map *map) {
+bool policy_list_item(const struct policy_map *parent, const char *field, size_t max, size_t index,
+                      struct policy_map *map) {
         const struct tree_node *list = value_of(parent, field, POLICY_OPTIONAL, "");
 
         if (list && list->kind != TREE_LIST)
@@ -175,7 +175,15 @@ bool policy_map_item(const struct policy_map *parent, const char *field, size_t 
                 return false;
         int len = snprintf(map->path, sizeof(map->path), "%s.%s[%zu]", parent->path, field, index);
         assert(len < POLICY_PATH_MAX);
-        return len > 0 && policy_map_root(parent->reader, &list->items[index], map);
+        map->reader = parent->reader;
+        map->node = &list->items[index];
+        return len > 0;
+}
+
+bool policy_map_item(const struct policy_map *parent, const char *field, size_t max, size_t index,
+                     struct policy_map *map) {
+        return policy_list_item(parent, field, max, index, map) &&
+               policy_map_root(map->reader, map->node, map);
 }
 
 bool policy_map_end(const struct policy_map *map) {

@@ -47,6 +47,9 @@ bool policy_map_field(const struct policy_map *parent, const char *field, enum p
  */
 bool policy_map_item(const struct policy_map *parent, const char *field, size_t max, size_t index,
                      struct policy_map *map);
+/** policy_list_item() - the same of a list that may hold scalars: they are read without a field */
+bool policy_list_item(const struct policy_map *parent, const char *field, size_t max, size_t index,
+                      struct policy_map *map);
 /** policy_map_end() - report unknown fields; false when an error has occurred up to here */
 bool policy_map_end(const struct policy_map *map);
 
@@ -72,7 +75,8 @@ void policy_read_name(const struct policy_map *map, const char *field, enum poli
 /** policy_read_choice() - the index in the NULL-terminated @words, the first being the default */
 int policy_read_choice(const struct policy_map *map, const char *field, enum policy_need need,
                        const char *const *words);
-/** policy_read_number() - a number in [@min, @max], not quoted */
+/** policy_read_number() - a number in [@min, @max], not quoted
+ * @field: NULL: the item itself */
 void policy_read_number(const struct policy_map *map, const char *field, enum policy_need need,
                         const char *what, double min, double max, double *ret);
 /** policy_read_integer() - a required whole number >= @min, not quoted */

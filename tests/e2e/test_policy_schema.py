@@ -262,6 +262,12 @@ class Sample:
             entry["shortlistFor"] = self.pick(["withoutPreferences", "all"], ["other", ""])
         return entry
 
+    def taints(self):
+        levels = self.pick([[0.5, 0.6], [0.2], [0.1, 0.2, 0.3, 1]],
+                           [[], [0.6, 0.5], [0.5, 0.5], [0, 0.5], [0.5, 1.1], [0.1, 0.2, 0.3, 0.4, 0.5],
+                            ["0.5"], 0.5], 0.2)  # fmt: skip
+        return self.pick([{}, {"levels": levels}], [{"levels": levels}])
+
     def policy(self):
         known = self.some_names(NAMES)
         spec = {
@@ -294,6 +300,8 @@ class Sample:
             ]
         if self.random.random() < 0.3:
             spec["extender"] = self.extender()
+        if self.random.random() < 0.2:
+            spec["taints"] = self.taints()
         return {**fast_policy(), "spec": spec}
 
 

@@ -82,6 +82,7 @@ def shown_policies():
         block(REFERENCE, "scoring"),
         block(REFERENCE, "estimate"),
         block(REFERENCE, "when-all-over"),
+        block(REFERENCE, "taints"),
         block(REFERENCE, "shortlist"),
         block(REFERENCE, "own-metrics"),
         block(REFERENCE, "own-counter"),

@@ -309,6 +309,35 @@ static void test_shortlist(void **state) {
         }
 }
 
+static void test_taints(void **state) {
+        static const char priority[] = "  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n";
+        static const struct {
+                const char *spec;
+                size_t count;
+                double first, last;
+        } rows[] = {
+                {"", 0, 0, 0},
+                {"  taints:\n", 0, 0, 0}, /* null is absent */
+                {"  taints: {}\n", 4, 0.5, 0.8},
+                {"  taints: {levels: }\n", 4, 0.5, 0.8},
+                {"  taints: {levels: [1]}\n", 1, 1, 1},
+                {"  taints: {levels: [0.25, 0.75]}\n", 2, 0.25, 0.75},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(freep) char *text = xasprintf(HEAD SYNC "%s%s", priority, rows[i].spec);
+                _cleanup_(policy_freep) struct policy *policy = parse(text, true);
+                assert_int_equal(policy->level_count, rows[i].count);
+                if (rows[i].count > 0) {
+                        assert_float_equal(policy->level_ratios[0], rows[i].first, 0);
+                        assert_float_equal(policy->level_ratios[rows[i].count - 1], rows[i].last,
+                                           0);
+                }
+                assert_round_trip(policy);
+        }
+}
+
 static void test_many_warnings(void **state) {
         struct buf text = BUF_INIT(1 << 16);
 
@@ -513,6 +542,9 @@ static struct policy *random_policy(unsigned short seed[3]) {
                            (const char *[]){"", "reject", "pass"}[draw_below(seed, 3)],
                            (const char *[]){"", "auto", "0", "64"}[draw_below(seed, 4)],
                            policy_shortlist_for_names[draw_below(seed, 2)]);
+        _cleanup_(policy_freep) struct policy *whole = parse(text.data, true);
+        if (whole->priority_count > 0 && draw(seed) < 0.3)
+                buf_printf(&text, "  taints: {levels: [%.17g, 1]}\n", 0.01 + draw(seed) / 2);
         return parse(text.data, true);
 }
 
@@ -549,6 +581,7 @@ int main(void) {
                 cmocka_unit_test(test_warnings),
                 cmocka_unit_test(test_extender),
                 cmocka_unit_test(test_shortlist),
+                cmocka_unit_test(test_taints),
                 cmocka_unit_test(test_many_warnings),
                 cmocka_unit_test(test_api_object),
                 cmocka_unit_test(test_own_resources),
