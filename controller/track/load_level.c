@@ -1,0 +1,53 @@
+#include "controller/track/load_level.h"
+
+bool load_level_ratio(const struct policy *policy, const struct plan_values *values, double *ret) {
+        double largest_weight = 0, load_ratio = -1;
+
+        for (size_t i = 0; i < policy->priority_count; i++)
+                if (policy->priorities[i].weight > largest_weight)
+                        largest_weight = policy->priorities[i].weight;
+        for (size_t i = 0; i < policy->priority_count; i++) {
+                const struct policy_priority *priority = &policy->priorities[i];
+                if (!(values->usable >> priority->metric & 1) || priority->weight == 0)
+                        continue;
+                double ratio = values->ratio[priority->metric] *
+                               (priority->weight / largest_weight);
+                load_ratio = ratio > load_ratio ? ratio : load_ratio;
+        }
+        if (load_ratio < 0)
+                return false;
+        *ret = load_ratio;
+        return true;
+}
+
+static uint8_t count_reached(const struct policy *policy, double load_ratio) {
+        uint8_t reached = 0;
+
+        while (reached < policy->level_count && load_ratio >= policy->level_ratios[reached])
+                reached++;
+        return reached;
+}
+
+void load_level_sample(struct load_level *level, const struct policy *policy, double load_ratio) {
+        uint8_t up = count_reached(policy, load_ratio);
+        uint8_t down = count_reached(policy, load_ratio + LOAD_LEVEL_HYSTERESIS_RATIO);
+        bool is_rising = up > level->own;
+        uint8_t asked = is_rising ? up : down;
+
+        level->has_load = true;
+        if (up <= level->own && down >= level->own) {
+                level->run = 0;
+                return;
+        }
+        if (level->run == 0 || is_rising != level->is_rising) {
+                level->run = 0;
+                level->asked = asked;
+        } else if (is_rising ? asked < level->asked : asked > level->asked) {
+                level->asked = asked;
+        }
+        level->is_rising = is_rising;
+        if (++level->run < (is_rising ? LOAD_LEVEL_RISE : LOAD_LEVEL_FALL))
+                return;
+        level->own = level->asked;
+        level->run = 0;
+}

@@ -1,0 +1,97 @@
+#include "controller/writing/node_taints.h"
+
+#include <string.h>
+
+#include "codec/json.h"
+
+#define PREFIX "load.plimsoll.io/"
+#define EFFECT "PreferNoSchedule"
+
+/* 1 to POLICY_MAX_LEVELS; 0: not ours. */
+static unsigned level_of(const char *key, const char *effect) {
+        const char *digit = key + strlen(PREFIX);
+
+        if (strcmp(effect, EFFECT) != 0 || strncmp(key, PREFIX, strlen(PREFIX)) != 0 ||
+            digit[0] < '1' || digit[0] > '0' + POLICY_MAX_LEVELS || digit[1])
+                return 0;
+        return (unsigned)(digit[0] - '0');
+}
+
+struct node_taints node_taints_read(const json_t *taints) {
+        struct node_taints found = {.count = json_array_size(taints)};
+        const json_t *taint;
+        size_t i;
+
+        json_array_foreach (taints, i, taint) {
+                const char *key = json_string_at(taint, "key", NULL);
+                const char *effect = json_string_at(taint, "effect", NULL);
+                unsigned level = key && effect ? level_of(key, effect) : 0;
+                if (level > 0)
+                        found.at[level - 1] = i + 1;
+                found.is_closed |= effect && strcmp(effect, EFFECT) != 0;
+        }
+        return found;
+}
+
+unsigned node_taints_count(const struct node_taints *taints) {
+        unsigned count = 0;
+
+        for (size_t i = 0; i < POLICY_MAX_LEVELS; i++)
+                count += taints->at[i] > 0;
+        return count;
+}
+
+/* The level, from 1, of our last taint before position @before that is above @level; 0: none. */
+static size_t last_surplus(const struct node_taints *taints, unsigned level, size_t before) {
+        size_t found = 0;
+
+        for (size_t i = level; i < POLICY_MAX_LEVELS; i++)
+                if (taints->at[i] > (found > 0 ? taints->at[found - 1] : 0) &&
+                    taints->at[i] < before)
+                        found = i + 1;
+        return found;
+}
+
+/* From the end of the list, so that the positions of the others hold. */
+static void remove_above(const struct node_taints *taints, unsigned level, struct buf *out) {
+        size_t found, at = SIZE_MAX;
+
+        while ((found = last_surplus(taints, level, at)) > 0) {
+                at = taints->at[found - 1];
+                buf_printf(out,
+                           ",{\"op\":\"test\",\"path\":\"/spec/taints/%zu/key\","
+                           "\"value\":\"" PREFIX "%zu\"}"
+                           ",{\"op\":\"test\",\"path\":\"/spec/taints/%zu/effect\","
+                           "\"value\":\"" EFFECT "\"}"
+                           ",{\"op\":\"remove\",\"path\":\"/spec/taints/%zu\"}",
+                           at - 1, found, at - 1, at - 1);
+        }
+}
+
+static void add_up_to(const struct node_taints *taints, unsigned level, struct buf *out) {
+        bool has_list = taints->count > 0;
+
+        for (unsigned i = 0; i < level; i++) {
+                if (taints->at[i] > 0)
+                        continue;
+                if (!has_list)
+                        buf_puts(out, ",{\"op\":\"test\",\"path\":\"/spec/taints\",\"value\":null}"
+                                      ",{\"op\":\"add\",\"path\":\"/spec/taints\",\"value\":[]}");
+                has_list = true;
+                buf_printf(out,
+                           ",{\"op\":\"add\",\"path\":\"/spec/taints/-\",\"value\":"
+                           "{\"key\":\"" PREFIX "%u\",\"effect\":\"" EFFECT "\"}}",
+                           i + 1);
+        }
+}
+
+bool node_taints_patch(const struct node_taints *taints, unsigned level, struct buf *out) {
+        size_t before = out->len;
+
+        remove_above(taints, level, out);
+        add_up_to(taints, level, out);
+        if (out->len == before || !buf_putc(out, ']'))
+                return false;
+        out->data[before] = '['; /* in place of the first comma */
+        return true;
+}

@@ -1,0 +1,35 @@
+/*
+ * The taints of a node: which of them are ours, and the patch that makes them say another level.
+ * Pure. A node at level L carries load.plimsoll.io/1 to /L, with the effect PreferNoSchedule:
+ * kube-scheduler scores a node by how many such taints it has, in any configuration that has the
+ * plugin TaintToleration.
+ *
+ * spec.taints is an atomic list: whoever writes it with a merge patch writes the taints of others,
+ * too. A JSON patch (RFC 6902) adds and removes single entries. The API server applies it to the
+ * list as it is then, and refuses all of it (422) if one of its tests fails: an entry to be removed
+ * is tested to be ours, and the first entry of all is added only if there is no list.
+ */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "policy/policy.h"
+
+struct node_taints {
+        size_t count;                 /* of all, whosoever */
+        size_t at[POLICY_MAX_LEVELS]; /* where ours are in the list, from 1; 0: not there */
+        bool is_closed;               /* some taint keeps pods out, or drives them out */
+};
+
+/** node_taints_read() - @taints: a Node's spec.taints; may be NULL or hold anything */
+struct node_taints node_taints_read(const json_t *taints);
+
+/** node_taints_count() - the number of ours */
+unsigned node_taints_count(const struct node_taints *taints);
+
+/** node_taints_patch() - append the JSON patch to @level; false, and nothing, when the node carries
+ * just that, or when it does not fit */
+bool node_taints_patch(const struct node_taints *taints, unsigned level, struct buf *out);

@@ -1,0 +1,129 @@
+/* Levels of load: when they rise and fall, and that they do not oscillate. */
+#include "cmocka_wrap.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "controller/track/load_level.h"
+
+static struct policy policy = {
+        .sync_count = 3,
+        .priority_count = 3,
+        .priorities = {{.metric = 0, .weight = 2}, {.metric = 1, .weight = 1}, {.metric = 2}},
+        .level_count = 4,
+        .level_ratios = {0.5, 0.6, 0.7, 0.8},
+};
+
+static void test_load(void **state) {
+        static const struct {
+                uint64_t usable;
+                double ratio[3];
+                bool has_load;
+                double load_ratio;
+        } rows[] = {
+                {0, {0.9, 0.9, 0.9}, false, 0},
+                {4, {0.9, 0.9, 0.9}, false, 0}, /* a weight of 0 */
+                {7, {0.3, 0.2, 0.9}, true, 0.3},
+                {7, {0.3, 0.8, 0.9}, true, 0.4}, /* at half the weight */
+                {6, {0.9, 0.8, 0.9}, true, 0.4}, /* the heavier one is missing */
+                {7, {0, 0, 0}, true, 0},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct plan_values values = {.usable = rows[i].usable};
+                double load_ratio = -1;
+                memcpy(values.ratio, rows[i].ratio, sizeof(rows[i].ratio));
+                assert_int_equal(load_level_ratio(&policy, &values, &load_ratio), rows[i].has_load);
+                double expected = rows[i].has_load ? rows[i].load_ratio : -1;
+                assert_float_equal(load_ratio, expected, 1e-12);
+        }
+}
+
+static void test_rise_and_fall(void **state) {
+        static const struct {
+                uint8_t from;
+                const char *samples; /* a letter each: a is 0.40, b is 0.45, ..., j is 0.85 */
+                uint8_t to;
+        } rows[] = {
+                {0, "", 0},           {0, "j", 0},
+                {0, "jj", 4},         {0, "je", 2},       /* what both ask for */
+                {0, "ej", 2},         {0, "jajajaja", 0}, /* no two in a row */
+                {0, "cc", 1},                             /* 0.50 reaches it */
+                {0, "bbbbbbbbbb", 0}, {2, "jj", 4},
+                {1, "bbbbbbbbbb", 1}, /* 0.45: within the hysteresis */
+                {1, "aaaaaaa", 1},    {1, "aaaaaaaa", 0},
+                {4, "aaaaaaaa", 0},   {4, "aaaaaaac", 1}, /* what all of them ask for */
+                {4, "aaaajaaaa", 4},                      /* not in a row */
+                {4, "aaaaaaajj", 4},  {3, "iaaaaaaa", 3},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct load_level level = {.own = rows[i].from};
+                for (const char *at = rows[i].samples; *at; at++)
+                        load_level_sample(&level, &policy, 0.4001 + 0.05 * (*at - 'a'));
+                if (level.own != rows[i].to)
+                        fail_msg("row %zu: %u", i, level.own);
+                assert_int_equal(level.has_load, rows[i].samples[0] != '\0');
+        }
+}
+
+/* Around any load, noise of less than the hysteresis changes a level no more once it has settled;
+ * and no history changes it faster than the runs allow. */
+static void test_random_histories(void **state) {
+        enum { ROUNDS = 2000, SAMPLES = 400 };
+        unsigned short seed[3] = {1, 2, 3};
+
+        (void)state;
+        for (int round = 0; round < ROUNDS; round++) {
+                struct load_level level = {.own = (uint8_t)(nrand48(seed) % 5)};
+                double middle = erand48(seed), noise = round % 2 == 0 ? 0.0499 : 0.5;
+                int changes = 0, since = LOAD_LEVEL_RISE;
+                for (int i = 0; i < SAMPLES; i++) {
+                        uint8_t before = level.own;
+                        double ratio = middle + (erand48(seed) - 0.5) * noise;
+                        load_level_sample(&level, &policy, fmin(fmax(ratio, 0), 1));
+                        assert_true(level.own <= policy.level_count);
+                        since++;
+                        if (level.own == before)
+                                continue;
+                        changes++;
+                        assert_true(since >= LOAD_LEVEL_RISE);
+                        if (level.own < before)
+                                assert_true(since >= LOAD_LEVEL_FALL);
+                        since = 0;
+                }
+                /* To what both, or all eight, ask for; then to what all the others do. */
+                if (noise < LOAD_LEVEL_HYSTERESIS_RATIO)
+                        assert_true(changes <= 2);
+        }
+}
+
+static void test_shown(void **state) {
+        static const struct {
+                struct load_level level;
+                unsigned least, shown;
+        } rows[] = {
+                {{.own = 3, .has_load = true}, 0, 3},  {{.own = 3, .has_load = true}, 2, 1},
+                {{.own = 3, .has_load = true}, 3, 0},  {{.own = 1, .has_load = true}, 3, 0},
+                {{.own = 3, .has_load = false}, 0, 0}, /* stale */
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+                assert_int_equal(load_level_shown(&rows[i].level, rows[i].least), rows[i].shown);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_load),
+                cmocka_unit_test(test_rise_and_fall),
+                cmocka_unit_test(test_random_histories),
+                cmocka_unit_test(test_shown),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
