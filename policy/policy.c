@@ -23,6 +23,8 @@ const char *const policy_scoring_names[] = {
         [POLICY_SCORING_ESTIMATE] = "estimate",
         NULL,
 };
+const char *const policy_over_limit_names[] = {
+        [POLICY_OVER_LIMIT_REJECT] = "reject", [POLICY_OVER_LIMIT_LAST] = "last", NULL};
 const char *const policy_when_all_over_names[] = {
         [POLICY_ALL_OVER_REJECT] = "reject", [POLICY_ALL_OVER_PASS] = "pass", NULL};
 const char *const policy_shortlist_for_names[] = {

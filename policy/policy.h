@@ -64,6 +64,7 @@ struct policy_metric {
 
 /* The words of the document for each of the enums, NULL-terminated. */
 extern const char *const policy_kind_names[], *const policy_reduce_names[];
+extern const char *const policy_over_limit_names[];
 extern const char *const policy_scale_names[], *const policy_scoring_names[];
 extern const char *const policy_when_all_over_names[], *const policy_shortlist_for_names[];
 
@@ -75,10 +76,14 @@ struct policy_sync {
         struct metric_query query;
 };
 
+/* What becomes of a node over a limit: rejected, or ranked below every node that is over none. */
+enum policy_over_limit { POLICY_OVER_LIMIT_REJECT, POLICY_OVER_LIMIT_LAST };
+
 struct policy_predicate {
         size_t metric;      /* index into sync */
         double limit_ratio; /* (0, 1]; 0: switched off */
-        char reason[128];   /* constant: "cpu_usage_avg_5m above 0.65" */
+        enum policy_over_limit over_limit;
+        char reason[128]; /* constant: "cpu_usage_avg_5m above 0.65" */
 };
 
 /* What a priority divides usage by: 1, or the largest usage among the candidates. */
@@ -113,6 +118,7 @@ struct policy {
         struct policy_sync sync[POLICY_MAX_SYNC];
         size_t predicate_count;
         struct policy_predicate predicates[POLICY_MAX_SYNC];
+        bool has_last; /* some predicate has overLimit: last */
         size_t priority_count;
         struct policy_priority priorities[POLICY_MAX_SYNC];
         size_t hot_value_count;

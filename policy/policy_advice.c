@@ -25,7 +25,9 @@ static void advise_predicates(const struct policy_map *spec, const struct policy
         for (size_t i = 0; policy_map_item(spec, "predicate", POLICY_MAX_SYNC, i, &item); i++) {
                 const struct policy_sync *metric = &policy->sync[policy->predicates[i].metric];
                 char window[DURATION_TEXT_MAX];
-                if (policy->predicates[i].limit_ratio == 0 || !is_long_maximum(metric))
+                if (policy->predicates[i].limit_ratio == 0 ||
+                    policy->predicates[i].over_limit != POLICY_OVER_LIMIT_REJECT ||
+                    !is_long_maximum(metric))
                         continue;
                 duration_format(metric->query.window_ms, window);
                 policy_warn(&item, "name",

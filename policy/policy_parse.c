@@ -235,7 +235,7 @@ static size_t read_sync_index(const struct policy_map *item, const struct policy
 static void read_predicates(const struct policy_map *spec, struct policy *policy) {
         static const char name[] = "maxLimitPecent" /* crane's spelling */,
                           alias[] = "maxLimitPercent";
-        static const char *const fields[] = {"name", name, NULL};
+        static const char *const fields[] = {"name", name, "overLimit", NULL};
         struct policy_map item = {.fields = fields, .alias = alias};
 
         for (size_t i = 0; policy_map_item(spec, "predicate", POLICY_MAX_SYNC, i, &item); i++) {
@@ -251,6 +251,9 @@ static void read_predicates(const struct policy_map *spec, struct policy *policy
                                    100, &predicate->limit_ratio);
                 if (predicate->limit_ratio > 1)
                         predicate->limit_ratio /= 100;
+                predicate->over_limit = (enum policy_over_limit)policy_read_choice(
+                        &item, "overLimit", POLICY_OPTIONAL, policy_over_limit_names);
+                policy->has_last |= predicate->over_limit == POLICY_OVER_LIMIT_LAST;
                 if (!policy_map_end(&item))
                         return;
                 for (size_t before = 0; before < i; before++)

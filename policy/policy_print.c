@@ -103,7 +103,8 @@ void policy_print(const struct policy *policy, struct buf *out) {
         for (size_t i = 0; i < policy->predicate_count; i++) {
                 print_name(policy, policy->predicates[i].metric, out);
                 number_format(policy->predicates[i].limit_ratio, text);
-                buf_printf(out, "maxLimitPecent: %s}\n", text);
+                buf_printf(out, "maxLimitPecent: %s, overLimit: %s}\n", text,
+                           policy_over_limit_names[policy->predicates[i].over_limit]);
         }
         print_list("priority", policy->priority_count, out);
         for (size_t i = 0; i < policy->priority_count; i++) {

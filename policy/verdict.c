@@ -24,16 +24,22 @@ static int points_from_double(double points) {
 
 int verdict_filter(const struct policy *policy, const struct reading_columns *columns, size_t row,
                    int64_t now_unix_ms) {
+        int verdict = -1;
+
         for (size_t i = 0; i < policy->predicate_count; i++) {
                 const struct policy_predicate *predicate = &policy->predicates[i];
                 if (predicate->limit_ratio == 0)
                         continue;
                 if (!is_usable(columns, predicate->metric, row, now_unix_ms))
                         continue;
-                if (columns->usage_ratio[predicate->metric][row] > predicate->limit_ratio)
+                if (!(columns->usage_ratio[predicate->metric][row] > predicate->limit_ratio))
+                        continue;
+                if (predicate->over_limit == POLICY_OVER_LIMIT_REJECT)
                         return (int)i;
+                if (verdict == -1)
+                        verdict = verdict_last_by((int)i);
         }
-        return -1;
+        return verdict;
 }
 
 void verdict_find_largest(const struct policy *policy, const struct reading_columns *columns,
@@ -75,6 +81,25 @@ int verdict_score100(const struct policy *policy, const struct reading_columns *
         if (points < 0)
                 return 0;
         return points > 100 ? 100 : points;
+}
+
+bool verdict_has_last(const uint8_t *places, size_t count) {
+        bool has_last = false, has_others = false;
+
+        for (size_t i = 0; i < count; i++) {
+                has_last |= places[i] == VERDICT_PLACE_LAST;
+                has_others |= places[i] == VERDICT_PLACE_ANY;
+        }
+        return has_last && has_others;
+}
+
+void verdict_put_last(const uint8_t *places, int *scores10, size_t count) {
+        for (size_t i = 0; i < count; i++) {
+                if (places[i] == VERDICT_PLACE_LAST)
+                        scores10[i] = 0;
+                else if (places[i] == VERDICT_PLACE_ANY && scores10[i] == 0)
+                        scores10[i] = 1;
+        }
 }
 
 int verdict_score10(int score100) {

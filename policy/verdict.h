@@ -28,11 +28,21 @@ struct reading_columns {
 
 /**
  * verdict_filter() - the first predicate of @policy that rejects row @row
- * Return: index into policy->predicates, or -1 when the node passes. A reading that is not usable
- * never rejects.
+ * Return: index into policy->predicates, or below 0 when the node passes: -1, or what
+ * verdict_is_last() tells from it. A reading that is not usable never rejects.
  */
 int verdict_filter(const struct policy *policy, const struct reading_columns *columns, size_t row,
                    int64_t now_unix_ms);
+
+/** verdict_is_last() - the node passes, and is over a limit with overLimit: last */
+static inline bool verdict_is_last(int verdict) {
+        return verdict < -1;
+}
+
+/** verdict_last_by() - the first such predicate, for which verdict_is_last(); and the inverse */
+static inline int verdict_last_by(int verdict) {
+        return -2 - verdict;
+}
 
 /* For each priority with scale: relative, the largest usable reading among one call's candidates, 0
  * when none is usable. The entries of other priorities are not set. */
@@ -81,6 +91,16 @@ static inline double verdict_usage_share(const struct policy *policy, size_t pri
  */
 int verdict_score100(const struct policy *policy, const struct reading_columns *columns, size_t row,
                      const struct verdict_largest *largest, int64_t now_unix_ms);
+
+/* Where overLimit: last puts a candidate; ABSENT: it is none of the call's. */
+enum verdict_place { VERDICT_PLACE_ANY, VERDICT_PLACE_LAST, VERDICT_PLACE_ABSENT };
+
+/** verdict_has_last() - some of the @count candidates are to be last, and some are not: where all
+ * are, they are ranked as ever */
+bool verdict_has_last(const uint8_t *places, size_t count);
+/** verdict_put_last() - after verdict_has_last(): those that are to be last get 0, the others at
+ * least 1; @scores10: from 0 to 10 */
+void verdict_put_last(const uint8_t *places, int *scores10, size_t count);
 
 /** verdict_score10() - score100 / 10 rounded to nearest: the 0 to 10 of the extender protocol */
 int verdict_score10(int score100);

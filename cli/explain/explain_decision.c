@@ -278,6 +278,8 @@ static void put_node(const json_t *node, size_t max_terms, FILE *out) {
                 (void)fprintf(out, ", hot value %s", plain(node, "hot_value", number));
         if (json_is_false(json_at(node, "known", NULL)))
                 (void)fputs(", not in the extender's table", out);
+        if (json_is_true(json_at(node, "last", NULL)))
+                (void)fputs(", over a limit that puts it last", out);
         (void)fputc('\n', out);
         put_usage(node, "cpu", out);
         put_usage(node, "mem", out);

@@ -7,6 +7,7 @@
 void judge_done(struct judge *judge) {
         free(judge->rows);
         free(judge->verdicts);
+        free(judge->places);
         free(judge->seen_in);
         free(judge->next);
         free(judge->strangers);
@@ -21,6 +22,7 @@ static void make_room(struct judge *judge, size_t candidates, size_t rows) {
                 judge->rows = xreallocarray(judge->rows, candidates, sizeof(*judge->rows));
                 judge->verdicts = xreallocarray(judge->verdicts, candidates,
                                                 sizeof(*judge->verdicts));
+                judge->places = xreallocarray(judge->places, candidates, sizeof(*judge->places));
                 judge->headrooms = xreallocarray(judge->headrooms, candidates,
                                                  sizeof(*judge->headrooms));
                 judge->candidate_cap = candidates;
@@ -40,7 +42,7 @@ static void make_room(struct judge *judge, size_t candidates, size_t rows) {
         }
         judge->unknown_count = judge->duplicate_count = judge->rejected_count = 0;
         judge->left_out_count = judge->old_count = 0;
-        judge->is_all_over = false;
+        judge->is_all_over = judge->has_last = false;
         memset(judge->over_count, 0, sizeof(judge->over_count));
 }
 
@@ -114,6 +116,31 @@ static void find_rows(struct judge *judge, const struct node_snapshot *snapshot,
         }
 }
 
+static enum verdict_place place_of(const struct node_snapshot *snapshot, uint32_t row,
+                                   bool is_settled, int64_t now_unix_ms) {
+        if (row == JUDGE_DUPLICATE)
+                return VERDICT_PLACE_ABSENT;
+        if (row >= snapshot->count)
+                return VERDICT_PLACE_ANY;
+        int verdict = node_snapshot_verdict(snapshot, row, is_settled, now_unix_ms).rejected_by;
+        return verdict_is_last(verdict) ? VERDICT_PLACE_LAST : VERDICT_PLACE_ANY;
+}
+
+/* Rows are found. @is_after_filter: whoever was rejected is no candidate any more */
+static void find_last(struct judge *judge, const struct node_snapshot *snapshot,
+                      const struct request *request, bool is_after_filter, int64_t now_unix_ms) {
+        bool is_settled = node_snapshot_is_settled(snapshot, now_unix_ms);
+
+        if (!snapshot->table_policy->policy->has_last || request->pod.is_daemonset)
+                return;
+        for (size_t i = 0; i < request->count; i++)
+                judge->places[i] = (uint8_t)(is_after_filter && judge->verdicts[i] >= 0
+                                                     ? VERDICT_PLACE_ABSENT
+                                                     : place_of(snapshot, judge->rows[i],
+                                                                is_settled, now_unix_ms));
+        judge->has_last = verdict_has_last(judge->places, request->count);
+}
+
 /* A predicate that no candidate passes tells nothing about where the pod should go. */
 static void pass_when_all_over(struct judge *judge, const struct node_snapshot *snapshot,
                                const struct request *request) {
@@ -145,20 +172,25 @@ void judge_filter(struct judge *judge, const struct node_snapshot *snapshot,
                 judge->rejected_count++;
         }
         pass_when_all_over(judge, snapshot, request);
+        find_last(judge, snapshot, request, true, now_unix_ms);
 }
 
 /* Duplicates are left out: the scheduler sees each node once. */
+static bool takes_part(const struct judge *judge, size_t i) {
+        return judge->rows[i] != JUDGE_DUPLICATE && !judge_is_last(judge, i);
+}
+
 static void spread(struct judge *judge, const struct request *request) {
         _cleanup_(freep) int *scores = xcalloc(request->count, sizeof(*scores));
         size_t count = 0;
 
         for (size_t i = 0; i < request->count; i++)
-                if (judge->rows[i] != JUDGE_DUPLICATE)
+                if (takes_part(judge, i))
                         scores[count++] = judge->verdicts[i];
         verdict_spread10(scores, count);
         count = 0;
         for (size_t i = 0; i < request->count; i++)
-                if (judge->rows[i] != JUDGE_DUPLICATE)
+                if (takes_part(judge, i))
                         judge->verdicts[i] = scores[count++];
 }
 
@@ -191,17 +223,12 @@ static void score_rows_relative(struct judge *judge, const struct node_snapshot 
                                                          &judge->largest, now_unix_ms)];
 }
 
-void judge_score(struct judge *judge, const struct node_snapshot *snapshot,
-                 const struct request *request, int64_t now_unix_ms, int64_t now_mono_ms) {
+static void score_by_readings(struct judge *judge, const struct node_snapshot *snapshot,
+                              const struct request *request, int64_t now_unix_ms) {
         const struct policy *policy = snapshot->table_policy->policy;
         bool is_spread = policy->scoring == POLICY_SCORING_SPREAD;
         int level[101];
 
-        find_rows(judge, snapshot, request);
-        if (policy->scoring == POLICY_SCORING_ESTIMATE) {
-                judge_estimate(judge, snapshot, request, now_mono_ms);
-                return;
-        }
         for (int score100 = 0; score100 <= 100; score100++)
                 level[score100] = is_spread ? score100 : verdict_score10(score100);
         if (policy_is_relative(policy))
@@ -210,4 +237,16 @@ void judge_score(struct judge *judge, const struct node_snapshot *snapshot,
                 score_rows(judge, snapshot, request->count, level, now_unix_ms);
         if (is_spread)
                 spread(judge, request);
+}
+
+void judge_score(struct judge *judge, const struct node_snapshot *snapshot,
+                 const struct request *request, int64_t now_unix_ms, int64_t now_mono_ms) {
+        find_rows(judge, snapshot, request);
+        find_last(judge, snapshot, request, false, now_unix_ms);
+        if (snapshot->table_policy->policy->scoring == POLICY_SCORING_ESTIMATE)
+                judge_estimate(judge, snapshot, request, now_mono_ms);
+        else
+                score_by_readings(judge, snapshot, request, now_unix_ms);
+        if (judge->has_last)
+                verdict_put_last(judge->places, judge->verdicts, request->count);
 }

@@ -29,8 +29,10 @@ enum {
 };
 
 struct judge {
-        uint32_t *rows; /* [candidate]: row of the table, or one of the above */
-        int *verdicts;  /* [candidate]: set by judge_filter() or judge_score() */
+        uint32_t *rows;  /* [candidate]: row of the table, or one of the above */
+        int *verdicts;   /* [candidate]: set by judge_filter() or judge_score() */
+        uint8_t *places; /* [candidate]: of enum verdict_place; set when has_last */
+        bool has_last;   /* verdict_has_last(), with a policy that has overLimit: last */
         size_t candidate_cap;
         size_t unknown_count, duplicate_count, rejected_count, left_out_count;
         size_t old_count; /* scored by judge_score() from readings that have expired */
@@ -76,6 +78,11 @@ void judge_filter(struct judge *judge, const struct node_snapshot *snapshot,
  */
 void judge_score(struct judge *judge, const struct node_snapshot *snapshot,
                  const struct request *request, int64_t now_unix_ms, int64_t now_mono_ms);
+
+/** judge_is_last() - candidate @i ranks below others, being over a limit with overLimit: last */
+static inline bool judge_is_last(const struct judge *judge, size_t i) {
+        return judge->has_last && judge->places[i] == VERDICT_PLACE_LAST;
+}
 
 /**
  * judge_score100() - what the score of a row was rounded or stretched from; not with scoring:

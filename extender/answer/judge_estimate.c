@@ -69,7 +69,7 @@ static size_t score_all(struct judge *judge, const struct node_snapshot *snapsho
                         add_reservation(judge, rows->estimate_number[row], &node);
                 judge->headrooms[i] = score_headroom(&node, load);
                 judge->old_count += rows->is_estimate_old[row];
-                if (judge->headrooms[i] > largest) {
+                if (judge->headrooms[i] > largest && !judge_is_last(judge, i)) {
                         largest = judge->headrooms[i];
                         best = i;
                 }
@@ -128,7 +128,7 @@ void judge_estimate(struct judge *judge, const struct node_snapshot *snapshot,
         size_t best = judge_find_headrooms(judge, snapshot, request, now_mono_ms, false);
 
         for (size_t i = 0; i < request->count; i++)
-                judge->verdicts[i] = is_in_table(judge, snapshot, i)
+                judge->verdicts[i] = is_in_table(judge, snapshot, i) && !judge_is_last(judge, i)
                                              ? score_points(judge->headrooms[i],
                                                             judge->headrooms[best])
                                              : 0;

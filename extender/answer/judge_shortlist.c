@@ -14,8 +14,15 @@ static bool is_passing(const struct judge *judge, const struct node_snapshot *sn
         return judge->verdicts[i] == JUDGE_PASSES && judge->rows[i] < snapshot->count;
 }
 
+/* Whoever is over a limit with overLimit: last is behind all others. */
 static void enter(struct judge *judge, const struct node_snapshot *snapshot, size_t i,
                   unsigned level) {
+        enum { LAST = SHORTLIST_LEVELS - 1 };
+
+        if (judge_is_last(judge, i))
+                level = LAST;
+        else if (judge->has_last && level == LAST)
+                level = LAST - 1;
         shortlist_enter(&judge->shortlist, i, snapshot->rows.zone[judge->rows[i]], level);
 }
 
@@ -28,7 +35,10 @@ static void enter_estimated(struct judge *judge, const struct node_snapshot *sna
         for (size_t i = 0; i < request->count; i++) {
                 if (!is_passing(judge, snapshot, i))
                         continue;
-                double level = (judge->headrooms[best] - judge->headrooms[i]) * LEVELS_PER_PERCENT;
+                double level = judge_is_last(judge, i)
+                                       ? LAST
+                                       : (judge->headrooms[best] - judge->headrooms[i]) *
+                                                 LEVELS_PER_PERCENT;
                 enter(judge, snapshot, i, level < LAST ? (unsigned)level : LAST);
         }
 }

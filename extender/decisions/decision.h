@@ -91,6 +91,7 @@ struct decision_node {
         struct decision_text name;
         int8_t points;    /* 0 to 10, before the base is taken off */
         bool is_in_table; /* else there are no terms */
+        bool is_last;     /* over a limit with overLimit: last, when others are not */
         union {
                 struct decision_estimate estimate;
                 struct decision_terms terms;

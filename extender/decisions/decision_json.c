@@ -232,6 +232,7 @@ static void put_node(struct buf *out, const struct decision_ranking *ranking,
         put_integer(out, "score", node->points - ranking->base);
         put_integer(out, "points", node->points);
         put_bool(out, "known", node->is_in_table);
+        put_bool(out, "last", node->is_last);
         if (node->is_in_table && ranking->scoring == POLICY_SCORING_ESTIMATE)
                 put_estimate(out, ranking, node);
         else if (node->is_in_table)

@@ -254,6 +254,7 @@ static void take_nodes(const struct judge *judge, const struct node_snapshot *sn
                         return;
                 to->points = (int8_t)best[i].points;
                 to->is_in_table = row < snapshot->count;
+                to->is_last = judge_is_last(judge, best[i].index);
                 ranking->node_count++;
                 if (to->is_in_table && ranking->scoring == POLICY_SCORING_ESTIMATE)
                         take_estimate(judge, snapshot, row, best[i].headroom, now_unix_ms,

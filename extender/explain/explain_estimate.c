@@ -62,7 +62,7 @@ static void expect(struct estimator *estimator, struct explained_pod *pod) {
 }
 
 void explain_estimate(const struct node_snapshot *snapshot, struct explained_pod *pod,
-                      const struct node_verdict *verdicts, double *headrooms, int *scores10) {
+                      const uint8_t *places, double *headrooms, int *scores10) {
         double best = 0;
         bool has_best = false;
 
@@ -70,7 +70,7 @@ void explain_estimate(const struct node_snapshot *snapshot, struct explained_pod
         for (size_t row = 0; row < snapshot->count; row++) {
                 const struct score_node node = node_columns_estimate(&snapshot->rows, row);
                 headrooms[row] = score_headroom(&node, &pod->load);
-                if (verdicts[row].rejected_by < 0 && (!has_best || headrooms[row] > best)) {
+                if (places[row] == VERDICT_PLACE_ANY && (!has_best || headrooms[row] > best)) {
                         best = headrooms[row];
                         has_best = true;
                 }

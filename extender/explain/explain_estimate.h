@@ -18,9 +18,9 @@ void explain_bind_pod(struct node_table *table, const char *text, size_t len, co
 /**
  * explain_estimate() - scores as the extender would give them
  * @pod:        with its request as load, which becomes what is expected
- * @verdicts:   [row]
+ * @places:     [row]; of enum verdict_place
  * @headrooms:  [row]; set
  * @scores10:   [row]; set
  */
 void explain_estimate(const struct node_snapshot *snapshot, struct explained_pod *pod,
-                      const struct node_verdict *verdicts, double *headrooms, int *scores10);
+                      const uint8_t *places, double *headrooms, int *scores10);

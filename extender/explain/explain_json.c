@@ -34,11 +34,13 @@ static json_t *predicate_json(const struct explanation *of, size_t row, size_t i
         struct reading reading;
 
         node_table_reading(of->table, row, predicate->metric, of->now_unix_ms, &reading);
-        bool rejects = reading.state == READING_USABLE && predicate->limit_ratio > 0 &&
+        bool is_over = reading.state == READING_USABLE && predicate->limit_ratio > 0 &&
                        reading.value > predicate->limit_ratio;
-        json_t *object = json_pack("{s:s, s:f, s:b}", "metric",
+        bool is_last = predicate->over_limit == POLICY_OVER_LIMIT_LAST;
+        json_t *object = json_pack("{s:s, s:f, s:b, s:b}", "metric",
                                    of->policy->sync[predicate->metric].name, "limit",
-                                   predicate->limit_ratio, "rejects", rejects);
+                                   predicate->limit_ratio, "rejects", is_over && !is_last,
+                                   "putsLast", is_over && is_last);
         set_reading(object, &reading, of->now_unix_ms);
         return object;
 }
@@ -94,6 +96,8 @@ static json_t *node_json(const struct explanation *of, size_t row) {
         const struct policy_predicate *by = verdict->rejected_by >= 0
                                                     ? &policy->predicates[verdict->rejected_by]
                                                     : NULL;
+        bool is_last = verdict_is_last(verdict->rejected_by);
+        int last_by = is_last ? verdict_last_by(verdict->rejected_by) : 0;
         json_t *predicates = json_array(), *priorities = json_array(), *hot = json_object();
         struct reading reading;
 
@@ -103,12 +107,13 @@ static json_t *node_json(const struct explanation *of, size_t row) {
                 json_array_append_new(priorities, priority_json(of, row, i));
         node_table_hot_reading(of->table, row, of->now_unix_ms, &reading);
         set_reading(hot, &reading, of->now_unix_ms);
-        return json_pack("{s:s, s:s, s:s, s:i, s:i, s:o, s:o, s:o, s:o*}", "node",
-                         node_table_name(of->table, row), "rejectedBy",
-                         by ? policy->sync[by->metric].name : "", "reason", by ? by->reason : "",
-                         "score100", verdict->score100, "score", of->scores10[row], "predicates",
-                         predicates, "priorities", priorities, "hotValue", hot, "estimate",
-                         estimate_json(of, row));
+        return json_pack(
+                "{s:s, s:s, s:s, s:s, s:i, s:i, s:o, s:o, s:o, s:o*}", "node",
+                node_table_name(of->table, row), "rejectedBy",
+                by ? policy->sync[by->metric].name : "", "reason", by ? by->reason : "", "lastBy",
+                is_last ? policy->sync[policy->predicates[last_by].metric].name : "", "score100",
+                verdict->score100, "score", of->scores10[row], "predicates", predicates,
+                "priorities", priorities, "hotValue", hot, "estimate", estimate_json(of, row));
 }
 
 json_t *explain_json(const struct explanation *explanation) {

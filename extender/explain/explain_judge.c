@@ -36,21 +36,34 @@ static void judge_nodes(const struct node_snapshot *snapshot, size_t count,
                                                                   ret_largest, now_unix_ms);
 }
 
+/* Return: VERDICT_PLACE_LAST is only there if some candidates are and some are not */
+static bool place(const struct node_verdict *verdicts, uint8_t *places, size_t count) {
+        for (size_t row = 0; row < count; row++)
+                places[row] = verdicts[row].rejected_by >= 0               ? VERDICT_PLACE_ABSENT
+                              : verdict_is_last(verdicts[row].rejected_by) ? VERDICT_PLACE_LAST
+                                                                           : VERDICT_PLACE_ANY;
+        bool has_last = verdict_has_last(places, count);
+        for (size_t row = 0; !has_last && row < count; row++)
+                if (places[row] == VERDICT_PLACE_LAST)
+                        places[row] = VERDICT_PLACE_ANY;
+        return has_last;
+}
+
 /* Spread scoring, too, is over the candidates alone. */
-static void score(struct node_verdict *verdicts, int *scores10, size_t count,
-                  const struct policy *policy) {
+static void score(const struct node_verdict *verdicts, const uint8_t *places, int *scores10,
+                  size_t count, const struct policy *policy) {
         size_t passing = 0;
 
         for (size_t row = 0; row < count; row++)
                 if (policy->scoring != POLICY_SCORING_SPREAD)
                         scores10[row] = verdict_score10(verdicts[row].score100);
-                else if (verdicts[row].rejected_by < 0)
+                else if (places[row] == VERDICT_PLACE_ANY)
                         scores10[passing++] = verdicts[row].score100;
         if (policy->scoring != POLICY_SCORING_SPREAD)
                 return;
         verdict_spread10(scores10, passing);
         for (size_t row = count; row-- > 0;)
-                scores10[row] = verdicts[row].rejected_by < 0 ? scores10[--passing] : 0;
+                scores10[row] = places[row] == VERDICT_PLACE_ANY ? scores10[--passing] : 0;
 }
 
 void explain_judge(struct node_table *table, const struct explained_pod *pod, int64_t now_unix_ms,
@@ -76,15 +89,19 @@ void explain_judge(struct node_table *table, const struct explained_pod *pod, in
                 .now_unix_ms = now_unix_ms,
         };
         judge_nodes(ret->snapshot, count, ret->verdicts, &ret->largest, now_unix_ms);
+        _cleanup_(freep) uint8_t *places = xcalloc(count, sizeof(*places));
+        bool has_last = place(ret->verdicts, places, count);
         if (policy->scoring != POLICY_SCORING_ESTIMATE) {
-                score(ret->verdicts, ret->scores10, count, policy);
-                return;
+                score(ret->verdicts, places, ret->scores10, count, policy);
+        } else {
+                ret->headrooms = xcalloc(count, sizeof(*ret->headrooms));
+                ret->estimate = (struct explained_estimate){ret->snapshot, ret->headrooms, *pod};
+                explain_estimate(ret->snapshot, &ret->estimate.pod, places, ret->headrooms,
+                                 ret->scores10);
+                ret->explanation.estimate = &ret->estimate;
         }
-        ret->headrooms = xcalloc(count, sizeof(*ret->headrooms));
-        ret->estimate = (struct explained_estimate){ret->snapshot, ret->headrooms, *pod};
-        explain_estimate(ret->snapshot, &ret->estimate.pod, ret->verdicts, ret->headrooms,
-                         ret->scores10);
-        ret->explanation.estimate = &ret->estimate;
+        if (has_last)
+                verdict_put_last(places, ret->scores10, count);
 }
 
 void explain_judged_done(struct explain_judged *judged) {

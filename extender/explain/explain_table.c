@@ -234,6 +234,10 @@ static void put_node(const struct explanation *of, size_t row, const struct styl
         if (verdict->rejected_by >= 0)
                 (void)fprintf(out, "%srejected: %s%s", style->red,
                               policy->predicates[verdict->rejected_by].reason, style->off);
+        else if (verdict_is_last(verdict->rejected_by))
+                (void)fprintf(out, "%spasses last: %s%s", style->red,
+                              policy->predicates[verdict_last_by(verdict->rejected_by)].reason,
+                              style->off);
         else
                 (void)fprintf(out, "%spasses%s", style->green, style->off);
         (void)fprintf(out, "; score %d of 10", of->scores10[row]);

@@ -211,6 +211,8 @@ class Sample:
             entry = {"name": name}
         if self.random.random() < 0.02:
             entry.update(maxLimitPecent=0.5, maxLimitPercent=0.5)
+        if self.random.random() < 0.1:
+            entry["overLimit"] = self.pick(["reject", "last"], ["ignore", ""])
         return entry
 
     def resource(self, name):

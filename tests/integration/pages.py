@@ -77,6 +77,7 @@ def shown_policies():
     specs = (
         block(REFERENCE, "sync-policy"),
         block(REFERENCE, "predicate"),
+        block(REFERENCE, "over-limit"),
         block(REFERENCE, "priority"),
         block(REFERENCE, "hot-value"),
         block(REFERENCE, "scoring"),

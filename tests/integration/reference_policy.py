@@ -87,7 +87,10 @@ class Policy:
         self.periods_ms = {
             entry["name"]: duration_ms(entry["period"]) for entry in spec.get("syncPolicy") or []
         }
-        self.predicates = [(p["name"], limit_ratio(p)) for p in spec.get("predicate") or []]
+        self.predicates = [
+            (p["name"], limit_ratio(p), p.get("overLimit") == "last")
+            for p in spec.get("predicate") or []
+        ]
         self.priorities = [
             (p["name"], p["weight"], p.get("scale") == "relative")
             for p in spec.get("priority") or []
@@ -102,8 +105,17 @@ class Policy:
 
     def rejected_by(self, annotations, now_ms):
         """The name of the first predicate that rejects the node, or ""."""
-        for name, limit in self.predicates:
-            if limit == 0:
+        return self._over(annotations, now_ms, False)
+
+    def last_by(self, annotations, now_ms):
+        """The same of those with overLimit: last, on a node that none rejects."""
+        return (
+            "" if self.rejected_by(annotations, now_ms) else self._over(annotations, now_ms, True)
+        )
+
+    def _over(self, annotations, now_ms, wants_last):
+        for name, limit, is_last in self.predicates:
+            if limit == 0 or is_last != wants_last:
                 continue
             usage = self.usage(name, annotations, now_ms)
             if usage is not None and usage > limit:
@@ -193,18 +205,28 @@ class Case:
             {
                 "node": name,
                 "rejectedBy": rejected[name],
+                "lastBy": policy.last_by(annotations, now_ms),
                 "score100": policy.score100(annotations, now_ms, largest),
                 "score": None,
             }
             for name, annotations in self.nodes.items()
         ]
         passing = [row for row in rows if not row["rejectedBy"]]
+        last = [row for row in passing if row["lastBy"]]
+        others = [row for row in passing if not row["lastBy"]]
+        if last and others:
+            passing = others
         if policy.scoring == "absolute":
             for row in rows:
                 row["score"] = score10(row["score100"])
         elif passing:
             for row, score in zip(passing, spread10([row["score100"] for row in passing])):
                 row["score"] = score
+        if last and others:
+            for row in passing:
+                row["score"] = max(row["score"], 1)
+            for row in last:
+                row["score"] = 0
         return rows
 
     def differences(self, explained):
@@ -343,7 +365,10 @@ class Generator:
             "syncPolicy": [{"name": n, "period": self.duration(4 * 3600000)} for n in names],
             "predicate": self.entries(
                 names,
-                lambda: {self.rng.choice(("maxLimitPecent", "maxLimitPercent")): self.limit()},
+                lambda: {
+                    self.rng.choice(("maxLimitPecent", "maxLimitPercent")): self.limit(),
+                    **self.rng.choice(({}, {}, {"overLimit": "reject"}, {"overLimit": "last"})),
+                },
             ),
             "priority": self.entries(names, lambda: {"weight": self.weight(), **self.scale()}),
             "hotValue": [{"timeRange": self.duration(600000), "count": self.rng.randint(1, 9)}],
@@ -396,7 +421,7 @@ class Generator:
         return self.mutate(text) if self.chance(0.1) else text
 
     def annotations(self, policy, now_ms):
-        limits = [limit for _, limit in policy.predicates]
+        limits = [limit for _, limit, _ in policy.predicates]
         found = {
             name: self.annotation(period_ms, now_ms, limits)
             for name, period_ms in policy.periods_ms.items()

@@ -99,6 +99,7 @@ def test_why(explain):
     assert rows["full"]["rejectedBy"] == "cpu_usage_avg_5m"
     assert rows["full"]["reason"] == "cpu_usage_avg_5m above 0.65"
     assert [p["rejects"] for p in rows["full"]["predicates"]] == [True, True]
+    assert {r["lastBy"] for r in rows.values()} == {""}
     states = {name: row["predicates"][0]["state"] for name, row in rows.items()}
     assert states == {
         "idle": "usable",

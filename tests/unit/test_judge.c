@@ -10,6 +10,7 @@
 #include "codec/json.h"
 #include "extender/answer/judge.h"
 #include "extender/answer/judge_estimate.h"
+#include "extender/answer/judge_shortlist.h"
 
 #define NOW INT64_C(1784800000000) /* 2026-07-23T09:46:40Z */
 #define RECENT "2026-07-23T09:46:40Z"
@@ -254,6 +255,113 @@ static void test_all_over(void **state) {
         }
 }
 
+#define LAST_POLICY(extender)                                                                      \
+        "apiVersion: " POLICY_API_VERSION "\nkind: " POLICY_KIND "\nspec:\n"                       \
+        "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}, {name: mem_usage_avg_5m, period: "   \
+        "3m}]\n"                                                                                   \
+        "  predicate: [{name: cpu_usage_avg_5m, maxLimitPecent: 0.65, overLimit: last}, {name: "   \
+        "mem_usage_avg_5m, maxLimitPecent: 0.9}]\n"                                                \
+        "  priority: [{name: cpu_usage_avg_5m, weight: 1}, {name: mem_usage_avg_5m, weight: "      \
+        "0.5}]\n"                                                                                  \
+        "  extender: {" extender "}\n"
+
+/* overLimit: last: a node over the limit is behind all others, and never rejected. */
+static void test_last(void **state) {
+        static const char *const policies[] = {
+                LAST_POLICY("scoring: absolute"),
+                LAST_POLICY("scoring: spread"),
+                LAST_POLICY("scoring: estimate"),
+        };
+        static const struct {
+                const char *names;
+                size_t rejected;
+                const char *scores[ARRAY_LEN(policies)];
+        } rows[] = {
+                /* Whoever is worth nothing is still before those that are last. */
+                {"\"idle\",\"over\",\"fuller\"", 0, {"8 0 0", "10 0 0", "10 0 0"}},
+                {"\"idle\",\"over\",\"unknown\"", 0, {"8 0 1", "10 0 1", "10 0 1"}},
+                {"\"over\",\"unknown\"", 0, {"0 1", "0 10", "0 1"}},
+                {"\"over\",\"busy\",\"over\"", 0, {"0 3 0", "0 10 0", "0 10 0"}},
+                /* All are: ranked as ever, the coolest first. */
+                {"\"over\",\"fuller\"", 0, {"4 2", "10 0", "10 1"}},
+                {"\"over\"", 0, {"4", "10", "10"}},
+                /* One that another predicate rejects is none of the others. */
+                {"\"over\",\"mem\"", 1, {"0 3", "0 10", "0 10"}},
+        };
+
+        (void)state;
+        for (size_t p = 0; p < ARRAY_LEN(policies); p++) {
+                struct fixture *fixture = fixture_new(policies[p]);
+                put(fixture->table, "idle", 0.20, 0.20, 0);
+                put(fixture->table, "busy", 0.64, 0.85, 0);
+                put(fixture->table, "over", 0.66, 0.50, 0);
+                put(fixture->table, "fuller", 0.85, 0.70, 0);
+                put(fixture->table, "mem", 0.60, 0.95, 0);
+                for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                        publish(fixture);
+                        assert_int_equal(rejected(fixture, rows[i].names), rows[i].rejected);
+                        const char *scores = score(fixture, "null", rows[i].names, 0);
+                        if (strcmp(scores, rows[i].scores[p]) != 0)
+                                fail_msg("policy %zu, row %zu gave %s", p, i, scores);
+                }
+                fixture_free(fixture);
+        }
+}
+
+/* A shortlist tells of those that are last only when there are places left. */
+static void test_last_on_a_shortlist(void **state) {
+        static const char *const policies[] = {
+                LAST_POLICY("shortlist: 2, scoring: absolute"),
+                LAST_POLICY("shortlist: 2, scoring: estimate"),
+        };
+        static const struct {
+                const char *names;
+                bool is_left_out[3];
+        } rows[] = {
+                {"\"over\",\"busy\",\"full\"", {true, false, false}},
+                {"\"full\",\"over\",\"hot\"", {false, false, true}},
+                {"\"hot\",\"over\",\"hotter\"", {false, false, true}},
+        };
+
+        (void)state;
+        for (size_t p = 0; p < ARRAY_LEN(policies); p++) {
+                struct fixture *fixture = fixture_new(policies[p]);
+                struct shortlist_pods *pods = xcalloc(1, sizeof(*pods));
+                put(fixture->table, "over", 0.66, 0.10, 0);
+                put(fixture->table, "busy", 0.64, 0.85, 0);
+                put(fixture->table, "full", 0.65, 0.90, 0);
+                put(fixture->table, "hot", 0.70, 0.10, 0);
+                put(fixture->table, "hotter", 0.90, 0.10, 0);
+                for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                        publish(fixture);
+                        assert_int_equal(rejected(fixture, rows[i].names), 0);
+                        fixture->request.pod.id = i + 1;
+                        assert_int_equal(judge_shortlist(&fixture->judge, fixture->snapshot,
+                                                         &fixture->request, pods, NOW, 0),
+                                         JUDGE_LIST_SHORT);
+                        for (size_t n = 0; n < 3; n++)
+                                assert_int_equal(fixture->judge.verdicts[n] == JUDGE_LEFT_OUT,
+                                                 rows[i].is_left_out[n]);
+                }
+                free(pods);
+                fixture_free(fixture);
+        }
+}
+
+/* The best that is not last is the one that is reserved: with the first pod there it is as full. */
+static void test_last_is_not_reserved(void **state) {
+        struct fixture *fixture = fixture_new(LAST_POLICY("scoring: estimate"));
+        static const char names[] = "\"over\",\"a\",\"b\"";
+
+        (void)state;
+        put(fixture->table, "over", 0.66, 0.10, 0);
+        put(fixture->table, "a", 0.55, 0.10, 0);
+        put(fixture->table, "b", 0.59, 0.10, 0);
+        assert_string_equal(score(fixture, POD("u1", "1"), names, 0), "0 10 8");
+        assert_string_equal(score(fixture, POD("u2", "1"), names, 0), "0 7 10"); /* .85, .79 */
+        fixture_free(fixture);
+}
+
 /* A reading that has expired is used for an hour, and counted; then the node counts as one that
  * was never read. */
 static void test_expired(void **state) {
@@ -286,6 +394,9 @@ int main(void) {
                 cmocka_unit_test(test_named),
                 cmocka_unit_test(test_reserved_is_named),
                 cmocka_unit_test(test_all_over),
+                cmocka_unit_test(test_last),
+                cmocka_unit_test(test_last_on_a_shortlist),
+                cmocka_unit_test(test_last_is_not_reserved),
                 cmocka_unit_test(test_expired),
         };
 

@@ -103,6 +103,28 @@ static void test_crane_policy(void **state) {
         assert_examples(policy, rows, ARRAY_LEN(rows));
 }
 
+/* A predicate that rejects is before one that puts last, wherever it stands. */
+static void test_last(void **state) {
+        static const struct example rows[] = {
+                {"below", {{CPU_5M, "0.65," NOW}}, -1, 3},
+                {"last", {{CPU_5M, "0.66," NOW}}, -2, 3},
+                {"last by the third", {{MEM_5M, "0.66," NOW}}, -4, 3},
+                {"the first of two", {{CPU_5M, "0.66," NOW}, {MEM_5M, "0.66," NOW}}, -2, 6},
+                {"rejected", {{CPU_5M, "0.66," NOW}, {MEM_1H, "0.76," NOW}}, 3, 6},
+                {"expired", {{CPU_5M, "0.9,2026-07-23T11:17:54Z"}}, -1, 0},
+        };
+        _cleanup_(policy_freep) struct policy *policy = crane_policy();
+
+        (void)state;
+        policy->predicates[0].over_limit = POLICY_OVER_LIMIT_LAST;
+        policy->predicates[2].over_limit = POLICY_OVER_LIMIT_LAST;
+        assert_examples(policy, rows, ARRAY_LEN(rows));
+        assert_false(verdict_is_last(-1));
+        assert_false(verdict_is_last(0));
+        assert_true(verdict_is_last(-4));
+        assert_int_equal(verdict_last_by(-4), 2);
+}
+
 static void test_limit_zero_is_off(void **state) {
         static const struct example rows[] = {{"all busy", {{CPU_5M, "1," NOW}}, -1, 0}};
         _cleanup_(policy_freep) struct policy *policy = crane_policy();
@@ -277,6 +299,7 @@ int main(void) {
                 cmocka_unit_test(test_no_priority),  cmocka_unit_test(test_huge),
                 cmocka_unit_test(test_rows),         cmocka_unit_test(test_score10),
                 cmocka_unit_test(test_relative),     cmocka_unit_test(test_spread10),
+                cmocka_unit_test(test_last),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
