@@ -428,6 +428,10 @@ void controller_write_status(struct controller *c, struct buf *out) {
                        out);
 }
 
+struct node_metrics *controller_node_metrics(const struct controller *c) {
+        return c->options.has_query_api ? c->node_metrics : NULL;
+}
+
 /* Start and shutdown */
 
 int controller_new(const struct controller_parts *parts, const struct controller_options *options,
@@ -462,8 +466,9 @@ int controller_new(const struct controller_parts *parts, const struct controller
         if (options->is_once)
                 once_begin(&c->once);
         c->node_width = strlen("NODE");
-        if (options->has_node_metrics) {
-                c->node_metrics = node_metrics_new(parts->metrics);
+        if (options->has_node_metrics || options->has_query_api) {
+                c->node_metrics = node_metrics_new(options->has_node_metrics ? parts->metrics
+                                                                             : NULL);
                 node_metrics_set_policy(c->node_metrics, policy);
         }
         census_init(&c->census, parts->metrics, parts->health);

@@ -34,6 +34,7 @@ struct controller_options {
         struct leader_options leader; /* no election with a dry run or --once */
         bool is_dry_run;              /* print instead of writing */
         bool has_node_metrics;        /* series of each node on the /metrics page */
+        bool has_query_api;           /* controller_node_metrics() is not NULL */
         bool is_once;                 /* scrape every node twice, write or print, exit */
         enum report_format output;
 };
@@ -70,6 +71,8 @@ void controller_set_policy(struct controller *controller, struct policy *policy)
 bool controller_is_writer(const struct controller *controller);
 /** controller_fence() - for every request that is sent because this replica writes */
 struct kube_fence controller_fence(const struct controller *controller);
+/** controller_node_metrics() - for query_api.h; NULL when it is switched off */
+struct node_metrics *controller_node_metrics(const struct controller *controller);
 /** controller_write_status() - the status page's JSON (status_page/status_view.h); on the loop's
  * thread */
 void controller_write_status(struct controller *controller, struct buf *out);

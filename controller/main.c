@@ -7,10 +7,12 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "controller/controller.h"
 #include "controller/settings.h"
+#include "controller/status/query_api.h"
 #include "controller/status_page/status_page.h"
 #include "controller/writing/cleanup.h"
 #include "net/http_server.h"
@@ -32,6 +34,7 @@ struct daemon_state {
         struct program_core *core;
         struct controller *controller;
         struct status_page *page; /* NULL: --status-page=false */
+        struct query_api query;   /* without nodes: --query-api=false */
 };
 
 static void on_signal(void *userdata, int signal_number) {
@@ -50,7 +53,8 @@ static void on_request(void *userdata, struct http_exchange *exchange) {
         struct daemon_state *state = userdata;
 
         if (daemon_pages(state->core->health, state->core->metrics, exchange) ||
-            (state->page && status_page_answer(state->page, exchange)))
+            (state->page && status_page_answer(state->page, exchange)) ||
+            (state->query.nodes && query_api_answer(&state->query, exchange, clock_wall_unix_ms())))
                 return;
         exchange->status = 404;
 }
@@ -90,7 +94,7 @@ static int start_server(const struct settings *settings, struct daemon_state *st
                         .bind_address = settings->bind_address,
                         .port = settings->health_port,
                         .threads = 1,
-                        .max_body_bytes = 1024,
+                        .max_body_bytes = QUERY_API_MAX_BODY_BYTES,
                         .metrics = state->core->metrics,
                         .handler = on_request,
                         .userdata = state,
@@ -159,6 +163,7 @@ static int connect_and_run(const struct settings *settings, struct daemon_state 
         if (controller_new(&parts, &options, policy, &controller, err) < 0)
                 return program_exit_code(err);
         state->controller = controller;
+        state->query.nodes = controller_node_metrics(controller);
         if (settings->shared.has_status_page)
                 page = state->page = status_page_new(&(struct status_page_options){
                         .loop = core->loop, .write = on_status, .userdata = state});

@@ -36,7 +36,7 @@ static struct {
 
         const char *bind_address;
         int64_t health_port;
-        bool node_metrics;
+        bool node_metrics, query_api;
 } raw;
 
 static const char *const locks[] = {"leases", NULL};
@@ -107,13 +107,15 @@ static const struct option_row rows[] = {
 
         {.help = "Pages and log"},
         {.name = "bind-address", .type = OPTION_STRING, .value = &raw.bind_address, .metavar = "ADDRESS",
-         .help = "Address that serves / /status.json /healthz /livez /readyz /metrics. Default: all addresses."},
+         .help = "Address that serves / /status.json /api/v1/query /healthz /livez /readyz /metrics. Default: all addresses."},
         {.name = "health-port", .type = OPTION_INT, .value = &raw.health_port, .fallback = "8090", .metavar = "PORT", .min = 0, .max = 65535,
          .help = "Port of all pages. 0 picks a free port and logs it. Not served with --once, --cleanup or --target."},
         PROGRAM_STATUS_PAGE_ROW(raw.shared,
          "Serve the status page on / and what it shows on /status.json: every node's name, labels, readings and verdict, and the policy. Whoever reaches the port can read them. Without it, the labels of nodes are not kept either."),
         {.name = "node-metrics", .type = OPTION_BOOL, .value = &raw.node_metrics, .fallback = "true",
          .help = "Show usage, score and hot value of each node on the metrics page (plimsoll_node_*). Prometheus then keeps as many series as there are nodes times metrics of the policy, of each replica."},
+        {.name = "query-api", .type = OPTION_BOOL, .value = &raw.query_api, .fallback = "true",
+         .help = "Answer /api/v1/query as Prometheus does: the usage of every node that has a recent value, for a query that is the name of a metric of the policy. For the descheduler, and for Grafana."},
         PROGRAM_LOG_ROWS(raw.shared),
 };
 /* clang-format on */
@@ -226,6 +228,7 @@ int settings_parse(int argc, char **argv, enum options_outcome *ret_outcome, str
         settings.is_cleanup = raw.cleanup;
         settings.has_server = has_server();
         controller->has_node_metrics = raw.node_metrics && settings.has_server;
+        controller->has_query_api = raw.query_api && settings.has_server;
         settings.bind_address = raw.bind_address;
         settings.health_port = (uint16_t)raw.health_port;
         controller->compiled.style.zone = settings.annotations.zone;

@@ -1,6 +1,7 @@
 #include "controller/status/node_metrics.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -12,10 +13,10 @@
 #include "policy/estimate/score.h"
 #include "policy/verdict.h"
 
-enum { LABEL_MAX_BYTES = 4096, NO_VALUE = -1 };
+enum { NO_VALUE = -1 };
 
 struct row {
-        char *label; /* the node's name, escaped; owned */
+        char *name; /* the node's; owned */
         _Atomic uint64_t usable;
         _Atomic int64_t score, hot; /* NO_VALUE: none */
 };
@@ -43,7 +44,7 @@ struct node_metrics {
 
 static void table_free(struct table *table) {
         for (size_t i = 0; i < table->count; i++)
-                free(table->rows[i].label);
+                free(table->rows[i].name);
         free(table->rows);
         free(table->metrics);
         free(table->limit_ratio);
@@ -80,7 +81,7 @@ static void begin_family(struct buf *out, const char *name, const char *help) {
 static void append_node(struct buf *out, const char *name, const struct row *row) {
         buf_puts(out, name);
         buf_puts(out, "{node=\"");
-        buf_puts(out, row->label);
+        metrics_append_label(out, row->name);
         buf_putc(out, '"');
 }
 
@@ -157,6 +158,40 @@ static void render(void *userdata, struct buf *out) {
         metrics_inc(nm->left_out);
 }
 
+static size_t write_samples(const struct table *table, size_t metric, int64_t at_unix_ms,
+                            struct buf *out) {
+        size_t count = 0;
+
+        for (size_t i = 0; i < table->count; i++) {
+                const struct row *row = &table->rows[i];
+                if ((atomic_load_explicit(&row->usable, memory_order_acquire) >> metric & 1) == 0)
+                        continue;
+                const _Atomic float *ratio = &table->usage_ratio[i * table->metric_count + metric];
+                (void)buf_printf(out, "%s\n{\"metric\":{\"__name__\":\"%s\",\"instance\":",
+                                 count++ > 0 ? "," : "", table->metrics[metric]);
+                (void)buf_json_string(out, row->name, strlen(row->name));
+                (void)buf_printf(out, "},\"value\":[%lld.%03lld,\"%.5g\"]}",
+                                 (long long)at_unix_ms / 1000, (long long)at_unix_ms % 1000,
+                                 (double)atomic_load_explicit(ratio, memory_order_relaxed));
+        }
+        return count;
+}
+
+int node_metrics_samples(struct node_metrics *nm, const char *metric, int64_t at_unix_ms,
+                         struct buf *out, size_t *ret_count) {
+        struct table *table = table_get(nm);
+        int r = table ? -ENOENT : -EAGAIN;
+
+        for (size_t k = 0; table && k < table->metric_count; k++)
+                if (strcmp(table->metrics[k], metric) == 0) {
+                        *ret_count = write_samples(table, k, at_unix_ms, out);
+                        r = 0;
+                        break;
+                }
+        table_put(nm, table);
+        return r;
+}
+
 /* The loop's thread */
 
 struct node_metrics *node_metrics_new(struct metrics *metrics) {
@@ -164,6 +199,8 @@ struct node_metrics *node_metrics_new(struct metrics *metrics) {
 
         if (pthread_mutex_init(&nm->lock, NULL) != 0)
                 mem_exhausted();
+        if (!metrics)
+                return nm;
         nm->left_out = metrics_counter(metrics, "plimsoll_node_metrics_left_out_total",
                                        "Pages that were served without the series of nodes, since "
                                        "these did not fit.",
@@ -231,12 +268,10 @@ static void copy_row(struct table *to, size_t to_row, const struct table *from, 
 
 uint32_t node_metrics_add(struct node_metrics *nm, const char *node, uint32_t row) {
         struct table *table = nm->next;
-        struct buf label = BUF_INIT(LABEL_MAX_BYTES);
 
         assert(table->count < table->cap && table->count < NODE_METRICS_NONE);
         size_t index = table->count++;
-        metrics_append_label(&label, node);
-        table->rows[index].label = buf_take(&label);
+        table->rows[index].name = xstrdup(node);
         atomic_init(&table->rows[index].score, NO_VALUE);
         atomic_init(&table->rows[index].hot, NO_VALUE);
         if (row != NODE_METRICS_NONE && !nm->is_policy_new)

@@ -1,6 +1,7 @@
 /*
- * The series of each node on the /metrics page: its usage by metric, its score, its hot value; and
- * the limits of the policy beside them.
+ * The series of each node: its usage by metric, its score, its hot value; and the limits of the
+ * policy beside them. They are a section of the /metrics page; the usage is also what query_api.h
+ * answers with.
  *
  * The loop's thread writes values into a table when it has them, and the thread that renders the
  * page reads them from there; both through atomics. Which nodes and metrics there are stands in the
@@ -14,6 +15,7 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
+#include "base/buf.h"
 #include "controller/track/plan.h"
 #include "metrics/metrics.h"
 #include "policy/policy.h"
@@ -24,7 +26,7 @@ struct node_metrics;
 #define NODE_METRICS_NONE UINT32_MAX
 
 /** node_metrics_new() - puts itself on the page of @metrics, which must not be rendered any more
- * when it is freed */
+ * when it is freed; NULL: on no page */
 struct node_metrics *node_metrics_new(struct metrics *metrics);
 void node_metrics_free(struct node_metrics *node_metrics);
 DEFINE_FREEP(struct node_metrics, node_metrics_free);
@@ -52,3 +54,14 @@ void node_metrics_set(struct node_metrics *node_metrics, uint32_t row,
                       const struct plan_values *values);
 /** node_metrics_clear() - the node has no recent values, or is gone */
 void node_metrics_clear(struct node_metrics *node_metrics, uint32_t row);
+
+/**
+ * node_metrics_samples() - append the elements of an instant vector of Prometheus' HTTP API, by
+ * commas: the usage ratio of each node that has a recent one, with the node's name as `instance`.
+ * Any thread
+ * @at_unix_ms: the time that each is given, >= 0
+ * @out: the caller looks at its overflow
+ * Return: 0; -ENOENT no metric of the policy; -EAGAIN no policy has been seen yet
+ */
+_must_check_ int node_metrics_samples(struct node_metrics *node_metrics, const char *metric,
+                                      int64_t at_unix_ms, struct buf *out, size_t *ret_count);

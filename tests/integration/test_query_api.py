@@ -1,0 +1,139 @@
+"""/api/v1/query of the controller: what the descheduler and Grafana send, and what they are answered."""
+
+import time
+import urllib.parse
+
+import pytest
+
+from controller_kit import policy, write_policy
+from harness import fetch, wait_until
+
+CPU, MEM = "cpu_usage_avg_5m", "mem_usage_avg_5m"
+LOADS = {"node-0000": {"cpu": 0.2, "mem": 0.4}, "node-0001": {"cpu": 0.7, "mem": 0.1}}
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+MAX_BODY_BYTES = 64 * 1024
+
+
+def query_url(controller, **parameters):
+    return f"{controller.url}/api/v1/query?{urllib.parse.urlencode(parameters)}"
+
+
+def get(controller, **parameters):
+    return fetch(query_url(controller, **parameters))
+
+
+def post(controller, **parameters):
+    """As Go's client of Prometheus does, which the descheduler and Grafana use."""
+    body = urllib.parse.urlencode(parameters).encode()
+    return fetch(f"{controller.url}/api/v1/query", "POST", body, FORM)
+
+
+def samples(answer):
+    """{node: value} of a vector."""
+    assert answer.status == 200, answer.text
+    assert answer.headers["Content-Type"] == "application/json"
+    content = answer.json()
+    assert content["status"] == "success" and content["data"]["resultType"] == "vector"
+    found = {}
+    for row in content["data"]["result"]:
+        at_unix, value = row["value"]
+        assert row["metric"].keys() == {"__name__", "instance"}
+        assert isinstance(value, str) and abs(at_unix - time.time()) < 300
+        found[row["metric"]["instance"]] = float(value)
+    return found
+
+
+@pytest.fixture
+def cluster(start_exporters, start_standin):
+    # Several seconds in one, so that counters of 10 ms are exact enough.
+    exporters = start_exporters("--speed", "20")
+    for i, load in enumerate(LOADS.values()):
+        exporters.set([f"127.1.0.{i + 1}"], load=load)
+    return exporters, start_standin("--nodes", 2)
+
+
+def test_what_is_answered(cluster, start_controller, tmp_path):
+    exporters, standin = cluster
+    standin.add_nodes(None, names=["dead"], first_address="127.9.0.1")
+    exporters.trouble(["127.9.0.1"], "close")
+    path = write_policy(tmp_path / "policy.json", policy())
+    controller = start_controller(standin, exporters, "--node-metrics=false", content=path)
+
+    def settled():
+        answer = post(controller, query=CPU, time=f"{time.time():.3f}")
+        if answer.status == 503:
+            said = answer.json()
+            assert (said["status"], said["errorType"]) == ("error", "unavailable")
+            return False
+        usage = samples(answer)
+        return usage.keys() == LOADS.keys() and all(
+            abs(usage[node] - load["cpu"]) < 0.03 for node, load in LOADS.items()
+        )
+
+    wait_until(settled, what="usage as the exporters have it, and nothing of the node without one")
+    memory = samples(get(controller, query=MEM))
+    for node, load in LOADS.items():
+        assert abs(memory[node] - load["mem"]) < 0.03
+    # Grafana's Save & test asks this, of a time in 1970.
+    check = post(controller, query="1+1", time="4")
+    assert check.json()["data"] == {
+        "resultType": "scalar",
+        "result": [pytest.approx(time.time(), abs=60), "2"],
+    }
+    head = fetch(query_url(controller, query=CPU), "HEAD")
+    assert head.status == 200 and head.body == b"" and int(head.headers["Content-Length"]) > 100
+    write_policy(path, policy({MEM: "2s"}))
+    wait_until(lambda: get(controller, query=CPU).status == 400, what="the other policy")
+    standin.admin("delete", {"resource": "nodes", "names": ["node-0000"]})
+    wait_until(lambda: set(samples(get(controller, query=MEM))) == {"node-0001"}, what="one to go")
+
+
+def test_bad_requests(cluster, start_controller):
+    exporters, standin = cluster
+    controller = start_controller(standin, exporters)
+    for answer in (
+        get(controller, query=f"sum({CPU})"),
+        get(controller, query=CPU, time="1000000000"),
+        get(controller, query=f"{CPU}%00"),
+        get(controller),
+        post(controller, query="up"),
+        post(controller, query='"\n\0'),
+        fetch(f"{controller.url}/api/v1/query", "POST", b"%%%&=&\xff", FORM),
+        fetch(f"{controller.url}/api/v1/query", "POST", b"query=" + b"x" * 60000, FORM),
+    ):
+        assert answer.status == 400, answer.text
+        assert answer.headers["Content-Type"] == "application/json"
+        said = answer.json()
+        assert said.keys() == {"status", "errorType", "error"}
+        assert (said["status"], said["errorType"]) == ("error", "bad_data")
+    large = fetch(f"{controller.url}/api/v1/query", "POST", b"x" * (MAX_BODY_BYTES + 1), FORM)
+    assert large.status == 413
+    for method in ("PUT", "DELETE", "OPTIONS"):
+        refused = fetch(query_url(controller, query=CPU), method)
+        assert (refused.status, refused.headers["Allow"]) == (405, "GET, HEAD, POST")
+    for path in ("/api/v1/query_range", "/api/v1/query/", "/api/v1/labels"):
+        assert fetch(controller.url + path).status == 404
+
+
+def test_switched_off(cluster, start_controller):
+    exporters, standin = cluster
+    controller = start_controller(standin, exporters, "--query-api=false")
+    wait_until(lambda: controller.metric("plimsoll_windows") > 0, what="windows")
+    assert get(controller, query=CPU).status == 404
+    assert controller.metrics().of("plimsoll_node_usage_ratio")
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(180)
+def test_what_is_measured_no_more_is_not_answered(cluster, start_controller):
+    exporters, standin = cluster
+    controller = start_controller(standin, exporters)
+
+    def nodes():
+        answer = get(controller, query=CPU)
+        return set(samples(answer)) if answer.status == 200 else set()
+
+    wait_until(lambda: nodes() == set(LOADS), what="both nodes")
+    exporters.trouble(["127.1.0.2"], "close")
+    # A reading counts for a minute.
+    wait_until(lambda: nodes() == {"node-0000"}, 90, "the silent node to go")
