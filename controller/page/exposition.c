@@ -6,6 +6,10 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/number.h"
+
+static const uint64_t TIMESTAMP_MAX_MS = UINT64_C(253402300799999); /* 9999-12-31T23:59:59.999Z */
+
 static bool is_blank(char c) {
         return c == ' ' || c == '\t';
 }
@@ -110,14 +114,17 @@ static const char *parse_labels(const char *at, const char *end, struct expositi
         }
 }
 
-/* What may stand behind the value: a timestamp, an OpenMetrics exemplar. Neither is of use. */
-static bool is_trailer(const char *at, const char *end) {
+/* What may stand behind the value: a timestamp, an OpenMetrics exemplar, which is of no use. */
+static bool parse_trailer(const char *at, const char *end, struct exposition_sample *ret) {
         const char *start = at = skip_blanks(at, end);
 
+        ret->timestamp = start;
+        ret->timestamp_len = 0;
         if (at == end)
                 return true;
         while (at < end && (is_digit(*at) || memchr("+-.eE", *at, 5)))
                 at++;
+        ret->timestamp_len = (size_t)(at - start);
         if (at > start && (at == end || is_blank(*at)))
                 at = skip_blanks(at, end);
         else if (at > start)
@@ -138,7 +145,8 @@ static bool parse_series(const char *at, const char *end, struct exposition_samp
         const char *value = at;
         while (at < end && !is_blank(*at))
                 at++;
-        return exposition_number(value, (size_t)(at - value), &ret->value) && is_trailer(at, end);
+        return exposition_number(value, (size_t)(at - value), &ret->value) &&
+               parse_trailer(at, end, ret);
 }
 
 void exposition_begin(struct exposition *skim, const struct exposition_set *set, const char *page,
@@ -238,6 +246,16 @@ bool exposition_label_value(const struct exposition_label *label, char *text, si
                 text[len++] = c;
         }
         text[len] = '\0';
+        return true;
+}
+
+bool exposition_timestamp(const struct exposition_sample *sample, int64_t *ret_unix_ms) {
+        uint64_t unix_ms = 0;
+
+        if (!number_parse_u64(sample->timestamp, sample->timestamp_len, &unix_ms) ||
+            unix_ms > TIMESTAMP_MAX_MS)
+                return false;
+        *ret_unix_ms = (int64_t)unix_ms;
         return true;
 }
 

@@ -58,8 +58,10 @@ struct exposition_label {
 };
 
 struct exposition_sample {
-        size_t family; /* index into the set's names */
-        double value;  /* may be NaN or infinite: exporters write both */
+        size_t family;         /* index into the set's names */
+        double value;          /* may be NaN or infinite: exporters write both */
+        const char *timestamp; /* behind the value, not terminated; see exposition_timestamp() */
+        size_t timestamp_len;  /* 0: none */
         size_t label_count;
         struct exposition_label labels[EXPOSITION_MAX_LABELS];
 };
@@ -108,6 +110,15 @@ bool exposition_label_is(const struct exposition_label *label, const char *text)
  */
 _must_check_ bool exposition_label_value(const struct exposition_label *label, char *text,
                                          size_t text_bytes);
+
+/**
+ * exposition_timestamp() - a sample's time, of which text format 0.0.4 says: milliseconds since
+ * 1970
+ * @ret_unix_ms: in [0, the year 9999]
+ * Return: false when there is none, or it is not a whole number in this range
+ */
+_must_check_ bool exposition_timestamp(const struct exposition_sample *sample,
+                                       int64_t *ret_unix_ms);
 
 /**
  * exposition_number() - a sample's value: decimal as strtod() reads it, to the bit, or

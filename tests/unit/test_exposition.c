@@ -398,13 +398,52 @@ static void test_numbers_like_strtod(void **state) {
         }
 }
 
+/* -1: none that can be used. */
+static void test_timestamps(void **state) {
+        static const struct {
+                const char *page;
+                int64_t unix_ms;
+        } rows[] = {
+                {"node_load1 1 1795294586458\n", 1795294586458},
+                {"node_load1{} 1\t 1795294586458 \n", 1795294586458},
+                {"node_load1 1 1795294586458 # {} 1\n", 1795294586458},
+                {"node_load1 1 1795294586458\r\n", 1795294586458},
+                {"node_load1 1 0\n", 0},
+                {"node_load1 1\n", -1},
+                {"node_load1 1 # {} 5\n", -1},
+                {"node_load1 1 -5\n", -1},
+                {"node_load1 1 1795294586.458\n", -1}, /* OpenMetrics: seconds */
+                {"node_load1 1 1e3\n", -1},
+                {"node_load1 1 253402300799999\n", 253402300799999},
+                {"node_load1 1 253402300800000\n", -1},
+                {"node_load1 1 99999999999999999999\n", -1},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct exposition_sample sample;
+                struct exposition skim;
+                int64_t unix_ms = -1;
+                exposition_begin(&skim, &set, rows[i].page, strlen(rows[i].page), true);
+                assert_true(exposition_next(&skim, &sample));
+                assert_int_equal(exposition_timestamp(&sample, &unix_ms), rows[i].unix_ms >= 0);
+                assert_int_equal(unix_ms, rows[i].unix_ms);
+        }
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_lines),         cmocka_unit_test(test_last_line_needs_trust),
-                cmocka_unit_test(test_nul_bytes),     cmocka_unit_test(test_label_values),
-                cmocka_unit_test(test_many_labels),   cmocka_unit_test(test_cut_everywhere),
-                cmocka_unit_test(test_garbage_pages), cmocka_unit_test(test_empty_set),
-                cmocka_unit_test(test_numbers),       cmocka_unit_test(test_numbers_like_strtod),
+                cmocka_unit_test(test_lines),
+                cmocka_unit_test(test_last_line_needs_trust),
+                cmocka_unit_test(test_nul_bytes),
+                cmocka_unit_test(test_label_values),
+                cmocka_unit_test(test_many_labels),
+                cmocka_unit_test(test_cut_everywhere),
+                cmocka_unit_test(test_garbage_pages),
+                cmocka_unit_test(test_empty_set),
+                cmocka_unit_test(test_timestamps),
+                cmocka_unit_test(test_numbers),
+                cmocka_unit_test(test_numbers_like_strtod),
         };
 
         return cmocka_run_group_tests(tests, set_up, NULL);
