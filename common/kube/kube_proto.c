@@ -120,10 +120,32 @@ static const struct proto_member address_members[] = {
 };
 static const struct proto_message address = PROTO_MESSAGE(address_members);
 
+static const struct proto_member daemon_endpoint_members[] = {
+        {1, PROTO_INT, "Port", NULL, NULL},
+};
+static const struct proto_message daemon_endpoint = PROTO_MESSAGE(daemon_endpoint_members);
+
+static const struct proto_member daemon_endpoints_members[] = {
+        {1, PROTO_OBJECT, "kubeletEndpoint", &daemon_endpoint, NULL},
+};
+static const struct proto_message daemon_endpoints = PROTO_MESSAGE(daemon_endpoints_members);
+
+static const struct proto_member swap_members[] = {
+        {1, PROTO_INT, "capacity", NULL, NULL},
+};
+static const struct proto_message swap = PROTO_MESSAGE(swap_members);
+
+static const struct proto_member node_info_members[] = {
+        {11, PROTO_OBJECT, "swap", &swap, NULL},
+};
+static const struct proto_message node_info = PROTO_MESSAGE(node_info_members);
+
 static const struct proto_member node_status_members[] = {
         {1, PROTO_QUANTITIES, "capacity", NULL, cpu_and_memory},
         {2, PROTO_QUANTITIES, "allocatable", NULL, cpu_and_memory},
         {5, PROTO_LIST, "addresses", &address, NULL},
+        {6, PROTO_OBJECT, "daemonEndpoints", &daemon_endpoints, NULL},
+        {7, PROTO_OBJECT, "nodeInfo", &node_info, NULL},
 };
 static const struct proto_message node_status = PROTO_MESSAGE(node_status_members);
 

@@ -64,6 +64,7 @@ static void node_free(struct node *node) {
         free(node->address);
         free(node->url);
         free(node->labels_json);
+        free(node->kubelet.path);
         free(node);
 }
 
@@ -144,12 +145,28 @@ static const char *find_address(const struct node_set *set, const json_t *object
         return NULL;
 }
 
-/* status.allocatable, which the kubelet fills in; 0 for none, or none that we could divide by. */
-static double find_allocatable(const json_t *object, const char *resource) {
-        const char *text = json_string_at(object, "status", "allocatable", resource, NULL);
+/* status.capacity or status.allocatable, which the kubelet fills in; 0 for none, or none that we
+ * could divide by. */
+static double find_amount(const json_t *object, const char *which, const char *resource) {
+        const char *text = json_string_at(object, "status", which, resource, NULL);
         double amount;
 
         return text && quantity_parse(text, strlen(text), &amount) && amount > 0 ? amount : 0;
+}
+
+static uint16_t find_kubelet_port(const json_t *object) {
+        json_int_t port = json_int_at(0, object, "status", "daemonEndpoints", "kubeletEndpoint",
+                                      "Port", NULL);
+
+        return port > 0 && port <= UINT16_MAX ? (uint16_t)port : NODE_KUBELET_PORT;
+}
+
+static const char *find_kubelet_path(const json_t *object) {
+        const char *path = json_string_at(object, "metadata", "annotations",
+                                          "metrics.k8s.io/resource-metrics-path", NULL);
+
+        return path && target_url_is_path(path) && strlen(path) <= NODE_KUBELET_MAX_PATH ? path
+                                                                                         : NULL;
 }
 
 /* One more member of the object in @out, or nothing. */
@@ -187,6 +204,17 @@ static char *find_labels(const json_t *object, const char *name) {
         return copy;
 }
 
+static void take_amounts(struct node *node, const json_t *object) {
+        json_int_t swap_bytes = json_int_at(0, object, "status", "nodeInfo", "swap", "capacity",
+                                            NULL);
+
+        node->allocatable_cpu_cores = find_amount(object, "allocatable", "cpu");
+        node->allocatable_memory_bytes = find_amount(object, "allocatable", "memory");
+        node->kubelet.capacity_cpu_cores = find_amount(object, "capacity", "cpu");
+        node->kubelet.capacity_memory_bytes = find_amount(object, "capacity", "memory");
+        node->kubelet.capacity_swap_bytes = swap_bytes > 0 ? (double)swap_bytes : 0;
+}
+
 static void take_labels(struct node_set *set, struct node *node, const json_t *object) {
         if (!set->options.keeps_labels)
                 return;
@@ -196,6 +224,22 @@ static void take_labels(struct node_set *set, struct node *node, const json_t *o
 
 static bool is_same(const char *a, const char *b) {
         return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+/* Whether that is another place than before. */
+static bool take_place(const struct node_set *set, struct node *node, const json_t *object) {
+        const char *address = find_address(set, object), *path = find_kubelet_path(object);
+        uint16_t port = find_kubelet_port(object);
+
+        if (is_same(node->address, address) && is_same(node->kubelet.path, path) &&
+            node->kubelet.port == port)
+                return false;
+        free(node->address);
+        free(node->kubelet.path);
+        node->address = xstrdup_or_null(address);
+        node->kubelet.path = xstrdup_or_null(path);
+        node->kubelet.port = port;
+        return true;
 }
 
 void node_set_apply(struct node_set *set, enum reflector_event event, const json_t *object) {
@@ -220,19 +264,16 @@ void node_set_apply(struct node_set *set, enum reflector_event event, const json
         if (!node && set->by_name.len >= NODE_SET_MAX)
                 return;
 
-        const char *address = find_address(set, object);
-        if (!node) {
+        bool is_new = !node;
+        if (is_new)
                 node = insert(set, name, uid_hash);
-                node->address = xstrdup_or_null(address);
+        bool has_moved = take_place(set, node, object);
+        take_amounts(node, object);
+        if (is_new)
                 set->events.on_added(set->events.userdata, node);
-        } else if (!is_same(node->address, address)) {
-                free(node->address);
-                node->address = xstrdup_or_null(address);
+        else if (has_moved)
                 set->events.on_moved(set->events.userdata, node);
-        }
         take_labels(set, node, object);
-        node->allocatable_cpu_cores = find_allocatable(object, "cpu");
-        node->allocatable_memory_bytes = find_allocatable(object, "memory");
         const json_t *annotations = json_at(object, "metadata", "annotations", NULL);
         set->events.on_annotations(set->events.userdata, node,
                                    json_is_object(annotations) ? annotations : NULL);

@@ -14,6 +14,14 @@
 #include "base/error.h"
 #include "kube/reflector.h"
 
+/* How the node's kubelet is asked, and what it measures. */
+struct node_kubelet {
+        uint16_t port; /* status.daemonEndpoints; NODE_KUBELET_PORT unless the node says another */
+        char *path; /* annotation metrics.k8s.io/resource-metrics-path, which metrics-server reads
+                       too; NULL: none that could stand in a URL */
+        double capacity_cpu_cores, capacity_memory_bytes, capacity_swap_bytes; /* 0: not known */
+};
+
 struct node {
         uint32_t slot; /* dense, reused after a removal: other modules index arrays by it */
         uint64_t uid_hash;
@@ -22,18 +30,21 @@ struct node {
         char *url;     /* --target's; NULL: from the address */
         char *labels_json; /* a JSON object, see keeps_labels below; NULL: none are kept */
         double allocatable_cpu_cores, allocatable_memory_bytes; /* 0: not known */
-        void *userdata;                                         /* of the set's owner */
+        struct node_kubelet kubelet;
+        void *userdata; /* of the set's owner */
 };
 
 enum {
         NODE_SET_MAX = 100000,
+        NODE_KUBELET_PORT = 10250,
+        NODE_KUBELET_MAX_PATH = 512,
         NODE_SET_MAX_ADDRESS_TYPES = 5,
         NODE_SET_MAX_LABELS_BYTES = 1024, /* of labels_json; labels that do not fit are left out */
 };
 
 struct node_set_events {
         void (*on_added)(void *userdata, struct node *node);
-        /* The address has changed. */
+        /* Its address has changed, or its kubelet's port or path. */
         void (*on_moved)(void *userdata, struct node *node);
         /* The present annotations, after on_added and at every change; NULL: none. */
         void (*on_annotations)(void *userdata, struct node *node, const json_t *annotations);

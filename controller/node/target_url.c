@@ -33,6 +33,10 @@ bool target_url_has_user(const char *url) {
         return memchr(host, '@', strcspn(host, "/?#")) != NULL;
 }
 
+bool target_url_is_path(const char *path) {
+        return path[0] == '/' && is_printable(path) && strpbrk(path, "?#") == NULL;
+}
+
 bool target_url_is_valid(const char *url) {
         size_t host = scheme_len(url);
 

@@ -61,5 +61,8 @@ const char *target_url_to_log(struct buf *url);
  * It has no user or password: credentials come from files, since URLs are logged.
  */
 bool target_url_is_valid(const char *url);
+/** target_url_is_path() - an absolute path, without a query or fragment, as it may stand in a URL
+ */
+bool target_url_is_path(const char *path);
 /** target_url_has_user() - whether @url has a user or password; @url need not be valid */
 bool target_url_has_user(const char *url);

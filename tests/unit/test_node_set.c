@@ -174,6 +174,61 @@ static void test_allocatable(void **state) {
         assert_int_equal(seen.moved, 0);
 }
 
+/* Where the kubelet is, and the capacity that its page has not. */
+static void test_kubelet(void **state) {
+        static const struct {
+                const char *annotations, *status;
+                int moved; /* so far */
+                uint16_t port;
+                const char *path;
+                double swap_bytes;
+        } rows[] = {
+                {"{}",
+                 "{\"capacity\":{\"cpu\":\"8\",\"memory\":\"32Gi\"},"
+                 "\"daemonEndpoints\":{\"kubeletEndpoint\":{\"Port\":10247}},"
+                 "\"nodeInfo\":{\"swap\":{\"capacity\":4096}}}",
+                 0, 10247, NULL, 4096},
+                {"{}", "{}", 1, NODE_KUBELET_PORT, NULL, 0},
+                {"{\"metrics.k8s.io/resource-metrics-path\":\"/metrics/nodes/a/x\"}", "{}", 2,
+                 NODE_KUBELET_PORT, "/metrics/nodes/a/x", 0},
+                {"{\"metrics.k8s.io/resource-metrics-path\":\"/metrics/nodes/a/x\"}", "null", 2,
+                 NODE_KUBELET_PORT, "/metrics/nodes/a/x", 0},
+                /* what no URL may have, and what is no port */
+                {"{\"metrics.k8s.io/resource-metrics-path\":\"@host/\"}",
+                 "{\"daemonEndpoints\":{\"kubeletEndpoint\":{\"Port\":65536}}}", 3,
+                 NODE_KUBELET_PORT, NULL, 0},
+                {"{\"metrics.k8s.io/resource-metrics-path\":\"/exec?command=ls\"}",
+                 "{\"daemonEndpoints\":{\"kubeletEndpoint\":{\"Port\":-1}}}", 3, NODE_KUBELET_PORT,
+                 NULL, 0},
+                {"{\"metrics.k8s.io/resource-metrics-path\":\"/a b\"}",
+                 "{\"daemonEndpoints\":{\"kubeletEndpoint\":{\"Port\":\"1\"}},"
+                 "\"nodeInfo\":{\"swap\":{\"capacity\":-1}}}",
+                 3, NODE_KUBELET_PORT, NULL, 0},
+                {"[]", "{\"daemonEndpoints\":[],\"nodeInfo\":{\"swap\":[]},\"capacity\":1}", 3,
+                 NODE_KUBELET_PORT, NULL, 0},
+        };
+        struct seen seen;
+        _cleanup_(node_set_freep) struct node_set *set = new_set(&seen, "InternalIP");
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                char text[1024];
+                snprintf(text, sizeof(text),
+                         "{\"metadata\":{\"name\":\"a\",\"annotations\":%s},\"status\":%s}",
+                         rows[i].annotations, rows[i].status);
+                apply(set, REFLECTOR_PRESENT, text);
+                const struct node_kubelet *kubelet = &node_set_get(set, "a")->kubelet;
+                assert_int_equal(kubelet->port, rows[i].port);
+                assert_int_equal(seen.moved, rows[i].moved);
+                assert_true(kubelet->capacity_swap_bytes == rows[i].swap_bytes);
+                assert_true(kubelet->capacity_cpu_cores == (i == 0 ? 8 : 0));
+                assert_true(kubelet->capacity_memory_bytes == (i == 0 ? 32.0 * (1 << 30) : 0));
+                assert_int_equal(!kubelet->path, !rows[i].path);
+                if (rows[i].path)
+                        assert_string_equal(kubelet->path, rows[i].path);
+        }
+}
+
 /* Labels as the page shows them; names and values may be anything. */
 static void test_labels(void **state) {
         static const struct {
@@ -309,10 +364,10 @@ static void test_targets(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_addresses),     cmocka_unit_test(test_allocatable),
-                cmocka_unit_test(test_life),          cmocka_unit_test(test_odd_objects),
-                cmocka_unit_test(test_address_types), cmocka_unit_test(test_targets),
-                cmocka_unit_test(test_labels),
+                cmocka_unit_test(test_addresses),   cmocka_unit_test(test_allocatable),
+                cmocka_unit_test(test_kubelet),     cmocka_unit_test(test_life),
+                cmocka_unit_test(test_odd_objects), cmocka_unit_test(test_address_types),
+                cmocka_unit_test(test_targets),     cmocka_unit_test(test_labels),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

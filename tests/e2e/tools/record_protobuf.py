@@ -161,7 +161,12 @@ def full_node(name):
     node["status"] |= {
         "allocatable": {"cpu": "7910m", "memory": "31Gi", "ephemeral-storage": "90Gi"},
         "images": [{"names": ["web:1", "web@sha256:0"], "sizeBytes": 123456789}],
-        "nodeInfo": {"kubeletVersion": "v1.36.3", "architecture": "amd64"},
+        "nodeInfo": {
+            "kubeletVersion": "v1.36.3",
+            "architecture": "amd64",
+            "swap": {"capacity": 4294967296},
+        },
+        "daemonEndpoints": {"kubeletEndpoint": {"Port": 10250}},
     }
     return node
 
