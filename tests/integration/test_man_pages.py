@@ -1,0 +1,44 @@
+"""The man pages are well-formed, and have every flag and verb of --help."""
+
+import pathlib
+import re
+import subprocess
+
+import pytest
+
+PAGES = {
+    "plimsoll-controller": ("plimsoll-controller.8", [[]]),
+    "plimsoll-extender": ("plimsoll-extender.8", [[], ["explain"]]),
+    "kubectl-plimsoll": ("kubectl-plimsoll.1", []),
+}
+
+
+def run(*argv):
+    return subprocess.run(argv, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("program", PAGES)
+def test_man_page(binary, program):
+    name, helps = PAGES[program]
+    path = pathlib.Path(binary(program)).parent / name
+    said = run("mandoc", "-Tlint", "-Wwarning", path)
+    assert (said.returncode, said.stdout, said.stderr) == (0, "", "")
+
+    # One column of text, without the overstriking of bold letters.
+    text = re.sub(r".\x08", "", run("mandoc", "-Tascii", "-Owidth=1000", path).stdout)
+    chapters = re.findall(r"^[A-Z].*$", text, re.M)
+    wanted = ["NAME", "SYNOPSIS", "DESCRIPTION", "ENVIRONMENT", "FILES", "EXIT STATUS", "SEE ALSO"]
+    assert [chapter for chapter in chapters if chapter in wanted] == wanted
+    if program == "kubectl-plimsoll":
+        verbs = re.findall(r"^  (\w+)  ", run(binary(program), "--help").stdout, re.M)
+        assert "top" in verbs
+        helps = [[verb] for verb in verbs]
+    for verb in helps:
+        said = run(binary(program), *verb, "--help").stdout
+        flags = re.findall(r"^  (-.*?)(?:  .*)?$", said, re.M)
+        assert len(flags) > 1
+        for flag in flags:
+            assert re.search(rf"^ {{7}}{re.escape(flag)}(?:\n| )", text, re.M), flag
+        words = " ".join(text.split())
+        for what in re.findall(r"^ {30}(\S.*)$", said, re.M):
+            assert what in words, what
