@@ -86,14 +86,13 @@ extern const char *const page_schemes[];
         {.name = "exporter", .type = OPTION_LIST, .value = &(s).exporters,                         \
          .metavar = "NAME=URL", .hides_query = true,                                               \
          .help = "A further exporter on every node, for the metrics that the policy "              \
-                 "declares with this name: dcgm=http://{address}:9400/metrics. Repeatable."},      \
+                 "declares with this name: dcgm=http://{address}:9400/metrics."},                  \
         {.name = "exporter-option", .type = OPTION_LIST, .value = &(s).exporter_options,           \
          .metavar = "NAME.KEY=VALUE",                                                              \
          .help = "TLS and credentials of the --exporter NAME, or of node-metrics. KEY is "         \
                  "the name of a --node-exporter- flag without that prefix: ca-file, "              \
                  "insecure-skip-verify, server-name, cert-file, key-file, username, "              \
-                 "password-file or bearer-token-file, as in dcgm.ca-file=/etc/dcgm/ca.crt. "       \
-                 "Repeatable."},                                                                   \
+                 "password-file or bearer-token-file, as in dcgm.ca-file=/etc/dcgm/ca.crt."},      \
         {.name = "network-device-pattern", .type = OPTION_STRING, .value = &(s).network_devices,   \
          .metavar = "GLOB[,GLOB...]",                                                              \
          .help = "Network devices that net metrics measure, such as eth*,ens192. Default: "        \
