@@ -38,6 +38,11 @@ static int run_verb(int argc, char **argv) {
                         return verb_main(verbs[i], argc - 1, argv + 1);
                 nearest_offer(&nearest, verbs[i]->name);
         }
+        if (argv[1][0] == '-') {
+                (void)fputs(PROGRAM ": flags stand behind the verb; --help lists all verbs\n",
+                            stderr);
+                return VERB_EXIT_FAILURE;
+        }
         (void)fprintf(stderr, PROGRAM ": '%.64s': no such verb", argv[1]);
         if (nearest.candidate)
                 (void)fprintf(stderr, "; did you mean %s?\n", nearest.candidate);

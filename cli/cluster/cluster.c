@@ -26,6 +26,8 @@ int cluster_open(const struct cluster_options *options, struct cluster **ret, st
         struct kube_access *access = NULL;
 
         kube.prefers_kubeconfig = true;
+        kube.as_groups = options->as_groups.items;
+        kube.as_group_count = options->as_groups.count;
         int r = kube_access_load(&kube, &access, err);
         if (r < 0)
                 return r;

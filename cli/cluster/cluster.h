@@ -12,10 +12,12 @@
 #include "base/error.h"
 #include "kube/kube_api.h"
 #include "kube/list_page.h"
+#include "program/options.h"
 
 /* Where CLUSTER_ROWS puts its values; prefers_kubeconfig is set by cluster_open(). */
 struct cluster_options {
         struct kube_access_options kube;
+        struct option_list as_groups;
         int64_t timeout_ms; /* of one call */
 };
 
@@ -25,8 +27,24 @@ struct cluster_options {
          .metavar = "FILE",                                                                        \
          .help = "kubeconfig file. Default: $KUBECONFIG, else ~/.kube/config, else the pod's "     \
                  "service account."},                                                              \
-        {.name = "context", .type = OPTION_STRING, .value = &(o).kube.context, .metavar = "NAME",  \
+        {.name = "context", .type = OPTION_STRING, .value = &(o).kube.choice.context,              \
+         .metavar = "NAME",                                                                        \
          .help = "Context of the kubeconfig to use. Default: its current-context."},               \
+        {.name = "cluster", .type = OPTION_STRING, .value = &(o).kube.choice.cluster,              \
+         .metavar = "NAME", .help = "Cluster of the kubeconfig, instead of the context's."},       \
+        {.name = "user", .type = OPTION_STRING, .value = &(o).kube.choice.user, .metavar = "NAME", \
+         .help = "User of the kubeconfig, instead of the context's."},                             \
+        {.name = "token", .type = OPTION_STRING, .value = &(o).kube.token, .metavar = "TOKEN",     \
+         .help = "Bearer token to send, and nothing else that the kubeconfig has for its user."},  \
+        {.name = "as", .type = OPTION_STRING, .value = &(o).kube.as, .metavar = "NAME",            \
+         .help = "User to impersonate, such as system:serviceaccount:NAMESPACE:NAME."},            \
+        {.name = "as-group", .type = OPTION_LIST, .value = &(o).as_groups, .metavar = "NAME",      \
+         .help = "Group to impersonate, with --as; repeatable."},                                  \
+        {.name = "certificate-authority", .type = OPTION_STRING, .value = &(o).kube.ca_file,       \
+         .metavar = "FILE", .help = "CA certificates of the API server, instead of the "           \
+                                    "kubeconfig's."},                                              \
+        {.name = "insecure-skip-tls-verify", .type = OPTION_BOOL, .value = &(o).kube.is_insecure,  \
+         .help = "Trust any certificate of the API server."},                                      \
         {.name = "server", .letter = 's', .type = OPTION_STRING, .value = &(o).kube.master,        \
          .metavar = "URL", .help = "URL of the API server; overrides the kubeconfig."},            \
         {.name = "request-timeout", .type = OPTION_DURATION_MS, .value = &(o).timeout_ms,          \

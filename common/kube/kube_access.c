@@ -33,6 +33,7 @@ static const char default_service_account_directory[] =
 struct kube_access {
         struct kubeconfig source;
         struct secret_file ca, cert, key, token;
+        char **impersonation; /* NULL: none; NULL-terminated */
         bool may_send_secrets, is_in_cluster;
 
         /* Of the exec plugin. */
@@ -58,6 +59,9 @@ void kube_access_free(struct kube_access *config) {
         secret_file_done(&config->key);
         secret_file_done(&config->token);
         exec_credential_done(&config->exec);
+        for (char **line = config->impersonation; line && *line; line++)
+                free(*line);
+        free(config->impersonation);
         free(config);
 }
 
@@ -156,16 +160,17 @@ static int load_in_cluster(const char *directory, struct kubeconfig *ret, struct
 enum { NO_KUBECONFIG = 1 };
 
 /* $KUBECONFIG, else ~/.kube/config. Return: NO_KUBECONFIG when there is neither */
-static int load_usual_kubeconfig(const char *context, struct kubeconfig *ret, struct error *err) {
+static int load_usual_kubeconfig(const struct kubeconfig_choice *choice, struct kubeconfig *ret,
+                                 struct error *err) {
         const char *from_environment = getenv("KUBECONFIG");
         const char *home = getenv("HOME");
 
         if (from_environment && *from_environment)
-                return kubeconfig_load(from_environment, false, context, ret, err);
+                return kubeconfig_load(from_environment, false, choice, ret, err);
         if (!home || !*home)
                 return NO_KUBECONFIG;
         _cleanup_(freep) char *path = xasprintf("%s/.kube/config", home);
-        return access(path, F_OK) == 0 ? kubeconfig_load(path, true, context, ret, err)
+        return access(path, F_OK) == 0 ? kubeconfig_load(path, true, choice, ret, err)
                                        : NO_KUBECONFIG;
 }
 
@@ -176,9 +181,9 @@ static int load_source(const struct kube_access_options *options, struct kubecon
         int usual = NO_KUBECONFIG;
 
         if (options->kubeconfig && *options->kubeconfig)
-                return kubeconfig_load(options->kubeconfig, true, options->context, ret, err);
+                return kubeconfig_load(options->kubeconfig, true, &options->choice, ret, err);
         if (options->prefers_kubeconfig)
-                usual = load_usual_kubeconfig(options->context, ret, err);
+                usual = load_usual_kubeconfig(&options->choice, ret, err);
         if (usual != NO_KUBECONFIG)
                 return usual;
         int r = load_in_cluster(directory ? directory : default_service_account_directory, ret,
@@ -190,7 +195,7 @@ static int load_source(const struct kube_access_options *options, struct kubecon
                 return r;
         }
         if (!options->prefers_kubeconfig)
-                usual = load_usual_kubeconfig(options->context, ret, err);
+                usual = load_usual_kubeconfig(&options->choice, ret, err);
         if (usual != NO_KUBECONFIG)
                 return usual;
         if (options->master && *options->master)
@@ -199,6 +204,67 @@ static int load_source(const struct kube_access_options *options, struct kubecon
                          "%s, $KUBECONFIG is not set and there is no ~/.kube/config: "
                          "use --kubeconfig",
                          in_cluster.msg);
+}
+
+/* ---- What the command line says instead of the file. */
+
+static bool is_set(const char *text) {
+        return text && *text;
+}
+
+static int override(const struct kube_access_options *options, struct kubeconfig *source,
+                    struct error *err) {
+        if (is_set(options->master)) {
+                free(source->server);
+                source->server = xstrdup(options->master);
+        }
+        if (options->is_insecure && is_set(options->ca_file))
+                return error_set(err, EINVAL,
+                                 "--insecure-skip-tls-verify contradicts --certificate-authority");
+        if (options->is_insecure || is_set(options->ca_file)) {
+                free(TAKE_PTR(source->ca_file));
+                secret_free(TAKE_PTR(source->ca_pem));
+                source->is_insecure = options->is_insecure;
+                source->ca_file = is_set(options->ca_file) ? xstrdup(options->ca_file) : NULL;
+        }
+        if (!is_set(options->token))
+                return 0;
+        kubeconfig_drop_user(source);
+        source->token = xstrdup(options->token);
+        int r = secret_check(SECRET_TOKEN, source->token, strlen(source->token), err);
+        return r < 0 ? error_wrap(err, r, "--token") : 0;
+}
+
+/* @name becomes part of a header's line. */
+static int add_line(char **lines, size_t *count, const char *header, const char *name,
+                    struct error *err) {
+        if (!*name)
+                return error_set(err, EINVAL, "%s: an empty name", header);
+        for (const char *c = name; *c; c++)
+                if ((unsigned char)*c < 0x20 || *c == 0x7f)
+                        return error_set(err, EINVAL, "%s: the name has a control character",
+                                         header);
+        if (*count == KUBE_ACCESS_MAX_LINES)
+                return error_set(err, E2BIG, "--as-group: more than %d groups",
+                                 KUBE_ACCESS_MAX_LINES - 1);
+        lines[(*count)++] = xasprintf("%s: %s", header, name);
+        return 0;
+}
+
+/* https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation */
+static int impersonate(const struct kube_access_options *options, struct kube_access *config,
+                       struct error *err) {
+        size_t count = 0;
+
+        if (!options->as)
+                return options->as_group_count > 0 ? error_set(err, EINVAL, "--as-group needs --as")
+                                                   : 0;
+        config->impersonation = xcalloc(KUBE_ACCESS_MAX_LINES + 1, sizeof(char *));
+        int r = add_line(config->impersonation, &count, "Impersonate-User", options->as, err);
+        for (size_t i = 0; r == 0 && i < options->as_group_count; i++)
+                r = add_line(config->impersonation, &count, "Impersonate-Group",
+                             options->as_groups[i], err);
+        return r;
 }
 
 /* Reads a file once, so that a wrong path is an error at start; the next use reads it again. */
@@ -220,10 +286,11 @@ int kube_access_load(const struct kube_access_options *options, struct kube_acce
         int r = load_source(options, source, &config->is_in_cluster, err);
         if (r < 0)
                 return r;
-        if (options->master && *options->master) {
-                free(source->server);
-                source->server = xstrdup(options->master);
-        }
+        r = override(options, source, err);
+        if (r == 0)
+                r = impersonate(options, config, err);
+        if (r < 0)
+                return r;
         if (!source->server)
                 return error_set(err, EINVAL,
                                  "the kubeconfig's cluster has no server; set it "
@@ -334,6 +401,7 @@ int kube_access_credentials(struct kube_access *config, int64_t now_mono_ms, int
                             struct kube_credentials *ret, struct error *err) {
         const struct kubeconfig *source = &config->source;
         struct kube_credentials credentials = {
+                .impersonation = (const char *const *)config->impersonation,
                 .tls.server_name = source->tls_server_name,
                 .tls.is_insecure = source->is_insecure,
                 .tls.ca_pem = source->ca_pem,

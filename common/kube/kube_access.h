@@ -11,14 +11,24 @@
 
 #include "base/attributes.h"
 #include "base/error.h"
+#include "kube/kubeconfig.h"
 #include "net/http_client.h"
 #include "net/loop.h"
+
+enum { KUBE_ACCESS_MAX_LINES = 32 };
 
 struct kube_access_options {
         const char
                 *kubeconfig; /* --kubeconfig; NULL: in-cluster, $KUBECONFIG, then ~/.kube/config */
-        const char *context; /* --context; NULL: current-context */
-        const char *master;  /* --master: the server's URL, overrides the file */
+        struct kubeconfig_choice choice; /* --context, --cluster, --user */
+        const char *master;              /* --master: the server's URL, overrides the file */
+        /* NULL or empty: as the file says. */
+        const char *ca_file; /* --certificate-authority */
+        bool is_insecure;    /* --insecure-skip-tls-verify: whatever the file says of CAs */
+        const char *token;   /* --token: instead of everything that the file sends for its user */
+        const char *as;      /* --as: impersonate this user, */
+        const char *const *as_groups; /* --as-group: in these groups */
+        size_t as_group_count;
         bool prefers_kubeconfig; /* as kubectl: the service account is the last of the three */
         const char *service_account_directory; /* NULL: the well-known one; tests set it */
 };
@@ -57,6 +67,8 @@ bool kube_access_is_in_cluster(const struct kube_access *config);
 struct kube_credentials {
         const char *bearer;     /* NULL: none */
         const char *basic_auth; /* "user:password"; NULL: none */
+        /* Header lines, up to KUBE_ACCESS_MAX_LINES of them and NULL; NULL: none */
+        const char *const *impersonation;
         struct http_tls tls;
 };
 

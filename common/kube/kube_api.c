@@ -376,12 +376,14 @@ static void attempt(void *userdata) {
                                                      ? xasprintf("Authorization: Bearer %s",
                                                                  credentials.bearer)
                                                      : NULL;
-        const char *headers[4] = {accept_line};
+        const char *headers[4 + KUBE_ACCESS_MAX_LINES] = {accept_line};
         size_t header_count = 1;
         if (call->body)
                 headers[header_count++] = type_line;
         if (bearer_line)
                 headers[header_count++] = bearer_line;
+        for (size_t i = 0; credentials.impersonation && credentials.impersonation[i]; i++)
+                headers[header_count++] = credentials.impersonation[i];
 
         call->http = http_start(
                 api->client,

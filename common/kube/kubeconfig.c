@@ -38,20 +38,24 @@ static void sources_done(struct sources *sources) {
         free(sources->items);
 }
 
+void kubeconfig_drop_user(struct kubeconfig *config) {
+        free(TAKE_PTR(config->cert_file));
+        free(TAKE_PTR(config->key_file));
+        free(TAKE_PTR(config->token_file));
+        secret_free(TAKE_PTR(config->cert_pem));
+        secret_free(TAKE_PTR(config->key_pem));
+        secret_free(TAKE_PTR(config->token));
+        secret_free(TAKE_PTR(config->basic_auth));
+        exec_plugin_free(TAKE_PTR(config->exec));
+}
+
 void kubeconfig_done(struct kubeconfig *config) {
+        kubeconfig_drop_user(config);
         free(config->server);
         free(config->name_space);
         free(config->tls_server_name);
         free(config->ca_file);
-        free(config->cert_file);
-        free(config->key_file);
-        free(config->token_file);
         secret_free(config->ca_pem);
-        secret_free(config->cert_pem);
-        secret_free(config->key_pem);
-        secret_free(config->token);
-        secret_free(config->basic_auth);
-        exec_plugin_free(config->exec);
         *config = (struct kubeconfig){0};
 }
 
@@ -309,10 +313,18 @@ static int read_user(const struct place *place, const struct place *cluster,
         return r;
 }
 
-static int choose(const struct sources *sources, const char *context, struct kubeconfig *config,
-                  struct error *err) {
+static const char *set_or(const char *chosen, const char *otherwise) {
+        return chosen && *chosen ? chosen : otherwise;
+}
+
+static int choose(const struct sources *sources, const struct kubeconfig_choice *choice,
+                  struct kubeconfig *config, struct error *err) {
+        static const struct kubeconfig_choice none = {0};
         struct place chosen, cluster, user;
 
+        if (!choice)
+                choice = &none;
+        const char *context = set_or(choice->context, NULL);
         for (size_t i = 0; !context && i < sources->len; i++)
                 context = text_at(tree_root(sources->items[i].tree), "current-context");
         if (!context)
@@ -322,8 +334,8 @@ static int choose(const struct sources *sources, const char *context, struct kub
         if (r < 0)
                 return r;
         const char *name_space = text_at(chosen.node, "namespace");
-        const char *cluster_name = text_at(chosen.node, "cluster");
-        const char *user_name = text_at(chosen.node, "user");
+        const char *cluster_name = set_or(choice->cluster, text_at(chosen.node, "cluster"));
+        const char *user_name = set_or(choice->user, text_at(chosen.node, "user"));
         config->name_space = xstrdup_or_null(name_space);
         if (!cluster_name)
                 return fail_at(&chosen, "cluster", err, "missing");
@@ -336,8 +348,9 @@ static int choose(const struct sources *sources, const char *context, struct kub
         return r < 0 ? r : read_user(&user, &cluster, config, err);
 }
 
-int kubeconfig_parse(const char *text, size_t len, const char *path, const char *context,
-                     struct kubeconfig *ret, struct error *err) {
+int kubeconfig_parse(const char *text, size_t len, const char *path,
+                     const struct kubeconfig_choice *choice, struct kubeconfig *ret,
+                     struct error *err) {
         _cleanup_(sources_done) struct sources sources = {0};
         struct tree *tree = NULL;
 
@@ -345,11 +358,11 @@ int kubeconfig_parse(const char *text, size_t len, const char *path, const char 
         if (r < 0)
                 return error_wrap(err, r, "%s", path);
         r = add_source(&sources, path, tree, err);
-        return r < 0 ? r : choose(&sources, context, ret, err);
+        return r < 0 ? r : choose(&sources, choice, ret, err);
 }
 
-int kubeconfig_load(const char *paths, bool must_exist, const char *context, struct kubeconfig *ret,
-                    struct error *err) {
+int kubeconfig_load(const char *paths, bool must_exist, const struct kubeconfig_choice *choice,
+                    struct kubeconfig *ret, struct error *err) {
         _cleanup_(sources_done) struct sources sources = {0};
 
         for (const char *at = paths; *at; at += *at == ':') {
@@ -372,5 +385,5 @@ int kubeconfig_load(const char *paths, bool must_exist, const char *context, str
         }
         if (sources.len == 0)
                 return error_set(err, ENOENT, "no such kubeconfig: %s", paths);
-        return choose(&sources, context, ret, err);
+        return choose(&sources, choice, ret, err);
 }

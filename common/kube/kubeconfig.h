@@ -27,17 +27,28 @@ struct kubeconfig {
 };
 
 void kubeconfig_done(struct kubeconfig *config);
+/** kubeconfig_drop_user() - without anything that says who we are */
+void kubeconfig_drop_user(struct kubeconfig *config);
+
+/* Names of entries; NULL or empty: unset. */
+struct kubeconfig_choice {
+        const char *context; /* unset: the first file's current-context that is not empty */
+        const char *cluster; /* instead of the context's */
+        const char *user;    /* the same */
+};
 
 /**
- * kubeconfig_load() - read @paths (a colon list, as in $KUBECONFIG) and choose @context
+ * kubeconfig_load() - read @paths (a colon list, as in $KUBECONFIG) and choose a context
  * @must_exist: a missing file is an error; otherwise it is passed over, as kubectl does
- * @context:    NULL: the first file's current-context that is not empty
+ * @choice:     NULL: the current-context
  * @ret:        zeroed by the caller, released with kubeconfig_done() whatever is returned
  * Return: 0; -ENOENT when no file exists; another negative errno with file and field in @err
  */
-_must_check_ int kubeconfig_load(const char *paths, bool must_exist, const char *context,
-                                 struct kubeconfig *ret, struct error *err);
+_must_check_ int kubeconfig_load(const char *paths, bool must_exist,
+                                 const struct kubeconfig_choice *choice, struct kubeconfig *ret,
+                                 struct error *err);
 
 /** kubeconfig_parse() - the same from one document in memory, for tests; @path names it */
 _must_check_ int kubeconfig_parse(const char *text, size_t len, const char *path,
-                                  const char *context, struct kubeconfig *ret, struct error *err);
+                                  const struct kubeconfig_choice *choice, struct kubeconfig *ret,
+                                  struct error *err);

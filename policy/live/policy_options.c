@@ -22,7 +22,7 @@ int policy_options_check(const char *program, const struct program_options *opti
         const struct kube_access_options *kube = &options->kube;
 
         int r = policy_options_load(options, &policy, err);
-        if (r == 0 && (kube->kubeconfig || kube->context || kube->master))
+        if (r == 0 && (kube->kubeconfig || kube->choice.context || kube->master))
                 r = kube_access_load(kube, &config, err);
         if (r < 0)
                 return r;

@@ -65,8 +65,8 @@ FAULTS = [
 
 
 def test_plugin(bare, installed, plimsoll_verb, figure):
-    def findings():
-        rows = json.loads(plimsoll_verb("doctor", "-o", "json").stdout)["checks"]
+    def findings(*flags):
+        rows = json.loads(plimsoll_verb("doctor", "-o", "json", *flags).stdout)["checks"]
         return {row["id"]: row for row in rows}
 
     def faults():
@@ -78,6 +78,8 @@ def test_plugin(bare, installed, plimsoll_verb, figure):
     found = findings()
     unknown = [key for key, row in found.items() if row["state"] == "unknown"]
     assert "controller-permissions" not in unknown and "leader" not in unknown
+    seen_by_other = findings("--as=jane", "--as-group=ops")["annotations"]
+    assert seen_by_other["state"] == "unknown" and 'User "jane"' in seen_by_other["what"]
 
     shown = json.loads(plimsoll_verb("top", "-o", "json", "--sort=cpu").stdout)
     assert [row["node"] for row in shown["nodes"]] == installed[::-1]

@@ -306,6 +306,11 @@ def test_access(plimsoll, cluster, tmp_path):
     nowhere = {"KUBECONFIG": "", "HOME": "/none", "KUBERNETES_SERVICE_HOST": ""}
     assert "use --kubeconfig" in plimsoll("top", env=nowhere, status=2)
     assert "4 nodes" in plimsoll("top", "-s", cluster.url)
+    assert "no cluster named 'none'" in plimsoll("top", "--cluster=none", status=2)
+    assert "no user named 'none'" in plimsoll("top", "--user=none", status=2)
+    assert "--as-group needs --as" in plimsoll("top", "--as-group=ops", status=2)
+    assert "/none" in plimsoll("top", "--certificate-authority=/none", status=2)
+    assert "flags stand behind the verb" in plimsoll("--context=none", "top", status=2)
     assert "--output" in plimsoll("top", "-o", "xml", status=2)
     assert "'node-0000': expected nothing but flags" in plimsoll("top", "node-0000", status=2)
     bad = tmp_path / "policy.yaml"

@@ -351,6 +351,85 @@ static void test_exec_renewal(void **state) {
         begin_mono_ms = begin_unix_ms = 0;
 }
 
+/* What kubectl's flags say is in force, whatever the file has. */
+static void test_overrides(void **state) {
+        _cleanup_(freep) char *text = document(SERVER ", certificate-authority-data: " PEM_BASE64,
+                                               "token: mine, client-certificate-data: " PEM_BASE64
+                                               ", client-key-data: " PEM_BASE64);
+        _cleanup_(freep) char *path = path_of("config");
+        _cleanup_(freep) char *ca_file = path_of("ca.crt");
+        struct kube_access_options options = {.kubeconfig = path};
+        static const char *const groups[] = {"ops", "system:authenticated"};
+
+        (void)state;
+        put_file("config", text);
+        put_file("ca.crt", PEM);
+        struct kube_access *config = load(&options);
+        struct kube_credentials credentials = credentials_at(config, 0);
+        assert_non_null(credentials.tls.cert_pem);
+        assert_null(credentials.impersonation);
+        kube_access_free(config);
+
+        options.token = "other";
+        options.is_insecure = true;
+        options.as = "jane";
+        options.as_groups = groups;
+        options.as_group_count = ARRAY_LEN(groups);
+        config = load(&options);
+        credentials = credentials_at(config, 0);
+        assert_string_equal(credentials.bearer, "other");
+        assert_null(credentials.tls.cert_pem);
+        assert_null(credentials.tls.ca_pem);
+        assert_true(credentials.tls.is_insecure);
+        assert_string_equal(credentials.impersonation[0], "Impersonate-User: jane");
+        assert_string_equal(credentials.impersonation[2],
+                            "Impersonate-Group: system:authenticated");
+        assert_null(credentials.impersonation[3]);
+        kube_access_free(config);
+
+        options = (struct kube_access_options){.kubeconfig = path, .ca_file = ca_file};
+        config = load(&options);
+        assert_string_equal(credentials_at(config, 0).tls.ca_pem, PEM);
+        kube_access_free(config);
+}
+
+static void test_overrides_that_are_refused(void **state) {
+        static const char *const groups[KUBE_ACCESS_MAX_LINES] = {"ops", "x\r\nX-Evil: 1"};
+        static const struct {
+                struct kube_access_options options;
+                const char *problem;
+        } rows[] = {
+                {{.is_insecure = true, .ca_file = "x"}, "contradicts"},
+                {{.ca_file = "/nonexistent"}, "/nonexistent"},
+                {{.token = "a b"}, "--token"},
+                {{.as = ""}, "an empty name"},
+                {{.as = "a\nb"}, "control character"},
+                {{.as_groups = groups, .as_group_count = 1}, "needs --as"},
+                {{.as = "a", .as_groups = groups, .as_group_count = 2}, "control character"},
+        };
+        const char *many[KUBE_ACCESS_MAX_LINES];
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows) + 1; i++) {
+                struct kube_access_options options = {
+                        .as = "a", .as_groups = many, .as_group_count = ARRAY_LEN(many)};
+                const char *problem = "more than 31 groups";
+                struct kube_access *config = NULL;
+                struct error err = ERROR_NULL;
+                if (i < ARRAY_LEN(rows)) {
+                        options = rows[i].options;
+                        problem = rows[i].problem;
+                }
+                for (size_t j = 0; j < ARRAY_LEN(many); j++)
+                        many[j] = "ops";
+                options.master = "https://h:6443";
+                options.service_account_directory = directory;
+                assert_true(kube_access_load(&options, &config, &err) < 0);
+                if (!strstr(err.msg, problem))
+                        fail_msg("row %zu: %s", i, err.msg);
+        }
+}
+
 static void test_nothing_found(void **state) {
         struct kube_access *config = NULL;
         struct error err = ERROR_NULL;
@@ -400,6 +479,8 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(test_plain_http, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_rotation, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_exec_renewal, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(test_overrides, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(test_overrides_that_are_refused, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_nothing_found, set_up, tear_down),
         };
 

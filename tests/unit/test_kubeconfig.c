@@ -99,6 +99,7 @@ static void test_kubeconfig_shapes(void **state) {
 }
 
 static void test_kubeconfig_fields(void **state) {
+        static const struct kubeconfig_choice choice = {.context = "c"};
         _cleanup_(kubeconfig_done) struct kubeconfig config = {0};
         _cleanup_(freep) char *text = document(
                 SERVER ", tls-server-name: s, certificate-authority: ca/x.crt",
@@ -122,7 +123,7 @@ static void test_kubeconfig_fields(void **state) {
         text = document(SERVER
                         ", certificate-authority: x, certificate-authority-data: " PEM_BASE64,
                         "username: me, password: 'p:w'");
-        assert_int_equal(kubeconfig_parse(text, strlen(text), "config", "c", &config, &err), 0);
+        assert_int_equal(kubeconfig_parse(text, strlen(text), "config", &choice, &config, &err), 0);
         assert_string_equal(config.ca_pem, PEM);
         assert_null(config.ca_file);
         assert_string_equal(config.basic_auth, "me:p:w");
@@ -131,12 +132,48 @@ static void test_kubeconfig_fields(void **state) {
         free(text);
         text = document(SERVER, EXEC(", args: [a, 1], env: [{name: N, value: v}], installHint: h, "
                                      "provideClusterInfo: true"));
-        assert_int_equal(kubeconfig_parse(text, strlen(text), "/config", "c", &config, &err), 0);
+        assert_int_equal(kubeconfig_parse(text, strlen(text), "/config", &choice, &config, &err),
+                         0);
         assert_string_equal(config.exec->command, "x"); /* no slash: of the PATH */
         assert_string_equal(config.exec->arguments[1], "1");
         assert_null(config.exec->arguments[2]);
         assert_string_equal(config.exec->environment[0], "N=v");
         assert_string_equal(config.exec->cluster_json, "{\"server\":\"https://h:6443\"}");
+}
+
+static void test_choice(void **state) {
+        static const char text[] =
+                "current-context: a\n"
+                "contexts: [{name: a, context: {cluster: one, user: u}}]\n"
+                "clusters: [{name: one, cluster: {server: 'https://one'}},\n"
+                "           {name: two, cluster: {server: 'https://two'}}]\n"
+                "users: [{name: u, user: {token: u}}, {name: v, user: {token: v}}]\n";
+        static const struct {
+                struct kubeconfig_choice choice;
+                const char *server, *token, *problem;
+        } rows[] = {
+                {{0}, "https://one", "u", NULL},
+                {{"", "", ""}, "https://one", "u", NULL},
+                {{NULL, "two", NULL}, "https://two", "u", NULL},
+                {{"a", NULL, "v"}, "https://one", "v", NULL},
+                {{NULL, "three", NULL}, NULL, NULL, "no cluster named 'three'"},
+                {{NULL, NULL, "w"}, NULL, NULL, "no user named 'w'"},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(kubeconfig_done) struct kubeconfig config = {0};
+                struct error err = ERROR_NULL;
+                int r = kubeconfig_parse(text, strlen(text), "f", &rows[i].choice, &config, &err);
+                if ((r < 0) != (rows[i].problem != NULL))
+                        fail_msg("row %zu gave %d (%s)", i, r, err.msg);
+                if (rows[i].problem) {
+                        assert_non_null(strstr(err.msg, rows[i].problem));
+                        continue;
+                }
+                assert_string_equal(config.server, rows[i].server);
+                assert_string_equal(config.token, rows[i].token);
+        }
 }
 
 /* As kubectl: of every name the first file's, and its own directory for relative paths. */
@@ -173,6 +210,7 @@ int main(void) {
                 cmocka_unit_test(test_kubeconfig_errors),
                 cmocka_unit_test(test_kubeconfig_shapes),
                 cmocka_unit_test(test_kubeconfig_fields),
+                cmocka_unit_test(test_choice),
                 cmocka_unit_test_setup_teardown(test_merge, set_up, tear_down),
         };
 
