@@ -7,13 +7,14 @@
 #include "cli/completion.h"
 #include "cli/doctor/doctor.h"
 #include "cli/explain/explain_verb.h"
+#include "cli/simulate/simulate.h"
 #include "cli/top/top.h"
 #include "program/program_options.h"
 
 #define PROGRAM "kubectl-plimsoll"
 
-static const struct verb *const verbs[] = {&top_verb, &explain_verb, &doctor_verb,
-                                           &completion_verb};
+static const struct verb *const verbs[] = {&top_verb,      &explain_verb,         &doctor_verb,
+                                           &simulate_verb, &simulate_record_verb, &completion_verb};
 
 static void help(FILE *out) {
         (void)fputs("Usage: kubectl plimsoll VERB [FLAG...]\n"

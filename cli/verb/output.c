@@ -158,3 +158,12 @@ void output_bar(double ratio, double limit_ratio, int cells, const struct output
                 (void)fputs(i == mark ? "┃" : i < full ? "█" : "░", out);
         (void)fputs(style->off, out);
 }
+
+void output_progress(const char *what, size_t count) {
+        if (!output_style(stderr).is_terminal)
+                return;
+        if (what)
+                (void)fprintf(stderr, "\r\033[K%s: %zu", what, count);
+        else
+                (void)fputs("\r\033[K", stderr);
+}

@@ -42,3 +42,7 @@ size_t output_text(const char *text, size_t max, FILE *out);
 /** output_bar() - @ratio in @cells columns; @limit_ratio is marked, 0: there is none */
 void output_bar(double ratio, double limit_ratio, int cells, const struct output_style *style,
                 FILE *out);
+
+/** output_progress() - "nodes: 1500", in place of the line before, on stderr if that is a terminal
+ * @what: NULL: it is done; the line is cleared */
+void output_progress(const char *what, size_t count);

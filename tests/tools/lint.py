@@ -101,7 +101,12 @@ MAY_USE = {
         *("base", "codec", "program", "policy", "policy/live", "controller/page"),
         *("extender/table", "cli/cluster", "cli/verb"),
     ],
-    "cli": ["base", "program", "cli/verb", "cli/top", "cli/explain", "cli/doctor"],
+    "cli/simulate": [
+        *("base", "codec", "program", "policy", "policy/estimate", "extender/estimate"),
+        *("extender/pods", "extender/table", "extender/explain", "cli/cluster", "cli/verb"),
+        "cli/explain",
+    ],
+    "cli": ["base", "program", "cli/verb", "cli/top", "cli/explain", "cli/doctor", "cli/simulate"],
 }
 
 # library header -> the libraries that may see it

@@ -1,0 +1,145 @@
+#include "cli/simulate/difference.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+struct ranked {
+        size_t row;
+        const char *name;
+        bool is_rejected;
+        int score10;
+        double fine; /* what the score was rounded from */
+};
+
+/* Whether @a is better: negative; alike: 0. */
+static int compare_merit(const struct ranked *a, const struct ranked *b) {
+        if (a->is_rejected != b->is_rejected)
+                return a->is_rejected ? 1 : -1;
+        if (a->is_rejected)
+                return 0;
+        if (a->score10 != b->score10)
+                return a->score10 > b->score10 ? -1 : 1;
+        return a->fine > b->fine ? -1 : a->fine < b->fine;
+}
+
+static int compare(const void *a, const void *b) {
+        const struct ranked *left = a, *right = b;
+        int merit = compare_merit(left, right);
+
+        return merit ? merit : strcmp(left->name, right->name);
+}
+
+static void rank(struct difference_side *side, size_t count) {
+        const struct explanation *of = side->explanation;
+        _cleanup_(freep) struct ranked *ranked = xcalloc(count + 1, sizeof(*ranked));
+
+        for (size_t row = 0; row < count; row++)
+                ranked[row] = (struct ranked){
+                        .row = row,
+                        .name = node_table_name(of->table, row),
+                        .is_rejected = of->verdicts[row].rejected_by >= 0,
+                        .score10 = of->scores10[row],
+                        .fine = of->estimate ? of->estimate->headrooms[row]
+                                             : of->verdicts[row].score100,
+                };
+        qsort(ranked, count, sizeof(*ranked), compare);
+        side->ranks = xcalloc(count + 1, sizeof(*side->ranks));
+        side->order = xcalloc(count + 1, sizeof(*side->order));
+        for (size_t place = 0; place < count; place++) {
+                size_t row = ranked[place].row;
+                side->order[place] = row;
+                if (ranked[place].is_rejected)
+                        continue;
+                side->passing++;
+                side->ranks[row] = place > 0 && compare_merit(&ranked[place - 1], &ranked[place]) ==
+                                                           0
+                                           ? side->ranks[ranked[place - 1].row]
+                                           : place + 1;
+        }
+}
+
+static bool is_used(const struct policy *policy, size_t metric) {
+        for (size_t i = 0; i < policy->predicate_count; i++)
+                if (policy->predicates[i].metric == metric && policy->predicates[i].limit_ratio > 0)
+                        return true;
+        for (size_t i = 0; i < policy->priority_count; i++)
+                if (policy->priorities[i].metric == metric && policy->priorities[i].weight > 0)
+                        return true;
+        return false;
+}
+
+static void look_at_metrics(struct difference *difference) {
+        const struct explanation *before = difference->before.explanation;
+        const struct explanation *after = difference->after.explanation;
+        struct reading reading;
+
+        for (size_t i = 0; i < after->policy->sync_count; i++) {
+                struct difference_metric *metric = &difference->metrics[difference->metric_count];
+                int known = policy_sync_index(before->policy, after->policy->sync[i].name);
+                if (!is_used(after->policy, i))
+                        continue;
+                metric->metric = i;
+                metric->is_new = known < 0 || before->policy->sync[known].period_ms == 0;
+                for (size_t row = 0; row < difference->count; row++) {
+                        node_table_reading(after->table, row, i, after->now_unix_ms, &reading);
+                        metric->usable += reading.state == READING_USABLE;
+                }
+                difference->metric_count++;
+        }
+}
+
+void difference_init(struct difference *difference, const struct explanation *before,
+                     const struct explanation *after) {
+        *difference = (struct difference){
+                .before.explanation = before,
+                .after.explanation = after,
+                .count = node_table_count(after->table),
+        };
+        rank(&difference->before, difference->count);
+        rank(&difference->after, difference->count);
+        for (size_t row = 0; row < difference->count; row++) {
+                enum difference_flip flip = difference_flip(difference, row);
+                difference->newly_rejected += flip == DIFFERENCE_REJECTED;
+                difference->newly_passing += flip == DIFFERENCE_PASSES;
+                difference->scores_changed += before->scores10[row] != after->scores10[row];
+                difference->ranks_changed += difference->before.ranks[row] !=
+                                             difference->after.ranks[row];
+        }
+        look_at_metrics(difference);
+}
+
+static void side_done(struct difference_side *side) {
+        free(side->ranks);
+        free(side->order);
+}
+
+void difference_done(struct difference *difference) {
+        side_done(&difference->before);
+        side_done(&difference->after);
+        *difference = (struct difference){0};
+}
+
+enum difference_flip difference_flip(const struct difference *difference, size_t row) {
+        bool passed = difference->before.ranks[row] > 0, passes = difference->after.ranks[row] > 0;
+
+        return passed == passes ? DIFFERENCE_NONE
+               : passes         ? DIFFERENCE_PASSES
+                                : DIFFERENCE_REJECTED;
+}
+
+const struct policy_predicate *difference_predicate(const struct difference_side *side, size_t row,
+                                                    double *ret_value_ratio) {
+        const struct explanation *of = side->explanation;
+        int by = of->verdicts[row].rejected_by;
+        struct reading reading;
+
+        *ret_value_ratio = 0;
+        if (by < 0)
+                return NULL;
+        node_table_reading(of->table, row, of->policy->predicates[by].metric, of->now_unix_ms,
+                           &reading);
+        *ret_value_ratio = reading.value;
+        return &of->policy->predicates[by];
+}

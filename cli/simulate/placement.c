@@ -1,0 +1,218 @@
+#include "cli/simulate/placement.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/strmap.h"
+#include "cli/simulate/difference.h"
+#include "codec/json.h"
+#include "extender/explain/explain_judge.h"
+#include "policy/estimate/estimate_terms.h"
+
+struct judging {
+        const struct recording *recording;
+        const struct node_table_options *options;
+        struct node_table *before, *after;
+        struct strmap nodes; /* name: its entry of the recording */
+};
+
+/* ---- What was kept of a candidate. */
+
+static bool get_number(const json_t *object, const char *key, double *ret) {
+        const json_t *number = json_at(object, key, NULL);
+
+        *ret = json_number_value(number);
+        return json_is_number(number);
+}
+
+/* Put a reading in place of the present one; none if it was not usable. */
+static void set_reading(const struct judging *judging, json_t *annotations, const char *metric,
+                        const json_t *kept, const char *ratio_key) {
+        const struct node_table_options *options = judging->options;
+        double ratio, age_ms;
+
+        if (!metric)
+                return;
+        _cleanup_(freep) char *key = xasprintf("%s%s", options->annotation_prefix, metric);
+        (void)json_object_del(annotations, key);
+        if (!get_number(kept, ratio_key, &ratio) || ratio < 0 || ratio > ANNOTATION_RATIO_MAX)
+                return;
+        /* A rejection has none: it was usable. */
+        (void)get_number(kept, "reading_age_ms", &age_ms);
+        if (age_ms < -INT32_MAX || age_ms > INT32_MAX)
+                return;
+        char text[ANNOTATION_TEXT_MAX];
+        annotation_format_ratio(options->is_percent ? ratio * 100 : ratio,
+                                judging->recording->at_unix_ms - (int64_t)age_ms, options->zone,
+                                text);
+        (void)json_object_set_new(annotations, key, json_string(text));
+}
+
+static void set_hot(const struct judging *judging, json_t *annotations, const json_t *kept) {
+        char text[ANNOTATION_TEXT_MAX];
+        double hot;
+
+        if (!get_number(kept, "hot_value", &hot) || hot < 0 || hot > INT32_MAX)
+                return;
+        _cleanup_(freep) char *key = xasprintf("%s" ANNOTATION_HOT_VALUE,
+                                               judging->options->annotation_prefix);
+        annotation_format_hot((int64_t)hot, judging->recording->at_unix_ms, judging->options->zone,
+                              text);
+        (void)json_object_set_new(annotations, key, json_string(text));
+}
+
+/* The annotations of a candidate, which is put among @candidates with its present ones. NULL: it
+ * has no name. */
+static json_t *add_candidate(const struct judging *judging, json_t *candidates, const char *name) {
+        json_t *known = name ? json_object_get(candidates, name) : NULL;
+
+        if (known || !name)
+                return known;
+        const json_t *node = strmap_get(&judging->nodes, name, strlen(name));
+        json_t *annotations = node ? json_copy(json_at(node, "annotations", NULL)) : json_object();
+        return json_object_set_new(candidates, name, annotations) == 0 ? annotations : NULL;
+}
+
+static void add_ranked(const struct judging *judging, json_t *candidates, const json_t *kept) {
+        static const char *const resources[ESTIMATE_RESOURCE_COUNT] = {"cpu", "mem"};
+        const struct policy *policy = node_table_policy(judging->before);
+        json_t *annotations = add_candidate(judging, candidates,
+                                            json_string_at(kept, "node", NULL));
+        const json_t *terms = json_at(kept, "terms", NULL);
+        struct estimate_terms estimate;
+
+        if (!annotations)
+                return;
+        for (size_t i = 0; i < json_array_size(terms); i++)
+                set_reading(judging, annotations,
+                            json_string_at(json_array_get(terms, i), "metric", NULL),
+                            json_array_get(terms, i), "reading_ratio");
+        set_hot(judging, annotations, kept);
+        estimate_terms_init(&estimate, policy);
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
+                const json_t *usage = json_at(kept, resources[r], NULL);
+                if (json_is_object(usage) && estimate.metric[r] >= 0)
+                        set_reading(judging, annotations, policy->sync[estimate.metric[r]].name,
+                                    usage, "reading_ratio");
+        }
+}
+
+static json_t *candidates_of(const struct judging *judging, const json_t *decision) {
+        const json_t *ranked = json_at(decision, "prioritize", "best_nodes", NULL);
+        const json_t *rejected = json_at(decision, "filter", "rejected_nodes", NULL);
+        json_t *candidates = json_object();
+
+        for (size_t i = 0; i < json_array_size(ranked); i++)
+                add_ranked(judging, candidates, json_array_get(ranked, i));
+        for (size_t i = 0; i < json_array_size(rejected); i++) {
+                const json_t *kept = json_array_get(rejected, i);
+                json_t *annotations = add_candidate(judging, candidates,
+                                                    json_string_at(kept, "node", NULL));
+                if (annotations)
+                        set_reading(judging, annotations, json_string_at(kept, "metric", NULL),
+                                    kept, "value_ratio");
+        }
+        return candidates;
+}
+
+/* ---- Judging. */
+
+static void fill(struct node_table *table, const json_t *candidates, int64_t now_unix_ms) {
+        json_t *annotations;
+        const char *name;
+
+        node_table_list_begins(table);
+        json_object_foreach (json_iterable(candidates), name, annotations)
+                node_table_put(table, name, annotations, now_unix_ms);
+        node_table_list_ended(table);
+}
+
+static void rank(struct placement *placement, const struct difference *difference) {
+        const struct node_table *table = difference->after.explanation->table;
+
+        placement->candidates = difference->count;
+        for (size_t row = 0; row < difference->count; row++) {
+                size_t before = difference->before.ranks[row];
+                size_t after = difference->after.ranks[row];
+                placement->is_same_first |= before == 1 && after == 1;
+                if (strcmp(node_table_name(table, row), placement->node) == 0) {
+                        placement->rank_before = before;
+                        placement->rank_after = after;
+                }
+        }
+}
+
+static void judge(const struct judging *judging, const json_t *candidates,
+                  struct placement *placement) {
+        _cleanup_(explain_judged_done) struct explain_judged before, after;
+        _cleanup_(difference_done) struct difference difference;
+        int64_t now_unix_ms = judging->recording->at_unix_ms;
+        const struct explained_pod nobody = {0};
+
+        fill(judging->before, candidates, now_unix_ms);
+        fill(judging->after, candidates, now_unix_ms);
+        explain_judge(judging->before, &nobody, now_unix_ms, &before);
+        explain_judge(judging->after, &nobody, now_unix_ms, &after);
+        difference_init(&difference, &before.explanation, &after.explanation);
+        rank(placement, &difference);
+}
+
+/* Return: false when there was nothing to choose. */
+static bool read_placement(const json_t *item, struct placement *ret) {
+        const json_t *decision = json_at(item, "decision", NULL);
+        const json_t *ranked = json_at(decision, "prioritize", "best_nodes", NULL);
+        const char *node = json_string_at(item, "node", NULL);
+        const char *first = json_string_at(json_array_get(ranked, 0), "node", NULL);
+        const char *at = json_string_at(decision, "prioritize", "at", NULL);
+
+        *ret = (struct placement){
+                .pod_space = json_string_at(decision, "namespace", NULL),
+                .pod_name = json_string_at(decision, "name", NULL),
+                .at = at ? at : json_string_at(decision, "filter", "at", NULL),
+                .node = node ? node : first,
+                .is_bound = node != NULL,
+        };
+        return ret->pod_space && ret->pod_name && ret->at && ret->node &&
+               !json_is_true(json_at(decision, "filter", "daemonset", NULL));
+}
+
+void placement_judge(const struct recording *recording, const struct node_table_options *options,
+                     struct policy *before, struct policy *after, struct placements *ret) {
+        struct judging judging = {
+                .recording = recording,
+                .options = options,
+                .before = node_table_new(options, before, recording->at_unix_ms),
+                .after = node_table_new(options, after, recording->at_unix_ms),
+        };
+        size_t count = json_array_size(recording->decisions);
+        json_t *item;
+        size_t i;
+
+        *ret = (struct placements){.items = xcalloc(count + 1, sizeof(*ret->items))};
+        json_array_foreach (recording->nodes, i, item) {
+                const char *name = json_string_at(item, "name", NULL);
+                (void)strmap_put(&judging.nodes, name, strlen(name), item);
+        }
+        json_array_foreach (recording->decisions, i, item) {
+                struct placement *placement = &ret->items[ret->count];
+                if (!read_placement(item, placement)) {
+                        ret->left_out++;
+                        continue;
+                }
+                json_auto_t *candidates = candidates_of(&judging, json_at(item, "decision", NULL));
+                (void)add_candidate(&judging, candidates, placement->node);
+                judge(&judging, candidates, placement);
+                ret->count++;
+                ret->same_first += placement->is_same_first;
+                ret->rejected += placement->rank_after == 0 && placement->rank_before > 0;
+        }
+        node_table_free(judging.before);
+        node_table_free(judging.after);
+        strmap_done(&judging.nodes);
+}
+
+void placement_done(struct placements *placements) {
+        free(placements->items);
+        *placements = (struct placements){0};
+}

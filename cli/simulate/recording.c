@@ -1,0 +1,289 @@
+#include "cli/simulate/recording.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/timestamp.h"
+#include "codec/json.h"
+#include "extender/pods/pod_facts.h"
+#include "extender/table/annotation_unit.h"
+
+/* ---- Reading. */
+
+/* A member of @object, which is called @place in errors; "" for the document. */
+static int read_text(const json_t *object, const char *place, const char *key, const char **ret,
+                     struct error *err) {
+        *ret = json_string_at(object, key, NULL);
+        return *ret ? 0
+                    : error_set(err, EINVAL, "%s%s%s: expected a string", place,
+                                place[0] ? "." : "", key);
+}
+
+static int read_time(const json_t *object, const char *place, const char *key, int64_t *ret,
+                     struct error *err) {
+        const char *text;
+
+        int r = read_text(object, place, key, &text, err);
+        if (r < 0 || timestamp_parse(text, strlen(text), ret))
+                return r;
+        return error_set(err, EINVAL, "%s%s%s: '%.64s': expected a time such as %s", place,
+                         place[0] ? "." : "", key, text, "2026-07-23T11:25:54.120Z");
+}
+
+static int read_annotations(struct recording *recording, struct error *err) {
+        const json_t *annotations = json_at(recording->root, "annotations", NULL);
+        const char *unit;
+
+        int r = read_text(annotations, "annotations", "prefix", &recording->prefix, err);
+        if (r == 0)
+                r = read_text(annotations, "annotations", "timezone", &recording->timezone, err);
+        if (r == 0)
+                r = read_text(annotations, "annotations", "unit", &unit, err);
+        if (r < 0)
+                return r;
+        for (int i = 0; annotation_units[i]; i++)
+                if (strcmp(annotation_units[i], unit) == 0) {
+                        recording->unit = i;
+                        return 0;
+                }
+        return error_set(err, EINVAL, "annotations.unit: '%.64s': expected ratio or percent", unit);
+}
+
+static int check_node(const json_t *node, const char *place, struct error *err) {
+        const char *name;
+
+        if (!json_is_object(json_at(node, "annotations", NULL)))
+                return error_set(err, EINVAL, "%s.annotations: expected an object", place);
+        return read_text(node, place, "name", &name, err);
+}
+
+static bool is_amount(const json_t *number, double max) {
+        double value = json_number_value(number);
+
+        return json_is_number(number) && value >= 0 && value <= max;
+}
+
+static int check_pod(const json_t *pod, const char *place, struct error *err) {
+        int64_t bound_unix_ms;
+        const char *node;
+
+        int r = read_text(pod, place, "node", &node, err);
+        if (r == 0)
+                r = read_time(pod, place, "bound", &bound_unix_ms, err);
+        if (r < 0)
+                return r;
+        if (!is_amount(json_at(pod, "cores", NULL), POD_FACTS_CORES_MAX) ||
+            !is_amount(json_at(pod, "bytes", NULL), POD_FACTS_BYTES_MAX))
+                return error_set(err, EINVAL, "%s: expected cores and bytes that a pod can request",
+                                 place);
+        return 0;
+}
+
+static int check_decision(const json_t *item, const char *place, struct error *err) {
+        if (!json_is_object(json_at(item, "decision", NULL)))
+                return error_set(err, EINVAL, "%s.decision: expected an object", place);
+        return 0;
+}
+
+static int check_note(const json_t *note, const char *place, struct error *err) {
+        if (!json_is_string(note))
+                return error_set(err, EINVAL, "%s: expected a string", place);
+        return 0;
+}
+
+static int read_list(const json_t *root, const char *key,
+                     int (*check)(const json_t *item, const char *place, struct error *err),
+                     const json_t **ret, struct error *err) {
+        const json_t *list = json_at(root, key, NULL);
+
+        if (!json_is_array(list))
+                return error_set(err, EINVAL, "%s: expected a list", key);
+        for (size_t i = 0; i < json_array_size(list); i++) {
+                char place[64];
+                (void)snprintf(place, sizeof(place), "%s[%zu]", key, i);
+                int r = check(json_array_get(list, i), place, err);
+                if (r < 0)
+                        return r;
+        }
+        *ret = list;
+        return 0;
+}
+
+static int read_kind(const json_t *root, struct error *err) {
+        const char *kind = json_string_at(root, "kind", NULL);
+
+        if (!kind || strcmp(kind, RECORDING_KIND) != 0)
+                return error_set(err, EINVAL, "kind: expected " RECORDING_KIND);
+        if (json_int_at(0, root, "version", NULL) != RECORDING_VERSION)
+                return error_set(err, EINVAL, "version: expected %d", RECORDING_VERSION);
+        return 0;
+}
+
+static int read_document(struct recording *recording, struct error *err) {
+        const json_t *root = recording->root, *policy = json_at(root, "policy", NULL);
+
+        int r = read_kind(root, err);
+        if (r == 0)
+                r = read_time(root, "", "at", &recording->at_unix_ms, err);
+        if (r == 0)
+                r = read_annotations(recording, err);
+        if (r == 0)
+                r = read_text(policy, "policy", "from", &recording->policy_from, err);
+        if (r == 0)
+                r = read_text(policy, "policy", "text", &recording->policy_text, err);
+        if (r == 0)
+                r = read_list(root, "nodes", check_node, &recording->nodes, err);
+        if (r == 0)
+                r = read_list(root, "pods", check_pod, &recording->pods, err);
+        if (r == 0)
+                r = read_list(root, "decisions", check_decision, &recording->decisions, err);
+        if (r == 0)
+                r = read_list(root, "notes", check_note, &recording->notes, err);
+        return r;
+}
+
+int recording_from_json(json_t *root, struct recording *ret, struct error *err) {
+        *ret = (struct recording){.root = json_incref(root)};
+        int r = read_document(ret, err);
+        if (r < 0)
+                recording_done(ret);
+        return r;
+}
+
+int recording_load(const char *path, struct recording *ret, struct error *err) {
+        _cleanup_(freep) char *text = NULL;
+        json_auto_t *root = NULL;
+        size_t len;
+
+        *ret = (struct recording){0};
+        int r = file_read(path, RECORDING_MAX_BYTES, &text, &len, err);
+        if (r == 0)
+                r = json_parse(text, len, &root, err);
+        if (r == 0)
+                r = recording_from_json(root, ret, err);
+        return r < 0 ? error_wrap(err, r, "%s", path) : 0;
+}
+
+void recording_done(struct recording *recording) {
+        json_decref(recording->root);
+        *recording = (struct recording){0};
+}
+
+/* ---- Writing. */
+
+static int write_all(const json_t *root, int fd) {
+        FILE *out = fdopen(fd, "w");
+
+        if (!out) {
+                int cause = errno;
+                (void)close(fd);
+                return -cause;
+        }
+        bool is_written = json_dumpf(root, out, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) == 0 &&
+                          fputc('\n', out) != EOF && fflush(out) == 0 && fsync(fd) == 0;
+        int cause = errno;
+        if (fclose(out) == 0 && is_written)
+                return 0;
+        return is_written ? -errno : -cause;
+}
+
+int recording_save(const json_t *root, const char *path, struct error *err) {
+        _cleanup_(freep) char *beside = xasprintf("%s.XXXXXX", path);
+
+        int fd = mkstemp(beside);
+        if (fd < 0)
+                return error_set(err, errno, "%s: cannot write beside it: %s", path,
+                                 strerror(errno));
+        int r = write_all(root, fd);
+        if (r == 0 && rename(beside, path) < 0)
+                r = -errno;
+        if (r == 0)
+                return 0;
+        (void)unlink(beside);
+        return error_set(err, r, "%s: cannot write: %s", path, strerror(-r));
+}
+
+/* A value that could be a reading, or should be one. */
+static bool is_reading(const char *key, const char *value, const struct zone *zone) {
+        struct metric_query query;
+        struct annotation reading;
+        size_t len = strlen(key), peak = strlen(ANNOTATION_PEAK);
+
+        if (!metric_name_is_valid(key) ||
+            (len > peak && strcmp(key + len - peak, ANNOTATION_PEAK) == 0))
+                return false;
+        return strcmp(key, ANNOTATION_HOT_VALUE) == 0 || metric_query_parse(key, &query) ||
+               annotation_parse(value, strlen(value), zone, &reading, NULL) == 0;
+}
+
+json_t *recording_node(const json_t *node, const struct node_table_options *options) {
+        const char *name = json_string_at(node, "metadata", "name", NULL), *key;
+        const json_t *annotations = json_at(node, "metadata", "annotations", NULL);
+        const json_t *capacity = json_at(node, "status", "capacity", NULL);
+        size_t prefix_len = strlen(options->annotation_prefix);
+        json_t *kept, *value;
+
+        if (!name)
+                return NULL;
+        kept = json_object();
+        json_object_foreach (json_iterable(annotations), key, value) {
+                const char *text = json_string_at(annotations, key, NULL);
+                if (text && strncmp(key, options->annotation_prefix, prefix_len) == 0 &&
+                    is_reading(key + prefix_len, text, options->zone))
+                        (void)json_object_set(kept, key, value);
+        }
+        return json_pack("{s:s, s:o, s:{s:O*, s:O*}}", "name", name, "annotations", kept,
+                         "capacity", "cpu", json_at(capacity, "cpu", NULL), "memory",
+                         json_at(capacity, "memory", NULL));
+}
+
+/* ---- The table. */
+
+static void bind_pods(const struct recording *recording, struct estimator *estimator) {
+        const json_t *pod;
+        size_t i;
+
+        json_array_foreach (recording->pods, i, pod) {
+                const char *node = json_string_at(pod, "node", NULL);
+                const char *bound = json_string_at(pod, "bound", NULL);
+                struct estimator_pod to = {
+                        .id = i + 1,
+                        .node = node,
+                        .node_len = strlen(node),
+                        .request.of =
+                                {[ESTIMATE_CPU] = json_number_value(json_at(pod, "cores", NULL)),
+                                 [ESTIMATE_MEM] = json_number_value(json_at(pod, "bytes", NULL))},
+                };
+                if (timestamp_parse(bound, strlen(bound), &to.bound_unix_ms))
+                        estimator_bind(estimator, &to);
+        }
+}
+
+int recording_table(const struct recording *recording, const struct node_table_options *options,
+                    struct policy *policy, struct node_table **ret, struct error *err) {
+        int64_t now_unix_ms = recording->at_unix_ms;
+        _cleanup_(node_table_freep) struct node_table *table = node_table_new(options, policy,
+                                                                              now_unix_ms);
+        const json_t *node;
+        size_t i;
+
+        /* First, since the readings of the nodes are about them. */
+        if (node_table_estimator(table))
+                bind_pods(recording, node_table_estimator(table));
+        json_array_foreach (recording->nodes, i, node) {
+                const char *name = json_string_at(node, "name", NULL);
+                node_table_put(table, name, json_at(node, "annotations", NULL), now_unix_ms);
+                if (node_table_count(table) != i + 1)
+                        return error_set(err, EINVAL,
+                                         "nodes[%zu].name: '%.64s' is a duplicate or not a valid "
+                                         "node name",
+                                         i, name);
+                node_table_set_capacity(table, name, json_at(node, "capacity", NULL), now_unix_ms);
+        }
+        *ret = TAKE_PTR(table);
+        return 0;
+}

@@ -1,0 +1,193 @@
+#include "cli/simulate/recording_take.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/strmap.h"
+#include "base/timestamp.h"
+#include "cli/cluster/cluster_policy.h"
+#include "cli/explain/explain_ask.h"
+#include "cli/simulate/recording.h"
+#include "cli/verb/output.h"
+#include "codec/json.h"
+#include "extender/pods/pod_facts.h"
+#include "extender/table/annotation_unit.h"
+
+enum { POLICY_MAX_BYTES = 1 << 20 };
+
+#define NODES_PATH "/api/v1/nodes"
+/* Pods that run, or will. */
+#define PODS_PATH                                                                                  \
+        "/api/v1/pods?fieldSelector=spec.nodeName!%3D%2Cstatus.phase!%3DSucceeded%2C"              \
+        "status.phase!%3DFailed"
+
+struct taking {
+        struct cluster *cluster;
+        const struct recording_options *options;
+        json_t *root, *nodes, *pods, *decisions, *notes; /* the others are in root */
+        struct strmap places; /* uid: the JSON string with the pod's node, in `pods` */
+};
+
+static void note(struct taking *taking, const char *what, const char *why) {
+        _cleanup_(freep) char *text = xasprintf("%s: %s", what, why);
+
+        (void)json_array_append_new(taking->notes, json_string(text));
+}
+
+/* Not each of 100,000. */
+static void show_progress(const char *what, const json_t *list) {
+        if (json_array_size(list) % 100 == 0)
+                output_progress(what, json_array_size(list));
+}
+
+/* ---- The policy, the pods and the nodes. */
+
+static json_t *policy_json(const struct policy *policy, const char *from) {
+        _cleanup_(buf_done) struct buf text = BUF_INIT(POLICY_MAX_BYTES);
+
+        policy_print(policy, &text);
+        return json_pack("{s:s, s:s}", "from", from, "text", text.data);
+}
+
+static void take_pod(void *userdata, const char *text, size_t len) {
+        struct taking *taking = userdata;
+        struct pod_facts facts;
+        char bound[TIMESTAMP_MAX];
+
+        if (!pod_facts_skim(&facts, text, len) || facts.id == 0 || facts.node.len == 0 ||
+            facts.is_finished || facts.bound_unix_ms <= 0)
+                return;
+        timestamp_format_ms(facts.bound_unix_ms, bound, sizeof(bound));
+        json_t *node = json_stringn(facts.node.text, facts.node.len);
+        json_t *pod = json_pack("{s:o, s:s, s:f, s:f}", "node", node, "bound", bound, "cores",
+                                facts.request.of[ESTIMATE_CPU], "bytes",
+                                facts.request.of[ESTIMATE_MEM]);
+        if (!pod)
+                return;
+        (void)json_array_append_new(taking->pods, pod);
+        (void)strmap_put(&taking->places, facts.uid.text, facts.uid.len, node);
+        show_progress("pods", taking->pods);
+}
+
+static void take_node(void *userdata, const char *text, size_t len) {
+        struct taking *taking = userdata;
+        json_auto_t *node = NULL;
+
+        if (json_parse(text, len, &node, NULL) < 0)
+                return;
+        json_t *kept = recording_node(node, taking->options->table);
+        if (kept)
+                (void)json_array_append_new(taking->nodes, kept);
+        show_progress("nodes", taking->nodes);
+}
+
+/* ---- The decisions. */
+
+struct name {
+        const char *full_name, *at; /* borrowed */
+};
+
+static int compare_names(const void *a, const void *b) {
+        const struct name *left = a, *right = b;
+        int order = strcmp(right->at, left->at); /* the newest first */
+
+        return order ? order : strcmp(left->full_name, right->full_name);
+}
+
+static void take_decision(struct taking *taking, const struct explain_extenders *extenders,
+                          const char *full_name) {
+        _cleanup_(explain_told_done) struct explain_told told;
+
+        explain_ask(taking->cluster, extenders, full_name, &told);
+        const char *uid = json_string_at(told.decision, "uid", NULL);
+        if (!told.decision)
+                return;
+        (void)json_array_append_new(
+                taking->decisions,
+                json_pack("{s:O?, s:O}", "node",
+                          uid ? strmap_get(&taking->places, uid, strlen(uid)) : NULL, "decision",
+                          told.decision));
+        output_progress("decisions", json_array_size(taking->decisions));
+}
+
+static void take_decisions(struct taking *taking) {
+        _cleanup_(explain_extenders_done) struct explain_extenders extenders;
+        _cleanup_(freep) char *why_not = NULL;
+        _cleanup_(freep) struct name *names = NULL;
+        json_auto_t *found = NULL;
+        struct error err = ERROR_NULL;
+        size_t count = 0;
+        const char *key;
+        json_t *at;
+
+        if (explain_find(taking->cluster, taking->options->plimsoll_namespace, &extenders, &err) <
+            0) {
+                note(taking, "no decisions", err.msg);
+                return;
+        }
+        found = explain_ask_names(taking->cluster, &extenders, &why_not);
+        if (why_not)
+                note(taking, json_object_size(found) > 0 ? "not all decisions" : "no decisions",
+                     why_not);
+        names = xcalloc(json_object_size(found) + 1, sizeof(*names));
+        json_object_foreach (found, key, at)
+                names[count++] = (struct name){key, json_string_value(at)};
+        qsort(names, count, sizeof(*names), compare_names);
+        for (size_t i = 0; i < count && (int64_t)i < taking->options->placement_count; i++)
+                take_decision(taking, &extenders, names[i].full_name);
+}
+
+static int take_all(struct taking *taking, struct error *err) {
+        _cleanup_(freep) char *from = NULL;
+        _cleanup_(policy_freep) struct policy *policy = NULL;
+        const struct recording_options *options = taking->options;
+        struct error pods = ERROR_NULL;
+
+        int r = cluster_policy_load(taking->cluster, NULL, &policy, &from, err);
+        if (r < 0)
+                return r;
+        (void)json_object_set_new(taking->root, "policy", policy_json(policy, from));
+        bool has_load = options->has_load || policy->scoring == POLICY_SCORING_ESTIMATE;
+        /* Before the nodes, whose readings are about them. */
+        if ((has_load || options->placement_count > 0) &&
+            cluster_list(taking->cluster, PODS_PATH, NULL, take_pod, taking, &pods) != KUBE_OK)
+                note(taking, "scores lack what is in flight, and placements where pods are",
+                     pods.msg);
+        /* The capacity is needed by the estimate alone. */
+        if (cluster_list(taking->cluster, NODES_PATH, has_load ? NULL : KUBE_ACCEPT_METADATA_LIST,
+                         take_node, taking, err) != KUBE_OK)
+                return err->code;
+        if (options->placement_count > 0)
+                take_decisions(taking);
+        return 0;
+}
+
+int recording_take(struct cluster *cluster, const struct recording_options *options, json_t **ret,
+                   struct error *err) {
+        struct taking taking = {
+                .cluster = cluster,
+                .options = options,
+                .nodes = json_array(),
+                .pods = json_array(),
+                .decisions = json_array(),
+                .notes = json_array(),
+        };
+        char at[TIMESTAMP_MAX];
+
+        timestamp_format_ms(options->now_unix_ms, at, sizeof(at));
+        taking.root = json_pack("{s:s, s:i, s:s, s:{s:s, s:s, s:s}, s:o, s:o, s:o, s:o}", "kind",
+                                RECORDING_KIND, "version", RECORDING_VERSION, "at", at,
+                                "annotations", "prefix", options->flags->annotation_prefix,
+                                "timezone", options->flags->annotation_timezone, "unit",
+                                annotation_units[options->unit], "nodes", taking.nodes, "pods",
+                                taking.pods, "decisions", taking.decisions, "notes", taking.notes);
+        int r = take_all(&taking, err);
+        output_progress(NULL, 0);
+        strmap_done(&taking.places);
+        if (r < 0)
+                json_decref(taking.root);
+        else
+                *ret = taking.root;
+        return r;
+}

@@ -1,0 +1,241 @@
+#include "cli/simulate/simulate.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "cli/simulate/recording_take.h"
+#include "cli/simulate/simulation.h"
+#include "extender/explain/explain_judge.h"
+#include "extender/table/annotation_unit.h"
+
+/* Would some node be rejected that passes now? */
+enum { EXIT_REJECTS = 1 };
+
+static struct {
+        struct cluster_options cluster;
+        struct program_options shared;
+        const char *filename, *replay, *plimsoll_namespace;
+        int64_t placement_count;
+        int output, unit;
+} settings;
+
+/* clang-format off */
+#define RECORDING_ROWS                                                                             \
+        {.name = "placements", .type = OPTION_INT, .value = &settings.placement_count,             \
+         .fallback = "100", .min = 0, .max = 1024,                                                 \
+         .help = "How many of the last pods to ask the extenders about; 0: none."},                \
+        {.name = "plimsoll-namespace", .type = OPTION_STRING,                                      \
+         .value = &settings.plimsoll_namespace, .fallback = "kube-system", .metavar = "NAME",      \
+         .help = "Where Plimsoll is installed."},                                                  \
+        PROGRAM_ANNOTATION_ROWS(settings.shared),                                                  \
+        ANNOTATION_UNIT_ROW(settings.unit),                                                        \
+        CLUSTER_ROWS(settings.cluster)
+
+static const struct option_row rows[] = {
+        {.name = "filename", .letter = 'f', .type = OPTION_STRING, .value = &settings.filename,
+         .metavar = "FILE", .help = "File with the DynamicSchedulerPolicy to simulate."},
+        {.name = "replay", .type = OPTION_STRING, .value = &settings.replay, .metavar = "FILE",
+         .help = "Go by a recording of `kubectl plimsoll record`, as of its time, instead of the "
+                 "cluster. It knows how its annotations are to be read."},
+        OUTPUT_ROW(settings.output),
+        RECORDING_ROWS,
+};
+
+static const struct option_row record_rows[] = {
+        RECORDING_ROWS,
+};
+/* clang-format on */
+
+/* How annotations are to be read. */
+struct reading_options {
+        struct program_annotations annotations;
+        struct node_table_options table;
+};
+
+static int read_options(struct reading_options *ret, struct error *err) {
+        int r = program_annotations_init(&ret->annotations, &settings.shared, err);
+        if (r < 0)
+                return r;
+        ret->table = (struct node_table_options){
+                .annotation_prefix = ret->annotations.prefix,
+                .zone = ret->annotations.zone,
+                .is_percent = settings.unit == ANNOTATION_UNIT_PERCENT,
+        };
+        return 0;
+}
+
+static void reading_options_done(struct reading_options *options) {
+        program_annotations_done(&options->annotations);
+}
+
+static int take(const struct node_table_options *table, bool has_load, json_t **ret,
+                struct error *err) {
+        _cleanup_(cluster_freep) struct cluster *cluster = NULL;
+        const struct recording_options options = {
+                .flags = &settings.shared,
+                .unit = settings.unit,
+                .table = table,
+                .plimsoll_namespace = settings.plimsoll_namespace,
+                .placement_count = settings.placement_count,
+                .has_load = has_load,
+                .now_unix_ms = clock_wall_unix_ms(),
+        };
+
+        int r = cluster_open(&settings.cluster, &cluster, err);
+        return r < 0 ? r : recording_take(cluster, &options, ret, err);
+}
+
+/* A recording says itself how it is to be read. */
+static int replay(struct reading_options *options, struct recording *ret, struct error *err) {
+        int r = recording_load(settings.replay, ret, err);
+        if (r < 0)
+                return r;
+        settings.shared.annotation_prefix = ret->prefix;
+        settings.shared.annotation_timezone = ret->timezone;
+        settings.unit = ret->unit;
+        r = read_options(options, err);
+        return r < 0 ? error_wrap(err, r, "%s", settings.replay) : 0;
+}
+
+static int look(struct reading_options *options, const struct policy *policy, struct recording *ret,
+                struct error *err) {
+        json_auto_t *root = NULL;
+
+        int r = read_options(options, err);
+        if (r == 0)
+                r = take(&options->table, policy->scoring == POLICY_SCORING_ESTIMATE, &root, err);
+        return r < 0 ? r : recording_from_json(root, ret, err);
+}
+
+static int in_force(const struct recording *recording, struct policy **ret, struct error *err) {
+        int r = policy_parse(recording->policy_text, strlen(recording->policy_text), false, ret,
+                             err);
+        return r < 0 ? error_wrap(err, r, "policy.text") : 0;
+}
+
+static void show(const struct simulation *simulation) {
+        struct output_style style = output_style(stdout);
+
+        if (!output_is_document(settings.output)) {
+                simulation_print(simulation, &style, settings.output == OUTPUT_WIDE, stdout);
+                return;
+        }
+        json_auto_t *root = simulation_json(simulation);
+        output_document(root, settings.output, stdout);
+}
+
+/* Tables own their policies, and placements have tables of their own: each policy is read twice. */
+static int place(const struct recording *recording, const struct node_table_options *options,
+                 struct placements *ret, struct error *err) {
+        struct policy *before = NULL, *after = NULL;
+
+        int r = in_force(recording, &before, err);
+        if (r < 0)
+                return r;
+        r = policy_load_file(settings.filename, false, &after, err);
+        if (r < 0) {
+                policy_free(before);
+                return r;
+        }
+        placement_judge(recording, options, before, after, ret);
+        return 0;
+}
+
+static int compare(const struct recording *recording, const struct node_table_options *options,
+                   struct policy *policy, struct error *err) {
+        _cleanup_(node_table_freep) struct node_table *before_table = NULL, *after_table = NULL;
+        _cleanup_(placement_done) struct placements placements = {0};
+        const struct explained_pod nobody = {0};
+        struct policy *before_policy = NULL;
+
+        int r = recording_table(recording, options, policy, &after_table, err);
+        if (r == 0)
+                r = in_force(recording, &before_policy, err);
+        if (r == 0)
+                r = recording_table(recording, options, before_policy, &before_table, err);
+        if (r == 0)
+                r = place(recording, options, &placements, err);
+        if (r < 0)
+                return r;
+        _cleanup_(explain_judged_done) struct explain_judged before, after;
+        _cleanup_(difference_done) struct difference difference;
+        explain_judge(before_table, &nobody, recording->at_unix_ms, &before);
+        explain_judge(after_table, &nobody, recording->at_unix_ms, &after);
+        difference_init(&difference, &before.explanation, &after.explanation);
+        show(&(struct simulation){recording, settings.filename, node_table_policy(after_table),
+                                  &difference, &placements});
+        return difference.newly_rejected > 0 ? EXIT_REJECTS : 0;
+}
+
+static int run(int count, char **words, struct error *err) {
+        _cleanup_(reading_options_done) struct reading_options options = {0};
+        _cleanup_(recording_done) struct recording recording = {0};
+        struct policy *policy = NULL;
+
+        int r = verb_no_words(count, words, err);
+        if (r < 0)
+                return r;
+        if (!settings.filename)
+                return error_set(err, EINVAL, "--filename: expected the policy to simulate");
+        r = policy_load_file(settings.filename, false, &policy, err);
+        if (r < 0)
+                return r;
+        r = settings.replay ? replay(&options, &recording, err)
+                            : look(&options, policy, &recording, err);
+        if (r < 0) {
+                policy_free(policy);
+                return r;
+        }
+        r = compare(&recording, &options.table, policy, err);
+        return r < 0 && settings.replay ? error_wrap(err, r, "%s", settings.replay) : r;
+}
+
+const struct verb simulate_verb = {
+        .name = "simulate",
+        .summary = "what a policy would change: verdicts, scores and the last placements",
+        .usage = "Usage: kubectl plimsoll simulate -f POLICY [FLAG...]\n"
+                 "\n"
+                 "Judges the nodes as they are, or as they were recorded, by the policy in force\n"
+                 "and by that of the file, with the extender's own code, and shows what differs.\n"
+                 "Exits with 0; with 1 when a node would be rejected that passes by the policy\n"
+                 "in force; with 2 when it fails, as with a policy that is refused.\n",
+        .rows = rows,
+        .row_count = ARRAY_LEN(rows),
+        .run = run,
+};
+
+static int run_record(int count, char **words, struct error *err) {
+        _cleanup_(reading_options_done) struct reading_options options = {0};
+        json_auto_t *root = NULL;
+
+        if (count != 1)
+                return error_set(err, EINVAL, "expected the FILE to write");
+        int r = read_options(&options, err);
+        if (r == 0)
+                r = take(&options.table, true, &root, err);
+        if (r == 0)
+                r = recording_save(root, words[0], err);
+        if (r < 0)
+                return r;
+        (void)printf("%s: %zu nodes, %zu pods, %zu decisions\n", words[0],
+                     json_array_size(json_object_get(root, "nodes")),
+                     json_array_size(json_object_get(root, "pods")),
+                     json_array_size(json_object_get(root, "decisions")));
+        return 0;
+}
+
+const struct verb simulate_record_verb = {
+        .name = "record",
+        .summary = "write what simulate needs into a file, for simulate --replay",
+        .usage = "Usage: kubectl plimsoll record [FLAG...] FILE\n"
+                 "\n"
+                 "Writes one JSON document: the nodes by name with their load annotations and\n"
+                 "capacities, what the pods of each request, the policy in force, and what the\n"
+                 "extenders answered about the last pods. It holds no pod's spec and no secret.\n",
+        .rows = record_rows,
+        .row_count = ARRAY_LEN(record_rows),
+        .run = run_record,
+};

@@ -1,0 +1,26 @@
+/* What `simulate` shows, in its two forms. */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "cli/simulate/difference.h"
+#include "cli/simulate/placement.h"
+#include "cli/simulate/recording.h"
+#include "cli/verb/output.h"
+
+/* All borrowed. */
+struct simulation {
+        const struct recording *recording;
+        const char *policy_from; /* the simulated one's file */
+        const struct policy *policy;
+        const struct difference *difference;
+        const struct placements *placements;
+};
+
+/** simulation_print() - for people; @is_wide: every node and placement, not some of each */
+void simulation_print(const struct simulation *simulation, const struct output_style *style,
+                      bool is_wide, FILE *out);
+/** simulation_json() - for programs; owned by the caller */
+json_t *simulation_json(const struct simulation *simulation);

@@ -1,0 +1,110 @@
+/* The simulation for programs. */
+#include "base/clock.h"
+#include "base/number.h"
+#include "cli/simulate/simulation.h"
+
+static json_t *integer_or_null(size_t value, bool is_known) {
+        return is_known ? json_integer((json_int_t)value) : json_null();
+}
+
+/* JSON has no infinity. */
+static json_t *ratio_json(double ratio) {
+        return number_is_finite(ratio) ? json_real(ratio) : json_null();
+}
+
+static json_t *side_json(const struct difference_side *side, size_t row) {
+        const struct explanation *of = side->explanation;
+        double value_ratio;
+
+        const struct policy_predicate *by = difference_predicate(side, row, &value_ratio);
+        json_t *json = json_pack("{s:s, s:i, s:o}", "rejectedBy",
+                                 by ? of->policy->sync[by->metric].name : "", "score",
+                                 of->scores10[row], "rank",
+                                 integer_or_null(side->ranks[row], side->ranks[row] > 0));
+        if (by)
+                json_object_update_new(json,
+                                       json_pack("{s:o, s:f}", "value", ratio_json(value_ratio),
+                                                 "limit", by->limit_ratio));
+        return json;
+}
+
+static json_t *nodes_json(const struct difference *difference) {
+        const struct node_table *table = difference->after.explanation->table;
+        json_t *nodes = json_array();
+
+        for (size_t row = 0; row < difference->count; row++)
+                json_array_append_new(nodes, json_pack("{s:s, s:o, s:o}", "node",
+                                                       node_table_name(table, row), "before",
+                                                       side_json(&difference->before, row), "after",
+                                                       side_json(&difference->after, row)));
+        return nodes;
+}
+
+static json_t *metrics_json(const struct simulation *simulation) {
+        const struct difference *difference = simulation->difference;
+        json_t *metrics = json_array();
+
+        for (size_t i = 0; i < difference->metric_count; i++) {
+                const struct difference_metric *metric = &difference->metrics[i];
+                const struct policy_sync *sync = &simulation->policy->sync[metric->metric];
+                json_t *window = sync->is_query
+                                         ? json_real((double)sync->query.window_ms / MS_PER_S)
+                                         : json_null();
+                json_array_append_new(metrics,
+                                      json_pack("{s:s, s:I, s:I, s:b, s:o}", "metric", sync->name,
+                                                "usable", (json_int_t)metric->usable, "unknown",
+                                                (json_int_t)(difference->count - metric->usable),
+                                                "new", metric->is_new, "windowSeconds", window));
+        }
+        return metrics;
+}
+
+static json_t *placements_json(const struct placements *placements) {
+        json_t *items = json_array();
+
+        for (size_t i = 0; i < placements->count; i++) {
+                const struct placement *of = &placements->items[i];
+                json_array_append_new(
+                        items,
+                        json_pack("{s:s, s:s, s:s, s:s, s:b, s:I, s:o, s:o, s:b}", "namespace",
+                                  of->pod_space, "pod", of->pod_name, "at", of->at, "node",
+                                  of->node, "bound", of->is_bound, "candidates",
+                                  (json_int_t)of->candidates, "rankBefore",
+                                  integer_or_null(of->rank_before, of->rank_before > 0),
+                                  "rankAfter", integer_or_null(of->rank_after, of->rank_after > 0),
+                                  "sameFirst", of->is_same_first));
+        }
+        return json_pack("{s:I, s:I, s:I, s:I, s:o}", "count", (json_int_t)placements->count,
+                         "sameFirst", (json_int_t)placements->same_first, "newlyRejected",
+                         (json_int_t)placements->rejected, "leftOut",
+                         (json_int_t)placements->left_out, "items", items);
+}
+
+static json_t *policy_json(const struct simulation *simulation) {
+        const struct policy *policy = simulation->policy;
+        json_t *warnings = json_array();
+
+        for (size_t i = 0; i < policy->warning_count && i < POLICY_MAX_WARNINGS; i++)
+                json_array_append_new(warnings, json_string(policy->warnings[i]));
+        return json_pack("{s:s, s:s, s:o}", "inForce", simulation->recording->policy_from,
+                         "simulated", simulation->policy_from, "warnings", warnings);
+}
+
+json_t *simulation_json(const struct simulation *simulation) {
+        const struct difference *difference = simulation->difference;
+        const struct recording *recording = simulation->recording;
+        json_t *summary = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "nodes",
+                                    (json_int_t)difference->count, "passBefore",
+                                    (json_int_t)difference->before.passing, "passAfter",
+                                    (json_int_t)difference->after.passing, "newlyRejected",
+                                    (json_int_t)difference->newly_rejected, "newlyPassing",
+                                    (json_int_t)difference->newly_passing, "scoresChanged",
+                                    (json_int_t)difference->scores_changed, "ranksChanged",
+                                    (json_int_t)difference->ranks_changed);
+
+        return json_pack("{s:O, s:o, s:o, s:o, s:o, s:o, s:O}", "at",
+                         json_object_get(recording->root, "at"), "policy", policy_json(simulation),
+                         "summary", summary, "nodes", nodes_json(difference), "metrics",
+                         metrics_json(simulation), "placements",
+                         placements_json(simulation->placements), "notes", recording->notes);
+}

@@ -1,0 +1,220 @@
+/* The simulation for people. */
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/duration.h"
+#include "base/mem.h"
+#include "cli/simulate/simulation.h"
+
+enum { SOME = 5, SOME_FLIPS = 10, NAME_MAX = 40, TEXT_MAX = 400 };
+
+struct printing {
+        const struct simulation *of;
+        const struct output_style *style;
+        bool is_wide;
+        FILE *out;
+};
+
+static const char *node_name(const struct printing *to, size_t row) {
+        return node_table_name(to->of->difference->after.explanation->table, row);
+}
+
+/* In a column of @width. */
+static void put_name(const struct printing *to, const char *name, size_t width) {
+        size_t taken = output_text(name, width, to->out);
+
+        (void)fprintf(to->out, "%*s", (int)(width - taken), "");
+}
+
+static size_t name_width(const struct printing *to) {
+        size_t width = strlen("SIMULATED");
+
+        for (size_t row = 0; row < to->of->difference->count; row++)
+                width = size_max(width, strlen(node_name(to, row)));
+        return to->is_wide ? width : size_min(width, NAME_MAX);
+}
+
+/* "... and 12 more: -o wide" */
+static void put_rest(const struct printing *to, size_t count) {
+        if (count > 0)
+                (void)fprintf(to->out, "  ... and %zu more: -o wide\n", count);
+}
+
+/* ---- Verdicts. */
+
+static void put_flip(const struct printing *to, size_t row, size_t width) {
+        const struct difference *difference = to->of->difference;
+        bool passes = difference_flip(difference, row) == DIFFERENCE_PASSES;
+        const struct difference_side *side = passes ? &difference->before : &difference->after;
+        double value_ratio;
+
+        const struct policy_predicate *by = difference_predicate(side, row, &value_ratio);
+        (void)fputs("  ", to->out);
+        put_name(to, node_name(to, row), width);
+        (void)fprintf(to->out, "  %s%s%s: %s ", passes ? to->style->green : to->style->red,
+                      passes ? "rejected -> passes" : "passes -> rejected", to->style->off,
+                      side->explanation->policy->sync[by->metric].name);
+        /* An annotation may hold 1e300. */
+        (void)fprintf(to->out, value_ratio < 1e5 ? "%s %.1f of %.1f %%\n" : "%s %.2g of %.1f %%\n",
+                      passes ? "was" : "is", value_ratio * 100, by->limit_ratio * 100);
+}
+
+static void put_verdicts(const struct printing *to) {
+        const struct difference *difference = to->of->difference;
+        size_t width = name_width(to), flips = 0;
+
+        (void)fprintf(
+                to->out,
+                "verdicts: %zu pass in force, %zu simulated; %s%zu newly rejected%s, %zu newly "
+                "pass\n",
+                difference->before.passing, difference->after.passing,
+                difference->newly_rejected > 0 ? to->style->red : "", difference->newly_rejected,
+                difference->newly_rejected > 0 ? to->style->off : "", difference->newly_passing);
+        for (size_t row = 0; row < difference->count; row++) {
+                if (difference_flip(difference, row) == DIFFERENCE_NONE)
+                        continue;
+                if (flips++ < SOME_FLIPS || to->is_wide)
+                        put_flip(to, row, width);
+        }
+        put_rest(to, !to->is_wide && flips > SOME_FLIPS ? flips - SOME_FLIPS : 0);
+}
+
+/* ---- Scores. */
+
+static void put_side(const struct printing *to, const struct difference_side *side, size_t place,
+                     size_t width) {
+        size_t row = side->order[place];
+
+        (void)fputs("  ", to->out);
+        put_name(to, node_name(to, row), width);
+        if (side->ranks[row] > 0)
+                (void)fprintf(to->out, "%7d", side->explanation->scores10[row]);
+        else
+                (void)fprintf(to->out, "%s%7s%s", to->style->red, "-", to->style->off);
+}
+
+static void put_scores(const struct printing *to) {
+        const struct difference *difference = to->of->difference;
+        size_t width = name_width(to), count = difference->count;
+
+        (void)fprintf(to->out, "scores: %zu of %zu nodes change, %zu change rank\n",
+                      difference->scores_changed, count, difference->ranks_changed);
+        if (count == 0)
+                return;
+        (void)fprintf(to->out, "%s%7s  %-*s%7s  %-*s%7s%s\n", to->style->bold, "PLACE", (int)width,
+                      "IN FORCE", "SCORE", (int)width, "SIMULATED", "SCORE", to->style->off);
+        for (size_t place = 0; place < count; place++) {
+                if (!to->is_wide && place >= SOME && place + SOME < count) {
+                        (void)fputs("    ...\n", to->out);
+                        place = count - SOME;
+                }
+                (void)fprintf(to->out, "%7zu", place + 1);
+                put_side(to, &difference->before, place, width);
+                put_side(to, &difference->after, place, width);
+                (void)fputc('\n', to->out);
+        }
+}
+
+/* ---- Metrics that nodes lack. */
+
+static void put_metrics(const struct printing *to) {
+        const struct difference *difference = to->of->difference;
+        const struct policy *policy = to->of->policy;
+
+        for (size_t i = 0; i < difference->metric_count; i++) {
+                const struct difference_metric *metric = &difference->metrics[i];
+                const struct policy_sync *sync = &policy->sync[metric->metric];
+                char window[DURATION_TEXT_MAX];
+                if (metric->usable == difference->count)
+                        continue;
+                (void)fprintf(to->out, "%smetric %s: %zu of %zu nodes have no usable value%s\n",
+                              to->style->yellow, sync->name, difference->count - metric->usable,
+                              difference->count, to->style->off);
+                if (!metric->is_new)
+                        continue;
+                if (sync->is_query) {
+                        duration_format(sync->query.window_ms, window);
+                        (void)fprintf(to->out,
+                                      "  it is new: unknown until the controller writes it, and of "
+                                      "its whole window after %s\n",
+                                      window);
+                } else {
+                        (void)fputs("  it is new: unknown until a source delivers it\n", to->out);
+                }
+        }
+}
+
+/* ---- Placements. */
+
+static void put_rank(const struct printing *to, size_t rank) {
+        if (rank > 0)
+                (void)fprintf(to->out, "%zu", rank);
+        else
+                (void)fprintf(to->out, "%srejected%s", to->style->red, to->style->off);
+}
+
+static void put_placement(const struct printing *to, const struct placement *placement) {
+        (void)fputs("  ", to->out);
+        (void)output_text(placement->pod_space, TEXT_MAX, to->out);
+        (void)fputc('/', to->out);
+        (void)output_text(placement->pod_name, TEXT_MAX, to->out);
+        (void)fputs(placement->is_bound ? " on " : " for ", to->out);
+        (void)output_text(placement->node, TEXT_MAX, to->out);
+        (void)fputs(": rank ", to->out);
+        put_rank(to, placement->rank_before);
+        (void)fputs(" -> ", to->out);
+        put_rank(to, placement->rank_after);
+        (void)fprintf(to->out, " of %zu%s\n", placement->candidates,
+                      placement->is_same_first ? "" : ", another first choice");
+}
+
+static void put_placements(const struct printing *to) {
+        const struct placements *placements = to->of->placements;
+        size_t shown = 0, changed = 0;
+
+        if (placements->count == 0) {
+                (void)fputs("placements: none are known\n", to->out);
+                return;
+        }
+        (void)fprintf(
+                to->out,
+                "placements: the last %zu: %zu with the same first choice, %zu on a node that "
+                "would have been rejected\n",
+                placements->count, placements->same_first, placements->rejected);
+        for (size_t i = 0; i < placements->count; i++) {
+                const struct placement *placement = &placements->items[i];
+                if (placement->rank_before == placement->rank_after && placement->is_same_first &&
+                    !to->is_wide)
+                        continue;
+                if (changed++ < SOME_FLIPS || to->is_wide) {
+                        put_placement(to, placement);
+                        shown++;
+                }
+        }
+        put_rest(to, changed - shown);
+}
+
+void simulation_print(const struct simulation *simulation, const struct output_style *style,
+                      bool is_wide, FILE *out) {
+        const struct printing to = {simulation, style, is_wide, out};
+        const struct policy *policy = simulation->policy;
+        const json_t *note;
+        size_t i;
+
+        (void)output_text(simulation->policy_from, TEXT_MAX, out);
+        (void)fputs(" in place of ", out);
+        (void)output_text(simulation->recording->policy_from, TEXT_MAX, out);
+        (void)fprintf(out, ", %zu nodes\n", simulation->difference->count);
+        for (i = 0; i < policy->warning_count && i < POLICY_MAX_WARNINGS; i++)
+                (void)fprintf(out, "%swarning: %s%s\n", style->yellow, policy->warnings[i],
+                              style->off);
+        json_array_foreach (simulation->recording->notes, i, note) {
+                (void)output_text(json_string_value(note), TEXT_MAX, out);
+                (void)fputc('\n', out);
+        }
+        put_verdicts(&to);
+        put_scores(&to);
+        put_metrics(&to);
+        put_placements(&to);
+}
