@@ -148,12 +148,12 @@ static void judge(const struct judging *judging, const json_t *candidates,
         _cleanup_(explain_judged_done) struct explain_judged before, after;
         _cleanup_(difference_done) struct difference difference;
         int64_t now_unix_ms = judging->recording->at_unix_ms;
-        const struct explained_pod nobody = {0};
+        const struct explained_pod pod = PLACEMENT_POD;
 
         fill(judging->before, candidates, now_unix_ms);
         fill(judging->after, candidates, now_unix_ms);
-        explain_judge(judging->before, &nobody, now_unix_ms, &before);
-        explain_judge(judging->after, &nobody, now_unix_ms, &after);
+        explain_judge(judging->before, &pod, now_unix_ms, &before);
+        explain_judge(judging->after, &pod, now_unix_ms, &after);
         difference_init(&difference, &before.explanation, &after.explanation);
         rank(placement, &difference);
 }

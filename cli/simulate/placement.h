@@ -4,7 +4,7 @@
  *
  * The candidates are the nodes that were ranked best and those that were rejected, 16 of each at
  * most. The readings that were kept count as they were then; those that were not, as they are in
- * the recording. What was in flight then, and what the pod would use, is left out under both
+ * the recording. What was in flight then, and what the pod requests, is left out under both
  * policies: what differs is the policies' doing.
  */
 #pragma once
@@ -14,7 +14,12 @@
 #include <stddef.h>
 
 #include "cli/simulate/recording.h"
-#include "extender/table/node_table.h"
+#include "extender/explain/explain.h"
+
+/* Who looks for a node: a pod without requests, of which the extender expects what it expects of
+ * any such pod. Without a name it would be a pod that uses nothing, which there is none of. */
+#define PLACEMENT_POD                                                                              \
+        { .name = "a pod without requests" }
 
 struct placement {
         const char *pod_space, *pod_name; /* borrowed from the recording */

@@ -148,7 +148,7 @@ static int compare(const struct recording *recording, const struct node_table_op
                    struct policy *policy, struct error *err) {
         _cleanup_(node_table_freep) struct node_table *before_table = NULL, *after_table = NULL;
         _cleanup_(placement_done) struct placements placements = {0};
-        const struct explained_pod nobody = {0};
+        const struct explained_pod pod = PLACEMENT_POD;
         struct policy *before_policy = NULL;
 
         int r = recording_table(recording, options, policy, &after_table, err);
@@ -162,8 +162,8 @@ static int compare(const struct recording *recording, const struct node_table_op
                 return r;
         _cleanup_(explain_judged_done) struct explain_judged before, after;
         _cleanup_(difference_done) struct difference difference;
-        explain_judge(before_table, &nobody, recording->at_unix_ms, &before);
-        explain_judge(after_table, &nobody, recording->at_unix_ms, &after);
+        explain_judge(before_table, &pod, recording->at_unix_ms, &before);
+        explain_judge(after_table, &pod, recording->at_unix_ms, &after);
         difference_init(&difference, &before.explanation, &after.explanation);
         show(&(struct simulation){recording, settings.filename, node_table_policy(after_table),
                                   &difference, &placements});

@@ -222,24 +222,21 @@ def test_what_a_metric_lacks(cluster, plimsoll, tmp_path):
 
 def test_estimate(cluster, plimsoll, tmp_path):
     """A pod that was bound a moment ago counts where it is, also in a recording."""
-    cluster.objects["/api/v1/pods"][0]["metadata"]["creationTimestamp"] = stamp()
     path = write(tmp_path / "policy.yaml", (TOP / "policy" / "policy.yaml").read_text())
-    top = json.loads(plimsoll("top", "-f", path, "-ojson"))
-    wanted = {row["node"]: (row["score"], row["rejectedBy"]) for row in top["nodes"]}
-    shown = json.loads(plimsoll("simulate", "-f", path, "-ojson", "--placements=0"))
-    found = {
-        n: (row["after"]["score"], row["after"]["rejectedBy"]) for n, row in by_node(shown).items()
-    }
-    assert found == wanted
+    cluster.annotate(CPU, cluster.nodes()[2]["metadata"]["annotations"][CPU])
+    cluster.annotate(MEM, cluster.nodes()[2]["metadata"]["annotations"][MEM])
+
+    def after(*words):
+        shown = json.loads(plimsoll("simulate", "-f", path, "-ojson", *words, server=not words))
+        return {name: row["after"] for name, row in by_node(shown).items()}
+
+    assert {row["rank"] for row in after().values()} == {1}
+    cluster.objects["/api/v1/pods"][0]["metadata"]["creationTimestamp"] = stamp()
+    live = after()
+    assert live.pop("node-1")["rank"] == 5 and {row["rank"] for row in live.values()} == {1}
     assert "record.json: 5 nodes, 2 pods, 4 decisions" in plimsoll("record", "record.json")
-    replayed = json.loads(
-        plimsoll("simulate", "-f", path, "-ojson", "--replay=record.json", server=False)
-    )
-    again = {
-        n: (row["after"]["score"], row["after"]["rejectedBy"])
-        for n, row in by_node(replayed).items()
-    }
-    assert again == wanted
+    replayed = after("--replay=record.json")
+    assert replayed.pop("node-1")["rank"] == 5 and replayed == live
 
 
 def test_replay_equals_live(binary, cluster, plimsoll, tmp_path):
