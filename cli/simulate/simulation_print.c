@@ -206,9 +206,11 @@ void simulation_print(const struct simulation *simulation, const struct output_s
         (void)fputs(" in place of ", out);
         (void)output_text(simulation->recording->policy_from, TEXT_MAX, out);
         (void)fprintf(out, ", %zu nodes\n", simulation->difference->count);
-        for (i = 0; i < policy->warning_count && i < POLICY_MAX_WARNINGS; i++)
-                (void)fprintf(out, "%swarning: %s%s\n", style->yellow, policy->warnings[i],
-                              style->off);
+        for (i = 0; i < policy->warning_count && i < POLICY_MAX_WARNINGS; i++) {
+                (void)fprintf(out, "%swarning: ", style->yellow);
+                (void)output_text(policy->warnings[i], TEXT_MAX, out);
+                (void)fprintf(out, "%s\n", style->off);
+        }
         json_array_foreach (simulation->recording->notes, i, note) {
                 (void)output_text(json_string_value(note), TEXT_MAX, out);
                 (void)fputc('\n', out);

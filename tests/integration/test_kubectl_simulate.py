@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 import yaml
-from extender_kit import CPU, HOT, MEM, policy
+from extender_kit import CPU, HOT, MEM, POD, Extender, annotate, policy, write_policy
 from pages import TOP, block
 from paper_cluster import EXTENDERS, POLICY_PATH, SYSTEM, PaperCluster, stamp
 
@@ -435,3 +435,46 @@ def test_progress_on_a_terminal(binary, cluster, tmp_path):
     os.close(master)
     assert "decisions: 4" in said and said.endswith("\r\x1b[K")
     assert "decisions: 4" not in done.stdout and done.returncode == 1
+
+
+@pytest.mark.parametrize("scoring", ["absolute", "estimate"])
+def test_what_a_real_extender_has_kept(
+    binary, cluster, plimsoll, start_standin, run, tmp_path, scoring
+):
+    """Its answers to calls, minutes ago, by the readings of then."""
+    names = [f"node-{number}" for number in range(3)]
+    standin = start_standin()
+    standin.admin("nodes", {"names": names, "cpus": 8, "memory_gib": 32})
+    for name, cpu in zip(names, (0.3, 0.5, 0.9)):
+        annotate(standin, name, cpu)
+    content = policy(limits={CPU: 0.8}, weights={CPU: 1}, scoring=scoring)
+    path = write_policy(tmp_path / "policy.yaml", content)
+    extender = Extender(run, binary, standin, f"--policy-config-path={path}")
+    extender.wait_ready(r"nodes: 3 nodes")
+    pod = copy.deepcopy(POD)
+    pod["metadata"].update(name="web-0", namespace="shop", uid="uid-web-0")
+    with extender.scheduler() as scheduler:
+        passing, _ = scheduler.filter(names, pod)
+        scheduler.prioritize(passing, pod)
+    cluster.objects[POLICY_PATH] = {**content, "metadata": {"name": "default"}}
+    for name in EXTENDERS:
+        for query in ("", "?pod=shop/web-0"):
+            answer = json.loads(extender.page(f"/decisions{query}").text)
+            cluster.objects[f"{PODS}/{name}:8010/proxy/decisions{query}"] = answer
+    strict = write(
+        tmp_path / "strict", policy(limits={CPU: 0.4}, weights={CPU: 1}, scoring=scoring)
+    )
+    shown = json.loads(plimsoll("simulate", "-f", strict, "-ojson", status=1))
+    (row,) = shown["placements"]["items"]
+    del row["at"]
+    # By now node-0, ..., have other loads.
+    assert row == {
+        "namespace": "shop",
+        "pod": "web-0",
+        "node": "node-1",
+        "bound": True,
+        "candidates": 3,
+        "rankBefore": 2,
+        "rankAfter": None,
+        "sameFirst": True,
+    }

@@ -1,0 +1,76 @@
+/* A recording that is accepted is judged without trouble, whatever its decisions hold, and what is
+ * counted of them adds up. */
+#include "fuzz.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "cli/simulate/difference.h"
+#include "cli/simulate/placement.h"
+#include "codec/json.h"
+#include "extender/explain/explain_judge.h"
+#include "tests/unit/property.h"
+
+static struct policy *in_force(const struct recording *recording) {
+        struct policy *policy = NULL;
+
+        return policy_parse(recording->policy_text, strlen(recording->policy_text), false, &policy,
+                            NULL) < 0
+                       ? policy_default()
+                       : policy;
+}
+
+static void check_placements(const struct recording *recording,
+                             const struct node_table_options *options) {
+        struct placements placements;
+        size_t same_first = 0, rejected = 0;
+
+        placement_judge(recording, options, in_force(recording), policy_default(), &placements);
+        PROPERTY(placements.count + placements.left_out == json_array_size(recording->decisions));
+        for (size_t i = 0; i < placements.count; i++) {
+                const struct placement *of = &placements.items[i];
+                PROPERTY(of->node && of->pod_space && of->pod_name && of->at);
+                PROPERTY(of->rank_before <= of->candidates && of->rank_after <= of->candidates);
+                same_first += of->is_same_first;
+                rejected += of->rank_before > 0 && of->rank_after == 0;
+        }
+        PROPERTY(placements.same_first == same_first && placements.rejected == rejected);
+        placement_done(&placements);
+}
+
+/* The same policy on both sides changes nothing. */
+static void check_difference(const struct recording *recording,
+                             const struct node_table_options *options) {
+        const struct explained_pod pod = PLACEMENT_POD;
+        struct node_table *table = NULL;
+        struct explain_judged judged;
+        struct difference difference;
+
+        if (recording_table(recording, options, in_force(recording), &table, NULL) < 0)
+                return;
+        explain_judge(table, &pod, recording->at_unix_ms, &judged);
+        difference_init(&difference, &judged.explanation, &judged.explanation);
+        PROPERTY(difference.count == json_array_size(recording->nodes));
+        PROPERTY(difference.newly_rejected == 0 && difference.ranks_changed == 0);
+        difference_done(&difference);
+        explain_judged_done(&judged);
+        node_table_free(table);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+        /* The prefix is an option's, which has been checked. */
+        const struct node_table_options options = {.annotation_prefix = ""};
+        struct recording recording;
+        json_t *root = NULL;
+
+        if (json_parse((const char *)data, size, &root, NULL) < 0)
+                return 0;
+        if (recording_from_json(root, &recording, NULL) == 0) {
+                check_difference(&recording, &options);
+                check_placements(&recording, &options);
+                recording_done(&recording);
+        }
+        json_decref(root);
+        return 0;
+}
