@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "cli/simulate/simulation.h"
 
-enum { SOME = 5, SOME_FLIPS = 10, NAME_MAX = 40, TEXT_MAX = 400 };
+enum { SOME = 5, SOME_FLIPS = 10, NAME_MAX = 40, TEXT_MAX = 400, RANK_WIDTH = 6, SCORE_WIDTH = 7 };
 
 struct printing {
         const struct simulation *of;
@@ -82,38 +82,59 @@ static void put_verdicts(const struct printing *to) {
 
 /* ---- Scores. */
 
+/* Nothing behind the last node. */
 static void put_side(const struct printing *to, const struct difference_side *side, size_t place,
                      size_t width) {
+        if (place >= to->of->difference->count) {
+                (void)fprintf(to->out, "%*s", (int)(RANK_WIDTH + 2 + width + SCORE_WIDTH), "");
+                return;
+        }
         size_t row = side->order[place];
-
-        (void)fputs("  ", to->out);
-        put_name(to, node_name(to, row), width);
-        if (side->ranks[row] > 0)
-                (void)fprintf(to->out, "%7d", side->explanation->scores10[row]);
+        bool is_rejected = side->ranks[row] == 0;
+        if (is_rejected)
+                (void)fprintf(to->out, "%s%*s  ", to->style->red, RANK_WIDTH, "-");
         else
-                (void)fprintf(to->out, "%s%7s%s", to->style->red, "-", to->style->off);
+                (void)fprintf(to->out, "%*zu  ", RANK_WIDTH, side->ranks[row]);
+        put_name(to, node_name(to, row), width);
+        if (is_rejected)
+                (void)fprintf(to->out, "%*s%s", SCORE_WIDTH, "-", to->style->off);
+        else
+                (void)fprintf(to->out, "%*d", SCORE_WIDTH, side->explanation->scores10[row]);
+}
+
+static void put_places(const struct printing *to, size_t before, size_t after, size_t width) {
+        put_side(to, &to->of->difference->before, before, width);
+        put_side(to, &to->of->difference->after, after, width);
+        (void)fputc('\n', to->out);
+}
+
+/* The place of number @i of the SOME worst that pass, if it is not among the SOME best. */
+static size_t worst_place(const struct difference_side *side, size_t i) {
+        return side->passing + i >= SOME + SOME ? side->passing + i - SOME : SIZE_MAX;
 }
 
 static void put_scores(const struct printing *to) {
         const struct difference *difference = to->of->difference;
         size_t width = name_width(to), count = difference->count;
+        bool is_whole = to->is_wide || count <= SOME + SOME;
 
         (void)fprintf(to->out, "scores: %zu of %zu nodes change, %zu change rank\n",
                       difference->scores_changed, count, difference->ranks_changed);
         if (count == 0)
                 return;
-        (void)fprintf(to->out, "%s%7s  %-*s%7s  %-*s%7s%s\n", to->style->bold, "PLACE", (int)width,
-                      "IN FORCE", "SCORE", (int)width, "SIMULATED", "SCORE", to->style->off);
-        for (size_t place = 0; place < count; place++) {
-                if (!to->is_wide && place >= SOME && place + SOME < count) {
-                        (void)fputs("    ...\n", to->out);
-                        place = count - SOME;
-                }
-                (void)fprintf(to->out, "%7zu", place + 1);
-                put_side(to, &difference->before, place, width);
-                put_side(to, &difference->after, place, width);
-                (void)fputc('\n', to->out);
-        }
+        (void)fputs(to->style->bold, to->out);
+        (void)fprintf(to->out, "%*s  %-*s%*s", RANK_WIDTH, "RANK", (int)width, "IN FORCE",
+                      SCORE_WIDTH, "SCORE");
+        (void)fprintf(to->out, "%*s  %-*s%*s%s\n", RANK_WIDTH, "RANK", (int)width, "SIMULATED",
+                      SCORE_WIDTH, "SCORE", to->style->off);
+        for (size_t place = 0; place < (is_whole ? count : SOME); place++)
+                put_places(to, place, place, width);
+        if (is_whole)
+                return;
+        (void)fprintf(to->out, "%*s\n", RANK_WIDTH, "...");
+        for (size_t i = 0; i < SOME; i++)
+                put_places(to, worst_place(&difference->before, i),
+                           worst_place(&difference->after, i), width);
 }
 
 /* ---- Metrics that nodes lack. */

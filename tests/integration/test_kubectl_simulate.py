@@ -208,6 +208,26 @@ def test_placements(cluster, plimsoll, tmp_path):
     assert "scores lack what is in flight" in blind
 
 
+def test_many_nodes(cluster, plimsoll, tmp_path):
+    """The best and the worst that pass, of each side; a side with few shows few."""
+    one = cluster.nodes()[0]
+    cluster.objects["/api/v1/nodes"] = nodes = [copy.deepcopy(one) for _ in range(20)]
+    for number, item in enumerate(nodes):
+        item["metadata"]["name"] = f"node-{number:02}"
+        item["metadata"]["annotations"][CPU] = f"{number / 20},{stamp(30)}"
+    path = write(tmp_path / "policy.yaml", policy(limits={CPU: 0.325}, weights={CPU: 1}))
+    lines = plimsoll("simulate", "-f", path, status=1).partition("RANK")[2].splitlines()[1:12]
+    rows = [line.split() for line in lines]
+    sides = [f"{number + 1} node-{number:02} {10 - number // 2}".split() for number in range(17)]
+    for place, number in enumerate((0, 1, 2, 3, 4)):
+        assert rows[place] == sides[number] * 2
+    assert rows[5] == ["..."]
+    assert rows[6:] == [*sides[12:15], sides[15] + sides[5], sides[16] + sides[6]]
+    wide = plimsoll("simulate", "-f", path, "-owide", status=1)
+    assert sum(line.split()[:1] == ["-"] for line in wide.splitlines()) == 3, "of the old policy"
+    assert "more: -o wide" not in wide
+
+
 def test_what_a_metric_lacks(cluster, plimsoll, tmp_path):
     cluster.annotate(CPU, "much", slice(1))
     path = write(tmp_path / "policy.yaml", policy(limits={CPU: 0.8}, weights={PEAK: 1}))
