@@ -102,8 +102,8 @@ def answers(extender, names):
 
 def test_the_extender_does_what_was_simulated(fleet, plimsoll, simulate, follow, figure, tmp_path):
     generator = random.Random(5)
-    for name in fleet.add(NODES, kwok=False):
-        fleet.annotate(name, readings(generator))
+    for _ in range(NODES):
+        fleet.add(1, kwok=False, annotations=readings(generator))
     extender = plimsoll.extender(None, "--compact-scores=false")
     follow(POLICIES[0], extender)
     file = tmp_path / "new.yaml"

@@ -23,15 +23,18 @@ def resource_page(node):
     return f"/metrics/nodes/{node}/metrics/resource"
 
 
-def node_object(name, address, cpu="8", memory="32Gi", pods="110", labels=None, kwok=True):
+def node_object(
+    name, address, cpu="8", memory="32Gi", pods="110", labels=None, annotations=None, kwok=True
+):
     amounts = dict(zip(POD_KEYS, (cpu, memory, pods)))
+    played = {MANAGED: "fake", RESOURCE_PAGE: resource_page(name)} if kwok else {}
     return {
         "apiVersion": "v1",
         "kind": "Node",
         "metadata": {
             "name": name,
             "labels": {"kubernetes.io/hostname": name, **(labels or {})},
-            "annotations": {MANAGED: "fake", RESOURCE_PAGE: resource_page(name)} if kwok else {},
+            "annotations": {**played, **(annotations or {})},
         },
         "status": {
             "capacity": amounts,
