@@ -2,7 +2,8 @@
 
 import pytest
 
-from api_kit import LEASES, NODES, PODS, POLICIES, binding, lease, names, policy, refused
+from api_kit import EVENTS, LEASES, NODES, PODS, POLICIES
+from api_kit import binding, event, lease, names, policy, refused
 from harness import wait_until
 
 # -- patch -----------------------------------------------------------------------------------
@@ -150,6 +151,33 @@ def test_kinds_of_patch(api, media, patch):
     api.add_nodes("a")
     answer = api.patch(f"{NODES}/a", patch, Content_Type=media)
     assert answer.json()["metadata"]["labels"]["a"] == "b"
+
+
+def apply(api, query="?fieldManager=tester&force=true", **fields):
+    media = "application/apply-patch+yaml"
+    return api.patch(f"{EVENTS}/a.b{query}", event(**fields), Content_Type=media)
+
+
+def test_apply_creates_and_changes(api):
+    """As the controller writes Events: one request for both, which may be repeated."""
+    made = apply(api, message="m", count=1)
+    assert made.status == 201
+    changed = apply(api, message="n", count=2)
+    assert changed.status == 200
+    assert apply(api, message="n", count=2).json() == changed.json()
+    made, changed = made.json(), changed.json()
+    assert made["metadata"]["uid"] == changed["metadata"]["uid"]
+    assert (changed["message"], changed["count"]) == ("n", 2)
+    (entry,) = changed["metadata"]["managedFields"]
+    assert (entry["manager"], entry["operation"]) == ("tester", "Apply")
+    assert entry["fieldsV1"]["f:count"] == {}
+
+
+def test_apply_needs_a_manager_and_the_kind(api):
+    message = refused(apply(api, query=""), 422, "Invalid")
+    assert "fieldManager: Required value: is required for apply patch" in message
+    message = refused(apply(api, kind="Pod"), 400, "BadRequest")
+    assert message
 
 
 def test_status_is_a_subresource(api):

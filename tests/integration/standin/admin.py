@@ -7,7 +7,8 @@ silently test nothing.
     GET    /standin/stats            requests by verb, resource, code and user agent; bytes; watches
     POST   /standin/stats/reset
     GET    /standin/requests         ?since=UNIX &verb= &resource= &agent=REGEX &limit=1000
-    GET    /standin/patches          ?name=NODE &since=UNIX: every patch with its body and time
+    GET    /standin/patches          ?name=NODE &since=UNIX: every patch with its body and time; those of
+                                     Events are not kept
     GET    /standin/patches/summary  ?since=UNIX: per object: count, and the count per second
     GET    /standin/watches          active watches
 
@@ -102,7 +103,7 @@ class Journal:
             user,
         )
         self.requests.append(row)
-        if route.verb == "patch":
+        if route.verb == "patch" and route.plural != "events":
             media = request.headers.get("content-type", "")
             self.patches.append(
                 (

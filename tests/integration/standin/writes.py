@@ -66,10 +66,10 @@ class Writes:
     def _dry_run(request):
         return request.param("dryRun") is not None
 
-    def _body(self, request, resource, route):
+    def _body(self, request, resource, route, wanted="application/json"):
         """The object that a POST or PUT carries, checked against the URL, without kind."""
         media = request.headers.get("content-type", "application/json").split(";")[0].strip()
-        if media != "application/json":
+        if media != wanted:
             raise unsupported_media_type(MEDIA_TYPES)
         obj = _loads(request.body)
         validate.decode_check(resource, obj)
@@ -96,7 +96,7 @@ class Writes:
         obj = self._body(request, resource, route)
         self._store_new(request, route, resource, collection, obj)
 
-    def _store_new(self, request, route, resource, collection, obj):
+    def _store_new(self, request, route, resource, collection, obj, operation="Update"):
         metadata = obj["metadata"]
         if metadata.get("resourceVersion"):
             raise ApiError(500, "", "resourceVersion should not be set on objects to be created")
@@ -115,7 +115,7 @@ class Writes:
             raise already_exists(resource, metadata["name"])
         # Whoever makes an object is not the one who says how it is.
         owned = {k: v for k, v in obj.items() if k != "status" or not resource.status}
-        patch.own(None, owned, self._manager(request), resource.group_version)
+        patch.own(None, owned, self._manager(request), resource.group_version, "", operation)
         if self._dry_run(request):
             version = Version(obj, 0)
         else:
@@ -173,6 +173,9 @@ class Writes:
         if not route.name:
             raise no_such_method()
         media = request.headers.get("content-type", "").split(";")[0].strip()
+        if media == patch.APPLY and resource.typed:
+            self._apply(request, route, resource, collection)
+            return
         if media not in (patch.JSON, patch.MERGE, patch.STRATEGIC) and resource.typed:
             raise ApiError(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
         if media not in (patch.JSON, patch.MERGE) and not resource.typed:
@@ -205,7 +208,22 @@ class Writes:
             )
         self._store_change(request, route, resource, collection, version, new)
 
-    def _store_change(self, request, route, resource, collection, version, new):
+    def _apply(self, request, route, resource, collection):
+        """Server-side apply of a built-in kind, in JSON, by one manager."""
+        if not request.param("fieldManager"):
+            causes = Causes()
+            causes.required("fieldManager", "is required for apply patch")
+            causes.raise_if_any("PatchOptions", "meta.k8s.io", "")
+        new = self._body(request, resource, route, patch.APPLY)
+        version = collection.get(route.namespace, route.name)
+        if version is None:
+            new["metadata"]["name"] = route.name
+            self._store_new(request, route, resource, collection, new, "Apply")
+        else:
+            new = patch.merge(version.obj, new)
+            self._store_change(request, route, resource, collection, version, new, "Apply")
+
+    def _store_change(self, request, route, resource, collection, version, new, operation="Update"):
         """The common end of PUT and PATCH: preconditions, strategy, validation, no-op, store."""
         old = version.obj
         new = {**new, "metadata": dict(new["metadata"])}
@@ -241,7 +259,8 @@ class Writes:
             return
         if resource.generation and new.get("spec") != old.get("spec"):
             metadata["generation"] = old["metadata"].get("generation", 0) + 1
-        patch.own(old, new, self._manager(request), resource.group_version, route.subresource)
+        manager = self._manager(request)
+        patch.own(old, new, manager, resource.group_version, route.subresource, operation)
         stored = Version(new, 0) if self._dry_run(request) else collection.put(new)
         self._answer_object(request, 200, resource, stored)
 
