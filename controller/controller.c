@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "controller/event/load_events.h"
 #include "controller/once.h"
 #include "controller/overview.h"
 #include "controller/source_set.h"
@@ -230,6 +231,8 @@ static void on_reading(void *userdata, size_t source, struct node *node,
         values_of(t, &values);
         t->usable = (uint32_t)__builtin_popcountll(values.usable);
         writer_update(&t->writing, &values);
+        load_events_look(c->parts.recorder, &t->load, c->compiled, &t->track, node->name, &values,
+                         now_mono(c));
         if (c->node_metrics)
                 node_metrics_set(c->node_metrics, t->metrics_row, &values);
         once_look(c);
@@ -370,6 +373,8 @@ static void take_census(struct controller *c) {
                 if (!node_track_is_fresh(&t->track, c->compiled, now_mono(c)) ||
                     !node_track_age_ms(&t->track, now_mono(c), &age_ms)) {
                         tally.stale++;
+                        load_events_look(c->parts.recorder, &t->load, c->compiled, &t->track,
+                                         t->node->name, NULL, now_mono(c));
                         if (c->node_metrics)
                                 node_metrics_clear(c->node_metrics, t->metrics_row);
                         continue;

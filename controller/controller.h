@@ -13,6 +13,7 @@
 
 #include "base/attributes.h"
 #include "base/buf.h"
+#include "controller/event/recorder.h"
 #include "controller/node/node_set.h"
 #include "controller/source_set.h"
 #include "controller/status/report.h"
@@ -33,6 +34,7 @@ struct controller_options {
         size_t patches_in_flight;
         struct leader_options leader; /* no election with a dry run or --once */
         bool is_dry_run;              /* print instead of writing */
+        bool has_events;              /* a recorder is to be among the parts */
         bool has_node_metrics;        /* series of each node on the /metrics page */
         bool has_query_api;           /* controller_node_metrics() is not NULL */
         bool is_once;                 /* scrape every node twice, write or print, exit */
@@ -49,6 +51,7 @@ struct controller_parts {
         struct loop *loop;
         struct http_client *scrape_client; /* told how many nodes there are */
         struct kube_api *api;              /* NULL: no cluster, only with targets and a dry run */
+        struct recorder *recorder;         /* NULL: no Events */
         struct metrics *metrics;
         struct health *health;
 };

@@ -33,8 +33,9 @@ enum {
 struct daemon_state {
         struct program_core *core;
         struct controller *controller;
-        struct status_page *page; /* NULL: --status-page=false */
-        struct query_api query;   /* without nodes: --query-api=false */
+        struct recorder *recorder; /* NULL: --events=false */
+        struct status_page *page;  /* NULL: --status-page=false */
+        struct query_api query;    /* without nodes: --query-api=false */
 };
 
 static void on_signal(void *userdata, int signal_number) {
@@ -123,13 +124,16 @@ static const char *lease_namespace(const struct controller_options *options,
                                                            : "kube-system";
 }
 
-/* The replica that patches nodes also writes the policy object's status, under the same fence. */
+/* The replica that patches nodes also writes the policy object's status and Events, under the same
+ * fence. */
 static void on_writer(void *userdata) {
         struct daemon_state *state = userdata;
         struct kube_fence fence = controller_fence(state->controller);
+        const struct kube_fence *given = controller_is_writer(state->controller) ? &fence : NULL;
 
-        policy_source_set_writer(state->core->policy_source,
-                                 controller_is_writer(state->controller) ? &fence : NULL);
+        policy_source_set_writer(state->core->policy_source, given);
+        if (state->recorder)
+                recorder_set_writer(state->recorder, given);
 }
 
 /* Runs until the loop ends; @policy is the controller's from here on. */
@@ -146,17 +150,21 @@ static int connect_and_run(const struct settings *settings, struct daemon_state 
                                     .user_agent = PROGRAM "/" PLIMSOLL_VERSION,
                             });
         _cleanup_(controller_freep) struct controller *controller = NULL;
+        _cleanup_(recorder_freep) struct recorder *recorder = NULL;
         _cleanup_(status_page_freep) struct status_page *page = NULL;
         struct http_server *server = NULL;
 
         struct controller_options options = settings->controller;
         options.leader.name_space = lease_namespace(&options, core->kube_access);
+        if (options.has_events)
+                recorder = state->recorder = recorder_new(core->loop, core->api, core->metrics);
         const struct controller_parts parts = {
                 .on_writer = on_writer,
                 .userdata = state,
                 .loop = core->loop,
                 .scrape_client = scrape_client,
                 .api = core->api,
+                .recorder = recorder,
                 .metrics = core->metrics,
                 .health = core->health,
         };

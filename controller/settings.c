@@ -19,6 +19,8 @@ static struct {
         double patch_qps;
         int64_t concurrent_syncs;
 
+        bool events;
+
         bool leader_elect;
         int64_t lease_duration_ms, renew_deadline_ms, retry_period_ms;
         const char *lease_name, *lease_namespace;
@@ -60,6 +62,8 @@ static const struct option_row rows[] = {
          .help = "Maximum number of patches per second."},
         {.name = "concurrent-syncs", .type = OPTION_INT, .value = &raw.concurrent_syncs, .fallback = "16", .metavar = "N", .min = 1, .max = 128,
          .help = "Maximum number of patches in flight."},
+        {.name = "events", .type = OPTION_BOOL, .value = &raw.events, .fallback = "true",
+         .help = "Write a Kubernetes Event about a Node that goes above a limit of the policy, is back within its limits, or has no usable reading. Not with --dry-run or --once."},
 
         {.help = "Leader election"},
         {.name = "leader-elect", .type = OPTION_BOOL, .value = &raw.leader_elect, .fallback = "true",
@@ -216,6 +220,7 @@ int settings_parse(int argc, char **argv, enum options_outcome *ret_outcome, str
         controller->target_count = raw.targets.count;
         controller->patches_per_s = raw.patch_qps;
         controller->patches_in_flight = (size_t)raw.concurrent_syncs;
+        controller->has_events = raw.events && !raw.dry_run && !raw.once;
         controller->leader.is_elected = raw.leader_elect && !raw.once;
         controller->leader.name = raw.lease_name;
         controller->leader.name_space = raw.lease_namespace;

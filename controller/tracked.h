@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "controller/event/load_history.h"
 #include "controller/node/bindings.h"
 #include "controller/node/node_set.h"
 #include "controller/track/node_track.h"
@@ -18,6 +19,7 @@ struct tracked {
         struct controller *controller;
         struct node *node;
         struct node_track track;
+        struct load_history load;
         uint32_t usable; /* number of metrics, at the last reading */
         uint32_t metrics_row;
 };

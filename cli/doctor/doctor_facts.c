@@ -184,6 +184,8 @@ static const struct {
         {"plimsoll-controller", "patch", "", "nodes", "", false},
         {"plimsoll-controller", "list", "", "pods", "", false},
         {"plimsoll-controller", "watch", "", "pods", "", false},
+        {"plimsoll-controller", "create", "", "events", "", false},
+        {"plimsoll-controller", "patch", "", "events", "", false},
         {"plimsoll-controller", "list", "scheduler.policy.crane.io", "dynamicschedulerpolicies", "",
          false},
         {"plimsoll-controller", "patch", "scheduler.policy.crane.io", "dynamicschedulerpolicies",

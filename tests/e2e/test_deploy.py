@@ -143,6 +143,7 @@ MAY = {
         "nodes": {"list", "watch", "patch"},
         "node metrics": {"list"},
         "pods": {"list", "watch"},
+        "events": {"create", "patch"},
         # RBAC does not know the name of what is created; get and update go by it.
         "leases of their own": {"get", "create", "update"},
         "leases of others": {"create"},

@@ -245,6 +245,12 @@ SEEDED = [
         "patch nodes",
         deny("plimsoll-controller", "patch", "nodes"),
     ),
+    (
+        "controller-permissions",
+        "error",
+        "create events",
+        deny("plimsoll-controller", "create", "events"),
+    ),
     ("extender-permissions", "error", "watch pods", deny("plimsoll-extender", "watch", "pods")),
     ("network-policy", "error", "port 9100", no_exporter_port),
     ("node-guard", "warning", "plimsoll-controller-nodes", remove(GUARD)),

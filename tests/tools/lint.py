@@ -52,6 +52,7 @@ MAY_USE = {
     "controller/status_page": [
         *(*COMMON, "policy", "controller/window", "controller/source", "controller/track"),
     ],
+    "controller/event": [*COMMON, "policy", "controller/track"],
     "controller/writing": [*COMMON, "policy", "controller/track"],
     "controller": [
         *(
@@ -63,6 +64,7 @@ MAY_USE = {
             *SOURCES,
         ),
         *("controller/track", "controller/status", "controller/status_page", "controller/writing"),
+        "controller/event",
     ],
     "extender/pods": ["base", "codec", "policy/estimate"],
     "extender/estimate": ["base", "policy/estimate"],

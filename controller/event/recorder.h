@@ -1,0 +1,49 @@
+/*
+ * Writes Events to the API server, while this replica is the writer.
+ *
+ * - They are of core/v1, which `kubectl describe` and `kubectl get events` show with their count,
+ *   and whose message may change; those of events.k8s.io/v1 are stored alike and may not. An Event
+ *   about an object without a namespace is in the namespace "default".
+ * - An object has one Event of each reason, with a name made of both. It is written by server-side
+ *   apply, which creates and updates by one request that may be repeated. Told again within an
+ *   hour, the lifetime of Events by default, its count grows.
+ * - Ten Events a minute are written. Of those beyond, the last one of each reason is written when
+ *   the minute is over, with the number of the others in its message.
+ * - One request is under way at a time. What does not fit into the queue behind it is dropped.
+ */
+#pragma once
+
+#include "base/attributes.h"
+#include "kube/kube_api.h"
+#include "metrics/metrics.h"
+#include "net/loop.h"
+
+enum event_reason {
+        EVENT_NODE_OVERLOADED,
+        EVENT_NODE_LOAD_NORMAL,
+        EVENT_NODE_LOAD_STALE,
+        EVENT_REASON_COUNT,
+};
+
+struct event {
+        enum event_reason reason;
+        const char *api_version, *kind; /* of the object that it is about; static texts */
+        const char *name, *uid;         /* of that object, which has no namespace */
+        const char *message;            /* up to 1,024 bytes */
+};
+
+struct recorder;
+
+/** recorder_new() - does nothing until recorder_set_writer(); all are borrowed */
+struct recorder *recorder_new(struct loop *loop, struct kube_api *api, struct metrics *metrics);
+/** recorder_free() - what has not been sent is lost; @recorder may be NULL */
+void recorder_free(struct recorder *recorder);
+DEFINE_FREEP(struct recorder, recorder_free);
+
+/** recorder_set_writer() - whether this replica writes
+ * @fence: for the requests; copied. NULL: stop, and drop what is queued or under way */
+void recorder_set_writer(struct recorder *recorder, const struct kube_fence *fence);
+
+/** recorder_tell() - write an Event, soon; nothing happens in a replica that does not write
+ * @event: copied */
+void recorder_tell(struct recorder *recorder, const struct event *event);

@@ -1,0 +1,171 @@
+"""The Events of plimsoll-controller: on changes of state, few, and no trouble to anything else."""
+
+import pytest
+
+from api_kit import EVENTS
+from controller_kit import all_readings, log_lines, node_names, policy, write_policy
+from harness import wait_until
+
+CPU = "cpu_usage_avg_5m"
+LOADS = (0.2, 0.7, 0.9)
+OVERLOADED, NORMAL, STALE = "NodeOverloaded", "NodeLoadNormal", "NodeLoadStale"
+
+
+def limit(ratio, period="2s"):
+    """A policy of one limit; the period is the time that a change has to stand for."""
+    return policy({CPU: period}, {CPU: ratio})
+
+
+@pytest.fixture
+def cluster(start_exporters, start_standin):
+    """Three nodes, of which the last two are above 0.65 and the last above 0.8."""
+    exporters = start_exporters("--speed", "20")
+    for i, load in enumerate(LOADS):
+        exporters.set([f"127.1.0.{i + 1}"], load={"cpu": load})
+    return exporters, start_standin("--nodes", len(LOADS))
+
+
+def events(standin, reason=None):
+    """{node: Event} of a reason, or all Events."""
+    items = standin.get(EVENTS)["items"]
+    if reason is None:
+        return items
+    return {e["involvedObject"]["name"]: e for e in items if e["reason"] == reason}
+
+
+def written(standin):
+    """How often any was."""
+    return standin.count(resource="events", verb="patch")
+
+
+def told(controller, reason, result):
+    return controller.metric("plimsoll_events_total", reason=reason, result=result)
+
+
+def refuse(standin):
+    return standin.fault("status", status=403, resource="events", count=-1)
+
+
+def test_changes_are_told(cluster, start_controller, tmp_path):
+    exporters, standin = cluster
+    path = write_policy(tmp_path / "policy.json", limit(0.65))
+    controller = start_controller(standin, exporters, content=path)
+    found = wait_until(
+        lambda: len(events(standin, OVERLOADED)) == 2 and events(standin, OVERLOADED),
+        what="overload to be told",
+    )
+    assert set(found) == {"node-0001", "node-0002"} and len(events(standin)) == 2
+    event = found["node-0001"]
+    metric, value, *rest, ratio = event["message"].split()
+    assert (metric, rest, ratio) == (CPU, ["above", "limit"], "0.65")
+    assert abs(float(value) - 0.7) < 0.03
+    assert event["involvedObject"] == {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "name": "node-0001",
+        "uid": "node-0001",
+    }
+    assert (event["type"], event["count"]) == ("Warning", 1)
+    assert event["source"] == {"component": "plimsoll-controller"}
+    assert event["firstTimestamp"] == event["lastTimestamp"]
+
+    write_policy(path, limit(0.8))
+    found = wait_until(lambda: events(standin, NORMAL), what="the end of overload to be told")
+    assert set(found) == {"node-0001"}
+    assert found["node-0001"]["message"] == "within every limit of the policy"
+    assert found["node-0001"]["type"] == "Normal"
+
+    write_policy(path, limit(0.65))
+    wait_until(
+        lambda: events(standin, OVERLOADED)["node-0001"]["count"] == 2, what="overload to be told"
+    )
+    # An object for each node and reason.
+    assert len(events(standin)) == 3
+    assert told(controller, OVERLOADED, "sent") == 3 and told(controller, NORMAL, "sent") == 1
+
+
+def test_a_node_that_flaps_is_told_once(cluster, start_controller, tmp_path):
+    exporters, standin = cluster
+    path = write_policy(tmp_path / "policy.json", limit(0.65, "60s"))
+    controller = start_controller(standin, exporters, content=path)
+    wait_until(lambda: len(events(standin, OVERLOADED)) == 2, what="overload to be told")
+    for i in range(3):
+        write_policy(path, limit((0.95, 0.65)[i % 2], "60s"))
+        in_force = i + 2
+        wait_until(
+            lambda n=in_force: controller.metric("plimsoll_policy_generation") == n,
+            what="the policy to be in force",
+        )
+        scrapes = len(exporters.scrapes("127.1.0.2"))
+        wait_until(
+            lambda n=scrapes: len(exporters.scrapes("127.1.0.2")) > n + 1, what="the next scrape"
+        )
+    assert written(standin) == 2
+
+
+def test_all_stale_at_once(start_exporters, start_standin, start_controller):
+    """Ten are told; the others are counted, for the last Event of the minute (test_recorder.c)."""
+    count = 60
+    exporters, standin = start_exporters(), start_standin("--nodes", count)
+    exporters.trouble("all", "close")
+    controller = start_controller(standin, exporters, content=limit(0.65))
+    wait_until(lambda: told(controller, STALE, "held") == count - 10, what="all to be stale")
+    found = wait_until(
+        lambda: len(events(standin, STALE)) == 10 and events(standin, STALE), what="ten Events"
+    )
+    assert {e["message"].partition(":")[0] for e in found.values()} == {"no usable reading"}
+    assert {e["type"] for e in found.values()} == {"Warning"}
+    assert written(standin) == 10
+
+
+def test_an_api_server_that_refuses(cluster, start_controller, tmp_path):
+    """It is logged once, and annotations are written all the same."""
+    exporters, standin = cluster
+    refuse(standin)
+    path = write_policy(tmp_path / "policy.json", limit(0.65))
+    controller = start_controller(standin, exporters, content=path)
+    wait_until(lambda: told(controller, OVERLOADED, "failed") == 2, what="refused Events")
+    wait_until(lambda: len(all_readings(standin, CPU)) == len(LOADS), what="annotations")
+    assert len(log_lines(controller.process, "cannot write Events")) == 1
+    standin.clear_faults()
+    write_policy(path, limit(0.8))
+    wait_until(lambda: told(controller, NORMAL, "sent") == 1, what="the next Event")
+    assert len(log_lines(controller.process, "Events are written again")) == 1
+    assert told(controller, OVERLOADED, "failed") == 2
+
+
+def test_only_the_leader_tells(cluster, start_controller, tmp_path):
+    """And when another leads, it does not tell anew what it has seen coming."""
+    exporters, standin = cluster
+    path = write_policy(tmp_path / "policy.json", limit(0.65))
+    fast = (
+        "--leader-elect=true",
+        "--leader-elect-lease-duration=3s",
+        "--leader-elect-renew-deadline=2s",
+        "--leader-elect-retry-period=300ms",
+    )
+    leader = start_controller(standin, exporters, *fast, content=path)
+    leader.process.wait_log("started leading")
+    standby = start_controller(standin, exporters, *fast, content=path)
+    wait_until(lambda: len(events(standin, OVERLOADED)) == 2, what="overload to be told")
+    gauge = "plimsoll_node_usage_ratio"
+    wait_until(lambda: len(standby.metrics().of(gauge)) == len(LOADS), what="the standby's windows")
+    leader.process.stop()
+    standby.process.wait_log("started leading")
+    assert written(standin) == 2
+    write_policy(path, limit(0.8))
+    wait_until(lambda: told(standby, NORMAL, "sent") == 1, what="an Event of the new leader")
+    assert told(standby, OVERLOADED, "sent") == 0
+    assert set(events(standin, NORMAL)) == {"node-0001"} and written(standin) == 3
+
+
+@pytest.mark.parametrize("flag", ["--events=false", "--dry-run"])
+def test_none_at_all(cluster, start_controller, flag):
+    exporters, standin = cluster
+    controller = start_controller(standin, exporters, flag, content=limit(0.65))
+    gauge = "plimsoll_node_usage_ratio"
+    wait_until(lambda: len(controller.metrics().of(gauge)) == len(LOADS), what="windows")
+    names = set(node_names(len(LOADS)))
+    assert {labels["node"] for labels, _ in controller.metrics().of(gauge)} == names
+    assert written(standin) == 0
+    assert not controller.metrics().of("plimsoll_events_total")
