@@ -114,7 +114,7 @@ def test_a_clean_end(start_standin, start_exporters, start_controller):
     for number in (signal.SIGTERM, signal.SIGINT):
         controller = start_controller(standin, exporters, content=rules)
         wait_until(lambda: len(all_readings(standin, "cpu_usage_avg_5m")) == 7, what="the windows")
-        slow = standin.fault("delay", verb="patch", seconds=0.7, count=-1)
+        slow = standin.fault("delay", verb="patch", resource="nodes", seconds=0.7, count=-1)
         wait_until(lambda: standin.faults()[slow]["hits"] > 0, what="a patch under way")
         before = len(standin.patches())
         began = time.monotonic()
@@ -127,7 +127,7 @@ def test_a_clean_end(start_standin, start_exporters, start_controller):
         standin.add_nodes(8)
     # Patches that never end are given up.
     controller = start_controller(standin, exporters, content=rules)
-    stuck = standin.fault("hang", verb="patch", count=-1)
+    stuck = standin.fault("hang", verb="patch", resource="nodes", count=-1)
     wait_until(lambda: standin.faults()[stuck]["hits"] > 0, what="a patch under way")
     began = time.monotonic()
     controller.process.popen.send_signal(signal.SIGTERM)
