@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "codec/json.h"
 #include "controller/controller.h"
 #include "controller/settings.h"
 #include "controller/status/query_api.h"
@@ -136,6 +137,22 @@ static void on_writer(void *userdata) {
                 recorder_set_writer(state->recorder, given);
 }
 
+/* Once for each change of the object: its status is written once, by one replica. */
+static void on_policy_status(void *userdata, const json_t *object, const char *problem) {
+        const struct daemon_state *state = userdata;
+        const char *uid = json_string_at(object, "metadata", "uid", NULL);
+
+        recorder_tell(state->recorder,
+                      &(struct event){
+                              .reason = problem ? EVENT_POLICY_INVALID : EVENT_POLICY_IN_FORCE,
+                              .api_version = "scheduler.policy.crane.io/v1alpha1",
+                              .kind = "DynamicSchedulerPolicy",
+                              .name = POLICY_OBJECT_NAME,
+                              .uid = uid ? uid : "",
+                              .message = problem ? problem : "the policy is in force",
+                      });
+}
+
 /* Runs until the loop ends; @policy is the controller's from here on. */
 static int connect_and_run(const struct settings *settings, struct daemon_state *state,
                            struct policy *policy, struct error *err) {
@@ -156,8 +173,10 @@ static int connect_and_run(const struct settings *settings, struct daemon_state 
 
         struct controller_options options = settings->controller;
         options.leader.name_space = lease_namespace(&options, core->kube_access);
-        if (options.has_events)
+        if (options.has_events) {
                 recorder = state->recorder = recorder_new(core->loop, core->api, core->metrics);
+                policy_source_on_status(core->policy_source, on_policy_status, state);
+        }
         const struct controller_parts parts = {
                 .on_writer = on_writer,
                 .userdata = state,

@@ -63,7 +63,7 @@ static const struct option_row rows[] = {
         {.name = "concurrent-syncs", .type = OPTION_INT, .value = &raw.concurrent_syncs, .fallback = "16", .metavar = "N", .min = 1, .max = 128,
          .help = "Maximum number of patches in flight."},
         {.name = "events", .type = OPTION_BOOL, .value = &raw.events, .fallback = "true",
-         .help = "Write a Kubernetes Event about a Node that goes above a limit of the policy, is back within its limits, or has no usable reading. Not with --dry-run or --once."},
+         .help = "Write a Kubernetes Event about a Node that goes above a limit of the policy, is back within its limits, or has no usable reading, and about the policy object when it is put in force or refused. Not with --dry-run or --once."},
 
         {.help = "Leader election"},
         {.name = "leader-elect", .type = OPTION_BOOL, .value = &raw.leader_elect, .fallback = "true",

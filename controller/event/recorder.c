@@ -27,6 +27,8 @@ static const struct {
         [EVENT_NODE_OVERLOADED] = {"NodeOverloaded", "plimsoll-overloaded", "Warning"},
         [EVENT_NODE_LOAD_NORMAL] = {"NodeLoadNormal", "plimsoll-load-normal", "Normal"},
         [EVENT_NODE_LOAD_STALE] = {"NodeLoadStale", "plimsoll-load-stale", "Warning"},
+        [EVENT_POLICY_INVALID] = {"PolicyInvalid", "plimsoll-policy-invalid", "Warning"},
+        [EVENT_POLICY_IN_FORCE] = {"PolicyInForce", "plimsoll-policy-in-force", "Normal"},
 };
 
 /* How often an Event was told. */

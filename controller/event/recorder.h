@@ -22,6 +22,8 @@ enum event_reason {
         EVENT_NODE_OVERLOADED,
         EVENT_NODE_LOAD_NORMAL,
         EVENT_NODE_LOAD_STALE,
+        EVENT_POLICY_INVALID,
+        EVENT_POLICY_IN_FORCE,
         EVENT_REASON_COUNT,
 };
 

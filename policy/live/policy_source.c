@@ -34,6 +34,8 @@ struct policy_source {
         struct loop_timer status_again; /* after a failure */
         bool is_status_due;             /* changed while a call was under way */
         bool is_status_failing;
+        policy_source_status_fn *on_status; /* NULL: none */
+        void *on_status_userdata;
 
         int64_t generation;
         struct health_check *check;
@@ -115,6 +117,8 @@ static void on_status_written(void *userdata, const struct kube_answer *answer) 
         else if (!is_failing && source->is_status_failing)
                 log_info(MSG("policy status written again"));
         source->is_status_failing = is_failing;
+        if (answer->outcome == KUBE_OK && source->on_status && source->object)
+                source->on_status(source->on_status_userdata, source->object, source->problem);
         if (source->is_status_due)
                 write_status(source);
         else if (is_failing)
@@ -167,6 +171,12 @@ void policy_source_set_writer(struct policy_source *source, const struct kube_fe
         }
         kube_cancel(TAKE_PTR(source->status_call));
         loop_timer_disarm(source->options.loop, &source->status_again);
+}
+
+void policy_source_on_status(struct policy_source *source, policy_source_status_fn *fn,
+                             void *userdata) {
+        source->on_status = fn;
+        source->on_status_userdata = userdata;
 }
 
 /* Our own writes of the status are delivered as events as well; they leave the spec as it is. */

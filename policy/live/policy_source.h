@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include <jansson.h>
 #include <stdbool.h>
 
 #include "base/attributes.h"
@@ -24,6 +25,10 @@
 
 /** on_policy: another policy is in force from now on; @policy is owned by the callee */
 typedef void policy_source_fn(void *userdata, struct policy *policy);
+
+/** on_status: @object's status has changed, and was written by us; @problem: why it is not in
+ * force, NULL: it is */
+typedef void policy_source_status_fn(void *userdata, const json_t *object, const char *problem);
 
 struct policy_source_options {
         struct loop *loop;
@@ -63,3 +68,7 @@ void policy_source_reload(struct policy_source *source);
  * Only the leading controller should.
  */
 void policy_source_set_writer(struct policy_source *source, const struct kube_fence *fence);
+
+/** policy_source_on_status() - call @fn whenever the writer has changed the object's status */
+void policy_source_on_status(struct policy_source *source, policy_source_status_fn *fn,
+                             void *userdata);

@@ -228,6 +228,8 @@ def test_older_crd(plane, fleet, programs, figure):
     shown = table(plane)
     assert shown["IN FORCE"] == "False"
     assert shown["MESSAGE"] == messages[-1][1]
+    described = plane.kubectl("describe", "dsp", "default")
+    assert "PolicyInvalid" in described and "PolicyInForce" in described
     figure(
         f"{len(messages)} bad policies past an older CRD: refused by both programs, status after "
         f"{max(took for took, _ in messages):.2f} s at most, e.g. {messages[0][1]!r}"

@@ -3,6 +3,7 @@
 import pytest
 import yaml
 
+from api_kit import EVENTS
 from harness import Pages, fetch, wait_until
 
 PATH = "/apis/scheduler.policy.crane.io/v1alpha1/dynamicschedulerpolicies"
@@ -110,6 +111,20 @@ def test_the_controller_writes_its_status(run, binary, cluster):
     apply(cluster, policy(0.6))
     generation = cluster.get(f"{PATH}/default")["metadata"]["generation"]
     wait_until(lambda: condition(cluster)[1]["observedGeneration"] == generation, what="the change")
+
+    def events():
+        return {e["reason"]: e for e in cluster.get(EVENTS)["items"]}
+
+    wait_until(lambda: events()["PolicyInForce"]["count"] == 3, what="the Event of the change")
+    told = events()
+    assert told["PolicyInvalid"]["message"] == bad["message"]
+    assert told["PolicyInvalid"]["involvedObject"] == {
+        "apiVersion": "scheduler.policy.crane.io/v1alpha1",
+        "kind": "DynamicSchedulerPolicy",
+        "name": "default",
+        "uid": cluster.get(f"{PATH}/default")["metadata"]["uid"],
+    }
+    assert told["PolicyInvalid"]["count"] == 1 and set(told) == {"PolicyInvalid", "PolicyInForce"}
     # Having written, it rests: its own writing is no reason to write again.
     agent = {"user_agent": "plimsoll-controller"}
     assert cluster.count(verb="patch", resource="dynamicschedulerpolicies", **agent) == 4
