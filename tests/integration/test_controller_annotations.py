@@ -257,6 +257,28 @@ def test_a_load_that_jumps_is_written_early(start_standin, start_exporters, star
     assert off.metric("plimsoll_early_patches_total") == 0
 
 
+def test_forged_annotations_are_replaced(start_standin, start_exporters, start_controller):
+    """Whoever may write a node, its kubelet say: with a usual time, one far ahead, or no reading."""
+    standin, exporters = start_standin("--nodes", 3), start_exporters(*FAST)
+    for number in (1, 2, 3):
+        exporters.set([f"127.1.0.{number}"], load={"cpu": 0.5})
+    start_controller(standin, exporters, content=policy({"cpu_usage_avg_1s": "2s"}))
+    wait_annotated(standin, 3, "cpu_usage_avg_1s")
+    now = time.time()
+    forged = [f"0.01000,{stamp(now)}", f"0.01000,{stamp(now + 1e8)}", "0,soon"]
+    for node, text in zip(node_names(3), forged):
+        body = {"metadata": {"annotations": {"cpu_usage_avg_1s": text}}}
+        standin.patch(f"/api/v1/nodes/{node}", body)
+
+    def replaced():
+        return all(
+            standin.annotations(node)["cpu_usage_avg_1s"].startswith("0.5")
+            for node in node_names(3)
+        )
+
+    wait_until(replaced, what="what was forged to be replaced")
+
+
 def test_a_long_period_is_kept(start_standin, start_exporters, start_controller):
     """Nothing when nothing is due; an annotation that is good already is left alone."""
     standin, exporters = start_standin(), start_exporters(*FAST)

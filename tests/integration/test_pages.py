@@ -1,6 +1,7 @@
 """Every fenced block of every page is run or validated by a test, which takes it from the page."""
 
 import ast
+import itertools
 import json
 import os
 import re
@@ -122,12 +123,20 @@ def test_links_resolve():
     assert not problems, "\n".join(problems)
 
 
+def test_the_index_has_every_page():
+    there = {path.name for path in (TOP / "docs").glob("*.md")} - {"README.md"}
+    assert there <= {target for _, target in links("docs/README.md")}
+
+
 def test_named_files_exist():
     """Paths from the top, as ARCHITECTURE.md and CONTRIBUTING.md name them."""
     tops = "cli|common|controller|deploy|docs|extender|policy|tests"
     missing = [
         f"{page}: {path}"
-        for page in ("ARCHITECTURE.md", "CONTRIBUTING.md", "README.md", "deploy/README.md")
+        for page in (
+            *("ARCHITECTURE.md", "CONTRIBUTING.md", "README.md", "deploy/README.md"),
+            *("docs/how-it-works.md", "docs/security.md"),
+        )
         for path in re.findall(rf"`((?:{tops})/[\w./+-]*)`", (TOP / page).read_text("utf-8"))
         if not (TOP / path).exists()
     ]
@@ -151,6 +160,51 @@ def test_quoted_log_lines_exist():
     assert quoted
     problems = [f"{page}: {msg}" for page, msg in sorted(quoted) if f'MSG("{msg}")' not in text]
     assert not problems, "\n".join(problems)
+
+
+def test_promises_have_tests():
+    """docs/security.md names the test of what it promises."""
+    page = (TOP / "docs/security.md").read_text("utf-8")
+    named = list(re.finditer(r"`(test_\w+)`", page))
+    assert len(named) > 10
+    for match in named:
+        name, path = match[1], re.search(r"`(tests/[\w/]+[.]py)`", page[match.end() :])[1]
+        assert f"\ndef {name}(" in (TOP / path).read_text("utf-8"), f"{path} has no {name}"
+
+
+def permissions(path, suffix=""):
+    """(account, object, verb) of a file with roles and their bindings."""
+    objects = list(yaml.safe_load_all((TOP / path).read_text("utf-8")))
+    accounts = {o["roleRef"]["name"]: o["subjects"][0]["name"] for o in objects if "roleRef" in o}
+    for role in objects:
+        where = role["metadata"].get("namespace")
+        for rule in role.get("rules", []):
+            for group, resource, verb in itertools.product(
+                rule["apiGroups"], rule["resources"], rule["verbs"]
+            ):
+                what = f"`{resource}.{group}`" if group else f"`{resource}`"
+                what += f" in `{where}`" if where else ""
+                what += "".join(f", `{name}` alone" for name in rule.get("resourceNames", []))
+                yield f"`{accounts[role['metadata']['name']]}`{suffix}", what, verb
+
+
+def test_every_permission_is_told():
+    """The table of docs/security.md is what deploy/ grants."""
+    page = (TOP / "docs/security.md").read_text("utf-8")
+    table = re.search(r"<!-- accounts -->(.*?)<!-- end -->", page, re.S)[1]
+    told = {
+        (account, what, verb)
+        for account, what, verbs, _ in re.findall(
+            r"^\| (`.*?) \| (.*?) \| (.*?) \| (.*) \|$", table, re.M
+        )
+        for verb in re.findall(r"`(\w+)`", verbs)
+    }
+    granted = {
+        *permissions("deploy/base/rbac-controller.yaml"),
+        *permissions("deploy/base/rbac-extender.yaml"),
+        *permissions("deploy/extender-bind/rbac.yaml", " with `extender-bind`"),
+    }
+    assert told == granted
 
 
 def test_every_flag_has_a_purpose(binary):
