@@ -7,8 +7,10 @@ import re
 import shlex
 import shutil
 import subprocess
+import time
 
-from harness import fetch
+from cluster.nodes import node_object
+from harness import fetch, wait_until
 from pages import TOP, block
 from tools import build
 
@@ -29,6 +31,41 @@ def test_windows_of_one_exporter(run, tmp_path):
     assert done.returncode == 0, done.stderr
     # Two windows of CPU and two of memory.
     assert re.search(r"^web-1( +[\d.]+%){4} .* ok$", done.stdout, re.M), done.stdout
+
+
+def test_a_cluster_without_installing(unscheduled, run, binary, tmp_path, monkeypatch, figure):
+    """The lines of README.md, in a cluster of kwok that has never heard of us."""
+    for number in range(10):
+        node = node_object(f"node-{number}", f"10.0.0.{number}")
+        unscheduled.api.create("/api/v1/nodes", node)
+    lines = block("README.md", "cluster").splitlines()
+    assert len(lines) <= 6, "with git clone and cd, eight"
+    making, exporter, controller, looking = (shlex.split(line.rstrip(" &")) for line in lines)
+    assert making == ["make", "build"]
+    monkeypatch.setenv("KUBECONFIG", unscheduled.kubeconfig)
+
+    started = time.monotonic()
+    run(exporter, "node-exporter", clean_exit=False).wait_log("Listening on")
+    ours = {name: binary(os.path.basename(name)) for name in (controller[0], looking[0])}
+    controlling = run([ours[controller[0]], *controller[1:]], "controller")
+    shown = run([ours[looking[0]], *looking[1:]], "top", clean_exit=False)
+
+    def loads():
+        """Nodes with their CPU and their memory."""
+        return set(re.findall(r"^(node-\d) .*%.*%", shown.text(), re.M))
+
+    wait_until(lambda: len(loads()) == 10, 60, "ten nodes with their load")
+    figure(f"ten nodes with their load after {time.monotonic() - started:.1f} s")
+    shown.stop()
+
+    def annotations():
+        return [node["metadata"]["annotations"] for node in unscheduled.api.items("/api/v1/nodes")]
+
+    assert all("cpu_usage_avg_5m" in found for found in annotations())
+    controlling.stop()
+    (cleanup,) = re.findall(r"`(build/controller/\S+ --cleanup)`", (TOP / "README.md").read_text())
+    run([ours[controller[0]], *cleanup.split()[1:]], "cleanup").wait_exit()
+    assert not any("cpu_usage_avg_5m" in found for found in annotations())
 
 
 def test_peers_by_themselves(run, tmp_path):

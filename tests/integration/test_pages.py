@@ -10,7 +10,7 @@ import sys
 
 import pytest
 import yaml
-from harness import wait_until  # noqa: F401, for the example
+from harness import fetch, wait_until  # noqa: F401, for the example
 from pages import TOP, anchors, block, blocks, links, pages, shown_policies
 from prometheus_kit import CRANE_RULES
 
@@ -293,3 +293,17 @@ def test_demo():
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     assert "above 0.65" in done.stdout and "keeps all of this running" in done.stdout
+
+
+@pytest.mark.nightly
+def test_demo_opens_a_page(run):
+    """Without DEMO=once it says where the page is and what to look at, and goes on."""
+    argv = [
+        sys.executable,
+        TOP / "tests/demo/demo.py",
+        "--build",
+        os.environ["PLIMSOLL_RELEASE_DIR"],
+    ]
+    demo = run(argv, "demo")
+    url = demo.wait_log(r"in a browser: (http\S+)\n\n  hot-cpu .* Choose a row", 90)[1]
+    assert "<title>" in fetch(url).text
