@@ -72,7 +72,9 @@ def allowed(schema):
     if "enum" in schema:
         said.insert(0, ", ".join(code(str(word)) for word in schema["enum"]))
     elif kind == "array":
-        said.insert(0, f"a list of at most {schema['maxItems']}")
+        is_flat = "properties" not in schema["items"]
+        of_each = f", each {scalar(schema['items'])}" if is_flat else ""
+        said.insert(0, f"a list of at most {schema['maxItems']}{of_each}")
     elif kind == "object" and "additionalProperties" in schema:
         of_each = scalar(schema["additionalProperties"])
         said.insert(0, f"at most {schema['maxProperties']} names, each with {of_each}")
@@ -98,16 +100,17 @@ def scalar(schema):
         is_above = schema.get("exclusiveMinimum", False)
         parts.append(("above " if is_above else "from ") + str(schema["minimum"]))
     if "maximum" in schema:
-        parts.append(f"to {schema['maximum']}")
+        is_below = schema.get("exclusiveMaximum", False)
+        parts.append(("below " if is_below else "to ") + str(schema["maximum"]))
     return " ".join(parts)
 
 
 def at(document, path):
     """The value at "spec.priority[].scale", of the first entry of each list; None: there is none."""
     for step in re.findall(r"\w+", path):
-        document = document.get(step) if isinstance(document, dict) else None
         if isinstance(document, list):
             document = document[0]
+        document = document.get(step) if isinstance(document, dict) else None
     return document
 
 
