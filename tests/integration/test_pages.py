@@ -128,6 +128,30 @@ def test_the_index_has_every_page():
     assert there <= {target for _, target in links("docs/README.md")}
 
 
+def test_sizing_is_what_was_measured():
+    """The rows of docs/sizing.md that `tests/tools/bench scale` measures, by docs/performance.md."""
+    measured = (TOP / "docs/performance.md").read_text("utf-8").partition("<!-- scale -->")[2]
+
+    def row(name):
+        (cells,) = re.findall(rf"^\| {re.escape(name)} \| (.*) \|$", measured, re.M)
+        return cells.split(" | ")
+
+    def cores(name):
+        return [f"{float(text.partition('%')[0]) / 100:.2f} CPU" for text in row(name)]
+
+    patches = [cell.partition("; ")[2] for cell in row("`--patch-qps`; patches a second")]
+    wanted = [
+        f"| {nodes}, every {interval} | {cpu}, {memory} | {their_cpu}, {their_memory} | {patched} |"
+        for nodes, interval, cpu, memory, their_cpu, their_memory, patched in zip(
+            row("nodes"), row("scraped every"),
+            cores("controller, CPU"), row("controller, memory"),
+            cores("extender, CPU"), row("extender, memory"), patches,
+        )
+    ]  # fmt: skip
+    page = (TOP / "docs/sizing.md").read_text("utf-8")
+    assert wanted and [line for line in page.splitlines() if ", every 60 s |" in line] == wanted
+
+
 def test_named_files_exist():
     """Paths from the top, as ARCHITECTURE.md and CONTRIBUTING.md name them."""
     tops = "cli|common|controller|deploy|docs|extender|policy|tests"
