@@ -1,5 +1,7 @@
 """The man pages are well-formed, and have every flag and verb of --help."""
 
+import json
+import os
 import pathlib
 import re
 import subprocess
@@ -42,3 +44,9 @@ def test_man_page(binary, program):
         words = " ".join(text.split())
         for what in re.findall(r"^ {30}(\S.*)$", said, re.M):
             assert what in words, what
+
+
+def test_they_are_installed():
+    said = run("meson", "introspect", "--installed", os.environ["PLIMSOLL_BUILD_DIR"]).stdout
+    places = {pathlib.Path(path).parts[-3:] for path in json.loads(said).values()}
+    assert {("man", f"man{page[-1]}", page) for page, _ in PAGES.values()} <= places
