@@ -17,11 +17,13 @@ from harness import wait_until
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 DEPLOY = TOP / "deploy"
-# monitoring/ has neither pods nor kinds of Kubernetes' own: test_monitoring.py applies it.
+# monitoring/ has neither pods nor kinds of Kubernetes' own: test_monitoring.py applies it. descheduler/
+# has a namespace of its own, and none of our programs: test_descheduler.py applies it.
 KUSTOMIZATIONS = [
     str(path.parent.relative_to(DEPLOY))
     for path in sorted(DEPLOY.rglob("kustomization.yaml"))
-    if "kind: Component" not in path.read_text("utf-8") and path.parent.name != "monitoring"
+    if "kind: Component" not in path.read_text("utf-8")
+    and path.parent.name not in ("monitoring", "descheduler")
 ]
 MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_PATCH = "application/strategic-merge-patch+json"

@@ -56,6 +56,7 @@ MODULES = {
     },
     "metrics-server": {},
     "helm": {},
+    "descheduler": {},
 }
 
 
