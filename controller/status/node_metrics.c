@@ -158,8 +158,15 @@ static void render(void *userdata, struct buf *out) {
         metrics_inc(nm->left_out);
 }
 
+/* There may be 100,000, and the thread that renders them answers the probes too: what is the same
+ * in each is printed once. */
 static size_t write_samples(const struct table *table, size_t metric, int64_t at_unix_ms,
                             struct buf *out) {
+        _cleanup_(freep) char *head = xasprintf("\n{\"metric\":{\"__name__\":\"%s\",\"instance\":",
+                                                table->metrics[metric]);
+        _cleanup_(freep) char *middle = xasprintf("},\"value\":[%lld.%03lld,\"",
+                                                  (long long)at_unix_ms / 1000,
+                                                  (long long)at_unix_ms % 1000);
         size_t count = 0;
 
         for (size_t i = 0; i < table->count; i++) {
@@ -167,11 +174,11 @@ static size_t write_samples(const struct table *table, size_t metric, int64_t at
                 if ((atomic_load_explicit(&row->usable, memory_order_acquire) >> metric & 1) == 0)
                         continue;
                 const _Atomic float *ratio = &table->usage_ratio[i * table->metric_count + metric];
-                (void)buf_printf(out, "%s\n{\"metric\":{\"__name__\":\"%s\",\"instance\":",
-                                 count++ > 0 ? "," : "", table->metrics[metric]);
+                (void)buf_puts(out, count++ > 0 ? "," : "");
+                (void)buf_puts(out, head);
                 (void)buf_json_string(out, row->name, strlen(row->name));
-                (void)buf_printf(out, "},\"value\":[%lld.%03lld,\"%.5g\"]}",
-                                 (long long)at_unix_ms / 1000, (long long)at_unix_ms % 1000,
+                (void)buf_puts(out, middle);
+                (void)buf_printf(out, "%.5g\"]}",
                                  (double)atomic_load_explicit(ratio, memory_order_relaxed));
         }
         return count;

@@ -188,6 +188,7 @@ static void test_a_page_that_is_full(void **state) {
 
 struct reader {
         const struct metrics *metrics;
+        struct node_metrics *nm;
         atomic_bool is_done;
 };
 
@@ -197,6 +198,11 @@ static void *keep_reading(void *userdata) {
         while (!atomic_load(&reader->is_done)) {
                 char *found = series(reader->metrics);
                 free(found);
+                struct buf out = BUF_INIT(PAGE_MAX);
+                size_t count;
+                assert_int_equal(
+                        node_metrics_samples(reader->nm, "mem_usage_avg_5m", 0, &out, &count), 0);
+                buf_done(&out);
         }
         return NULL;
 }
@@ -206,7 +212,7 @@ static void test_many_tables(void **state) {
         _cleanup_(policy_freep) struct policy *policy = parse(limits);
         _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
         _cleanup_(node_metrics_freep) struct node_metrics *nm = node_metrics_new(metrics);
-        struct reader reader = {.metrics = metrics};
+        struct reader reader = {.metrics = metrics, .nm = nm};
         struct plan_values values = {.usable = 7};
         uint32_t row = NODE_METRICS_NONE;
         pthread_t thread;
