@@ -1,5 +1,7 @@
 """/api/v1/query of the controller: what the descheduler and Grafana send, and what they are answered."""
 
+import re
+import subprocess
 import time
 import urllib.parse
 
@@ -86,6 +88,26 @@ def test_what_is_answered(cluster, start_controller, tmp_path):
     wait_until(lambda: get(controller, query=CPU).status == 400, what="the other policy")
     standin.admin("delete", {"resource": "nodes", "names": ["node-0000"]})
     wait_until(lambda: set(samples(get(controller, query=MEM))) == {"node-0001"}, what="one to go")
+
+
+def promtool(controller, query):
+    return subprocess.run(
+        ["promtool", "query", "instant", controller.url, query],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def test_the_client_of_prometheus_reads_it(cluster, start_controller):
+    exporters, standin = cluster
+    controller = start_controller(standin, exporters)
+    lines = wait_until(
+        lambda: (said := promtool(controller, CPU)).stdout.count("\n") == 2 and said.stdout,
+        what="a value of each node",
+    )
+    series = re.findall(r"^(\w+)\{instance=\"([\w-]+)\"\} => [\d.]+ @\[[\d.]+\]$", lines, re.M)
+    assert sorted(series) == [(CPU, node) for node in LOADS]
+    refused = promtool(controller, f"avg({CPU})")
+    assert refused.returncode != 0 and "bad_data: invalid parameter" in refused.stderr
 
 
 def test_bad_requests(cluster, start_controller):
