@@ -2,8 +2,11 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/buf.h"
+#include "base/number.h"
+#include "codec/json.h"
 
 void doctor_find(struct doctor_finding *finding, enum doctor_state state, const char *fmt, ...) {
         va_list args;
@@ -25,6 +28,16 @@ bool doctor_needs(const struct doctor_facts *facts, enum doctor_object object,
         else
                 doctor_find(finding, DOCTOR_UNKNOWN, "%s", fact->err.msg);
         return false;
+}
+
+unsigned doctor_minor(const struct doctor_facts *facts) {
+        const char *minor = json_string_at(facts->objects[DOCTOR_VERSION].json, "minor", NULL);
+        size_t digits = minor ? number_skip_digits(minor, strlen(minor), 0) : 0;
+        uint64_t number = 0;
+
+        /* "36+" with what a vendor has added. */
+        return minor && number_parse_u64(minor, digits, &number) && number < 1000 ? (unsigned)number
+                                                                                  : 0;
 }
 
 void doctor_find_nodes(struct doctor_finding *finding, enum doctor_state state,

@@ -50,6 +50,9 @@ void doctor_find(struct doctor_finding *finding, enum doctor_state state, const 
 bool doctor_needs(const struct doctor_facts *facts, enum doctor_object object,
                   struct doctor_finding *finding);
 
+/** doctor_minor() - x of the API server's version 1.x; 0: not known */
+unsigned doctor_minor(const struct doctor_facts *facts);
+
 /** doctor_find_nodes() - the finding "3 of 200 nodes <what>: a, b, c"; nothing for an empty set */
 void doctor_find_nodes(struct doctor_finding *finding, enum doctor_state state,
                        const struct doctor_facts *facts, const struct doctor_set *set,

@@ -33,6 +33,9 @@ static const char *const paths[DOCTOR_OBJECT_COUNT] = {
                          "plimsoll-controller-nodes",
         [DOCTOR_AUTOSCALER] = "/api/v1/namespaces/kube-system/configmaps/cluster-autoscaler-status",
         [DOCTOR_KARPENTER] = "/apis/karpenter.sh",
+        [DOCTOR_KUBELET_REQUESTS] =
+                "/apis/certificates.k8s.io/v1/certificatesigningrequests?limit=500&"
+                "fieldSelector=spec.signerName%3Dkubernetes.io%2Fkubelet-serving",
 };
 
 static void ask(struct cluster *cluster, enum doctor_object object, struct doctor_facts *facts) {

@@ -32,6 +32,7 @@ enum doctor_object {
         DOCTOR_GUARD,
         DOCTOR_AUTOSCALER,
         DOCTOR_KARPENTER,
+        DOCTOR_KUBELET_REQUESTS, /* for serving certificates */
         DOCTOR_OBJECT_COUNT,
 };
 

@@ -1,6 +1,13 @@
-/* The nodes' annotations. */
+/* The nodes: their annotations, and whether they can be used. */
+#include <string.h>
+
 #include "base/buf.h"
+#include "base/clock.h"
+#include "base/timestamp.h"
 #include "cli/doctor/doctor_check.h"
+#include "codec/json.h"
+
+enum { APPROVAL_MAX_MS = 10 * 60 * MS_PER_S };
 
 /* All nodes are a fault, some are a warning. */
 static enum doctor_state gravity(const struct doctor_facts *facts, const struct doctor_set *set) {
@@ -88,6 +95,39 @@ static void check_ready(const struct doctor_facts *facts, struct doctor_finding 
                           &facts->nodes.not_ready, "are not ready");
 }
 
+/* A CertificateSigningRequest that nobody has approved or denied for a while. */
+static bool is_waiting(const struct doctor_facts *facts, const json_t *request) {
+        const char *created = json_string_at(request, "metadata", "creationTimestamp", NULL);
+        int64_t created_unix_ms;
+
+        return json_array_size(json_at(request, "status", "conditions", NULL)) == 0 && created &&
+               timestamp_parse(created, strlen(created), &created_unix_ms) &&
+               facts->now_unix_ms - created_unix_ms > APPROVAL_MAX_MS;
+}
+
+/* Such a kubelet serves nothing over TLS. The API server deletes the request after a day, and the
+ * kubelet makes another. */
+static void check_kubelets(const struct doctor_facts *facts, struct doctor_finding *finding) {
+        const char *example = NULL;
+        size_t waiting = 0;
+
+        if (!doctor_needs(facts, DOCTOR_KUBELET_REQUESTS, finding))
+                return;
+        const json_t *all = json_at(facts->objects[DOCTOR_KUBELET_REQUESTS].json, "items", NULL);
+        for (size_t i = 0; i < json_array_size(all); i++) {
+                const json_t *request = json_array_get(all, i);
+                if (!is_waiting(facts, request))
+                        continue;
+                waiting++;
+                example = json_string_at(request, "spec", "username", NULL);
+        }
+        if (waiting > 0)
+                doctor_find(finding, DOCTOR_WARNING,
+                            "%zu requests of kubelets for a serving certificate wait, such as "
+                            "%.100s's",
+                            waiting, example ? example : "?");
+}
+
 static const struct doctor_check rows[] = {
         {"annotations", "such nodes pass, and nothing is known of them",
          "kubectl -n @NS logs deploy/plimsoll-controller | grep 'node is failing'", check_bare},
@@ -116,6 +156,10 @@ static const struct doctor_check rows[] = {
         {"nodes-ready", "they take no pods", "kubectl describe node NODE", check_ready},
         {"nodes-cordoned", "few nodes take pods, and these get all the load",
          "kubectl uncordon NODE", check_cordoned},
+        {"kubelet-certificates",
+         "without one a kubelet answers nobody who verifies it, neither us nor metrics-server",
+         "kubectl get csr, and kubectl certificate approve NAME; better, run an approver",
+         check_kubelets},
 };
 
 const struct doctor_checks doctor_node_checks = {rows, ARRAY_LEN(rows)};

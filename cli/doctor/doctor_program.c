@@ -11,16 +11,12 @@
 enum { MANY_RESTARTS = 5, LEASE_SLACK_MS = 30000, MINOR_OLDEST = 28 };
 
 static void check_version(const struct doctor_facts *facts, struct doctor_finding *finding) {
-        const json_t *version = facts->objects[DOCTOR_VERSION].json;
-        const char *minor = json_string_at(version, "minor", NULL);
-        size_t digits = minor ? number_skip_digits(minor, strlen(minor), 0) : 0;
-        uint64_t number = 0;
+        unsigned minor = doctor_minor(facts);
 
-        if (!minor || !number_parse_u64(minor, digits, &number))
+        if (minor == 0)
                 doctor_find(finding, DOCTOR_UNKNOWN, "/version has no minor version");
-        else if (number < MINOR_OLDEST)
-                doctor_find(finding, DOCTOR_WARNING, "Kubernetes 1.%llu",
-                            (unsigned long long)number);
+        else if (minor < MINOR_OLDEST)
+                doctor_find(finding, DOCTOR_WARNING, "Kubernetes 1.%u", minor);
 }
 
 static void check_deployed(const struct doctor_facts *facts, enum doctor_object object,

@@ -8,6 +8,7 @@
 
 enum {
         TIMEOUT_MAX_MS = 1000,
+        BATCHING_SINCE_MINOR = 35,
         SAMPLED_FROM = 100, /* kube-scheduler's minFeasibleNodesToFind: below, it looks at all */
 };
 
@@ -135,6 +136,28 @@ static void check_sampling(const struct doctor_facts *facts, struct doctor_findi
         }
 }
 
+/*
+ * Opportunistic batching: the scores of a pod serve the next ones that are like it. A scheduler
+ * with an extender does without, in all its profiles. It logs that, and no metric shows it:
+ * https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/scheduler/framework/runtime/framework.go
+ */
+static void check_batching(const struct doctor_facts *facts, struct doctor_finding *finding) {
+        const char *from;
+
+        if (!our_entry(facts, &from, finding) || doctor_minor(facts) < BATCHING_SINCE_MINOR)
+                return;
+        doctor_find(finding, DOCTOR_OK, "an extender switches opportunistic batching off");
+        for (size_t i = 0; i < facts->config_count; i++) {
+                const struct tree_node *profiles = tree_get(tree_root(facts->configs[i].tree),
+                                                            "profiles");
+                if (find_entry(&facts->configs[i]) && profiles && profiles->kind == TREE_LIST &&
+                    profiles->count > 1)
+                        doctor_find(finding, DOCTOR_WARNING,
+                                    "%s: opportunistic batching is off in all %zu profiles",
+                                    facts->configs[i].from, profiles->count);
+        }
+}
+
 /* An autoscaler asks its own copy of the scheduler's plugins, without extenders. */
 static void check_autoscaler(const struct doctor_facts *facts, enum doctor_object object,
                              const char *name, struct doctor_finding *finding) {
@@ -173,6 +196,9 @@ static const struct doctor_check rows[] = {
          "set filterVerb: filter, prioritizeVerb: prioritize", check_verbs},
         {"scheduler-sampling", "pods get the best node of a sample, or wait if all of it is hot",
          "set percentageOfNodesToScore: 100", check_sampling},
+        {"scheduler-batching",
+         "pods that are alike are scheduled one by one, also where load does not matter",
+         "give the profiles that need no load a scheduler of their own", check_batching},
         {"cluster-autoscaler", AUTOSCALER_WHY, AUTOSCALER_MEND, check_cluster_autoscaler},
         {"karpenter", AUTOSCALER_WHY, AUTOSCALER_MEND, check_karpenter},
 };

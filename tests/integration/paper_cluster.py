@@ -21,6 +21,7 @@ CRD_NAME = "dynamicschedulerpolicies.scheduler.policy.crane.io"
 CRD_PATH = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{CRD_NAME}"
 REVIEWS_PATH = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 DEPLOYMENTS = "/apis/apps/v1/namespaces/kube-system/deployments"
+REQUESTS_PATH = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 CONTROLLERS = ("plimsoll-controller-0", "plimsoll-controller-1")
 EXTENDERS = ("plimsoll-extender-0", "plimsoll-extender-1")
 METRICS = ("cpu_usage_avg_5m", "mem_usage_avg_5m")
@@ -65,6 +66,15 @@ def pod(name, deployment):
         "metadata": {"name": name, "labels": template["metadata"]["labels"]},
         "spec": template["spec"],
         "status": {"phase": "Running", "containerStatuses": [{"restartCount": 0}]},
+    }
+
+
+def request(name, *conditions, seconds_ago=60):
+    """A kubelet's for a serving certificate."""
+    return {
+        "metadata": {"name": f"csr-{name}", "creationTimestamp": stamp(seconds_ago)},
+        "spec": {"username": f"system:node:{name}"},
+        "status": {"conditions": [{"type": what, "status": "True"} for what in conditions]},
     }
 
 
@@ -140,6 +150,7 @@ def healthy(version):
             ("ValidatingAdmissionPolicy", "plimsoll-controller-nodes")
         ],
         "/api/v1/nodes": [node(f"node-{i}") for i in range(4)],
+        REQUESTS_PATH: [request("node-0", "Approved"), request("node-1")],
     }
     for leads, name in enumerate(reversed(CONTROLLERS)):
         page = CONTROLLER_PAGE.replace("VERSION", version).replace("LEADER", str(leads))

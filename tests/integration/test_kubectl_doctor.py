@@ -15,10 +15,12 @@ from paper_cluster import (
     EXTENDERS,
     METRICS,
     POLICY_PATH,
+    REQUESTS_PATH,
     REVIEWS_PATH,
     SYSTEM,
     PaperCluster,
     node,
+    request,
     stamp,
 )
 
@@ -185,6 +187,14 @@ def cordoned(cluster):
         item["spec"]["unschedulable"] = True
 
 
+def kubelets_wait(cluster):
+    cluster.objects[REQUESTS_PATH] = [
+        request("node-0", "Approved", seconds_ago=3600),
+        request("node-1", "Denied", seconds_ago=3600),
+        request("node-2", seconds_ago=3600),
+    ]
+
+
 def not_ready(cluster):
     cluster.nodes()[0]["status"]["conditions"][0]["status"] = "Unknown"
 
@@ -299,6 +309,7 @@ SEEDED = [
     ("annotations-writers", "error", "kubelet", two_writers),
     ("metrics-written", "error", "no node has net_usage_avg_5m", metric_of_nobody),
     ("nodes-ready", "warning", "1 of 4", not_ready),
+    ("kubelet-certificates", "warning", "1 requests of kubelets", kubelets_wait),
     ("nodes-cordoned", "warning", "3 of 4", cordoned),
     ("exporters", "warning", "3 exporters fail, over all replicas", failing_exporters),
     ("samples", "warning", "2 nodes have no", page("stale 0", "stale 2", CONTROLLERS[:1])),
@@ -331,6 +342,12 @@ SEEDED = [
     ("scheduler-names", "warning", "nodeCacheCapable", configuration("nodeCacheCapable: true")),
     ("scheduler-verbs", "error", "filterVerb", configuration("filterVerb: filter")),
     ("scheduler-sampling", "warning", "adaptive of 150", many_nodes),
+    (
+        "scheduler-batching",
+        "warning",
+        "off in all 2 profiles",
+        configuration("profiles:\n", "profiles:\n- schedulerName: other\n"),
+    ),
     ("cluster-autoscaler", "warning", "autoscaler runs", autoscaler(AUTOSCALER)),
     ("karpenter", "warning", "Karpenter runs", autoscaler("/apis/karpenter.sh")),
 ]
@@ -363,6 +380,13 @@ def test_a_cluster_without_plimsoll(cluster, doctor):
     }
     assert found["policy-definition"][0] == "warning"
     assert found["extender-called"] == ("unknown", "no pod of it runs in the namespace")
+
+
+def test_a_fact_that_is_no_fault(cluster, doctor):
+    fact = "scheduler-batching       an extender switches opportunistic batching off\n"
+    assert fact in doctor("-owide", status=0).stdout
+    put("/version", "minor", to="34")(cluster)
+    assert fact not in doctor("-owide", status=0).stdout
 
 
 @pytest.mark.parametrize("status", [403, 500])
@@ -429,7 +453,7 @@ def test_flags(cluster, doctor, tmp_path):
     found = findings(doctor("-ojson", status=0))
     assert {key for key, row in found.items() if row[0] == "unknown"} == {
         f"scheduler-{what}"
-        for what in ("registered", "ignorable", "timeout", "weight", "names", "verbs", "sampling")
+        for what in "registered ignorable timeout weight names verbs sampling batching".split()
     }
     assert findings(doctor("-ojson", f"--scheduler-config={path}", status=0)) == {}
     bad = tmp_path / "bad.yaml"
