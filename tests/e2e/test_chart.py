@@ -38,6 +38,10 @@ SAME = {
     "extender-mtls": ({"extender": {"tls": {"mode": "mtls"}}}, ["extender-mtls"]),
     "second-scheduler": ({"secondScheduler": {"enabled": True}}, ["second-scheduler"]),
     "monitoring": ({"monitoring": {"enabled": True}}, [".", "monitoring"]),
+    "monitoring-of-second-scheduler": (
+        {"secondScheduler": {"enabled": True}, "monitoring": {"enabled": True}},
+        ["second-scheduler", "monitoring/second-scheduler"],
+    ),
 }
 
 

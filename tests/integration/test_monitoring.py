@@ -67,6 +67,17 @@ def firing(alert, at_minutes, count):
     }
 
 
+def promtool(folder, content, tests):
+    (folder / "rules.yml").write_text(yaml.safe_dump(content), encoding="utf-8")
+    content = {"rule_files": ["rules.yml"], "evaluation_interval": "1m", "tests": tests}
+    (folder / "tests.yml").write_text(yaml.safe_dump(content), encoding="utf-8")
+    for argv in (["check", "rules", "rules.yml"], ["test", "rules", "tests.yml"]):
+        done = subprocess.run(
+            ["promtool", *argv], cwd=folder, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_alerts_fire_when_they_should(tmp_path):
     """Each with its series, after its `for` and not before; and not with those of a healthy cluster."""
     waits = {
@@ -92,14 +103,34 @@ def test_alerts_fire_when_they_should(tmp_path):
                     "promql_expr_test": looks,
                 }
             )
-    (tmp_path / "rules.yml").write_text(yaml.safe_dump(rules()), encoding="utf-8")
-    content = {"rule_files": ["rules.yml"], "evaluation_interval": "1m", "tests": tests}
-    (tmp_path / "tests.yml").write_text(yaml.safe_dump(content), encoding="utf-8")
-    for argv in (["check", "rules", "rules.yml"], ["test", "rules", "tests.yml"]):
-        done = subprocess.run(
-            ["promtool", *argv], cwd=tmp_path, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
+    promtool(tmp_path, rules(), tests)
+
+
+def test_a_second_scheduler_has_no_extender_to_scrape(tmp_path):
+    """Its overlay removes the group of the extender's alerts, and no other one fires."""
+    path = TOP / "deploy/monitoring/second-scheduler/kustomization.yaml"
+    patches = [row["patch"] for row in yaml.safe_load(path.read_text("utf-8"))["patches"]]
+    expected, removed = yaml.safe_load(patches[1])
+    assert expected["path"] == removed["path"] + "/name" == "/spec/groups/1/name"
+    groups = rules()["groups"]
+    assert groups[1]["name"] == expected["value"]
+    series = CASES["PlimsollExtenderAbsent"][0]
+
+    def test(count):
+        any_fires = 'count(ALERTS{alertstate="firing"}) or vector(0)'
+        look = {
+            "expr": any_fires,
+            "eval_time": "6h",
+            "exp_samples": [{"labels": "{}", "value": count}],
+        }
+        return {
+            "interval": "1m",
+            "input_series": [{"series": k, "values": v} for k, v in series.items()],
+            "promql_expr_test": [look],
+        }
+
+    promtool(tmp_path, {"groups": groups}, [test(1)])
+    promtool(tmp_path, {"groups": groups[:1] + groups[2:]}, [test(0)])
 
 
 @pytest.mark.parametrize("name", DASHBOARDS)
