@@ -10,8 +10,6 @@
 #include "base/mem.h"
 #include "controller/track/value_columns.h"
 #include "policy/estimate/estimate_terms.h"
-#include "policy/estimate/score.h"
-#include "policy/verdict.h"
 
 enum { NO_VALUE = -1 };
 
@@ -296,35 +294,12 @@ void node_metrics_publish(struct node_metrics *nm) {
         nm->is_outdated = nm->is_policy_new = false;
 }
 
-/* Every priority's metric is usable: the score does not rest on a value that is missing. */
-static bool is_whole(const struct policy *policy, const struct plan_values *values) {
-        for (size_t i = 0; i < policy->priority_count; i++)
-                if ((values->usable >> policy->priorities[i].metric & 1) == 0)
-                        return false;
-        return policy->priority_count > 0;
-}
-
-static int64_t headroom(const struct node_metrics *nm, const struct reading_columns *columns) {
-        struct score_node node = {
-                .other = estimate_terms_other(&nm->terms, nm->policy, columns, 0, 0)};
-
-        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
-                if (nm->terms.metric[r] >= 0)
-                        node.used[r] = nm->terms.weight[r] *
-                                       columns->usage_ratio[nm->terms.metric[r]][0];
-        double points = score_headroom(&node, &(struct pod_load){0});
-        return points > 0 ? (int64_t)points : 0;
-}
-
 static int64_t score_of(const struct node_metrics *nm, const struct plan_values *values) {
         struct value_columns of;
 
-        if (policy_is_relative(nm->policy) || !is_whole(nm->policy, values))
-                return NO_VALUE;
         value_columns_init(&of, nm->policy, values);
-        if (nm->policy->scoring == POLICY_SCORING_ESTIMATE)
-                return headroom(nm, &of.columns);
-        return verdict_score100(nm->policy, &of.columns, 0, NULL, 0);
+        int score = value_columns_score(&of, nm->policy, &nm->terms, values);
+        return score < 0 ? NO_VALUE : score;
 }
 
 void node_metrics_set(struct node_metrics *nm, uint32_t row, const struct plan_values *values) {

@@ -17,22 +17,17 @@ struct judgement {
         enum status_verdict verdict;
         int predicate;     /* that rejects it; -1: none does */
         double near_share; /* the largest usage as a share of its limit; negative: not known */
-        int score100;      /* negative: it depends on the pod or on the other candidates */
+        int score100;      /* value_columns_score() */
 };
 
 static bool is_usable(const struct plan_values *values, size_t metric) {
         return values->usable >> metric & 1;
 }
 
-static bool has_score(const struct policy *policy) {
-        return policy->scoring != POLICY_SCORING_ESTIMATE && !policy_is_relative(policy) &&
-               policy->priority_count > 0;
-}
-
 static struct judgement judge(const struct status_view *view, const struct plan_values *values) {
         const struct policy *policy = view->head.compiled->policy;
         struct value_columns of;
-        struct judgement judgement = {.near_share = -1, .score100 = -1};
+        struct judgement judgement = {.near_share = -1};
 
         value_columns_init(&of, policy, values);
         int64_t now_unix_ms = view->head.now_unix_ms;
@@ -41,8 +36,7 @@ static struct judgement judge(const struct status_view *view, const struct plan_
                 judgement.verdict = STATUS_UNKNOWN;
         else if (judgement.predicate >= 0)
                 judgement.verdict = STATUS_REJECTED;
-        if (judgement.verdict != STATUS_UNKNOWN && has_score(policy))
-                judgement.score100 = verdict_score100(policy, &of.columns, 0, NULL, now_unix_ms);
+        judgement.score100 = value_columns_score(&of, policy, &view->terms, values);
         for (size_t i = 0; i < policy->predicate_count; i++) {
                 const struct policy_predicate *predicate = &policy->predicates[i];
                 if (predicate->limit_ratio == 0 || !is_usable(values, predicate->metric))
@@ -253,6 +247,7 @@ void status_view_begin(struct status_view *view, const struct status_head *head,
         if (head->node_count > STATUS_VIEW_MAX_NODES)
                 view->shares = xreallocarray(NULL, head->node_count, sizeof(*view->shares));
         find_resources(view);
+        estimate_terms_init(&view->terms, head->compiled->policy);
 
         timestamp_format_ms(head->now_unix_ms, at, sizeof(at));
         (void)buf_putc(out, '{');

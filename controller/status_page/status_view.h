@@ -21,6 +21,7 @@
 #include "base/buf.h"
 #include "controller/source/source.h"
 #include "controller/track/node_track.h"
+#include "policy/estimate/estimate_terms.h"
 #include "policy/verdict.h"
 
 enum {
@@ -71,6 +72,7 @@ struct status_group {
 struct status_view {
         struct status_head head;
         struct buf *out;
+        struct estimate_terms terms;
         unsigned resources[STATUS_VIEW_MAX_RESOURCES];
         size_t resource_count;
 

@@ -1,5 +1,7 @@
 #include "controller/track/value_columns.h"
 
+#include "policy/estimate/score.h"
+
 void value_columns_init(struct value_columns *ret, const struct policy *policy,
                         const struct plan_values *values) {
         static const int64_t always_unix_ms = INT64_MAX, never_unix_ms = READING_NEVER;
@@ -16,4 +18,32 @@ void value_columns_init(struct value_columns *ret, const struct policy *policy,
                 .hot = &ret->hot,
                 .hot_expires_unix_ms = values->has_hot ? &always_unix_ms : &never_unix_ms,
         };
+}
+
+/* Every priority's metric is usable: the score does not rest on a value that is missing. */
+static bool is_whole(const struct policy *policy, const struct plan_values *values) {
+        for (size_t i = 0; i < policy->priority_count; i++)
+                if ((values->usable >> policy->priorities[i].metric & 1) == 0)
+                        return false;
+        return policy->priority_count > 0;
+}
+
+static int headroom(const struct reading_columns *columns, const struct policy *policy,
+                    const struct estimate_terms *terms) {
+        struct score_node node = {.other = estimate_terms_other(terms, policy, columns, 0, 0)};
+
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
+                if (terms->metric[r] >= 0)
+                        node.used[r] = terms->weight[r] * columns->usage_ratio[terms->metric[r]][0];
+        double points = score_headroom(&node, &(struct pod_load){0});
+        return points > 0 ? (int)points : 0;
+}
+
+int value_columns_score(const struct value_columns *of, const struct policy *policy,
+                        const struct estimate_terms *terms, const struct plan_values *values) {
+        if (policy_is_relative(policy) || !is_whole(policy, values))
+                return -1;
+        if (policy->scoring == POLICY_SCORING_ESTIMATE)
+                return headroom(&of->columns, policy, terms);
+        return verdict_score100(policy, &of->columns, 0, NULL, 0);
 }

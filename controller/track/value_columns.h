@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "controller/track/plan.h"
+#include "policy/estimate/estimate_terms.h"
 #include "policy/verdict.h"
 
 /* Not to be moved: it points into itself. */
@@ -21,3 +22,13 @@ struct value_columns {
  * @values: borrowed as long as @ret is in use */
 void value_columns_init(struct value_columns *ret, const struct policy *policy,
                         const struct plan_values *values);
+
+/**
+ * value_columns_score() - of the node by its present values alone: the headroom with scoring
+ * estimate, for a pod that uses nothing
+ * @terms, @values: those of @policy and @of
+ * Return: 0 to 100; negative: a priority's value is missing, there is no priority, or the score
+ * depends on the other candidates (scale: relative)
+ */
+int value_columns_score(const struct value_columns *of, const struct policy *policy,
+                        const struct estimate_terms *terms, const struct plan_values *values);

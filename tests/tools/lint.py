@@ -44,13 +44,15 @@ MAY_USE = {
     "controller/track": [
         "base",
         "policy",
+        "policy/estimate",
         "controller/window",
         "controller/node",
         "controller/source",
     ],
     "controller/status": [*COMMON, "policy", "policy/estimate", "controller/track"],
     "controller/status_page": [
-        *(*COMMON, "policy", "controller/window", "controller/source", "controller/track"),
+        *(*COMMON, "policy", "policy/estimate", "controller/window", "controller/source"),
+        "controller/track",
     ],
     "controller/event": [*COMMON, "policy", "controller/track"],
     "controller/writing": [*COMMON, "policy", "controller/track"],

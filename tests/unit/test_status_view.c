@@ -139,6 +139,30 @@ static double number(const json_t *json, const char *key) {
         return json_number_value(json_at(json, key, NULL));
 }
 
+/* As plimsoll_node_score, see test_node_metrics.c. */
+static void test_scores(void **state) {
+        static const char text[] = "apiVersion: scheduler.policy.crane.io/v1alpha1\n"
+                                   "kind: DynamicSchedulerPolicy\n"
+                                   "spec:\n"
+                                   "  extender: {scoring: estimate}\n"
+                                   "  syncPolicy:\n"
+                                   "  - {name: cpu_usage_avg_5m, period: 3m}\n"
+                                   "  - {name: mem_usage_avg_5m, period: 3m}\n"
+                                   "  priority:\n"
+                                   "  - {name: cpu_usage_avg_5m, weight: 2}\n"
+                                   "  - {name: mem_usage_avg_5m, weight: 1}\n";
+        static const struct row rows[] = {
+                {"a", NULL, NULL, {0.2, 0.9}, -1},
+                {"half", NULL, NULL, {0.2, -1}, -1},
+        };
+        _cleanup_(compiled_policy_freep) struct compiled_policy *compiled = compile(text);
+        json_auto_t *json = view_of(compiled, rows, ARRAY_LEN(rows));
+
+        (void)state;
+        assert_float_equal(number(node(json, 0), "score100"), 55, 0);
+        assert_null(json_at(node(json, 1), "score100", NULL));
+}
+
 static void test_nodes(void **state) {
         static const struct row rows[] = {
                 {"calm", "{\"zone\":\"a\"}", NULL, {0.4, 0.6, -1}, 2},
@@ -206,7 +230,7 @@ static void test_head(void **state) {
         assert_int_equal(json_array_size(json_at(json, "historyResources", NULL)), 1);
         assert_int_equal(json_array_size(json_at(json, "nodes", NULL)), 0);
 
-        /* A policy that asks for nothing: nobody is without data, and an estimate has no score. */
+        /* A policy that asks for nothing: nobody is without data, and there is no score. */
         assert_string_equal(json_string_at(node(little, 0), "verdict", NULL), "passes");
         assert_null(json_at(node(little, 0), "score100", NULL));
         assert_int_equal(json_int_at(0, little, "policy", "warningCount", NULL), 2);
@@ -345,10 +369,10 @@ static void test_numbers(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_nodes),    cmocka_unit_test(test_head),
-                cmocka_unit_test(test_failures), cmocka_unit_test(test_hints),
-                cmocka_unit_test(test_too_many), cmocka_unit_test(test_hostile_names),
-                cmocka_unit_test(test_numbers),
+                cmocka_unit_test(test_scores),        cmocka_unit_test(test_nodes),
+                cmocka_unit_test(test_head),          cmocka_unit_test(test_failures),
+                cmocka_unit_test(test_hints),         cmocka_unit_test(test_too_many),
+                cmocka_unit_test(test_hostile_names), cmocka_unit_test(test_numbers),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
