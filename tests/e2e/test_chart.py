@@ -40,7 +40,7 @@ SAME = {
     "monitoring": ({"monitoring": {"enabled": True}}, [".", "monitoring"]),
     "monitoring-of-second-scheduler": (
         {"secondScheduler": {"enabled": True}, "monitoring": {"enabled": True}},
-        ["second-scheduler", "monitoring/second-scheduler"],
+        ["second-scheduler", "monitoring-second-scheduler"],
     ),
 }
 
