@@ -37,6 +37,10 @@ SAME = {
     "extender-tls": ({"extender": {"tls": {"mode": "tls"}}}, ["extender-tls"]),
     "extender-mtls": ({"extender": {"tls": {"mode": "mtls"}}}, ["extender-mtls"]),
     "second-scheduler": ({"secondScheduler": {"enabled": True}}, ["second-scheduler"]),
+    "second-scheduler-by-namespace": (
+        {"secondScheduler": {"enabled": True, "byNamespace": True}},
+        ["second-scheduler-by-namespace"],
+    ),
     "monitoring": ({"monitoring": {"enabled": True}}, [".", "monitoring"]),
     "monitoring-of-second-scheduler": (
         {"secondScheduler": {"enabled": True}, "monitoring": {"enabled": True}},
@@ -82,7 +86,7 @@ def pod_template(item):
 def comparable(item):
     """An object without what the chart's README.md names as different."""
     item = copy.deepcopy(item)
-    if item["kind"].startswith("ValidatingAdmissionPolicy"):
+    if "AdmissionPolicy" in item["kind"]:
         # kustomize does not know that these are of no namespace.
         item["metadata"].pop("namespace", None)
     for meta in (item["metadata"], (pod_template(item) or {}).get("metadata", {})):

@@ -11,6 +11,7 @@ import pytest
 import yaml
 from cluster.pages import follow, owners_overlay
 from cluster.plimsoll import bound_by_account, fast_policy, refused, total, wait_ready
+from harness import wait_until
 from pages import TOP, block
 
 DEPLOY = TOP / "deploy"
@@ -213,6 +214,41 @@ def test_owner_of_an_extender(
     figure("a pod was filtered, ranked and bound over mutual TLS")
 
 
+def follow_in(plane, namespace, name):
+    commands = block("docs/install.md", name).replace("NAMESPACE", namespace.name)
+    # deploy/ is applied without pods here.
+    commands = re.sub(r"^kubectl apply .*\n", "", commands)
+    return follow(plane, commands)
+
+
+def expect_namespace_is_ours(plane, namespace, extender):
+    """With the label, and nowhere else; and back."""
+
+    def scheduler_of_new(where, *flags):
+        return plane.kubectl(
+            "run", "probe", "--image=x", "--dry-run=server", f"--namespace={where}",
+            "--output=jsonpath={.spec.schedulerName}", *flags,
+        )  # fmt: skip
+
+    def wait_for(wanted):
+        what = f"new pods to be for {wanted}"
+        wait_until(lambda: scheduler_of_new(namespace.name) == wanted, what=what)
+
+    follow_in(plane, namespace, "by-namespace")
+    wait_for("plimsoll-scheduler")
+    assert scheduler_of_new("default") == "default-scheduler"
+    other = '--overrides={"spec": {"schedulerName": "mine"}}'
+    assert scheduler_of_new(namespace.name, other) == "mine"
+    ours = "--labels=app.kubernetes.io/part-of=plimsoll"
+    assert scheduler_of_new(namespace.name, ours) == "default-scheduler"
+    before = filtered(extender)
+    namespace.create_pod("web-1")
+    namespace.wait_bound(2)
+    assert filtered(extender) > before
+    follow_in(plane, namespace, "by-namespace-back")
+    wait_for("default-scheduler")
+
+
 def test_second_scheduler(plane, plimsoll, nodes, namespace, kube_scheduler, tmp_path, figure):
     """Scheduler and sidecar with the account, the RBAC and the ConfigMap of the overlay."""
     objects = list(yaml.safe_load_all(plane.kubectl("kustomize", str(DEPLOY / "second-scheduler"))))
@@ -223,7 +259,7 @@ def test_second_scheduler(plane, plimsoll, nodes, namespace, kube_scheduler, tmp
     )  # fmt: skip
     volume = deployment["spec"]["template"]["spec"]["volumes"][0]
     assert volume["configMap"]["name"] == config["metadata"]["name"]
-    plimsoll.install(plane, "second-scheduler")
+    plimsoll.install(plane, "second-scheduler-by-namespace")
 
     account = "plimsoll-scheduler"
     kubeconfig = plimsoll.kubeconfig(account)
@@ -245,4 +281,5 @@ def test_second_scheduler(plane, plimsoll, nodes, namespace, kube_scheduler, tmp
     )
     assert lease["spec"]["holderIdentity"]
     assert not re.search(r"is forbidden|cannot (list|get|watch)", process.text()), process.text()
-    figure("a pod was placed by the second scheduler; it was refused nothing")
+    expect_namespace_is_ours(plane, namespace, extender)
+    figure("pods were placed by the second scheduler; it was refused nothing")
