@@ -214,8 +214,8 @@ def test_owner_of_an_extender(
     figure("a pod was filtered, ranked and bound over mutual TLS")
 
 
-def follow_in(plane, namespace, name):
-    commands = block("docs/install.md", name).replace("NAMESPACE", namespace.name)
+def follow_in(plane, namespace, commands):
+    commands = commands.replace("NAMESPACE", namespace.name)
     # deploy/ is applied without pods here.
     commands = re.sub(r"^kubectl apply .*\n", "", commands)
     return follow(plane, commands)
@@ -234,7 +234,7 @@ def expect_namespace_is_ours(plane, namespace, extender):
         what = f"new pods to be for {wanted}"
         wait_until(lambda: scheduler_of_new(namespace.name) == wanted, what=what)
 
-    follow_in(plane, namespace, "by-namespace")
+    follow_in(plane, namespace, block("docs/install.md", "by-namespace"))
     wait_for("plimsoll-scheduler")
     assert scheduler_of_new("default") == "default-scheduler"
     other = '--overrides={"spec": {"schedulerName": "mine"}}'
@@ -245,7 +245,7 @@ def expect_namespace_is_ours(plane, namespace, extender):
     namespace.create_pod("web-1")
     namespace.wait_bound(2)
     assert filtered(extender) > before
-    follow_in(plane, namespace, "by-namespace-back")
+    follow_in(plane, namespace, block("docs/install.md", "by-namespace-back"))
     wait_for("default-scheduler")
 
 
