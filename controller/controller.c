@@ -289,6 +289,11 @@ static void on_node_annotations(void *userdata, struct node *node, const json_t 
         node_track_annotations(&t->track, c->compiled, annotations, now_mono(c), now_unix(c));
 }
 
+static void on_node_taints(void *userdata, struct node *node, const json_t *taints) {
+        (void)userdata;
+        taint_writer_seen(&((struct tracked *)node->userdata)->writing.taints, taints);
+}
+
 static void tracked_free(struct tracked *t) {
         writer_remove(&t->writing);
         node_track_done(&t->track, t->controller->compiled);
@@ -447,6 +452,7 @@ int controller_new(const struct controller_parts *parts, const struct controller
                 .on_added = on_node_added,
                 .on_moved = on_node_moved,
                 .on_annotations = on_node_annotations,
+                .on_taints = on_node_taints,
                 .on_removed = on_node_removed,
                 .userdata = c,
         };

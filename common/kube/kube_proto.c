@@ -105,6 +105,7 @@ static const struct proto_member node_metadata_members[] = {
 static const struct proto_message node_metadata = PROTO_MESSAGE(node_metadata_members);
 
 static const struct proto_member taint_members[] = {
+        {1, PROTO_STRING, "key", NULL, NULL},
         {3, PROTO_STRING, "effect", NULL, NULL},
 };
 static const struct proto_message taint = PROTO_MESSAGE(taint_members);

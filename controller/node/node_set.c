@@ -277,6 +277,9 @@ void node_set_apply(struct node_set *set, enum reflector_event event, const json
         const json_t *annotations = json_at(object, "metadata", "annotations", NULL);
         set->events.on_annotations(set->events.userdata, node,
                                    json_is_object(annotations) ? annotations : NULL);
+        if (set->events.on_taints)
+                set->events.on_taints(set->events.userdata, node,
+                                      json_at(object, "spec", "taints", NULL));
 }
 
 static void on_event(void *userdata, enum reflector_event event, const json_t *object) {

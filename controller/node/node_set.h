@@ -48,6 +48,8 @@ struct node_set_events {
         void (*on_moved)(void *userdata, struct node *node);
         /* The present annotations, after on_added and at every change; NULL: none. */
         void (*on_annotations)(void *userdata, struct node *node, const json_t *annotations);
+        /* The present spec.taints, likewise; NULL: none. The callback itself may be NULL. */
+        void (*on_taints)(void *userdata, struct node *node, const json_t *taints);
         /* @node is gone when this returns. */
         void (*on_removed)(void *userdata, struct node *node);
         void *userdata;

@@ -41,6 +41,13 @@ unsigned node_taints_count(const struct node_taints *taints) {
         return count;
 }
 
+bool node_taints_say(const struct node_taints *taints, unsigned level) {
+        for (size_t i = 0; i < POLICY_MAX_LEVELS; i++)
+                if ((taints->at[i] > 0) != (i < level))
+                        return false;
+        return true;
+}
+
 /* The level, from 1, of our last taint before position @before that is above @level; 0: none. */
 static size_t last_surplus(const struct node_taints *taints, unsigned level, size_t before) {
         size_t found = 0;

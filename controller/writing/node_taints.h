@@ -30,6 +30,9 @@ struct node_taints node_taints_read(const json_t *taints);
 /** node_taints_count() - the number of ours */
 unsigned node_taints_count(const struct node_taints *taints);
 
+/** node_taints_say() - does the node carry just what it has at @level? */
+bool node_taints_say(const struct node_taints *taints, unsigned level);
+
 /** node_taints_patch() - append the JSON patch to @level; false, and nothing, when the node carries
  * just that, or when it does not fit */
 bool node_taints_patch(const struct node_taints *taints, unsigned level, struct buf *out);

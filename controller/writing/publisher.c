@@ -70,6 +70,11 @@ void publisher_free(struct publisher *publisher) {
         free(publisher);
 }
 
+static const struct publisher_events *events_of(const struct publisher_job *job,
+                                                const struct publisher *publisher) {
+        return job->events ? job->events : &publisher->events;
+}
+
 static void pump(void *userdata);
 
 static void note_outcome(struct publisher *publisher, const struct kube_answer *answer) {
@@ -106,11 +111,13 @@ static void on_done(void *userdata, const struct kube_answer *answer) {
                 publisher->paused_until_mono_ms = loop_now_mono_ms(publisher->loop) +
                                                   DENIED_PAUSE_MS;
         note_outcome(publisher, answer);
-        publisher->events.on_done(publisher->events.userdata, job, answer);
+        const struct publisher_events *events = events_of(job, publisher);
+        events->on_done(events->userdata, job, answer);
         pump(publisher);
 }
 
 static void send(struct publisher *publisher, struct publisher_job *job) {
+        const char *content_type = events_of(job, publisher)->content_type;
         _cleanup_(freep) char *name = kube_escape(job->node);
         _cleanup_(freep) char *path = xasprintf("/api/v1/nodes/%s?fieldManager=" KUBE_FIELD_MANAGER,
                                                 name);
@@ -124,7 +131,9 @@ static void send(struct publisher *publisher, struct publisher_job *job) {
                                        .path = path,
                                        .resource = "nodes",
                                        .accept = KUBE_ACCEPT_METADATA,
-                                       .content_type = "application/merge-patch+json",
+                                       .content_type = content_type
+                                                               ? content_type
+                                                               : "application/merge-patch+json",
                                        .body = publisher->patch.data,
                                        .body_bytes = publisher->patch.len,
                                        .timeout_ms = PATCH_TIMEOUT_MS,
@@ -161,7 +170,8 @@ static void send_queued(struct publisher *publisher) {
                 if (!job)
                         break;
                 buf_clear(&publisher->patch);
-                if (!publisher->events.on_turn(publisher->events.userdata, job, &publisher->patch))
+                const struct publisher_events *events = events_of(job, publisher);
+                if (!events->on_turn(events->userdata, job, &publisher->patch))
                         continue;
                 publisher->tokens -= 1;
                 send(publisher, job);

@@ -1,5 +1,5 @@
 /*
- * Sends merge patches to nodes, those of the highest level first (patch_queue.h), limited in
+ * Sends patches to nodes, those of the highest level first (patch_queue.h), limited in
  * patches per second and in flight. A patch is composed only when it is its turn to be sent, so
  * that its values do not age in the queue. After a run of denials (401, 403) it pauses between
  * attempts.
@@ -24,7 +24,8 @@ enum { PUBLISHER_MAX_PATCH_BYTES = 64 << 10 };
 struct publisher_job {
         struct patch_place place; /* in the queue; its first member */
         const char *node;
-        TAILQ_ENTRY(publisher_job) link; /* among those in flight */
+        const struct publisher_events *events; /* instead of the publisher's; NULL: those */
+        TAILQ_ENTRY(publisher_job) link;       /* among those in flight */
         struct publisher *publisher;
         struct kube_call *call;
         enum { PUBLISHER_IDLE, PUBLISHER_QUEUED, PUBLISHER_IN_FLIGHT } state;
@@ -33,12 +34,14 @@ struct publisher_job {
 TAILQ_HEAD(publisher_jobs, publisher_job);
 
 struct publisher_events {
+        const char *content_type; /* of patches; NULL: application/merge-patch+json */
         /* The job's turn: append the patch. false: nothing is sent. */
         bool (*on_turn)(void *userdata, struct publisher_job *job, struct buf *patch);
         /* The API server has answered; the job is idle and may be pushed again. */
         void (*on_done)(void *userdata, struct publisher_job *job,
                         const struct kube_answer *answer);
-        /* Nothing is queued or in flight any more; perhaps more than once. May be NULL. */
+        /* Nothing is queued or in flight any more; perhaps more than once. May be NULL. Not of the
+         * events of a job. */
         void (*on_idle)(void *userdata);
         void *userdata;
 };

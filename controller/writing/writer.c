@@ -27,6 +27,7 @@ struct writer {
         uint64_t generation;
         struct leader *leader;
         struct publisher *publisher; /* NULL: nothing is ever written */
+        struct taint_writer *taints;
         TAILQ_HEAD(, writer_node) nodes;
         size_t node_count;
         struct outage_log outages;
@@ -239,6 +240,7 @@ static void on_stopped_leading(void *userdata) {
                 writer->events.on_active(writer->events.userdata);
         TAILQ_FOREACH (node, &writer->nodes, link)
                 drop_patch(node);
+        taint_writer_stop(writer->taints);
 }
 
 /* Nodes */
@@ -248,11 +250,13 @@ void writer_add(struct writer *writer, struct writer_node *node, const char *nam
         *node = (struct writer_node){.job.node = name, .writer = writer, .track = track};
         TAILQ_INSERT_TAIL(&writer->nodes, node, link);
         writer->node_count++;
+        taint_writer_add(writer->taints, &node->taints, name, track);
         arm_first_sync(node);
 }
 
 void writer_remove(struct writer_node *node) {
         drop_patch(node);
+        taint_writer_remove(&node->taints);
         loop_timer_disarm(node->writer->options.loop, &node->sync);
         TAILQ_REMOVE(&node->writer->nodes, node, link);
         node->writer->node_count--;
@@ -265,6 +269,7 @@ void writer_update(struct writer_node *node, const struct plan_values *values) {
         int64_t now_unix_ms = now_unix(writer);
 
         node->has_values = values->usable != 0;
+        taint_writer_update(&node->taints, values);
         if (!writer->options.has_turns || !writer_is_active(writer) ||
             now_mono(writer) < node->not_before_mono_ms)
                 return;
@@ -337,6 +342,8 @@ struct writer *writer_new(const struct writer_options *options,
                                                    .on_done = on_done,
                                                    .on_idle = on_idle,
                                                    .userdata = writer});
+        writer->taints = taint_writer_new(options->loop, writer->publisher, options->metrics,
+                                          options->interval_ms, compiled);
         return writer;
 }
 
@@ -344,6 +351,7 @@ void writer_free(struct writer *writer) {
         if (!writer)
                 return;
         leader_free(writer->leader);
+        taint_writer_free(writer->taints);
         publisher_free(writer->publisher);
         free(writer);
 }
@@ -354,6 +362,7 @@ void writer_set_policy(struct writer *writer, const struct compiled_policy *comp
         writer->compiled = compiled;
         writer->generation++;
         show_budget(writer);
+        taint_writer_set_policy(writer->taints, compiled);
         TAILQ_FOREACH (node, &writer->nodes, link)
                 arm_first_sync(node);
 }
@@ -361,6 +370,8 @@ void writer_set_policy(struct writer *writer, const struct compiled_policy *comp
 void writer_tick(struct writer *writer) {
         leader_show(writer->leader);
         outage_log_tick(&writer->outages, now_mono(writer));
+        if (writer->options.has_turns)
+                taint_writer_tick(writer->taints, writer_is_active(writer));
 }
 
 bool writer_is_active(const struct writer *writer) {

@@ -1,8 +1,8 @@
 /*
- * When each node is patched, and with what. A node has turns at its own instants (plan.h), and is
- * patched sooner when its annotations are missing or have expired, or when a mean has moved far.
- * Only the replica that leads patches; one that begins to lead makes up for the turns that its
- * predecessor missed.
+ * When each node's annotations are patched, and with what; its taints are taint_writer.h's. A node
+ * has turns at its own instants (plan.h), and is patched sooner when its annotations are missing or
+ * have expired, or when a mean has moved far. Only the replica that leads patches; one that begins
+ * to lead makes up for the turns that its predecessor missed.
  *
  * Early patches wait in one queue with the turns, in which a node is once at most. Its order is
  * that of budget.h, and follows each reading of a node that waits.
@@ -20,6 +20,7 @@
 #include "controller/track/node_track.h"
 #include "controller/writing/leader.h"
 #include "controller/writing/publisher.h"
+#include "controller/writing/taint_writer.h"
 #include "kube/kube_api.h"
 #include "metrics/metrics.h"
 #include "net/daemon.h"
@@ -35,6 +36,7 @@ struct writer_node {
         struct node_track *track;
         TAILQ_ENTRY(writer_node) link; /* in writer->nodes */
         struct loop_timer sync;
+        struct taint_node taints;     /* told by the owner what the node carries */
         struct writer_patch *pending; /* the patch in flight; NULL: none */
         bool has_values;              /* some metric was usable at the last reading */
         bool is_early;                /* it is, or was last, pushed between its turns */

@@ -180,6 +180,27 @@ def test_apply_needs_a_manager_and_the_kind(api):
     assert message
 
 
+def test_a_json_patch_that_tests_begins_a_list_only_once(api):
+    """As plimsoll-controller writes taints: what is absent is null to a test."""
+    api.add_nodes("a")
+    taint = {"key": "load.plimsoll.io/1", "effect": "PreferNoSchedule"}
+    begin = [
+        {"op": "test", "path": "/spec/taints", "value": None},
+        {"op": "add", "path": "/spec/taints", "value": []},
+        {"op": "add", "path": "/spec/taints/-", "value": taint},
+    ]
+    answer = api.patch(f"{NODES}/a", begin, Content_Type="application/json-patch+json")
+    assert answer.json()["spec"]["taints"] == [taint]
+    answer = api.patch(f"{NODES}/a", begin, Content_Type="application/json-patch+json")
+    assert refused(answer, 422, "Invalid")
+    end = [
+        {"op": "test", "path": "/spec/taints/0/key", "value": taint["key"]},
+        {"op": "remove", "path": "/spec/taints/0"},
+    ]
+    answer = api.patch(f"{NODES}/a", end, Content_Type="application/json-patch+json")
+    assert answer.status == 200 and not answer.json()["spec"].get("taints")
+
+
 def test_status_is_a_subresource(api):
     api.add_nodes("a")
     body = {"status": {"phase": "x"}, "metadata": {"labels": {"l": "1"}}}

@@ -94,6 +94,8 @@ def apply_json_patch(obj, operations):
             exists = token in place
         else:
             raise _unprocessable()
+        if kind == "test" and operation.get("value") is None and not exists:
+            continue  # as the API server's library has it: what is absent is null
         if kind != "add" and not exists:
             raise _unprocessable()
         if kind == "add" and isinstance(place, list):

@@ -1,0 +1,151 @@
+"""spec.taints: nodes carry as many soft taints as their load has reached levels, and nobody else's
+taint is touched. The taints that stand on nodes before a controller starts are its predecessor's."""
+
+import pytest
+
+from controller_kit import policy
+from harness import wait_until
+
+NODES = "/api/v1/nodes"
+LEVELS = {
+    "spec": {
+        **policy(priority={"cpu_usage_avg_5m": 1, "mem_usage_avg_5m": 1})["spec"],
+        "taints": {"levels": [0.5, 0.6, 0.7, 0.8]},
+    }
+}
+WITH, WITHOUT = {**policy(), **LEVELS}, policy()
+SPOT = {"key": "spot", "value": "yes", "effect": "NoSchedule"}
+SOFT = {"key": "load.plimsoll.io/other", "effect": "PreferNoSchedule"}
+
+
+def ours(*levels):
+    return [{"key": f"load.plimsoll.io/{n}", "effect": "PreferNoSchedule"} for n in levels]
+
+
+def taints(standin, node):
+    found = standin.admin("objects", resource="nodes", name=f"node-{node:04}")
+    return found["spec"].get("taints", [])
+
+
+def put(standin, node, *carried):
+    body = {"spec": {"taints": list(carried) or None}}
+    assert standin.patch(f"{NODES}/node-{node:04}", body).status == 200
+
+
+def changes(standin):
+    """The patches of taints that the API server took: (node, user)."""
+    return [
+        (row["name"], row["user"])
+        for row in standin.patches()
+        if row["content_type"] == "application/json-patch+json" and row["code"] == 200
+    ]
+
+
+@pytest.fixture(scope="module")
+def exporters(module_start_exporters):
+    """node-0000 to node-0003 at 0.2, 0.57, 0.65 by their memory, and 0.95."""
+    started = module_start_exporters()
+    for i, load in enumerate(({"cpu": 0.2}, {"cpu": 0.57}, {"mem": 0.65}, {"cpu": 0.95})):
+        started.set([f"127.1.0.{i + 1}"], load={"cpu": 0.1, "mem": 0.1} | load)
+    return started
+
+
+@pytest.fixture
+def standin(start_standin):
+    return start_standin("--nodes", 4)
+
+
+def test_levels(standin, exporters, start_controller):
+    put(standin, 2, SPOT)
+    put(standin, 3, SPOT, SOFT)
+    controller = start_controller(standin, exporters, content=WITH)
+    wait_until(lambda: len(taints(standin, 3)) == 6, what="the taints of the hottest")
+    wait_until(lambda: len(taints(standin, 2)) == 3, what="the taints of the third")
+    wait_until(lambda: len(taints(standin, 1)) == 1, what="the taints of the second")
+    assert taints(standin, 0) == [] and taints(standin, 1) == ours(1)
+    assert taints(standin, 2) == [SPOT, *ours(1, 2)]
+    assert taints(standin, 3) == [SPOT, SOFT, *ours(1, 2, 3, 4)]
+    assert len(changes(standin)) == 3
+    wait_until(
+        lambda: [controller.metric("plimsoll_taint_level_nodes", level=n) for n in "1234"]
+        == [1, 1, 0, 1],
+        what="the metric",
+    )  # fmt: skip
+    controller.process.stop()
+    # Another replica has a policy without them, and somebody has put a taint before ours.
+    put(standin, 3, *ours(2), SPOT, *ours(1, 3, 4), SOFT)
+    start_controller(standin, exporters, content=WITHOUT)
+    wait_until(lambda: taints(standin, 3) == [SPOT, SOFT], what="only foreign taints")
+    wait_until(lambda: taints(standin, 2) == [SPOT], what="only the foreign taint")
+    wait_until(lambda: taints(standin, 1) == [], what="no taint")
+
+
+def test_goes_on_from_what_nodes_carry(standin, exporters, start_controller):
+    """A level within the hysteresis stays as the last leader left it; a node without data has none."""
+    put(standin, 1, *ours(1, 2))
+    put(standin, 3, *ours(1, 2, 3, 4))
+    standin.admin("nodes", {"count": 1, "start": 4, "first_address": ""})
+    put(standin, 4, *ours(1, 2))
+    start_controller(standin, exporters, content=WITH)
+    wait_until(lambda: taints(standin, 4) == [], what="the silent node")
+    wait_until(lambda: taints(standin, 2) == ours(1, 2), what="the third")
+    assert taints(standin, 1) == ours(1, 2) and taints(standin, 3) == ours(1, 2, 3, 4)
+    assert sorted(name for name, _ in changes(standin)) == ["node-0002", "node-0004"]
+
+
+def test_hot_all_over(start_standin, exporters, start_controller):
+    """What all nodes that take pods have in common is no taint."""
+    standin = start_standin()
+    standin.admin("nodes", {"names": ["node-0000", "node-0001"], "first_address": "127.1.0.3"})
+    standin.admin("nodes", {"names": ["node-0002"], "first_address": "127.1.0.1"})
+    put(standin, 0, *ours(1, 2))
+    put(standin, 1, *ours(1, 2))
+    put(standin, 2, SPOT)  # idle, and closed
+    start_controller(standin, exporters, content=WITH)
+    wait_until(lambda: taints(standin, 0) == [], what="no taint")
+    wait_until(lambda: taints(standin, 1) == ours(1, 2), what="0.95 less 0.65")
+
+
+def test_somebody_was_faster(standin, exporters, start_controller):
+    """A patch that rests on another list than there is changes nothing, and is made anew."""
+    put(standin, 1, *ours(1, 2))
+    controller = start_controller(standin, exporters, content=WITHOUT)
+    wait_until(
+        lambda: controller.metric("plimsoll_taint_level_nodes", level="2") == 1, what="the list"
+    )
+    for verb in ("watch", "list"):
+        standin.fault("status", resource="nodes", verb=verb, status=503, count=-1, may_miss=True)
+    standin.admin("watches/cut", {})
+    put(standin, 1, SPOT, *ours(1, 2))
+    controller.process.wait_log(r"node is failing.* what=taints node=node-0001 reason=invalid")
+    assert taints(standin, 1) == [SPOT, *ours(1, 2)]
+    standin.clear_faults()
+    wait_until(lambda: taints(standin, 1) == [SPOT], what="the second attempt")
+    controller.process.wait_log(r"node recovered.* what=taints node=node-0001")
+
+
+def test_only_the_leader_writes(start_standin, exporters, start_controller, tmp_path):
+    standin = start_standin("--nodes", 4, "--token=token-a=alpha", "--token=token-b=beta")
+
+    def start(user, token):
+        path = standin.edit_kubeconfig(tmp_path / f"{user}.kubeconfig", user={"token": token})
+        flags = (
+            "--leader-elect=true",
+            "--leader-elect-lease-duration=2s",
+            "--leader-elect-renew-deadline=1s",
+            "--leader-elect-retry-period=200ms",
+        )
+        return start_controller(path, exporters, *flags, content=WITH)
+
+    alpha = start("alpha", "token-a")
+    wait_until(lambda: len(taints(standin, 3)) == 4, what="alpha's taints")
+    wait_until(lambda: len(changes(standin)) == 3, what="all taints")
+    beta = start("beta", "token-b")
+    wait_until(lambda: "4 of 4 nodes have recent samples" in beta.ready()[1], what="beta's windows")
+    alpha.process.kill()
+    wait_until(
+        lambda: len({row["name"] for row in standin.patches() if row["user"] == "beta"}) == 4,
+        what="beta's annotations",
+    )
+    assert [user for _, user in changes(standin)] == ["alpha"] * 3
+    assert [len(taints(standin, node)) for node in range(4)] == [0, 1, 2, 4]
