@@ -227,7 +227,8 @@ def guarded_node(plane):
                 "mem_usage_avg_5m": "rubbish",
                 "gpu": "0.5,2026-07-23T11:25:54.123Z",
             },
-        }
+        },
+        **tainted(),
     }
     node = plane.api.create("/api/v1/nodes", body)
     yield node
@@ -238,7 +239,17 @@ def annotate(**annotations):
     return {"metadata": {"annotations": annotations}}
 
 
+def tainted(*taints):
+    """With the one that the node has first."""
+    rows = [{"key": key, "effect": effect} for key, effect in (("old", "NoSchedule"), *taints)]
+    return {"spec": {"taints": rows}}
+
+
 ALLOWED = {
+    "taints of load": tainted(
+        *((f"load.plimsoll.io/{n}", "PreferNoSchedule") for n in range(1, 5))
+    ),
+    "taints of load less": tainted(),
     "what the controller writes": annotate(
         cpu_usage_avg_5m="0.1,2026-07-23T11:28:54Z", node_hot_value="2,2026-07-23T11:25:54Z"
     ),
@@ -248,7 +259,20 @@ ALLOWED = {
     "nothing": annotate(absent=None),
 }
 REFUSED = {
-    "a taint": ({"spec": {"taints": [{"key": "x", "effect": "NoExecute"}]}}, "may not change spec"),
+    "a taint": (tainted(("x", "NoExecute")), "may not change spec.taints"),
+    "a soft taint": (
+        tainted(("load.plimsoll.io/5", "PreferNoSchedule")),
+        "may not change spec.taints",
+    ),
+    "a hard taint of load": (
+        tainted(("load.plimsoll.io/1", "NoSchedule")),
+        "may not change spec.taints",
+    ),
+    "a taint less": ({"spec": {"taints": None}}, "may not change spec.taints"),
+    "a taint of load in place of another": (
+        {"spec": {"taints": [{"key": "load.plimsoll.io/1", "effect": "PreferNoSchedule"}]}},
+        "may not change spec.taints",
+    ),
     "cordon": ({"spec": {"unschedulable": True}}, "may not change spec"),
     "a label": ({"metadata": {"labels": {"zone": "b"}}}, "may not change metadata.labels"),
     "one label less": ({"metadata": {"labels": None}}, "may not change metadata.labels"),
