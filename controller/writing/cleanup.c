@@ -9,6 +9,7 @@
 #include "base/strmap.h"
 #include "base/timestamp.h"
 #include "codec/json.h"
+#include "controller/writing/node_taints.h"
 #include "controller/writing/own_keys.h"
 #include "controller/writing/publisher.h"
 #include "kube/reflector.h"
@@ -17,6 +18,7 @@
 enum {
         LIST_DEADLINE_MS = 30000,
         PROGRESS_MS = 2000,
+        PAGE_LIMIT = 250, /* whole Nodes, some 17 kB each */
         LEASE_SKEW_MS = 5000,
 };
 
@@ -24,6 +26,7 @@ struct dirty_node {
         struct publisher_job job; /* its first member */
         char *name;
         json_t *nulls;
+        struct node_taints taints;
 };
 
 struct cleanup {
@@ -34,8 +37,9 @@ struct cleanup {
         struct policy *policy;
         struct reflector *reflector;
         struct publisher *publisher;
-        struct kube_call *call; /* for the lease, then for the policy */
-        struct strmap by_name;  /* struct dirty_node */
+        struct publisher_events of_taints; /* of the job of a node that has only these left */
+        struct kube_call *call;            /* for the lease, then for the policy */
+        struct strmap by_name;             /* struct dirty_node */
         struct loop_timer deadline, progress;
         struct outage_log failures;
         size_t nodes, done, failed;
@@ -100,15 +104,26 @@ static bool on_turn(void *userdata, struct publisher_job *job, struct buf *patch
         return false;
 }
 
+static bool on_taints_turn(void *userdata, struct publisher_job *job, struct buf *patch) {
+        (void)userdata;
+        return node_taints_patch(&((struct dirty_node *)job)->taints, 0, patch);
+}
+
 static void on_done(void *userdata, struct publisher_job *job, const struct kube_answer *answer) {
         struct cleanup *cleanup = userdata;
         struct dirty_node *node = (struct dirty_node *)job;
 
-        /* A node that is gone has no annotations. */
+        /* A node that is gone has nothing of ours. */
         bool is_clean = answer->outcome == KUBE_OK || answer->outcome == KUBE_NOT_FOUND;
         if (!is_clean)
                 outage_log_failed(&cleanup->failures, loop_now_mono_ms(cleanup->loop), node->name,
                                   NULL, kube_outcome_name(answer->outcome), answer->err.msg);
+        bool has_taints = !job->events && node_taints_count(&node->taints) > 0;
+        if (answer->outcome == KUBE_OK && has_taints) {
+                job->events = &cleanup->of_taints;
+                publisher_push(cleanup->publisher, job, 0);
+                return;
+        }
         account(cleanup, is_clean);
 }
 
@@ -131,8 +146,9 @@ static void on_node(void *userdata, enum reflector_event event, const json_t *ob
             loop_timer_is_armed(&cleanup->progress))
                 return;
         json_t *nulls = own_keys_find(object, cleanup->policy, cleanup->options.prefix);
+        struct node_taints taints = node_taints_read(json_at(object, "spec", "taints", NULL));
         struct dirty_node *known = strmap_get(&cleanup->by_name, name, strlen(name));
-        if (json_object_size(nulls) == 0 || known) {
+        if ((json_object_size(nulls) == 0 && node_taints_count(&taints) == 0) || known) {
                 json_decref(nulls);
                 return;
         }
@@ -140,6 +156,9 @@ static void on_node(void *userdata, enum reflector_event event, const json_t *ob
         node->name = xstrdup(name);
         node->job.node = node->name;
         node->nulls = nulls;
+        node->taints = taints;
+        if (json_object_size(nulls) == 0)
+                node->job.events = &cleanup->of_taints;
         (void)strmap_put(&cleanup->by_name, name, strlen(name), node);
 }
 
@@ -152,6 +171,11 @@ static void print_keys(const struct dirty_node *node) {
                 (void)printf("%s%s", between, key);
                 between = ",";
         }
+        for (unsigned i = 1; i <= POLICY_MAX_LEVELS; i++)
+                if (node->taints.at[i - 1] > 0) {
+                        (void)printf("%s" NODE_TAINTS_PREFIX "%u", between, i);
+                        between = ",";
+                }
         (void)putchar('\n');
 }
 
@@ -201,7 +225,7 @@ static void list_nodes(struct cleanup *cleanup) {
                                                    .name = "nodes",
                                                    .path = "/api/v1/nodes",
                                                    .label_selector = cleanup->options.node_selector,
-                                                   .metadata_only = true,
+                                                   .page_limit = PAGE_LIMIT,
                                                    .on_event = on_node,
                                                    .on_synced = on_synced,
                                                    .userdata = cleanup,
@@ -286,6 +310,10 @@ struct cleanup *cleanup_new(struct loop *loop, struct kube_api *api, struct metr
                                            &(struct publisher_events){.on_turn = on_turn,
                                                                       .on_done = on_done,
                                                                       .userdata = cleanup});
+        cleanup->of_taints = (struct publisher_events){.content_type = NODE_TAINTS_PATCH_TYPE,
+                                                       .on_turn = on_taints_turn,
+                                                       .on_done = on_done,
+                                                       .userdata = cleanup};
         loop_timer_arm(loop, &cleanup->deadline, loop_now_mono_ms(loop) + LIST_DEADLINE_MS,
                        on_deadline, cleanup);
         ask(cleanup, path, "leases", on_lease);

@@ -1,8 +1,8 @@
 /*
- * --cleanup: remove our annotations from every node, with one patch per node at the controller's
- * usual pace. Nodes without any are not touched, so the command can be repeated. own_keys.h defines
- * which annotations are ours. A running controller would write them again: this is logged, not
- * prevented.
+ * --cleanup: remove our annotations and taints from every node, with one patch per node for each of
+ * the two, at the controller's usual pace. Nodes without any are not touched, so the command can be
+ * repeated. own_keys.h defines which annotations are ours, node_taints.h which taints. A running
+ * controller would write them again: this is logged, not prevented.
  */
 #pragma once
 
@@ -32,6 +32,6 @@ struct cleanup *cleanup_new(struct loop *loop, struct kube_api *api, struct metr
 void cleanup_free(struct cleanup *cleanup);
 DEFINE_FREEP(struct cleanup, cleanup_free);
 
-/** cleanup_exit_code() - 0: no annotation of ours is left, or this was a dry run; else 1
+/** cleanup_exit_code() - 0: nothing of ours is left, or this was a dry run; else 1
  */
 int cleanup_exit_code(const struct cleanup *cleanup);

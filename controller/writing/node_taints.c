@@ -4,15 +4,15 @@
 
 #include "codec/json.h"
 
-#define PREFIX "load.plimsoll.io/"
 #define EFFECT "PreferNoSchedule"
 
 /* 1 to POLICY_MAX_LEVELS; 0: not ours. */
 static unsigned level_of(const char *key, const char *effect) {
-        const char *digit = key + strlen(PREFIX);
+        const char *digit = key + strlen(NODE_TAINTS_PREFIX);
 
-        if (strcmp(effect, EFFECT) != 0 || strncmp(key, PREFIX, strlen(PREFIX)) != 0 ||
-            digit[0] < '1' || digit[0] > '0' + POLICY_MAX_LEVELS || digit[1])
+        if (strcmp(effect, EFFECT) != 0 ||
+            strncmp(key, NODE_TAINTS_PREFIX, strlen(NODE_TAINTS_PREFIX)) != 0 || digit[0] < '1' ||
+            digit[0] > '0' + POLICY_MAX_LEVELS || digit[1])
                 return 0;
         return (unsigned)(digit[0] - '0');
 }
@@ -67,7 +67,7 @@ static void remove_above(const struct node_taints *taints, unsigned level, struc
                 at = taints->at[found - 1];
                 buf_printf(out,
                            ",{\"op\":\"test\",\"path\":\"/spec/taints/%zu/key\","
-                           "\"value\":\"" PREFIX "%zu\"}"
+                           "\"value\":\"" NODE_TAINTS_PREFIX "%zu\"}"
                            ",{\"op\":\"test\",\"path\":\"/spec/taints/%zu/effect\","
                            "\"value\":\"" EFFECT "\"}"
                            ",{\"op\":\"remove\",\"path\":\"/spec/taints/%zu\"}",
@@ -87,7 +87,7 @@ static void add_up_to(const struct node_taints *taints, unsigned level, struct b
                 has_list = true;
                 buf_printf(out,
                            ",{\"op\":\"add\",\"path\":\"/spec/taints/-\",\"value\":"
-                           "{\"key\":\"" PREFIX "%u\",\"effect\":\"" EFFECT "\"}}",
+                           "{\"key\":\"" NODE_TAINTS_PREFIX "%u\",\"effect\":\"" EFFECT "\"}}",
                            i + 1);
         }
 }

@@ -18,6 +18,11 @@
 #include "base/buf.h"
 #include "policy/policy.h"
 
+/* The keys of ours, but for the level. */
+#define NODE_TAINTS_PREFIX "load.plimsoll.io/"
+/* The content type of node_taints_patch(). */
+#define NODE_TAINTS_PATCH_TYPE "application/json-patch+json"
+
 struct node_taints {
         size_t count;                 /* of all, whosoever */
         size_t at[POLICY_MAX_LEVELS]; /* where ours are in the list, from 1; 0: not there */

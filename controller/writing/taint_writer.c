@@ -75,7 +75,7 @@ struct taint_writer *taint_writer_new(struct loop *loop, struct publisher *publi
         writer->publisher = publisher;
         writer->interval_ms = interval_ms;
         writer->outages.what = "taints";
-        writer->events = (struct publisher_events){.content_type = "application/json-patch+json",
+        writer->events = (struct publisher_events){.content_type = NODE_TAINTS_PATCH_TYPE,
                                                    .on_turn = on_turn,
                                                    .on_done = on_done,
                                                    .userdata = writer};

@@ -148,6 +148,30 @@ def test_what_crane_left(cleanup, start_standin):
         }
 
 
+def test_taints(cleanup, start_standin):
+    """Of node-0000 taints and annotations, of node-0001 taints alone; not those of others."""
+    standin = start_standin("--nodes", 4)
+    spot = {"key": "spot", "effect": "NoSchedule"}
+    ours = [{"key": f"load.plimsoll.io/{n}", "effect": "PreferNoSchedule"} for n in (1, 2)]
+    carried = {"node-0000": [ours[0], spot, ours[1]], "node-0001": ours, "node-0002": [spot]}
+    for name, rows in carried.items():
+        assert standin.patch(f"/api/v1/nodes/{name}", {"spec": {"taints": rows}}).status == 200
+    note = {"metadata": {"annotations": {"node_hot_value": "0,2026-07-23T11:25:54Z"}}}
+    assert standin.patch("/api/v1/nodes/node-0000", note).status == 200
+
+    status, out, err = cleanup(standin, "--dry-run")
+    assert status == 0, err
+    both = "load.plimsoll.io/1,load.plimsoll.io/2"
+    assert out.splitlines() == [f"node-0000 node_hot_value,{both}", f"node-0001 {both}"]
+    status, _, err = cleanup(standin)
+    assert status == 0 and "cleaned=2 had_none=2" in err, err
+    left = [node["spec"].get("taints") or [] for node in standin.get("/api/v1/nodes")["items"]]
+    assert left == [[spot], [], [spot], []]
+    assert "node_hot_value" not in standin.annotations("node-0000")
+    status, _, err = cleanup(standin)
+    assert status == 0 and "cleaned=0 had_none=4" in err, err
+
+
 def test_rate_and_progress(cleanup, start_standin):
     standin = start_standin()
     standin.add_nodes(30, annotations={"node_hot_value": "0,2026-07-23T11:25:54Z"})
