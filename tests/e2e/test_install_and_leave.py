@@ -68,7 +68,8 @@ def check_kubeadm(plane, directory):
 
 def test_the_cluster_is_as_before(bare, exporters, log_dir, run, binary, tmp_path, figure):
     fleet = Fleet(bare, exporters)
-    names = fleet.add(5, load={"cpu": 0.4})
+    names = fleet.add(4, load={"cpu": 0.4})
+    names += fleet.add(1, load={"cpu": 0.9})
     wait_until(lambda: bare.api.get(f"/api/v1/nodes/{names[-1]}"), what="nodes")
     before, nodes_before = objects(bare), nodes_as_they_are(bare)
 
@@ -85,7 +86,9 @@ def test_the_cluster_is_as_before(bare, exporters, log_dir, run, binary, tmp_pat
 
     # The policy of that page wants minutes; this one, applied over it, seconds.
     plimsoll = Plimsoll(bare, log_dir, run, binary)
-    bare.kubectl("apply", "-f", plimsoll.write_policy(fast_policy()))
+    policy = fast_policy()
+    policy["spec"]["taints"] = {"levels": [0.8]}
+    bare.kubectl("apply", "-f", plimsoll.write_policy(policy))
     kubeconfig = f"--kubeconfig={plimsoll.kubeconfig('plimsoll-controller')}"
     controller = run(
         [
@@ -99,6 +102,11 @@ def test_the_cluster_is_as_before(bare, exporters, log_dir, run, binary, tmp_pat
         lambda: all("cpu_usage_avg_5s" in fleet.annotations(name) for name in names),
         60, "annotations on every node",
     )  # fmt: skip
+    taints = "jsonpath={.spec.taints[*].key}"
+    wait_until(
+        lambda: bare.kubectl("get", "node", names[-1], "-o", taints) == "load.plimsoll.io/1",
+        what="the taint of the hot node",
+    )
     assert "True" in bare.kubectl("get", "dsp"), "in force"
     assert '"cpu_usage_avg_5s":"0.' in follow(bare, block(PAGE, "annotations"))
     assert nodes_as_they_are(bare) != nodes_before
@@ -123,4 +131,6 @@ def test_the_cluster_is_as_before(bare, exporters, log_dir, run, binary, tmp_pat
         return True
 
     wait_until(as_before, 60, "the cluster to be as before", poll_s=0.5)
-    figure(f"{len(added)} objects and the annotations of {len(names)} nodes came and went")
+    figure(
+        f"{len(added)} objects and the annotations and taints of {len(names)} nodes came and went"
+    )
