@@ -17,6 +17,8 @@
 
 #define POLICY_API_VERSION "scheduler.policy.crane.io/v1alpha1"
 #define POLICY_KIND "DynamicSchedulerPolicy"
+/* Of the keys of spec.taints on nodes; the level follows. */
+#define POLICY_TAINT_PREFIX "load.plimsoll.io/"
 
 enum {
         POLICY_MAX_SYNC = 64,

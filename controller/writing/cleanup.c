@@ -173,7 +173,7 @@ static void print_keys(const struct dirty_node *node) {
         }
         for (unsigned i = 1; i <= POLICY_MAX_LEVELS; i++)
                 if (node->taints.at[i - 1] > 0) {
-                        (void)printf("%s" NODE_TAINTS_PREFIX "%u", between, i);
+                        (void)printf("%s" POLICY_TAINT_PREFIX "%u", between, i);
                         between = ",";
                 }
         (void)putchar('\n');

@@ -8,10 +8,10 @@
 
 /* 1 to POLICY_MAX_LEVELS; 0: not ours. */
 static unsigned level_of(const char *key, const char *effect) {
-        const char *digit = key + strlen(NODE_TAINTS_PREFIX);
+        const char *digit = key + strlen(POLICY_TAINT_PREFIX);
 
         if (strcmp(effect, EFFECT) != 0 ||
-            strncmp(key, NODE_TAINTS_PREFIX, strlen(NODE_TAINTS_PREFIX)) != 0 || digit[0] < '1' ||
+            strncmp(key, POLICY_TAINT_PREFIX, strlen(POLICY_TAINT_PREFIX)) != 0 || digit[0] < '1' ||
             digit[0] > '0' + POLICY_MAX_LEVELS || digit[1])
                 return 0;
         return (unsigned)(digit[0] - '0');
@@ -67,7 +67,7 @@ static void remove_above(const struct node_taints *taints, unsigned level, struc
                 at = taints->at[found - 1];
                 buf_printf(out,
                            ",{\"op\":\"test\",\"path\":\"/spec/taints/%zu/key\","
-                           "\"value\":\"" NODE_TAINTS_PREFIX "%zu\"}"
+                           "\"value\":\"" POLICY_TAINT_PREFIX "%zu\"}"
                            ",{\"op\":\"test\",\"path\":\"/spec/taints/%zu/effect\","
                            "\"value\":\"" EFFECT "\"}"
                            ",{\"op\":\"remove\",\"path\":\"/spec/taints/%zu\"}",
@@ -87,7 +87,7 @@ static void add_up_to(const struct node_taints *taints, unsigned level, struct b
                 has_list = true;
                 buf_printf(out,
                            ",{\"op\":\"add\",\"path\":\"/spec/taints/-\",\"value\":"
-                           "{\"key\":\"" NODE_TAINTS_PREFIX "%u\",\"effect\":\"" EFFECT "\"}}",
+                           "{\"key\":\"" POLICY_TAINT_PREFIX "%u\",\"effect\":\"" EFFECT "\"}}",
                            i + 1);
         }
 }

@@ -18,8 +18,6 @@
 #include "base/buf.h"
 #include "policy/policy.h"
 
-/* The keys of ours, but for the level. */
-#define NODE_TAINTS_PREFIX "load.plimsoll.io/"
 /* The content type of node_taints_patch(). */
 #define NODE_TAINTS_PATCH_TYPE "application/json-patch+json"
 

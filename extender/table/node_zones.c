@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "codec/json.h"
+#include "policy/policy.h"
 
 /* No label's value has this, so that no two zones get one name. */
 #define AVOIDED "~"
@@ -24,7 +25,10 @@ static bool is_avoided(const json_t *taints) {
 
         json_array_foreach (taints, i, taint) {
                 const char *effect = json_string_at(taint, "effect", NULL);
-                if (effect && strcmp(effect, "PreferNoSchedule") == 0)
+                const char *key = json_string_at(taint, "key", NULL);
+                bool is_load = key &&
+                               strncmp(key, POLICY_TAINT_PREFIX, strlen(POLICY_TAINT_PREFIX)) == 0;
+                if (effect && strcmp(effect, "PreferNoSchedule") == 0 && !is_load)
                         return true;
         }
         return false;

@@ -2,7 +2,8 @@
  * The zones of the cluster's nodes as small numbers, for shortlists, which share their places among
  * them (extender/answer/shortlist.h). A zone is a value of the label topology.kubernetes.io/zone;
  * its nodes with a taint of effect PreferNoSchedule count as a zone of their own, since the
- * scheduler would rather leave them alone, however idle they are.
+ * scheduler would rather leave them alone, however idle they are. Those of spec.taints do not
+ * count: such a node is not idle.
  *
  * A number is free again once no node is in its zone.
  */

@@ -67,12 +67,17 @@ static void test_taints(void **state) {
                                        "{\"key\":\"k\",\"effect\":\"PreferNoSchedule\"}]",
                                        0, NULL);
         json_auto_t *hard = json_loads("[{\"effect\":\"NoSchedule\"}]", 0, NULL);
+        json_auto_t *load = json_loads("[{\"key\":\"load.plimsoll.io/1\","
+                                       "\"effect\":\"PreferNoSchedule\"}]",
+                                       0, NULL);
         json_auto_t *labels = labels_of("a");
 
         (void)state;
         assert_int_equal(node_zones_move(&zones, 0, labels, soft), 1);
         assert_int_equal(node_zones_move(&zones, 0, labels, hard), 2);
         assert_int_equal(node_zones_move(&zones, 0, NULL, soft), 3);
+        /* Of spec.taints: it is busy, not idle. */
+        assert_int_equal(node_zones_move(&zones, 0, labels, load), 2);
         assert_int_equal(node_zones_move(&zones, 0, NULL, hard), NODE_ZONE_NONE);
         assert_int_equal(node_zones_move(&zones, 1, labels, NULL), 2);
         node_zones_done(&zones);
