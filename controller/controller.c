@@ -142,7 +142,8 @@ static bool once_is_synced(const struct controller *c) {
 
 /* Computed each time: a change of policy may change which sources are read. */
 static bool is_seen(const struct tracked *t) {
-        return node_track_outcomes(&t->track, t->controller->compiled) >= ONCE_OUTCOMES;
+        return node_track_outcomes(&t->track, t->controller->compiled, now_mono(t->controller)) >=
+               ONCE_OUTCOMES;
 }
 
 static bool is_each_seen(const struct controller *c) {
@@ -253,6 +254,13 @@ static void on_peak(void *userdata, size_t source, struct node *node,
 
         (void)source;
         node_track_peak(&t->track, c->compiled, query, ratio, age_ms, now_mono(c));
+}
+
+static bool is_wanted(void *userdata, size_t source, const struct node *node) {
+        const struct controller *c = userdata;
+        bool is_standby = !c->options.is_dry_run && !writer_is_active(c->writer);
+
+        return tracked_is_wanted(node->userdata, c->compiled, source, is_standby, now_mono(c));
 }
 
 /* Callbacks of the node set */
@@ -460,6 +468,7 @@ int controller_new(const struct controller_parts *parts, const struct controller
                 .on_reading = on_reading,
                 .on_failure = on_failure,
                 .on_peak = on_peak,
+                .is_wanted = is_wanted,
                 .userdata = c,
         };
 
@@ -490,10 +499,11 @@ int controller_new(const struct controller_parts *parts, const struct controller
                                                            .api = parts->api,
                                                            .metrics = parts->metrics},
                                     &options->sources, &source_events);
-        const char *names[SOURCE_MAX];
+        const struct source_ops *sources[SOURCE_MAX];
         for (size_t i = 0; i < c->compiled->ordered_count; i++)
-                names[i] = source_set_ops(c->sources, i)->name;
-        serving_init(&c->serving, parts->metrics, parts->health, names, c->compiled->ordered_count);
+                sources[i] = source_set_ops(c->sources, i);
+        serving_init(&c->serving, parts->metrics, parts->health, sources,
+                     c->compiled->ordered_count);
         c->writer = writer_new(
                 &(struct writer_options){.loop = parts->loop,
                                          .api = parts->api,

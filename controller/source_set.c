@@ -13,6 +13,7 @@ static const char *const kind_names[SOURCE_KIND_COUNT] = {
         [SOURCE_PROMETHEUS] = "prometheus",
         [SOURCE_NODE_METRICS] = "node-metrics",
         [SOURCE_METRICS_SERVER] = "metrics-server",
+        [SOURCE_KUBELET] = "kubelet",
 };
 
 /* One source, and its number for the events. */
@@ -101,6 +102,8 @@ static const struct page_options *page_of(const struct source_set_options *optio
                 return &options->node_exporter;
         if (options->kinds[source] == SOURCE_NODE_METRICS)
                 return &options->node_metrics;
+        if (options->kinds[source] == SOURCE_KUBELET)
+                return &options->kubelet;
         return NULL;
 }
 
@@ -145,7 +148,7 @@ bool source_set_takes_targets(const struct source_set_options *options) {
         for (size_t i = 0; i < count_of(options); i++)
                 if (!page_of(options, i))
                         return false;
-        return true;
+        return !source_set_has(options, SOURCE_KUBELET);
 }
 
 size_t source_set_traits(const struct source_set_options *options,
@@ -155,6 +158,7 @@ size_t source_set_traits(const struct source_set_options *options,
                 ret[i] = (struct source_traits){
                         .interval_ms = interval_ms_of(options, i),
                         .is_ready_made = page && page->profile->is_agent,
+                        .is_on_demand = page && page->profile->is_kubelet,
                         .scope = scope_of(options, i),
                 };
         }
@@ -201,6 +205,13 @@ static void on_peak(void *userdata, struct node *node, const struct metric_query
         events->on_peak(events->userdata, member->index, node, query, ratio, age_ms);
 }
 
+static bool is_wanted(void *userdata, const struct node *node) {
+        const struct member *member = userdata;
+        const struct source_set_events *events = &member->set->events;
+
+        return events->is_wanted(events->userdata, member->index, node);
+}
+
 /* The set */
 
 struct source_set *source_set_new(const struct source_parts *parts,
@@ -216,6 +227,7 @@ struct source_set *source_set_new(const struct source_parts *parts,
                 const struct source_sink sink = {.on_reading = on_reading,
                                                  .on_failure = on_failure,
                                                  .on_peak = on_peak,
+                                                 .is_wanted = is_wanted,
                                                  .userdata = member};
                 member->source = source_new(parts, options, i, &sink);
         }

@@ -1,7 +1,6 @@
 /*
- * The sources in --metrics-source, in order of preference, and behind them the --exporter ones. All
- * are read all the time, so that the windows of the next source are filled when the one before it
- * fails; which one is used is decided per node, see feed.h.
+ * The sources in --metrics-source, in order of preference, and behind them the --exporter ones.
+ * Which one is used is decided per node, see feed.h; which ones are read, see source.h.
  *
  * To add a source: a kind here, its options in source_set_options, and a branch in each of the
  * functions in source_set.c that tell kinds apart.
@@ -27,6 +26,7 @@ enum source_kind {
         SOURCE_PROMETHEUS,
         SOURCE_NODE_METRICS,
         SOURCE_METRICS_SERVER,
+        SOURCE_KUBELET,
         SOURCE_KIND_COUNT,
 };
 
@@ -35,7 +35,7 @@ enum { SOURCE_SET_MAX_EXPORTERS = SOURCE_MAX - SOURCE_KIND_COUNT };
 struct source_set_options {
         enum source_kind kinds[SOURCE_KIND_COUNT]; /* in order of preference */
         size_t kind_count;                         /* > 0 */
-        struct page_options node_exporter, node_metrics;
+        struct page_options node_exporter, node_metrics, kubelet;
         struct prometheus_options prometheus;
         struct metrics_server_options metrics_server;
         /* Further pages of the nodes: after all others, and never used in their place. */
@@ -58,6 +58,7 @@ struct source_set_events {
         void (*on_failure)(void *userdata, size_t source, struct node *node, const char *reason);
         void (*on_peak)(void *userdata, size_t source, struct node *node,
                         const struct metric_query *query, double ratio, int64_t age_ms);
+        bool (*is_wanted)(void *userdata, size_t source, const struct node *node);
         void *userdata;
 };
 

@@ -33,3 +33,11 @@ struct tracked *tracked_next(const struct node_set *nodes, size_t *slot);
 void tracked_values(const struct tracked *t, const struct compiled_policy *compiled,
                     struct bindings *bindings, int64_t now_mono_ms, int64_t now_unix_ms,
                     struct plan_values *ret);
+
+/* A replica that does not write asks a source that is asked on demand at every third turn: windows
+ * go on, since gaps are counted from a minute on. */
+enum { TRACKED_STANDBY_TURNS = 3 };
+
+/** tracked_is_wanted() - for source_sink's is_wanted(), of a source that is asked on demand */
+bool tracked_is_wanted(const struct tracked *t, const struct compiled_policy *compiled,
+                       size_t source, bool is_standby, int64_t now_mono_ms);

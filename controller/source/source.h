@@ -17,6 +17,12 @@
  * response has failed. On failures the loop turns to the next source, and --once ends when every
  * node has had an attempt.
  *
+ * A source is kept warm or asked on demand. *Warm*: it is read all the time, so that its windows
+ * are filled when the one before it fails; that is the rule. *On demand*: each question costs
+ * somebody else, a kubelet's the API server a review of the token now and then. Such a source is
+ * asked about a node only while no source before it serves the node, and less often by a replica
+ * that does not write.
+ *
  * Everything happens on the loop's thread.
  */
 #pragma once
@@ -53,6 +59,8 @@ struct source_sink {
         /* @ratio was @query's value @age_ms ago (history from before this process). */
         void (*on_peak)(void *userdata, struct node *node, const struct metric_query *query,
                         double ratio, int64_t age_ms);
+        /* Shall @node be asked about at this turn? Called by sources that are asked on demand. */
+        bool (*is_wanted)(void *userdata, const struct node *node);
         void *userdata;
 };
 
@@ -62,15 +70,17 @@ enum { SOURCE_MAX = 16 };
 struct source_traits {
         int64_t interval_ms; /* between two readings of a node, > 0 */
         bool is_ready_made;  /* it hands in values and no steps: there is nothing for windows */
+        bool is_on_demand;   /* else it is kept warm; see the top of this file */
         struct source_scope scope; /* those with an exporter stand behind the others */
 };
 
 struct source;
 
-/* What a source is. @source is the one that its constructor made; none may be NULL. */
+/* What a source is. @source is the one that its constructor made; no function may be NULL. */
 struct source_ops {
-        const char *name; /* "node-exporter": the `source` label of metrics, and in logs */
-        const char *hint; /* flags to look at when nothing comes: "--node-exporter-port, ..." */
+        const char *name;    /* "node-exporter": the `source` label of metrics, and in logs */
+        const char *hint;    /* flags to look at when nothing comes: "--node-exporter-port, ..." */
+        const char *measure; /* how it differs from node_exporter's measures; NULL: not */
         /** set_policy() - what is wanted from now on; @policy is borrowed until the next call */
         void (*set_policy)(struct source *source, const struct policy *policy);
         /** add_node() - also after an address has changed: the source begins to ask about it */

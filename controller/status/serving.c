@@ -13,17 +13,18 @@ static struct metric *switches(const struct serving *serving, size_t from, size_
 }
 
 void serving_init(struct serving *serving, struct metrics *metrics, struct health *health,
-                  const char *const *names, size_t count) {
+                  const struct source_ops *const *sources, size_t count) {
         *serving = (struct serving){
                 .count = count,
                 .metrics = metrics,
                 .check = health_add(health, "sources", "not checked yet"),
         };
         for (size_t i = 0; i < count; i++) {
-                serving->names[i] = names[i];
+                serving->names[i] = sources[i]->name;
+                serving->measures[i] = sources[i]->measure;
                 serving->nodes[i] = metrics_gauge(metrics, "plimsoll_nodes_served",
                                                   "Nodes whose readings come from the source.",
-                                                  LABELS("source", names[i]));
+                                                  LABELS("source", serving->names[i]));
                 /* Every series exists from the start, at 0. */
                 for (size_t other = 0; other < i; other++) {
                         (void)switches(serving, other, i);
@@ -50,6 +51,10 @@ static void tell_untold(struct serving *serving, int64_t now_mono_ms) {
 void serving_switched(struct serving *serving, int64_t now_mono_ms, const char *node, size_t from,
                       size_t to, const char *reason) {
         metrics_inc(switches(serving, from, to));
+        if (serving->measures[to])
+                log_info(MSG("a source that measures in its own way serves from now on"),
+                         STR("source", serving->names[to]), STR("measure", serving->measures[to]));
+        serving->measures[to] = NULL;
         tell_untold(serving, now_mono_ms);
         if (!log_limit_allows(&serving->limit, SERVING_LINES_PER_MIN))
                 serving->untold[from][to]++;

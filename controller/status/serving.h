@@ -18,6 +18,7 @@ enum { SERVING_LINES_PER_MIN = 10 };
 struct serving {
         size_t count; /* sources, without the exporters */
         const char *names[SOURCE_MAX];
+        const char *measures[SOURCE_MAX]; /* see struct source_ops; NULL: none, or already told */
         struct metric *nodes[SOURCE_MAX];
         struct metrics *metrics;
         struct health_check *check;
@@ -34,9 +35,9 @@ struct serving_tally {
         size_t others;             /* further such nodes */
 };
 
-/** serving_init() - @names, of the ordered sources, @metrics and @health outlive @serving */
+/** serving_init() - @sources, the ordered ones, @metrics and @health outlive @serving */
 void serving_init(struct serving *serving, struct metrics *metrics, struct health *health,
-                  const char *const *names, size_t count);
+                  const struct source_ops *const *sources, size_t count);
 
 /**
  * serving_switched() - @node's readings come from another source from now on

@@ -78,13 +78,27 @@ static bool is_fresh(const struct node_track *track, const struct compiled_polic
                              now_mono_ms);
 }
 
+static bool may_serve(const struct node_track *track, const struct compiled_policy *compiled,
+                      size_t source, int64_t now_mono_ms) {
+        return compiled->sources[source].is_asked &&
+               feed_serves(&track->feeds[source], compiled->sources[source].fresh_ms, now_mono_ms);
+}
+
+bool node_track_wants(const struct node_track *track, const struct compiled_policy *compiled,
+                      size_t source, int64_t now_mono_ms) {
+        if (!compiled->sources[source].is_asked)
+                return false;
+        for (size_t i = 0; compiled->options.sources[source].is_on_demand && i < source; i++)
+                if (may_serve(track, compiled, i, now_mono_ms))
+                        return false;
+        return true;
+}
+
 bool node_track_switch(struct node_track *track, const struct compiled_policy *compiled,
                        int64_t now_mono_ms, size_t *ret_from) {
         size_t count = compiled->ordered_count, to = 0;
 
-        while (to < count &&
-               !(compiled->sources[to].is_asked &&
-                 feed_serves(&track->feeds[to], compiled->sources[to].fresh_ms, now_mono_ms)))
+        while (to < count && !may_serve(track, compiled, to, now_mono_ms))
                 to++;
         if (to == count)
                 for (to = 0; to < count && !(compiled->sources[to].is_asked &&
@@ -239,12 +253,13 @@ const char *node_track_trouble(const struct node_track *track, size_t source) {
         return failure ? failure : "silent";
 }
 
-uint32_t node_track_outcomes(const struct node_track *track,
-                             const struct compiled_policy *compiled) {
+uint32_t node_track_outcomes(const struct node_track *track, const struct compiled_policy *compiled,
+                             int64_t now_mono_ms) {
         uint32_t least = UINT32_MAX;
 
         for (size_t i = 0; i < compiled->options.source_count; i++)
-                if (compiled->sources[i].is_asked && track->feeds[i].outcomes < least)
+                if (node_track_wants(track, compiled, i, now_mono_ms) &&
+                    track->feeds[i].outcomes < least)
                         least = track->feeds[i].outcomes;
         return least;
 }

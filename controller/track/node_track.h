@@ -76,6 +76,11 @@ void node_track_peak(struct node_track *track, const struct compiled_policy *com
 bool node_track_switch(struct node_track *track, const struct compiled_policy *compiled,
                        int64_t now_mono_ms, size_t *ret_from);
 
+/** node_track_wants() - is source number @source to be asked about the node? Not one that is asked
+ * on demand (source.h) while another before it serves */
+bool node_track_wants(const struct node_track *track, const struct compiled_policy *compiled,
+                      size_t source, int64_t now_mono_ms);
+
 /**
  * node_track_annotations() - take in the node's present annotations
  * @annotations: may be NULL; values may be of any type and content
@@ -94,9 +99,10 @@ bool node_track_is_fresh(const struct node_track *track, const struct compiled_p
 const char *node_track_failure(const struct node_track *track);
 /** node_track_trouble() - why a source's feed is not in use: its last failure, or "silent" */
 const char *node_track_trouble(const struct node_track *track, size_t source);
-/** node_track_outcomes() - the number of attempts that every source that is read has completed */
-uint32_t node_track_outcomes(const struct node_track *track,
-                             const struct compiled_policy *compiled);
+/** node_track_outcomes() - the number of attempts that every source that is read about this node
+ * has completed */
+uint32_t node_track_outcomes(const struct node_track *track, const struct compiled_policy *compiled,
+                             int64_t now_mono_ms);
 
 /** node_track_values() - what could be written now, but for the hot value */
 void node_track_values(const struct node_track *track, const struct compiled_policy *compiled,

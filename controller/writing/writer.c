@@ -92,7 +92,8 @@ static void on_sync(void *userdata) {
         struct writer *writer = node->writer;
 
         if (!node->has_values &&
-            node_track_outcomes(node->track, writer->compiled) < FIRST_OUTCOMES) {
+            node_track_outcomes(node->track, writer->compiled,
+                                loop_now_mono_ms(writer->options.loop)) < FIRST_OUTCOMES) {
                 /* Its first scrapes are still to come: try again after the next one. */
                 arm_sync(node, writer->options.interval_ms);
                 return;

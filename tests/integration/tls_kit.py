@@ -29,14 +29,14 @@ class Authority:
     def _path(self, name, end):
         return os.path.join(self.directory, f"{name}.{end}")
 
-    def sign(self, name, usage, days=2):
-        """`days` may be negative: it has expired then."""
+    def sign(self, name, usage, days=2, names=NAMES):
+        """`days` may be negative: it has expired then. `names` are those that it is valid for."""
         self.count += 1
         stem = f"{name}-{self.count}"
         cert, key, request = (self._path(stem, end) for end in ("crt", "key", "csr"))
         extensions = self._path(stem, "ext")
         with open(extensions, "w", encoding="ascii") as file:
-            file.write(f"extendedKeyUsage={usage}\nsubjectAltName={NAMES}\n")
+            file.write(f"extendedKeyUsage={usage}\nsubjectAltName={names}\n")
         argv = ["req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
         openssl(*argv, "-subj", f"/CN={name}", "-keyout", key, "-out", request)
         argv = ["x509", "-req", "-in", request, "-CA", self.cert, "-CAkey", self.key]

@@ -293,20 +293,56 @@ static void test_provisional(void **state) {
         assert_int_equal(values.provisional, 0);
 }
 
+static uint32_t outcomes(const struct world *world) {
+        return node_track_outcomes(&world->track, world->compiled, world->now_ms);
+}
+
 static void test_outcomes(void **state) {
         struct world *world = *state;
 
         for (size_t source = 0; source < SOURCES; source++) {
-                assert_int_equal(node_track_outcomes(&world->track, world->compiled), 0);
+                assert_int_equal(outcomes(world), 0);
                 node_track_failed(&world->track, source, "refused");
         }
-        assert_int_equal(node_track_outcomes(&world->track, world->compiled), 1);
+        assert_int_equal(outcomes(world), 1);
         /* Nobody waits for an exporter from which nothing is wanted. */
         world->compiled->sources[EXTRA].is_asked = false;
         node_track_failed(&world->track, FIRST, "refused");
         node_track_failed(&world->track, SECOND, "refused");
         node_track_failed(&world->track, THIRD, "refused");
-        assert_int_equal(node_track_outcomes(&world->track, world->compiled), 2);
+        assert_int_equal(outcomes(world), 2);
+}
+
+/* Asked about a node only while none before it serves. */
+static void test_on_demand(void **state) {
+        struct world *world = *state;
+        const struct node_track *track = &world->track;
+
+        world->compiled->options.sources[SECOND].is_on_demand = true;
+        assert_false(node_track_wants(track, world->compiled, SECOND, world->now_ms));
+        node_track_failed(&world->track, FIRST, "refused");
+        assert_false(node_track_wants(track, world->compiled, SECOND, world->now_ms));
+        node_track_failed(&world->track, THIRD, "refused");
+        node_track_failed(&world->track, THIRD, "refused");
+        node_track_failed(&world->track, EXTRA, "refused");
+        assert_int_equal(outcomes(world), 1); /* nobody waits for it */
+        node_track_failed(&world->track, FIRST, "refused");
+        assert_true(node_track_wants(track, world->compiled, SECOND, world->now_ms));
+        assert_true(node_track_wants(track, world->compiled, THIRD, world->now_ms));
+        assert_int_equal(outcomes(world), 0);
+        /* Back after two answers in a row. */
+        for (int i = 0; i < 2; i++) {
+                assert_true(node_track_wants(track, world->compiled, SECOND, world->now_ms));
+                world->now_ms += every_ms;
+                says(world, FIRST, 0.1, 0.1);
+        }
+        assert_false(node_track_wants(track, world->compiled, SECOND, world->now_ms));
+        /* And what has not been heard for long does not serve. */
+        world->now_ms += 10 * every_ms;
+        assert_true(node_track_wants(track, world->compiled, SECOND, world->now_ms));
+        /* The policy wants nothing of it. */
+        world->compiled->sources[SECOND].is_asked = false;
+        assert_false(node_track_wants(track, world->compiled, SECOND, world->now_ms));
 }
 
 int main(void) {
@@ -317,6 +353,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(test_maxima, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_per_metric, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_exporter, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(test_on_demand, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_peaks, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_provisional, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_outcomes, set_up, tear_down),

@@ -8,8 +8,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "controller/node/spread.h"
-#include "controller/page/node_reading.h"
-#include "controller/page/node_state.h"
 #include "controller/source/page/page_lanes.h"
 #include "controller/source/page/page_pool.h"
 #include "program/outage_log.h"
@@ -31,7 +29,7 @@ struct target {
         struct page_scrape *scrape;       /* under way */
         struct page_place place;          /* in a lane's queue */
         bool is_failing;
-        struct node_state state;
+        union page_state state;
 };
 
 struct page_source {
@@ -48,38 +46,16 @@ struct page_source {
         struct page_lanes lanes;
         struct page_pool pool;
 
-        struct node_wants wants;
-        size_t ready_metrics[NODE_MAX_READY]; /* wants' ready index -> the policy's metric */
-        const char *collectors[NODE_MAX_COLLECTORS];
-        size_t collector_count;
-        struct node_reading *reading;
-
+        struct page_reader reader;
         struct credentials credentials;
         struct buf url;
 
         struct outage_log outages;
         bool has_logged_fallback;
-        bool is_idle; /* the policy wants nothing of it */
         bool is_stopped;
         struct loop_timer tick;
         struct metric *scrapes_ok, *duration, *failing, *fallbacks, *malformed, *skipped;
 };
-
-static const double PERCENT = 0.01;
-
-const struct page_profile page_node_exporter = {
-        .name = "node-exporter",
-        .hint = "--node-exporter-port, --node-address-types and --target-url-template",
-        .has_collectors = true,
-};
-
-const struct page_profile page_node_metrics = {
-        .name = "node-metrics",
-        .hint = "--node-metrics-url-template and --node-address-types",
-        .is_agent = true,
-};
-
-const struct page_profile page_exporter = {.hint = "--exporter and --node-address-types"};
 
 static struct page_source *self(struct source *source) {
         return (struct page_source *)source; /* its first member */
@@ -160,62 +136,42 @@ static const char no_address[] = "no_address";
 static const char *build_url(struct target *target, bool with_collectors) {
         struct page_source *source = target->source;
         const struct node *node = target->node;
+        struct target_url spec = source->options.url;
         bool is_ok;
 
+        if (source->reader.profile->is_kubelet)
+                spec = (struct target_url){
+                        .scheme = "https",
+                        .path = kubelet_wants_path(&source->reader.kubelet, node->kubelet.path),
+                        .port = node->kubelet.port};
         buf_clear(&source->url);
         if (node->url && !source->options.exporter[0])
                 is_ok = buf_puts(&source->url, node->url);
-        else if (!node->address && target_url_needs_address(&source->options.url))
+        else if (!node->address && target_url_needs_address(&spec))
                 return no_address;
         else
-                is_ok = target_url_build(&source->options.url, node->name, node->address,
-                                         &source->url);
+                is_ok = target_url_build(&spec, node->name, node->address, &source->url);
         if (is_ok && with_collectors)
-                is_ok = target_url_add_collectors(source->collectors, source->collector_count,
-                                                  &source->url);
+                is_ok = target_url_add_collectors(source->reader.collectors,
+                                                  source->reader.collector_count, &source->url);
         return is_ok ? NULL : "url_too_long";
-}
-
-/* Why the first of the resources that are wanted could not be read. */
-static const char *first_reason(const struct node_reading *reading) {
-        for (size_t i = 0; i < WINDOW_MAX_CHANNELS; i++)
-                if (reading->why[i])
-                        return reading->why[i];
-        return NULL;
 }
 
 static void take_page(struct target *target, const struct page_scrape *scrape) {
         struct page_source *source = target->source;
-        struct node_reading *reading = source->reading;
-        int64_t now_mono_ms = loop_now_mono_ms(source->loop);
-        struct window_step step;
-        double values[POLICY_MAX_SYNC];
-        struct source_reading result = {.values_ratio = values, .why = reading->why};
-        const struct buf *page = &scrape->page;
-        double unit = source->options.profile->is_agent ? PERCENT : 1;
+        const struct kubelet_clocks clocks = {.now_mono_ms = loop_now_mono_ms(source->loop),
+                                              .now_unix_ms = loop_now_unix_ms(source->loop)};
+        struct page_result result;
 
-        /* Without Content-Length a page that was cut looks whole; but a whole one ends its line. */
-        bool is_complete = page->len > 0 && page->data[page->len - 1] == '\n';
-        node_reading_parse(reading, &source->wants, page->data, page->len, is_complete);
-        metrics_add(source->malformed, reading->malformed + reading->unusable);
-        if (reading->usable == 0 && reading->ready_usable == 0) {
-                const char *why = first_reason(reading);
-                target_failed(target, "no_metrics",
-                              why ? why : "the page has no series that the policy needs");
+        page_reader_take(&source->reader, &target->state, target->node, &scrape->page, &clocks,
+                         &result);
+        metrics_add(source->malformed, result.malformed);
+        if (result.failure) {
+                target_failed(target, result.failure, result.detail);
                 return;
         }
-        if (!source->options.profile->is_agent) {
-                (void)node_state_step(&target->state, &source->wants, reading, now_mono_ms, &step);
-                result.step = &step;
-        }
-        for (size_t i = 0; i < source->wants.ready_count; i++) {
-                if ((reading->ready_usable & (UINT64_C(1) << i)) == 0)
-                        continue;
-                result.ready |= UINT64_C(1) << source->ready_metrics[i];
-                values[source->ready_metrics[i]] = reading->ready[i] * unit;
-        }
         target_succeeded(target);
-        source->sink.on_reading(source->sink.userdata, target->node, &result);
+        source->sink.on_reading(source->sink.userdata, target->node, &result.reading);
 }
 
 static void fail_over_budget(struct target *target) {
@@ -292,7 +248,7 @@ static double turn_ratio(const struct page_source *source, const struct node *no
 
 static void start_scrape(struct page_source *source, struct target *target) {
         bool is_whole = loop_now_mono_ms(source->loop) < target->whole_page_until_mono_ms;
-        bool with_collectors = source->collector_count > 0 && !is_whole;
+        bool with_collectors = source->reader.collector_count > 0 && !is_whole;
         struct error err = ERROR_NULL;
 
         const char *reason = build_url(target, with_collectors);
@@ -315,6 +271,9 @@ static void start_scrape(struct page_source *source, struct target *target) {
                 credentials_header(credentials),
                 NULL,
         };
+        struct http_tls tls = *credentials_tls(credentials);
+        if (source->reader.profile->is_kubelet && !tls.is_insecure)
+                tls.server_name = target->node->name;
         struct page_scrape *scrape = scrape_begin(source, target);
         scrape->with_collectors = with_collectors;
         scrape->call = http_start(
@@ -329,7 +288,7 @@ static void start_scrape(struct page_source *source, struct target *target) {
                         .timeout_ms = source->options.timeout_ms,
                         .max_body_bytes = source->options.max_page_bytes,
                         .basic_auth = credentials_basic(credentials),
-                        .tls = credentials_tls(credentials),
+                        .tls = &tls,
                         .has_turn = true,
                         .turn_ratio = turn_ratio(source, target->node),
                         .on_data = on_data,
@@ -365,7 +324,9 @@ static void on_turn(void *userdata) {
                 next_mono_ms = batch_mono_ms(source, target->due_mono_ms);
         } while (next_mono_ms <= now_mono_ms);
         loop_timer_arm(source->loop, &target->timer, next_mono_ms, on_turn, target);
-        if (source->is_idle) {
+        if (source->reader.is_idle ||
+            (source->reader.profile->is_kubelet &&
+             !source->sink.is_wanted(source->sink.userdata, target->node))) {
                 forget_failure(target);
                 return;
         }
@@ -388,7 +349,9 @@ static void on_tick(void *userdata) {
 /* As a source */
 
 struct source_scope page_source_scope(const struct page_options *options) {
-        return (struct source_scope){.exporter = options->exporter[0] ? options->exporter : NULL};
+        return (struct source_scope){.exporter = options->exporter[0] ? options->exporter : NULL,
+                                     .resources = options->profile->is_kubelet ? KUBELET_RESOURCES
+                                                                               : 0};
 }
 
 size_t page_source_in_flight(size_t targets) {
@@ -406,37 +369,11 @@ static void set_target_count(struct page_source *source, size_t count) {
 static void set_policy(struct source *base, const struct policy *policy) {
         struct page_source *source = self(base);
         struct source_scope scope = page_source_scope(&source->options);
-        const char *ready[POLICY_MAX_SYNC];
-        size_t ready_count = 0;
-        uint32_t resources = 0;
 
-        for (size_t i = 0; i < policy->sync_count; i++) {
-                const struct policy_sync *metric = &policy->sync[i];
-                if (!source_scope_has(&scope, policy, metric))
-                        continue;
-                if (!source->options.profile->is_agent && metric->is_query) {
-                        resources |= NODE_RESOURCE_BIT(metric->query.resource);
-                } else if (ready_count < NODE_MAX_READY) {
-                        source->ready_metrics[ready_count] = i;
-                        ready[ready_count++] = metric->name;
-                }
-        }
-        source->is_idle = !source_scope_has_any(&scope, policy);
-        node_wants_init(&source->wants, &(struct node_wants_options){
-                                                .resources = resources,
-                                                .ready = ready,
-                                                .ready_count = ready_count,
-                                                .own = policy->metrics,
-                                                .own_count = policy->metric_count,
-                                                .network = &source->options.network,
-                                        });
+        page_reader_set_policy(&source->reader, policy, &scope, &source->options.network);
         for (size_t i = 0; i < source->target_cap; i++)
                 if (source->targets[i])
-                        node_state_forget_own(&source->targets[i]->state);
-        source->collector_count = source->options.profile->has_collectors
-                                          ? node_wants_collectors(&source->wants,
-                                                                  source->collectors)
-                                          : 0;
+                        page_reader_forget_own(&source->reader, &source->targets[i]->state);
 }
 
 static void reset_target(struct target *target) {
@@ -447,8 +384,7 @@ static void reset_target(struct target *target) {
                 http_cancel(TAKE_PTR(target->scrape->call));
                 scrape_end(source, target->scrape);
         }
-        node_state_done(&target->state);
-        target->state = NODE_STATE_NULL;
+        page_reader_reset(&source->reader, &target->state);
         target->whole_page_until_mono_ms = 0;
 }
 
@@ -529,7 +465,7 @@ static void free_source(struct source *base) {
         stop(base);
         page_pool_done(&source->pool);
         free(source->targets);
-        node_reading_free(source->reading);
+        page_reader_done(&source->reader);
         credentials_done(&source->credentials);
         buf_done(&source->url);
         free(source);
@@ -579,6 +515,7 @@ struct source *page_source_new(struct loop *loop, struct http_client *client,
         source->ops.name = options->profile->name ? options->profile->name
                                                   : source->options.exporter;
         source->ops.hint = options->profile->hint;
+        source->ops.measure = options->profile->measure;
         source->source.ops = &source->ops;
         source->loop = loop;
         source->client = client;
@@ -587,7 +524,7 @@ struct source *page_source_new(struct loop *loop, struct http_client *client,
         source->sink = *sink;
         source->pool.max_page_bytes = options->max_page_bytes;
         source->outages.what = "scrape";
-        source->reading = node_reading_new();
+        page_reader_init(&source->reader, options->profile);
         credentials_init(&source->credentials, &options->credentials);
         source->url = BUF_INIT(TARGET_URL_MAX);
         page_lanes_init(&source->lanes);

@@ -5,6 +5,8 @@
  * sixtieth of the interval are scraped together, or of a smaller part that has some 256 of them. Of
  * a node_exporter only the collectors that the policy needs are asked for; one on which such a
  * collector is switched off answers 400 to that, and is then asked for its whole page, for an hour.
+ * A kubelet is asked on demand alone (source.h), only by HTTPS, and its certificate must have the
+ * node's name.
  *
  * Nobody waits for the slow: see page_lanes.h. The pages under way share one budget of memory; when
  * it is exhausted, the largest of them is given up.
@@ -20,6 +22,7 @@
 #include "controller/page/node_network.h"
 #include "controller/source/credentials.h"
 #include "controller/source/page/page_lanes.h"
+#include "controller/source/page/page_reader.h"
 #include "controller/source/source.h"
 #include "controller/source/source_scope.h"
 #include "metrics/metrics.h"
@@ -32,27 +35,12 @@ enum {
         PAGE_WHOLE_PAGE_MS = 3600000,
 };
 
-/* Whose pages. */
-struct page_profile {
-        const char *name;    /* the source's; NULL: see page_options' exporter */
-        const char *hint;    /* flags to look at when nothing comes */
-        bool has_collectors; /* understands ?collect[]= */
-        /* Every metric of the policy is the gauge node_<name> in percent; nothing else is read. */
-        bool is_agent;
-};
-
-extern const struct page_profile page_node_exporter;
-/* The agent of crane-scheduler-plus: https://github.com/kubeservice-stack/node-metrics */
-extern const struct page_profile page_node_metrics;
-/* One more exporter on every node; only the policy's metrics that are declared with its name. */
-extern const struct page_profile page_exporter;
-
 /* Pointers are borrowed for the life of the source. */
 struct page_options {
         const struct page_profile *profile;
         char exporter[POLICY_RESOURCE_NAME_MAX + 1]; /* of page_exporter; else "" */
-        struct target_url
-                url; /* checked; --target's nodes bring their own, but for an exporter's */
+        struct target_url url; /* checked; --target's nodes bring their own, but for an exporter's;
+                                  not of a kubelet */
         int64_t interval_ms;
         int64_t timeout_ms; /* <= interval_ms */
         size_t max_page_bytes;

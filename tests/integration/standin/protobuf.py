@@ -94,6 +94,8 @@ _NODE = {
             "allocatable": (2, AMOUNTS),
             "conditions": (4, _NODE_CONDITION),
             "addresses": (5, {"type": (1, TEXT), "address": (2, TEXT)}),
+            "daemonEndpoints": (6, {"kubeletEndpoint": (1, {"Port": (1, NUMBER)})}),
+            "nodeInfo": (7, {"swap": (11, {"capacity": (1, NUMBER)})}),
         },
     ),
 }

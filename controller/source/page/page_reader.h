@@ -1,0 +1,80 @@
+/*
+ * What kinds of pages there are, and how a page becomes a reading. Prepared once per policy, shared
+ * by all targets of a source. No I/O: the clocks are arguments.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "base/buf.h"
+#include "controller/page/kubelet_page.h"
+#include "controller/page/node_reading.h"
+#include "controller/page/node_state.h"
+#include "controller/source/source.h"
+#include "policy/policy.h"
+
+/* Whose pages. */
+struct page_profile {
+        const char *name;    /* the source's; NULL: see page_options' exporter */
+        const char *hint;    /* flags to look at when nothing comes */
+        const char *measure; /* see struct source_ops */
+        bool has_collectors; /* understands ?collect[]= */
+        /* Every metric of the policy is the gauge node_<name> in percent; nothing else is read. */
+        bool is_agent;
+        /* At the port and path that the Node says, with a certificate of the node's name. Asked on
+         * demand. */
+        bool is_kubelet;
+};
+
+extern const struct page_profile page_node_exporter;
+/* The agent of crane-scheduler-plus: https://github.com/kubeservice-stack/node-metrics */
+extern const struct page_profile page_node_metrics;
+extern const struct page_profile page_kubelet;
+/* One more exporter on every node; only the policy's metrics that are declared with its name. */
+extern const struct page_profile page_exporter;
+
+struct page_reader {
+        const struct page_profile *profile;
+        bool is_idle; /* the policy wants nothing of it */
+        struct node_wants wants;
+        size_t ready_metrics[NODE_MAX_READY]; /* wants' ready index -> the policy's metric */
+        const char *collectors[NODE_MAX_COLLECTORS];
+        size_t collector_count;
+        struct node_reading *reading;
+        struct kubelet_wants kubelet;
+};
+
+/* The page before, of one target. Zero-initialised: none. */
+union page_state {
+        struct node_state node;
+        struct kubelet_state kubelet;
+};
+
+struct page_result {
+        struct source_reading reading;
+        const char *failure, *detail; /* static text; NULL: there is a reading */
+        size_t malformed;
+        struct window_step step;
+        double values_ratio[POLICY_MAX_SYNC];
+        const char *why[WINDOW_MAX_CHANNELS];
+};
+
+void page_reader_init(struct page_reader *reader, const struct page_profile *profile);
+void page_reader_done(struct page_reader *reader);
+
+/** page_reader_set_policy() - @policy is borrowed until the next call; page_reader_forget_own() is
+ * due for all states */
+void page_reader_set_policy(struct page_reader *reader, const struct policy *policy,
+                            const struct source_scope *scope,
+                            const struct node_network_options *network);
+/** page_reader_forget_own() - the policy's own resources are others now */
+void page_reader_forget_own(const struct page_reader *reader, union page_state *state);
+void page_reader_reset(const struct page_reader *reader, union page_state *state);
+
+/** page_reader_take() - @page is complete when it ends its last line; @ret must not be moved */
+void page_reader_take(struct page_reader *reader, union page_state *state, const struct node *node,
+                      const struct buf *page, const struct kubelet_clocks *clocks,
+                      struct page_result *ret);

@@ -1,0 +1,255 @@
+"""Kubelets as a source: what their pages say, whom they are asked about, and what may be sent to
+whom."""
+
+import subprocess
+
+import pytest
+
+from controller_kit import all_readings, log_lines, policy
+from harness import wait_until
+from kubelet_kit import CADVISOR, RESOURCE, Kubelet, add_node
+from tls_kit import Authority
+
+CPU, MEM, SWAP, PSI = (f"{name}_usage_avg_5m" for name in ("cpu", "mem", "swap", "psi_cpu"))
+RULES = policy({CPU: "1s", MEM: "1s", SWAP: "1s"})
+NOBODY = 1  # a port of exporters
+TOKEN = "s3cret"
+APART = 0.03
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory):
+    return Authority(tmp_path_factory.mktemp("ca"), "cluster")
+
+
+@pytest.fixture
+def token_file(tmp_path):
+    path = tmp_path / "token"
+    path.write_text(TOKEN + "\n")
+    return path
+
+
+@pytest.fixture
+def start_kubelet(authority):
+    started = []
+
+    def start(name, ca=authority, **more):
+        pair = ca.server("kubelet", names=f"DNS:{name}")
+        started.append(Kubelet(pair, **more))
+        return started[-1]
+
+    yield start
+    for kubelet in started:
+        kubelet.stop()
+
+
+@pytest.fixture
+def flags(authority, token_file):
+    return (
+        "--metrics-source=kubelet",
+        f"--kubelet-ca-file={authority.cert}",
+        f"--kubelet-bearer-token-file={token_file}",
+        "--annotation-dead-band=0",
+    )
+
+
+def wait_values(standin, key, expected):
+    def stand():
+        found = {name: reading.value for name, reading in all_readings(standin, key).items()}
+        assert found.keys() == expected.keys(), found
+        assert found == pytest.approx(expected, abs=APART), found
+        return True
+
+    wait_until(stand, 40, f"{key} of {expected}")
+
+
+def asked_of(kubelet, count=1):
+    """Wait until it has been asked so often; what."""
+    wait_until(lambda: len(kubelet.asked) >= count, 30, f"{count} requests to a kubelet")
+    return set(kubelet.asked)
+
+
+def test_what_the_pages_say(start_standin, start_controller, start_kubelet, flags):
+    standin = start_standin()
+    loads = {"busy": (0.75, 0.5, 0.25), "idle": (0, 0.125, 0), "own-path": (0.25, 0.75, 0.5)}
+    kubelets = {name: start_kubelet(name) for name in loads}
+    for name, kubelet in kubelets.items():
+        kubelet.load = loads[name]
+        add_node(standin, name, kubelet, path="/nodes/x" if name == "own-path" else None)
+    controller = start_controller(standin, NOBODY, *flags, content=RULES)
+    for number, key in enumerate((CPU, MEM, SWAP)):
+        wait_values(standin, key, {name: load[number] for name, load in loads.items()})
+    controller.wait_ready()
+    for name, kubelet in kubelets.items():
+        path = "/nodes/x" if name == "own-path" else RESOURCE
+        assert asked_of(kubelet) == {(path, TOKEN, "")}
+    assert controller.metric("plimsoll_targets_failing", source="kubelet") == 0
+    assert log_lines(controller.process, "node is failing") == []
+
+
+def test_pressure_is_on_the_other_page(start_standin, start_controller, start_kubelet, flags):
+    standin = start_standin()
+    kubelet = start_kubelet("a")
+    add_node(standin, "a", kubelet)
+    start_controller(standin, NOBODY, *flags, content=policy({CPU: "1s", MEM: "1s", PSI: "1s"}))
+    for key, expected in ((CPU, 0.5), (MEM, 0.25), (PSI, kubelet.pressure)):
+        wait_values(standin, key, {"a": expected})
+    assert asked_of(kubelet) == {(CADVISOR, TOKEN, "")}
+
+
+def test_each_trouble_is_named(start_standin, start_controller, start_kubelet, flags, tmp_path):
+    standin = start_standin()
+    late = "node_memory_working_set_bytes 1 soon\nnode_cpu_usage_seconds_total 1 -1\n"
+    answers = {
+        "unauthorized": (401, {}, "Unauthorized"),
+        "forbidden": (403, {}, "Forbidden"),
+        "moved": (302, {"Location": "https://127.0.0.1:1/"}, ""),
+        "in-trouble": (200, {}, "resource_scrape_error 1\n"),
+        "empty": (200, {}, ""),
+        "odd-times": (200, {}, late),
+    }
+    reasons = dict.fromkeys(answers, "no_metrics") | {
+        "unauthorized": "unauthorized",
+        "forbidden": "unauthorized",
+        "moved": "status_other",
+        "in-trouble": "scrape_error",
+    }
+    kubelets = {name: start_kubelet(name) for name in answers}
+    for name, kubelet in kubelets.items():
+        kubelet.answer = answers[name]
+        add_node(standin, name, kubelet)
+    # Certificates of another node, and of another authority: nothing is said to these.
+    impostors = [
+        start_kubelet("another"),
+        start_kubelet("stranger", Authority(tmp_path / "x", "x")),
+    ]
+    add_node(standin, "misnamed", impostors[0])
+    add_node(standin, "stranger", impostors[1])
+    bare = start_kubelet("bare")
+    add_node(standin, "bare", bare, capacity={"pods": "110"}, nodeInfo={})
+    gone = start_kubelet("gone")
+    gone.stop()
+    add_node(standin, "gone", gone)
+    reasons |= {"misnamed": "tls", "stranger": "tls", "bare": "no_capacity", "gone": "connect"}
+    controller = start_controller(standin, NOBODY, *flags, content=RULES)
+    wait_until(
+        lambda: controller.metric("plimsoll_targets_failing", source="kubelet") == len(reasons),
+        30,
+        "all to fail",
+    )
+    told = log_lines(controller.process, "node is failing")
+    for name, reason in reasons.items():
+        assert (
+            sum(f"node={name} " in line and f"reason={reason} " in line for line in told) == 1
+        ), f"{name}: {told}"
+    ready, text = controller.ready()
+    assert not ready and "nodes/metrics (get)" in text
+    assert [kubelet.asked for kubelet in impostors] == [[], []]
+    assert TOKEN not in controller.process.stderr()
+
+    for kubelet in kubelets.values():
+        kubelet.answer = None
+    wait_values(standin, CPU, dict.fromkeys(kubelets, 0.5))
+
+
+def test_asked_only_where_no_exporter_serves(
+    start_standin, start_controller, start_kubelet, start_exporters, flags
+):
+    standin = start_standin()
+    exporters = start_exporters("--speed", "20")
+    kubelet = start_kubelet("node-0000")
+    add_node(standin, "node-0000", kubelet, address="127.0.0.1")
+    controller = start_controller(
+        standin,
+        exporters,
+        *flags,
+        "--metrics-source=node-exporter,kubelet",
+        content=policy({CPU: "1s"}),
+    )
+
+    def served_by(source):
+        return lambda: controller.metric("plimsoll_nodes_served", source=source) == 1
+
+    def scraped(count):
+        return (
+            controller.metric("plimsoll_scrapes_total", source="node-exporter", result="ok")
+            >= count
+        )
+
+    wait_until(lambda: scraped(4), 30, "some scrapes")
+    assert kubelet.asked == []
+    exporters.trouble("all", "status")
+    wait_until(served_by("kubelet"), 30, "the kubelet to serve")
+    line = log_lines(controller.process, "a source that measures in its own way serves from now on")
+    assert len(line) == 1 and "source=kubelet" in line[0]
+    asked_of(kubelet, 3)
+    exporters.well()
+    wait_until(served_by("node-exporter"), 30, "the exporter to serve again")
+    before, answers = len(kubelet.asked), controller.metric(
+        "plimsoll_scrapes_total", source="node-exporter", result="ok"
+    )
+    wait_until(lambda: scraped(answers + 4), 30, "some scrapes more")
+    assert len(kubelet.asked) <= before + 1
+
+
+def test_a_client_certificate_and_no_token(
+    start_standin, start_controller, start_kubelet, authority, flags
+):
+    standin = start_standin()
+    # Self-signed, as a kubelet does without serverTLSBootstrap.
+    kubelet = start_kubelet("elsewhere", client_ca=authority.cert)
+    add_node(standin, "a", kubelet)
+    cert, key = authority.client("plimsoll-controller")
+    start_controller(
+        standin,
+        NOBODY,
+        *flags,
+        "--kubelet-insecure-skip-verify",
+        f"--kubelet-client-certificate={cert}",
+        f"--kubelet-client-key={key}",
+        content=RULES,
+    )
+    wait_values(standin, CPU, {"a": 0.5})
+    assert asked_of(kubelet) == {(RESOURCE, "", "plimsoll-controller")}
+
+
+def test_a_standby_asks_less_often(start_standin, start_controller, start_kubelet, flags, tmp_path):
+    standin = start_standin()
+    kubelet = start_kubelet("a")
+    add_node(standin, "a", kubelet)
+    lease = ("--leader-elect=true", "--leader-elect-resource-namespace=default")
+
+    def start(token):
+        (tmp_path / token).write_text(token)
+        mine = f"--kubelet-bearer-token-file={tmp_path / token}"
+        return start_controller(standin, NOBODY, *flags, mine, *lease, content=RULES)
+
+    def count(token):
+        return sum(asked.token == token for asked in kubelet.asked)
+
+    start("writer")
+    wait_values(standin, CPU, {"a": 0.5})
+    standby = start("standby")
+    wait_until(lambda: count("standby") >= 3, 30, "the standby to know the node")
+    began = {token: count(token) for token in ("writer", "standby")}
+    wait_until(lambda: count("standby") >= began["standby"] + 2, 60, "the standby to ask again")
+    assert count("writer") - began["writer"] >= 2 * 2
+    standby.wait_ready()
+
+
+@pytest.mark.parametrize(
+    "options, complaint",
+    [
+        (
+            ["--kubelet-client-key=x"],
+            "--kubelet-client-certificate and --kubelet-client-key must be",
+        ),
+        (["--kubelet-ca-file=/nowhere"], "--kubelet-ca-file: /nowhere"),
+        (["--kubelet-bearer-token-file=/nowhere"], "--kubelet-bearer-token-file: /nowhere"),
+        (["--dry-run", "--target=a=http://h/"], "--target needs sources that scrape pages"),
+    ],
+)
+def test_what_cannot_be_meant(binary, options, complaint):
+    argv = [binary("plimsoll-controller"), "--check-config", "--metrics-source=kubelet", *options]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == 2 and complaint in done.stderr, done.stderr
