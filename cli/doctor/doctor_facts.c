@@ -185,6 +185,7 @@ static const struct {
         {"plimsoll-controller", "list", "", "nodes", "", false},
         {"plimsoll-controller", "watch", "", "nodes", "", false},
         {"plimsoll-controller", "patch", "", "nodes", "", false},
+        {"plimsoll-controller", "get", "", "nodes", "metrics", false},
         {"plimsoll-controller", "list", "", "pods", "", false},
         {"plimsoll-controller", "watch", "", "pods", "", false},
         {"plimsoll-controller", "create", "", "events", "", false},

@@ -1,4 +1,5 @@
 /* What the running programs say of themselves, on /metrics. */
+#include <math.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -54,10 +55,16 @@ static void append_reasons(const struct doctor_facts *facts, struct buf *out) {
 
 static void check_exporters(const struct doctor_facts *facts, struct doctor_finding *finding) {
         _cleanup_(buf_done) struct buf reasons = BUF_INIT(DOCTOR_WHAT_MAX / 2);
+        size_t found;
 
         if (!has_page(facts, true, finding))
                 return;
         double failing = sum_of(facts, true, "plimsoll_targets_failing");
+        double exporters = doctor_page_sum(facts, true, "plimsoll_targets_failing", "source",
+                                           "node-exporter", &found);
+        double kubelets = doctor_page_sum(facts, true, "plimsoll_nodes_served", "source", "kubelet",
+                                          &found);
+        failing -= fmin(exporters, kubelets); /* nodes that need none */
         append_reasons(facts, &reasons);
         if (failing > 0)
                 doctor_find(finding, DOCTOR_WARNING,

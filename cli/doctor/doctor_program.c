@@ -8,7 +8,7 @@
 #include "cli/doctor/doctor_check.h"
 #include "codec/json.h"
 
-enum { MANY_RESTARTS = 5, LEASE_SLACK_MS = 30000, MINOR_OLDEST = 28 };
+enum { MANY_RESTARTS = 5, LEASE_SLACK_MS = 30000, MINOR_OLDEST = 28, KUBELET_PORT = 10250 };
 
 static void check_version(const struct doctor_facts *facts, struct doctor_finding *finding) {
         unsigned minor = doctor_minor(facts);
@@ -121,18 +121,38 @@ static void check_skew(const struct doctor_facts *facts, struct doctor_finding *
                             all - ours, all, PLIMSOLL_VERSION);
 }
 
-static bool is_elected(const struct doctor_facts *facts) {
-        const json_t *deployment = facts->objects[DOCTOR_CONTROLLER].json;
-        const json_t *containers = json_at(deployment, "spec", "template", "spec", "containers",
-                                           NULL);
-        const json_t *args = json_at(json_array_get(containers, 0), "args", NULL);
+static const json_t *container_of(const json_t *deployment) {
+        return json_array_get(json_at(deployment, "spec", "template", "spec", "containers", NULL),
+                              0);
+}
 
+/* What the controller is told on its command line ("--a-flag"), else in its environment
+ * ("PLIMSOLL_A_FLAG"); "" is a flag without a value, NULL: neither. */
+static const char *setting(const struct doctor_facts *facts, const char *flag,
+                           const char *variable) {
+        const json_t *container = container_of(facts->objects[DOCTOR_CONTROLLER].json);
+        const json_t *args = json_at(container, "args", NULL);
+        const json_t *env = json_at(container, "env", NULL);
+        const char *value = NULL;
+        size_t len = strlen(flag);
+
+        for (size_t i = 0; i < json_array_size(env); i++) {
+                const char *name = json_string_at(json_array_get(env, i), "name", NULL);
+                if (name && strcmp(name, variable) == 0)
+                        value = json_string_at(json_array_get(env, i), "value", NULL);
+        }
         for (size_t i = 0; i < json_array_size(args); i++) {
                 const char *arg = json_string_value(json_array_get(args, i));
-                if (arg && strcmp(arg, "--leader-elect=false") == 0)
-                        return false;
+                if (arg && strncmp(arg, flag, len) == 0 && (arg[len] == '=' || !arg[len]))
+                        value = arg + len + (arg[len] == '=');
         }
-        return true;
+        return value;
+}
+
+static bool is_elected(const struct doctor_facts *facts) {
+        const char *text = setting(facts, "--leader-elect", "PLIMSOLL_LEADER_ELECT");
+
+        return !text || strcmp(text, "false") != 0;
 }
 
 static void check_lease(const struct doctor_facts *facts, struct doctor_finding *finding) {
@@ -176,21 +196,19 @@ static void check_extender_permissions(const struct doctor_facts *facts,
                 check_permissions(&facts->permissions[1], finding);
 }
 
-/* The port that the controller scrapes, by its flags. */
-static int64_t exporter_port(const json_t *deployment) {
-        static const char flag[] = "--node-exporter-port=";
-        const json_t *containers = json_at(deployment, "spec", "template", "spec", "containers",
-                                           NULL);
-        const json_t *args = json_at(json_array_get(containers, 0), "args", NULL);
-        int64_t port = 9100;
+/* The port that the controller scrapes. */
+static int64_t exporter_port(const struct doctor_facts *facts) {
+        const char *text = setting(facts, "--node-exporter-port", "PLIMSOLL_NODE_EXPORTER_PORT");
+        int64_t port = 0;
 
-        for (size_t i = 0; i < json_array_size(args); i++) {
-                const char *arg = json_string_value(json_array_get(args, i));
-                if (arg && strncmp(arg, flag, strlen(flag)) == 0 &&
-                    !number_parse_i64(arg + strlen(flag), strlen(arg + strlen(flag)), &port))
-                        port = 9100; /* the controller refuses it: another check's affair */
-        }
-        return port;
+        /* One that is malformed the controller refuses: another check's affair. */
+        return text && number_parse_i64(text, strlen(text), &port) ? port : 9100;
+}
+
+static bool asks_kubelets(const struct doctor_facts *facts) {
+        const char *sources = setting(facts, "--metrics-source", "PLIMSOLL_METRICS_SOURCE");
+
+        return sources && strstr(sources, "kubelet") != NULL;
 }
 
 static bool is_open(const json_t *policy, int64_t port) {
@@ -214,11 +232,24 @@ static void check_network_policy(const struct doctor_facts *facts, struct doctor
         if (!doctor_needs(facts, DOCTOR_NETWORK_POLICY, finding) ||
             !doctor_needs(facts, DOCTOR_CONTROLLER, finding))
                 return;
-        int64_t port = exporter_port(facts->objects[DOCTOR_CONTROLLER].json);
-        if (!is_open(facts->objects[DOCTOR_NETWORK_POLICY].json, port))
-                doctor_find(finding, DOCTOR_FAULT,
-                            "the NetworkPolicy does not let the controller reach port %lld",
-                            (long long)port);
+        const int64_t ports[] = {exporter_port(facts), KUBELET_PORT};
+        for (size_t i = 0; i < (asks_kubelets(facts) ? 2 : 1); i++)
+                if (!is_open(facts->objects[DOCTOR_NETWORK_POLICY].json, ports[i]))
+                        doctor_find(finding, DOCTOR_FAULT,
+                                    "the NetworkPolicy does not let the controller reach port %lld",
+                                    (long long)ports[i]);
+}
+
+static void check_kubelet_tls(const struct doctor_facts *facts, struct doctor_finding *finding) {
+        if (!doctor_needs(facts, DOCTOR_CONTROLLER, finding) || !asks_kubelets(facts))
+                return;
+        const char *skips = setting(facts, "--kubelet-insecure-skip-verify",
+                                    "PLIMSOLL_KUBELET_INSECURE_SKIP_VERIFY");
+        const char *certificate = setting(facts, "--kubelet-client-certificate",
+                                          "PLIMSOLL_KUBELET_CLIENT_CERTIFICATE");
+        if (skips && strcmp(skips, "false") != 0 && !certificate)
+                doctor_find(finding, DOCTOR_WARNING,
+                            "kubelets' certificates are not verified, and they are sent a token");
 }
 
 static void check_guard(const struct doctor_facts *facts, struct doctor_finding *finding) {
@@ -258,9 +289,13 @@ static const struct doctor_check rows[] = {
          "kubectl apply -f deploy/base/rbac-controller.yaml", check_controller_permissions},
         {"extender-permissions", "what it may not see, it cannot rank by",
          "kubectl apply -f deploy/base/rbac-extender.yaml", check_extender_permissions},
-        {"network-policy", "no exporter is reached",
+        {"network-policy", "no exporter or kubelet is reached",
          "add the port in deploy/base/network-policy.yaml; kubectl apply -k deploy/",
          check_network_policy},
+        {"kubelet-tls",
+         "whoever can answer at a node's address may then do what the controller may",
+         "serverTLSBootstrap: true for the kubelets, or --kubelet-client-certificate",
+         check_kubelet_tls},
         {"node-guard", "the controller's token could change more of a Node than its annotations",
          "kubectl apply -f deploy/base/node-guard.yaml", check_guard},
 };

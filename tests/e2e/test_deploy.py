@@ -123,6 +123,8 @@ OBJECTS = {
     "nodes": ("", "nodes", "", ""),
     "nodes/status": ("", "nodes", "status", ""),
     "nodes/proxy": ("", "nodes", "proxy", ""),
+    "nodes/metrics": ("", "nodes", "metrics", ""),
+    "nodes/stats": ("", "nodes", "stats", ""),
     "node metrics": ("metrics.k8s.io", "nodes", "", ""),
     "pod metrics": ("metrics.k8s.io", "pods", "", ""),
     "pods": ("", "pods", "", ""),
@@ -143,6 +145,7 @@ OBJECTS = {
 MAY = {
     "plimsoll-controller": {
         "nodes": {"list", "watch", "patch"},
+        "nodes/metrics": {"get"},
         "node metrics": {"list"},
         "pods": {"list", "watch"},
         "events": {"create", "patch"},

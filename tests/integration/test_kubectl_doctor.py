@@ -199,9 +199,17 @@ def not_ready(cluster):
     cluster.nodes()[0]["status"]["conditions"][0]["status"] = "Unknown"
 
 
-def no_exporter_port(cluster):
-    (egress,) = cluster.objects[NETWORK]["spec"]["egress"]
-    egress["ports"] = [row for row in egress["ports"] if row["port"] != 9100]
+def closed(port):
+    def seed(cluster):
+        (egress,) = cluster.objects[NETWORK]["spec"]["egress"]
+        egress["ports"] = [row for row in egress["ports"] if row["port"] != port]
+
+    return seed
+
+
+def unverified_kubelets(cluster):
+    spec = cluster.objects[f"{DEPLOYMENTS}/plimsoll-controller"]["spec"]["template"]["spec"]
+    spec["containers"][0]["args"].append("--kubelet-insecure-skip-verify")
 
 
 def restarted(cluster):
@@ -261,8 +269,16 @@ SEEDED = [
         "create events",
         deny("plimsoll-controller", "create", "events"),
     ),
+    (
+        "controller-permissions",
+        "error",
+        "get nodes/metrics",
+        deny("plimsoll-controller", "get", "nodes"),
+    ),
     ("extender-permissions", "error", "watch pods", deny("plimsoll-extender", "watch", "pods")),
-    ("network-policy", "error", "port 9100", no_exporter_port),
+    ("network-policy", "error", "port 9100", closed(9100)),
+    ("network-policy", "error", "port 10250", closed(10250)),
+    ("kubelet-tls", "warning", "not verified", unverified_kubelets),
     ("node-guard", "warning", "plimsoll-controller-nodes", remove(GUARD)),
     (
         "policy-established",
@@ -369,6 +385,13 @@ def test_every_check_has_a_fault(cluster, doctor):
     """But for those of which there is nothing but that they cannot be made."""
     ids = {row["id"] for row in json.loads(doctor("-o", "json").stdout)["checks"]}
     assert ids - {row[0] for row in SEEDED} == {"policy-definition", "metrics-pages"}
+
+
+def test_nodes_without_an_exporter_that_kubelets_serve(cluster, doctor):
+    names = CONTROLLERS[:1]
+    served = 'targets_failing{source="node-exporter"} 4\nplimsoll_nodes_served{source="kubelet"} 4'
+    cluster.page('targets_failing{source="node-exporter"} 0', served, names)
+    assert findings(doctor("-o", "json", status=0)) == {}
 
 
 def test_a_cluster_without_plimsoll(cluster, doctor):

@@ -87,7 +87,12 @@ values say, and print them. Maps are changed in place, so most of what follows p
 {{- end -}}
 {{- $isTask := has $c.name (list "cleanup" "doctor") -}}
 {{- if and (hasPrefix "plimsoll-" $c.image) (not $isTask) -}}
-{{- $env := $c.env | default list -}}
+{{- $env := list -}}
+{{- range $c.env -}}
+{{- if not (hasKey $values.env .name) -}}
+{{- $env = append $env . -}}
+{{- end -}}
+{{- end -}}
 {{- with $root.Values.annotationPrefix -}}
 {{- $env = append $env (dict "name" "PLIMSOLL_ANNOTATION_PREFIX" "value" .) -}}
 {{- end -}}
