@@ -45,6 +45,7 @@ static enum kubelet_outcome page(struct given *given, int64_t later_s, double cp
                                  int64_t sample_s) {
         char text[1024];
 
+        const long long at_s = AT + sample_s;
         (void)snprintf(text, sizeof(text),
                        "# TYPE node_cpu_usage_seconds_total counter\n"
                        "container_cpu_usage_seconds_total{pod=\"a\"} 5 1\n"
@@ -52,8 +53,7 @@ static enum kubelet_outcome page(struct given *given, int64_t later_s, double cp
                        "node_memory_working_set_bytes 8e+09 %lld458\n"
                        "node_swap_usage_bytes 1e+09 %lld458\n"
                        "resource_scrape_error 0\n",
-                       cpu_s, (long long)(AT + sample_s), (long long)(AT + sample_s),
-                       (long long)(AT + sample_s));
+                       cpu_s, at_s, at_s, at_s);
         return answer(given, later_s, text);
 }
 
