@@ -51,3 +51,9 @@ void load_level_sample(struct load_level *level, const struct policy *policy, do
         level->own = level->asked;
         level->run = 0;
 }
+
+void load_level_forget(struct load_level *level, unsigned carried) {
+        level->own = (uint8_t)carried;
+        level->has_load = false;
+        level->run = 0;
+}

@@ -18,7 +18,8 @@
 
 enum {
         LOAD_LEVEL_RISE = 2,
-        LOAD_LEVEL_FALL = 8, /* two minutes at the usual interval */
+        LOAD_LEVEL_FALL = 8,        /* two minutes at the usual interval */
+        LOAD_LEVEL_REST_MS = 60000, /* from one change of a node's taints to the next */
 };
 
 #define LOAD_LEVEL_HYSTERESIS_RATIO 0.05
@@ -29,6 +30,7 @@ struct load_level {
         bool is_rising; /* the direction of the run */
         uint8_t run;    /* samples in a row that ask for more, or for less */
         uint8_t asked;  /* what all samples of the run ask for */
+        int64_t rest_until_mono_ms;
 };
 
 /** load_level_ratio() - the load by all usable @values; false when there are none */
@@ -36,6 +38,19 @@ bool load_level_ratio(const struct policy *policy, const struct plan_values *val
 
 /** load_level_sample() - take in one more sample of the node's load, of 0 to 1 */
 void load_level_sample(struct load_level *level, const struct policy *policy, double load_ratio);
+
+/** load_level_forget() - the load is not known any more; when it is, go on from what the node
+ * carries */
+void load_level_forget(struct load_level *level, unsigned carried);
+
+/** load_level_changed() - the taints of the node have changed, by whomever */
+static inline void load_level_changed(struct load_level *level, int64_t now_mono_ms) {
+        level->rest_until_mono_ms = now_mono_ms + LOAD_LEVEL_REST_MS;
+}
+/** load_level_may_change() - the last change is long enough ago */
+static inline bool load_level_may_change(const struct load_level *level, int64_t now_mono_ms) {
+        return now_mono_ms >= level->rest_until_mono_ms;
+}
 
 /** load_level_shown() - the number of taints that the node shall carry: its own level less @least,
  * the least of all nodes, so that a cluster which is busy all over has no taints; 0 without a load

@@ -5,7 +5,6 @@
 #include "program/outage_log.h"
 
 enum {
-        REST_MS = 60000, /* from one change of a node to the next */
         RETRY_MS = 5000,
         /* Every node has been read twice by then, and the policy that the cluster has is in force
          * instead of the built-in one. */
@@ -37,9 +36,8 @@ static bool is_on(const struct taint_writer *writer) {
         return writer->compiled->policy->level_count > 0;
 }
 
-/* Without a load; when there is one again, it begins with what the node carries. */
 static void forget_load(struct taint_node *node) {
-        node->level = (struct load_level){.own = (uint8_t)node_taints_count(&node->taints)};
+        load_level_forget(&node->level, node_taints_count(&node->taints));
 }
 
 static bool on_turn(void *userdata, struct publisher_job *job, struct buf *patch) {
@@ -56,7 +54,10 @@ static void on_done(void *userdata, struct publisher_job *job, const struct kube
         struct taint_node *node = (struct taint_node *)job;
         bool is_ok = answer->outcome == KUBE_OK || answer->outcome == KUBE_NOT_FOUND;
 
-        node->rest_until_mono_ms = now_mono(writer) + (is_ok ? REST_MS : RETRY_MS);
+        if (is_ok)
+                load_level_changed(&node->level, now_mono(writer));
+        else
+                node->level.rest_until_mono_ms = now_mono(writer) + RETRY_MS;
         if (is_ok && node->is_failing)
                 outage_log_recovered(&writer->outages, now_mono(writer), job->node);
         else if (!is_ok && !node->is_failing)
@@ -126,7 +127,7 @@ void taint_writer_seen(struct taint_node *node, const json_t *taints) {
         if (!node->is_seen)
                 forget_load(node);
         else if (node_taints_count(&node->taints) != before) /* by whichever replica */
-                node->rest_until_mono_ms = now_mono(node->writer) + REST_MS;
+                load_level_changed(&node->level, now_mono(node->writer));
         node->is_seen = true;
 }
 
@@ -165,7 +166,7 @@ static unsigned look_at_nodes(struct taint_writer *writer) {
 static bool is_due(const struct taint_node *node, int64_t now_mono_ms) {
         unsigned shown = load_level_shown(&node->level, node->writer->least);
 
-        return node->is_seen && now_mono_ms >= node->rest_until_mono_ms &&
+        return node->is_seen && load_level_may_change(&node->level, now_mono_ms) &&
                !node_taints_say(&node->taints, shown);
 }
 

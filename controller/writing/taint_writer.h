@@ -34,7 +34,6 @@ struct taint_node {
         struct node_taints taints; /* what the node carries */
         bool is_seen;              /* the watch has shown it */
         bool is_failing;           /* the last patch failed */
-        int64_t rest_until_mono_ms;
 };
 
 /**

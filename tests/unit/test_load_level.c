@@ -102,6 +102,55 @@ static void test_random_histories(void **state) {
         }
 }
 
+/* A cluster, as the writer plays it: nodes come to rest at loads of their own, with noise; some are
+ * lost for a while. No node is changed twice in a minute; all are at rest in the end. */
+static void test_random_clusters(void **state) {
+        enum { ROUNDS = 200, NODES = 12, TICK_MS = 1000, SAMPLE_TICKS = 15, TICKS = 3600 };
+        unsigned short seed[3] = {4, 5, 6};
+
+        (void)state;
+        for (int round = 0; round < ROUNDS; round++) {
+                struct load_level levels[NODES] = {0};
+                unsigned carried[NODES] = {0};
+                double from[NODES], to[NODES];
+                int64_t changed_ms[NODES];
+                for (int i = 0; i < NODES; i++) {
+                        from[i] = erand48(seed);
+                        /* With its noise between two thresholds of rise or fall. */
+                        to[i] = 0.025 + 0.05 * (double)(nrand48(seed) % 20);
+                        changed_ms[i] = INT64_MIN / 2;
+                        carried[i] = (unsigned)(nrand48(seed) % 5);
+                        load_level_forget(&levels[i], carried[i]);
+                }
+                for (int tick = 0; tick < TICKS; tick++) {
+                        unsigned least = POLICY_MAX_LEVELS;
+                        int64_t now_ms = (int64_t)tick * TICK_MS;
+                        for (int i = 0; i < NODES; i++) {
+                                bool is_wild = tick < TICKS / 2;
+                                double middle = is_wild ? erand48(seed) * from[i] : to[i];
+                                double ratio = middle + (erand48(seed) - 0.5) * 0.049;
+                                if (is_wild && erand48(seed) < 0.002)
+                                        load_level_forget(&levels[i], carried[i]);
+                                else if ((tick + i) % SAMPLE_TICKS == 0)
+                                        load_level_sample(&levels[i], &policy, fmax(ratio, 0));
+                                if (levels[i].has_load && levels[i].own < least)
+                                        least = levels[i].own;
+                        }
+                        for (int i = 0; i < NODES; i++) {
+                                unsigned shown = load_level_shown(&levels[i], least);
+                                if (shown == carried[i] ||
+                                    !load_level_may_change(&levels[i], now_ms))
+                                        continue;
+                                assert_true(now_ms - changed_ms[i] >= LOAD_LEVEL_REST_MS);
+                                assert_true(tick < TICKS * 3 / 4);
+                                changed_ms[i] = now_ms;
+                                carried[i] = shown;
+                                load_level_changed(&levels[i], now_ms);
+                        }
+                }
+        }
+}
+
 static void test_shown(void **state) {
         static const struct {
                 struct load_level level;
@@ -122,6 +171,7 @@ int main(void) {
                 cmocka_unit_test(test_load),
                 cmocka_unit_test(test_rise_and_fall),
                 cmocka_unit_test(test_random_histories),
+                cmocka_unit_test(test_random_clusters),
                 cmocka_unit_test(test_shown),
         };
 
