@@ -95,6 +95,7 @@ struct policy_priority {
         size_t metric;
         double weight; /* >= 0, finite */
         enum policy_scale scale;
+        double target_ratio; /* of verdict_packed(), above 0 and below 1; 0: none */
 };
 
 struct policy_hot_value {

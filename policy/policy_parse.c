@@ -270,7 +270,7 @@ static void read_predicates(const struct policy_map *spec, struct policy *policy
 }
 
 static void read_priorities(const struct policy_map *spec, struct policy *policy) {
-        static const char *const fields[] = {"name", "weight", "scale", NULL};
+        static const char *const fields[] = {"name", "weight", "scale", "target", NULL};
         struct policy_map item = {.fields = fields};
         double sum = 0;
 
@@ -281,6 +281,8 @@ static void read_priorities(const struct policy_map *spec, struct policy *policy
                                    DBL_MAX, &priority->weight);
                 priority->scale = (enum policy_scale)policy_read_choice(
                         &item, "scale", POLICY_OPTIONAL, policy_scale_names);
+                policy_read_number(&item, "target", POLICY_OPTIONAL, "a ratio above 0 and below 1",
+                                   DBL_TRUE_MIN, 1 - DBL_EPSILON / 2, &priority->target_ratio);
                 if (!policy_map_end(&item))
                         return;
                 for (size_t before = 0; before < i; before++)

@@ -110,8 +110,12 @@ void policy_print(const struct policy *policy, struct buf *out) {
         for (size_t i = 0; i < policy->priority_count; i++) {
                 print_name(policy, policy->priorities[i].metric, out);
                 number_format(policy->priorities[i].weight, text);
-                buf_printf(out, "weight: %s, scale: %s}\n", text,
+                buf_printf(out, "weight: %s, scale: %s", text,
                            policy_scale_names[policy->priorities[i].scale]);
+                number_format(policy->priorities[i].target_ratio, text);
+                if (policy->priorities[i].target_ratio > 0)
+                        buf_printf(out, ", target: %s", text);
+                buf_puts(out, "}\n");
         }
         print_list("hotValue", policy->hot_value_count, out);
         for (size_t i = 0; i < policy->hot_value_count; i++) {

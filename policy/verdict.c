@@ -61,7 +61,7 @@ void verdict_find_largest(const struct policy *policy, const struct reading_colu
 
 int verdict_score100(const struct policy *policy, const struct reading_columns *columns, size_t row,
                      const struct verdict_largest *largest, int64_t now_unix_ms) {
-        double free_sum = 0, weight_sum = 0;
+        double worth_sum = 0, weight_sum = 0;
 
         if (policy->priority_count == 0)
                 return 0;
@@ -70,12 +70,12 @@ int verdict_score100(const struct policy *policy, const struct reading_columns *
                 weight_sum += priority->weight;
                 if (!is_usable(columns, priority->metric, row, now_unix_ms))
                         continue;
-                double usage_share = verdict_usage_share(
-                        policy, i, columns->usage_ratio[priority->metric][row], largest);
-                free_sum += (1 - usage_share) * priority->weight * 100;
+                double worth = verdict_worth(policy, i, columns->usage_ratio[priority->metric][row],
+                                             largest);
+                worth_sum += worth * priority->weight * 100;
         }
 
-        int points = points_from_double(free_sum / weight_sum);
+        int points = points_from_double(worth_sum / weight_sum);
         if (now_unix_ms < columns->hot_expires_unix_ms[row])
                 points -= points_from_double(10 * columns->hot[row]);
         if (points < 0)

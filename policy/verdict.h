@@ -83,11 +83,35 @@ static inline double verdict_usage_share(const struct policy *policy, size_t pri
 }
 
 /**
- * verdict_score100() - clamp(trunc(sum free / sum weight) - trunc(10 * hot), 0, 100)
+ * verdict_packed() - what a usage is worth when nodes are to be filled up to a target: from the
+ * target, for an idle node, to 1 at the target, and from the target down to 0 for a full node;
+ * below 0 above 1
+ *
+ * The curve of TargetLoadPacking, a plugin of kubernetes-sigs/scheduler-plugins
+ * (pkg/trimaran/targetloadpacking), which is 0 above 1.
+ */
+static inline double verdict_packed(double usage_ratio, double target_ratio) {
+        return usage_ratio <= target_ratio
+                       ? (1 - target_ratio) * usage_ratio / target_ratio + target_ratio
+                       : target_ratio * (1 - usage_ratio) / (1 - target_ratio);
+}
+
+/** verdict_worth() - what @priority makes of a usable reading: the free share, 1 -
+ * verdict_usage_share(), or with a target verdict_packed() of the share */
+static inline double verdict_worth(const struct policy *policy, size_t priority, double usage_ratio,
+                                   const struct verdict_largest *largest) {
+        double usage_share = verdict_usage_share(policy, priority, usage_ratio, largest);
+        double target_ratio = policy->priorities[priority].target_ratio;
+
+        return target_ratio > 0 ? verdict_packed(usage_share, target_ratio) : 1 - usage_share;
+}
+
+/**
+ * verdict_score100() - clamp(trunc(sum worth / sum weight) - trunc(10 * hot), 0, 100)
  * @largest: of verdict_find_largest(); NULL: the row is the only candidate
  *
- * free = (1 - verdict_usage_share()) * weight * 100, 0 for a reading that is not usable; all
- * weights count. No priority at all gives 0.
+ * worth = verdict_worth() * weight * 100, 0 for a reading that is not usable; all weights count. No
+ * priority at all gives 0.
  */
 int verdict_score100(const struct policy *policy, const struct reading_columns *columns, size_t row,
                      const struct verdict_largest *largest, int64_t now_unix_ms);

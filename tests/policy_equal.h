@@ -31,12 +31,13 @@ static inline bool policy_equal(const struct policy *a, const struct policy *b) 
         for (size_t i = 0; i < a->predicate_count; i++) {
                 const struct policy_predicate *p = &a->predicates[i], *q = &b->predicates[i];
                 if (p->metric != q->metric || p->limit_ratio != q->limit_ratio ||
-                    strcmp(p->reason, q->reason) != 0)
+                    p->over_limit != q->over_limit || strcmp(p->reason, q->reason) != 0)
                         return false;
         }
         for (size_t i = 0; i < a->priority_count; i++) {
                 const struct policy_priority *p = &a->priorities[i], *q = &b->priorities[i];
-                if (p->metric != q->metric || p->weight != q->weight || p->scale != q->scale)
+                if (p->metric != q->metric || p->weight != q->weight || p->scale != q->scale ||
+                    p->target_ratio != q->target_ratio)
                         return false;
         }
         for (size_t i = 0; i < a->hot_value_count; i++) {

@@ -35,7 +35,7 @@ static int headroom(const struct reading_columns *columns, const struct policy *
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
                 if (terms->metric[r] >= 0)
                         node.used[r] = terms->weight[r] * columns->usage_ratio[terms->metric[r]][0];
-        double points = score_headroom(&node, &(struct pod_load){0});
+        double points = estimate_terms_headroom(terms, &node, &(struct pod_load){0});
         return points > 0 ? (int)points : 0;
 }
 

@@ -226,10 +226,9 @@ static void take_terms(const struct judge *judge, const struct node_snapshot *sn
                 ret->age_ms[i] = DECISION_NEVER_READ;
                 if (now_unix_ms >= expires_unix_ms)
                         continue;
-                double share = verdict_usage_share(policy, i, usage, &judge->largest);
+                double worth = verdict_worth(policy, i, usage, &judge->largest);
                 ret->usage_ratio[i] = (float)usage;
-                ret->points[i] = (float)((1 - share) * policy->priorities[i].weight / weights *
-                                         100);
+                ret->points[i] = (float)(worth * policy->priorities[i].weight / weights * 100);
                 ret->age_ms[i] = age_ms(
                         annotation_at_unix_ms(expires_unix_ms, policy->sync[metric].period_ms),
                         now_unix_ms);

@@ -51,12 +51,14 @@ static json_t *priority_json(const struct explanation *of, size_t row, size_t i)
         struct reading reading;
 
         node_table_reading(of->table, row, priority->metric, of->now_unix_ms, &reading);
-        double usage = verdict_usage_share(of->policy, i, reading.value, of->largest);
-        double points = reading.state == READING_USABLE ? (1 - usage) * priority->weight * 100 : 0;
+        double worth = verdict_worth(of->policy, i, reading.value, of->largest);
+        double points = reading.state == READING_USABLE ? worth * priority->weight * 100 : 0;
         json_t *object = json_pack(
-                "{s:s, s:f, s:s, s:o*, s:o}", "metric", of->policy->sync[priority->metric].name,
-                "weight", priority->weight, "scale", is_relative ? "relative" : "absolute",
-                "largest", is_relative ? json_real(of->largest->usage_ratio[i]) : NULL, "free",
+                "{s:s, s:f, s:s, s:o*, s:o*, s:o}", "metric",
+                of->policy->sync[priority->metric].name, "weight", priority->weight, "scale",
+                is_relative ? "relative" : "absolute", "largest",
+                is_relative ? json_real(of->largest->usage_ratio[i]) : NULL, "target",
+                priority->target_ratio > 0 ? json_real(priority->target_ratio) : NULL, "free",
                 number_json(points));
         set_reading(object, &reading, of->now_unix_ms);
         return object;

@@ -127,10 +127,15 @@ static void put_priority(const struct explanation *of, size_t row, size_t i, dou
                 return;
         }
         double usage = verdict_usage_share(of->policy, i, reading.value, of->largest);
-        (void)fprintf(out, "%6s of %5.1f points  ",
-                      format_number((1 - usage) * share * 100, number), share * 100);
-        put_bar(1 - usage, 0, style, out);
-        (void)fprintf(out, "%s %% free", format_number((1 - usage) * 100, number));
+        double worth = verdict_worth(of->policy, i, reading.value, of->largest);
+        (void)fprintf(out, "%6s of %5.1f points  ", format_number(worth * share * 100, number),
+                      share * 100);
+        put_bar(worth, 0, style, out);
+        if (priority->target_ratio > 0)
+                (void)fprintf(out, "%s %% used of %.4g %%", format_number(usage * 100, number),
+                              priority->target_ratio * 100);
+        else
+                (void)fprintf(out, "%s %% free", format_number(worth * 100, number));
         if (priority->scale == POLICY_SCALE_RELATIVE) {
                 double full = verdict_full_ratio(of->policy, i, reading.value, of->largest);
                 (void)fprintf(out, " next to %s %%", format_number(full * 100, number));

@@ -11,7 +11,8 @@
 #include "extender/table/node_snapshot.h"
 #include "policy/estimate/pod_load.h"
 
-/* Ratios are of the node's capacity. Their sum times the weight is what score_headroom() takes. */
+/* Ratios are of the node's capacity. Their sum times the weight is what estimate_terms_headroom()
+ * takes. */
 struct estimate_usage {
         double weight;          /* in the maximum over the resources: above 0 to 1 */
         double capacity;        /* CPUs or bytes; 0: not known */

@@ -111,9 +111,10 @@ size_t node_columns_expired(const struct node_columns *columns, size_t count, in
         return expired;
 }
 
-int node_columns_score100(const struct node_columns *columns, size_t row) {
+int node_columns_score100(const struct node_columns *columns, const struct estimate_terms *terms,
+                          size_t row) {
         const struct score_node node = node_columns_estimate(columns, row);
-        double headroom = score_headroom(&node, &(struct pod_load){0});
+        double headroom = estimate_terms_headroom(terms, &node, &(struct pod_load){0});
 
         return headroom > 0 ? (int)headroom : 0;
 }

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "policy/estimate/score.h"
+#include "policy/estimate/estimate_terms.h"
 #include "policy/policy.h"
 #include "policy/verdict.h"
 
@@ -49,7 +49,7 @@ void node_columns_move(struct node_columns *columns, size_t to, size_t from);
 int64_t node_columns_settled_until_unix_ms(const struct node_columns *columns, size_t count);
 /** node_columns_expired() - readings of the rows that were there and have expired */
 size_t node_columns_expired(const struct node_columns *columns, size_t count, int64_t now_unix_ms);
-/** node_columns_estimate() - of a row, for score_headroom() */
+/** node_columns_estimate() - of a row, for estimate_terms_headroom() */
 static inline struct score_node node_columns_estimate(const struct node_columns *columns,
                                                       size_t row) {
         struct score_node node = {.other = columns->other[row]};
@@ -61,6 +61,7 @@ static inline struct score_node node_columns_estimate(const struct node_columns 
         return node;
 }
 /** node_columns_score100() - the headroom of a row before any pod is added, 0 to 100 */
-int node_columns_score100(const struct node_columns *columns, size_t row);
+int node_columns_score100(const struct node_columns *columns, const struct estimate_terms *terms,
+                          size_t row);
 /** node_columns_view() - the readings for policy/verdict.h, as long as @columns stays in place */
 struct reading_columns node_columns_view(const struct node_columns *columns);

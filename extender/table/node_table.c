@@ -163,10 +163,11 @@ static void settle_row(struct node_table *table, size_t row, int64_t now_unix_ms
         columns->settled_until_unix_ms[row] = until;
         columns->rejected_by[row] = (int8_t)verdict_filter(policy_of(table), &view, row,
                                                            now_unix_ms);
-        columns->score100[row] = (uint8_t)(columns->has_estimate
-                                                   ? node_columns_score100(columns, row)
-                                                   : verdict_score100(policy_of(table), &view, row,
-                                                                      NULL, now_unix_ms));
+        columns->score100[row] =
+                (uint8_t)(columns->has_estimate
+                                  ? node_columns_score100(columns, &table->table_policy->terms, row)
+                                  : verdict_score100(policy_of(table), &view, row, NULL,
+                                                     now_unix_ms));
         table->changed_in[row] = table->publications + 1;
         table->has_changed_rows = true;
 }

@@ -32,6 +32,8 @@ void estimate_terms_init(struct estimate_terms *terms, const struct policy *poli
                 for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
                         if (chosen[r] == (int)i) {
                                 terms->weight[r] = weight;
+                                terms->target_ratio[r] = policy->priorities[i].target_ratio;
+                                terms->has_target |= terms->target_ratio[r] > 0;
                                 is_chosen = true;
                         }
                 terms->other_weight[i] = is_chosen ? 0 : weight;
@@ -45,10 +47,28 @@ double estimate_terms_other(const struct estimate_terms *terms, const struct pol
 
         for (size_t i = 0; i < policy->priority_count; i++) {
                 size_t metric = policy->priorities[i].metric;
-                double weighted = terms->other_weight[i] * columns->usage_ratio[metric][row];
+                double usage_ratio = columns->usage_ratio[metric][row];
+                double target_ratio = policy->priorities[i].target_ratio;
+                if (target_ratio > 0)
+                        usage_ratio = 1 - verdict_packed(usage_ratio, target_ratio);
+                double weighted = terms->other_weight[i] * usage_ratio;
                 if (terms->other_weight[i] > 0 && weighted > largest &&
                     now_unix_ms < columns->expires_unix_ms[metric][row])
                         largest = weighted;
         }
         return largest;
+}
+
+double estimate_terms_packed(const struct estimate_terms *terms, const struct score_node *node,
+                             const struct pod_load *pod) {
+        double largest = node->other;
+
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
+                double weight = terms->weight[r], target_ratio = terms->target_ratio[r];
+                double weighted = node->used[r] + node->own[r] * pod->of[r];
+                if (target_ratio > 0 && weight > 0)
+                        weighted = weight * (1 - verdict_packed(weighted / weight, target_ratio));
+                largest = weighted > largest ? weighted : largest;
+        }
+        return 100 * (1 - largest);
 }

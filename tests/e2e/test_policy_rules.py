@@ -1,26 +1,28 @@
 """What a policy can say beyond limits and weights, through a real kube-scheduler."""
 
 import collections
+import pathlib
 from datetime import datetime, timezone
 
 import pytest
 from cluster.plimsoll import fast_policy, total
 from harness import wait_until
 
+POLICIES = pathlib.Path(__file__).resolve().parents[2] / "policy"
 CPU, MEM = "cpu_usage_avg_5s", "mem_usage_avg_5s"
 
 
-def add_nodes(fleet, usages, **more):
-    """A node for each (cpu, mem), with annotations that outlive the test; returns their names."""
+def add_nodes(fleet, usages, metrics=(CPU, MEM), **more):
+    """A node for each tuple of usages, by hand, as the policies' long windows outlive the test."""
     names = fleet.add(len(usages), **more)
-    for name, (cpu, mem) in zip(names, usages):
+    for name, values in zip(names, usages):
         now = f"{datetime.now(timezone.utc):%Y-%m-%dT%H:%M:%SZ}"
-        fleet.annotate(name, {CPU: f"{cpu},{now}", MEM: f"{mem},{now}"})
+        fleet.annotate(name, {key: f"{value},{now}" for key, value in zip(metrics, values)})
     return names
 
 
 def start(plimsoll, scheduler, policy, name, readings):
-    """An extender with that policy, and a scheduler of that name that asks it."""
+    """An extender with that policy (an object or a file), and a scheduler of that name that asks it."""
     extender = plimsoll.extender(plimsoll.write_policy(policy, f"{name}.yaml"))
     scheduler(name=name, extenders=[plimsoll.scheduler_entry(extender, weight=10)])
     wait_until(
@@ -72,3 +74,24 @@ def test_last_leaves_no_pod_pending(fleet, namespace, plimsoll, scheduler, figur
     namespace.create_pod("waits", scheduler=name)
     wait_until(lambda: unschedulable(namespace) == ["waits"], what="a pod that is unschedulable")
     figure(f"overLimit: last, {scoring}: {len(order)} pods, none pending; with reject one waits")
+
+
+def test_pack_fills_nodes_up_to_the_target(fleet, namespace, plimsoll, scheduler, figure):
+    """policy/pack.yaml: the fullest node below half is filled first, and the idle one last."""
+    metrics = ("cpu_usage_avg_5m", "mem_usage_avg_5m")
+    usages = [(0.05, 0.1), (0.3, 0.1), (0.44, 0.1), (0.6, 0.1)]
+    idle, half, nearly, full = names = add_nodes(fleet, usages, metrics, cpu="8")
+    start(plimsoll, scheduler, POLICIES / "pack.yaml", namespace.name, 2 * len(names))
+    order = []
+    for i in range(24):  # each 0.0125 of a node
+        namespace.create_pod(f"web-{i:02}", scheduler=namespace.name, cpu="100m")
+        order.append(namespace.wait_bound(i + 1)[f"web-{i:02}"])
+    count = collections.Counter(order)
+    assert order[0] == nearly and count[nearly] <= 5, "up to half, and no further"
+    assert order.index(half) < order.index(idle) and count[half] <= 16
+    assert count[idle] >= 3, "the idle one, when the others are at the target"
+    assert count[full] == 0
+    expected = {name: usage[0] + count[name] * 0.0125 for name, usage in zip(names, usages)}
+    figure(
+        f"pack.yaml: usages {[u[0] for u in usages]} become {[round(v, 3) for v in expected.values()]}"
+    )

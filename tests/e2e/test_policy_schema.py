@@ -20,7 +20,7 @@ BAD = TOP / "tests" / "data" / "bad-policies"
 POLICIES = "/apis/scheduler.policy.crane.io/v1alpha1/dynamicschedulerpolicies"
 
 
-@pytest.mark.parametrize("name", ["policy.yaml", "crane.yaml"])
+@pytest.mark.parametrize("name", ["policy.yaml", "crane.yaml", "pack.yaml"])
 def test_policies_of_the_tree_apply(plane, name):
     plane.kubectl("apply", "-f", str(TOP / "policy" / name))
     lines = plane.kubectl("get", "dsp").splitlines()
@@ -290,6 +290,8 @@ class Sample:
                 {"name": name, "weight": self.pick(WEIGHTS, ODD_WEIGHTS)}
                 | self.pick([{}, {"scale": "relative"}, {"scale": "absolute"}],
                             [{"scale": "spread"}], 0.01)
+                | self.pick([{}, {}, {"target": 0.5}],
+                            [{"target": 0}, {"target": 1}, {"target": "0.5"}, {"target": -0.5}], 0.01)
                 for name in self.some_names(known)
             ]  # fmt: skip
         if self.random.random() < 0.5:

@@ -79,6 +79,7 @@ def shown_policies():
         block(REFERENCE, "predicate"),
         block(REFERENCE, "over-limit"),
         block(REFERENCE, "priority"),
+        block(REFERENCE, "target"),
         block(REFERENCE, "hot-value"),
         block(REFERENCE, "scoring"),
         block(REFERENCE, "estimate"),

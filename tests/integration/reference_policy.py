@@ -92,7 +92,7 @@ class Policy:
             for p in spec.get("predicate") or []
         ]
         self.priorities = [
-            (p["name"], p["weight"], p.get("scale") == "relative")
+            (p["name"], p["weight"], p.get("scale") == "relative", p.get("target"))
             for p in spec.get("priority") or []
         ]
         self.hot_values = [
@@ -126,7 +126,7 @@ class Policy:
         """What scale: relative measures by, from the annotations of a call's candidates."""
         return {
             name: max((self.usage(name, a, now_ms) or 0.0 for a in candidates), default=0.0)
-            for name, _, is_relative in self.priorities
+            for name, _, is_relative, _ in self.priorities
             if is_relative
         }
 
@@ -134,14 +134,15 @@ class Policy:
         if not self.priorities:
             return 0
         free = weights = 0.0
-        for name, weight, is_relative in self.priorities:
+        for name, weight, is_relative, target in self.priorities:
             weights += weight
             usage = self.usage(name, annotations, now_ms)
             if usage is None:
                 continue
             if is_relative:
                 usage /= max(usage, largest[name]) or 1.0
-            free += (1.0 - usage) * weight * 100.0
+            worth = packed(usage, target) if target else 1.0 - usage
+            free += worth * weight * 100.0
         hot = usable(annotations.get(HOT_VALUE), 0, now_ms) or 0.0
         return min(max(trunc(free / weights) - trunc(10.0 * hot), 0), 100)
 
@@ -151,6 +152,13 @@ class Policy:
             sum(now_ms - range_ms < at_ms for at_ms in bindings_ms) // count
             for range_ms, count in self.hot_values
         )
+
+
+def packed(usage, target):
+    """What a usage is worth when nodes are filled up to a target."""
+    if usage <= target:
+        return (1.0 - target) * usage / target + target
+    return target * (1.0 - usage) / (1.0 - target)
 
 
 def trunc(points):
@@ -346,7 +354,9 @@ class Generator:
         )
 
     def scale(self):
-        return self.rng.choice(({}, {}, {"scale": "absolute"}, {"scale": "relative"}))
+        scale = self.rng.choice(({}, {}, {"scale": "absolute"}, {"scale": "relative"}))
+        target = self.rng.choice((0.5, self.rng.uniform(0.01, 0.99), 1e-9))
+        return {**scale, "target": target} if self.chance(0.2) else scale
 
     def entries(self, names, make):
         """A list over some of the names, in any order; sometimes absent, null or empty."""

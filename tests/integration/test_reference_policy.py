@@ -156,9 +156,11 @@ def test_generator_reaches_everything():
         case = generator.case(20)
         policy, now_ms = Policy(case.document["spec"]), timestamp_ms(case.now)
         seen[policy.scoring] += 1
-        seen["relative"] += any(is_relative for _, _, is_relative in policy.priorities)
+        seen["relative"] += any(is_relative for _, _, is_relative, _ in policy.priorities)
+        seen["target"] += any(target for _, _, _, target in policy.priorities)
         for row in case.expected():
             seen["rejected" if row["rejectedBy"] else "passes"] += 1
+            seen["last"] += row["lastBy"] != ""
             seen["zero" if row["score100"] == 0 else "points"] += 1
         for annotations in case.nodes.values():
             for name, period_ms in policy.periods_ms.items():
@@ -169,7 +171,9 @@ def test_generator_reaches_everything():
         "absolute",
         "spread",
         "relative",
+        "target",
         "rejected",
+        "last",
         "passes",
         "zero",
         "points",
@@ -195,7 +199,8 @@ def test_differences_are_seen():
         },
     }
     case = Case(document, {"n": {"a": f"0.75,{NOW}"}}, stamp(NOW_MS))
-    right = [{"node": "n", "rejectedBy": "a", "score100": 25, "score": 3, "more": 1}]
+    verdict = {"rejectedBy": "a", "lastBy": "", "score100": 25, "score": 3}
+    right = [{"node": "n", **verdict, "more": 1}]
     assert case.expected() == [{k: v for k, v in right[0].items() if k != "more"}]
     assert not list(case.differences(right))
     assert list(case.differences([{**right[0], "score100": 24}]))

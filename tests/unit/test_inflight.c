@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "policy/estimate/estimate_terms.h"
 #include "policy/estimate/inflight.h"
-#include "policy/estimate/score.h"
 
 enum { WINDOW_MS = 300000, STEP_MS = 1000 };
 
@@ -266,12 +266,39 @@ static void test_score(void **state) {
         assert_int_equal(score_points(-1e300, 40), 0);
 }
 
+/* A resource with a target is at its best there; the worst resource decides. */
+static void test_packed(void **state) {
+        const struct pod_load load = {{0.4, 1.6e9}}; /* twice on 8 CPUs and 32 GB: 0.1 */
+        static const struct {
+                double used[ESTIMATE_RESOURCE_COUNT], target[ESTIMATE_RESOURCE_COUNT], mem_weight;
+                double headroom;
+        } rows[] = {
+                {{0, 0}, {0.5, 0}, 1, 60},        {{0.3, 0}, {0.5, 0}, 1, 90},
+                {{0.39, 0.4}, {0.5, 0}, 1, 50},   {{0.5, 0}, {0.5, 0}, 1, 40},
+                {{0.39, 0.4}, {0.5, 0.5}, 1, 99}, {{0.39, 0}, {0.5, 0.5}, 1, 60},
+                {{0.39, 0}, {0.5, 0.5}, 0.5, 80}, /* 1 - 0.5 * (1 - 0.6) */
+                {{1.4, 0}, {0.5, 0}, 1, -50},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct estimate_terms terms = {.weight = {1, rows[i].mem_weight},
+                                               .has_target = true};
+                struct score_node node = {
+                        .used = {rows[i].used[0], rows[i].used[1] * rows[i].mem_weight},
+                        .own = {score_own(1, 1.0 / 8), score_own(rows[i].mem_weight, 1 / 32e9)}};
+                memcpy(terms.target_ratio, rows[i].target, sizeof(terms.target_ratio));
+                assert_float_equal((float)estimate_terms_headroom(&terms, &node, &load),
+                                   (float)rows[i].headroom, 1e-4);
+        }
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_overlap),  cmocka_unit_test(test_integral),
                 cmocka_unit_test(test_learning), cmocka_unit_test(test_absurd),
                 cmocka_unit_test(test_factor),   cmocka_unit_test(test_forgetting),
-                cmocka_unit_test(test_score),
+                cmocka_unit_test(test_score),    cmocka_unit_test(test_packed),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -353,6 +353,24 @@ static void test_many_warnings(void **state) {
                             "line 37: spec.unheard-of-31: unknown field");
 }
 
+static void test_over_limit_and_target(void **state) {
+        _cleanup_(policy_freep) struct policy *policy = parse(
+                HEAD "spec:\n"
+                     "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}, {name: x, period: 3m}]\n"
+                     "  predicate: [{name: cpu_usage_avg_5m, maxLimitPecent: 0.1}, {name: x, "
+                     "maxLimitPecent: 50, overLimit: last}]\n"
+                     "  priority: [{name: cpu_usage_avg_5m, weight: 1, target: 0.5}, {name: x, "
+                     "weight: 1, scale: relative}]\n",
+                true);
+
+        (void)state;
+        assert_true(policy->has_last);
+        assert_int_equal(policy->predicates[0].over_limit, POLICY_OVER_LIMIT_REJECT);
+        assert_int_equal(policy->predicates[1].over_limit, POLICY_OVER_LIMIT_LAST);
+        assert_true(policy->priorities[0].target_ratio == 0.5);
+        assert_true(policy->priorities[1].target_ratio == 0);
+}
+
 /* As the API server returns it: managedFields, status and the rest are no unknown fields. */
 static void test_api_object(void **state) {
         static const char text[] =
@@ -583,6 +601,7 @@ int main(void) {
                 cmocka_unit_test(test_shortlist),
                 cmocka_unit_test(test_taints),
                 cmocka_unit_test(test_many_warnings),
+                cmocka_unit_test(test_over_limit_and_target),
                 cmocka_unit_test(test_api_object),
                 cmocka_unit_test(test_own_resources),
                 cmocka_unit_test(test_odd_texts_are_printed_in_quotes),

@@ -197,6 +197,44 @@ static void test_rows(void **state) {
         }
 }
 
+/* A target fills nodes up to it, and spreads beyond. */
+static void test_target(void **state) {
+        static const struct {
+                double target_ratio, usage_ratio;
+                int score100;
+        } rows[] = {
+                {0.5, 0, 50},
+                {0.5, 0.25, 75},
+                {0.5, 0.5, 100},
+                {0.5, 0.50001, 49},
+                {0.5, 0.75, 25},
+                {0.5, 1, 0},
+                {0.5, 2, 0},
+                {0.75, 0, 75},
+                {0.75, 0.75, 100},
+                {0.75, 0.875, 37}, /* 0.75 * 0.125 / 0.25 */
+                {0, 0.25, 75},     /* none */
+                {DBL_TRUE_MIN, 0, 0},
+                {DBL_TRUE_MIN, 0.5, 0},
+                {1 - DBL_EPSILON / 2, 0.5, 100},
+                {1 - DBL_EPSILON / 2, 1e300, 0},
+        };
+        _cleanup_(policy_freep) struct policy *policy = crane_policy();
+
+        (void)state;
+        policy->priority_count = 1;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct one_node node;
+                one_node_init(&node);
+                policy->priorities[0].target_ratio = rows[i].target_ratio;
+                node.usage_ratio[0] = rows[i].usage_ratio;
+                node.expires_unix_ms[0] = INT64_MAX;
+                int score100 = verdict_score100(policy, &node.columns, 0, NULL, NOW_UNIX_MS);
+                if (score100 != rows[i].score100)
+                        fail_msg("row %zu gave %d", i, score100);
+        }
+}
+
 /* scale: relative: cpu as a share of the busiest candidate's, memory as ever. */
 static void test_relative(void **state) {
         enum { ROWS = 5 };
@@ -299,7 +337,7 @@ int main(void) {
                 cmocka_unit_test(test_no_priority),  cmocka_unit_test(test_huge),
                 cmocka_unit_test(test_rows),         cmocka_unit_test(test_score10),
                 cmocka_unit_test(test_relative),     cmocka_unit_test(test_spread10),
-                cmocka_unit_test(test_last),
+                cmocka_unit_test(test_last),         cmocka_unit_test(test_target),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
