@@ -44,20 +44,19 @@ static void test_load(void **state) {
 
 static void test_rise_and_fall(void **state) {
         static const struct {
-                uint8_t from;
                 const char *samples; /* a letter each: a is 0.40, b is 0.45, ..., j is 0.85 */
-                uint8_t to;
+                uint8_t from, to;
         } rows[] = {
-                {0, "", 0},           {0, "j", 0},
-                {0, "jj", 4},         {0, "je", 2},       /* what both ask for */
-                {0, "ej", 2},         {0, "jajajaja", 0}, /* no two in a row */
-                {0, "cc", 1},                             /* 0.50 reaches it */
-                {0, "bbbbbbbbbb", 0}, {2, "jj", 4},
-                {1, "bbbbbbbbbb", 1}, /* 0.45: within the hysteresis */
-                {1, "aaaaaaa", 1},    {1, "aaaaaaaa", 0},
-                {4, "aaaaaaaa", 0},   {4, "aaaaaaac", 1}, /* what all of them ask for */
-                {4, "aaaajaaaa", 4},                      /* not in a row */
-                {4, "aaaaaaajj", 4},  {3, "iaaaaaaa", 3},
+                {"", 0, 0},           {"j", 0, 0},
+                {"jj", 0, 4},         {"je", 0, 2},       /* what both ask for */
+                {"ej", 0, 2},         {"jajajaja", 0, 0}, /* no two in a row */
+                {"cc", 0, 1},                             /* 0.50 reaches it */
+                {"bbbbbbbbbb", 0, 0}, {"jj", 2, 4},
+                {"bbbbbbbbbb", 1, 1}, /* 0.45: within the hysteresis */
+                {"aaaaaaa", 1, 1},    {"aaaaaaaa", 1, 0},
+                {"aaaaaaaa", 4, 0},   {"aaaaaaac", 4, 1}, /* what all of them ask for */
+                {"aaaajaaaa", 4, 4},                      /* not in a row */
+                {"aaaaaaajj", 4, 4},  {"iaaaaaaa", 3, 3},
         };
 
         (void)state;
