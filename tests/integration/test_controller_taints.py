@@ -3,7 +3,7 @@ taint is touched. The taints that stand on nodes before a controller starts are 
 
 import pytest
 
-from controller_kit import policy
+from controller_kit import policy, write_policy
 from harness import wait_until
 
 NODES = "/api/v1/nodes"
@@ -80,17 +80,23 @@ def test_levels(standin, exporters, start_controller):
     wait_until(lambda: taints(standin, 1) == [], what="no taint")
 
 
-def test_goes_on_from_what_nodes_carry(standin, exporters, start_controller):
-    """A level within the hysteresis stays as the last leader left it; a node without data has none."""
+def test_goes_on_from_what_nodes_carry(standin, exporters, start_controller, tmp_path):
+    """A level within the hysteresis stays as the last leader left it; a node without data has none;
+    and without spec.taints, none has."""
     put(standin, 1, *ours(1, 2))
     put(standin, 3, *ours(1, 2, 3, 4))
     standin.admin("nodes", {"count": 1, "start": 4, "first_address": ""})
     put(standin, 4, *ours(1, 2))
-    start_controller(standin, exporters, content=WITH)
+    path = write_policy(tmp_path / "policy", WITH)
+    controller = start_controller(standin, exporters, content=path)
     wait_until(lambda: taints(standin, 4) == [], what="the silent node")
     wait_until(lambda: taints(standin, 2) == ours(1, 2), what="the third")
     assert taints(standin, 1) == ours(1, 2) and taints(standin, 3) == ours(1, 2, 3, 4)
     assert sorted(name for name, _ in changes(standin)) == ["node-0002", "node-0004"]
+    write_policy(path, WITHOUT)
+    controller.process.wait_log("generation=2")
+    for node in (1, 3):  # the third was changed less than a minute ago
+        wait_until(lambda n=node: taints(standin, n) == [], what="no taint")
 
 
 def test_hot_all_over(start_standin, exporters, start_controller):
