@@ -1,0 +1,210 @@
+"""A real kubelet with containerd as a source: its own TLS, authentication and authorization by the
+API server with exactly the role of deploy/, and what it measures against /proc of the machine."""
+
+import os
+import shutil
+import ssl
+import threading
+import time
+import urllib.error
+import urllib.request
+from typing import NamedTuple
+
+import pytest
+import yaml
+from cluster.nodes import node_object
+from cluster.plimsoll import refused
+from harness import wait_until
+from tools import build
+
+NODE, ADDRESS, PORT = "real-kubelet", "127.3.0.1", 10250
+WINDOW_S = 120
+CPU, MEM = "cpu_usage_avg_2m", "mem_usage_avg_2m"
+POLICY = {
+    "apiVersion": "scheduler.policy.crane.io/v1alpha1",
+    "kind": "DynamicSchedulerPolicy",
+    "spec": {"syncPolicy": [{"name": CPU, "period": "5s"}, {"name": MEM, "period": "5s"}]},
+}
+APART = 0.03
+
+
+class Sample(NamedTuple):
+    at_unix: float
+    busy_s: float
+    mem_ratio: float
+
+
+def machine():
+    """What the machine has used, by the measures of a kubelet."""
+    with open("/proc/stat", encoding="ascii") as file:
+        user, nice, system, _idle, _iowait, irq, softirq, *_ = map(int, file.readline().split()[1:])
+    with open("/proc/meminfo", encoding="ascii") as file:
+        kib = {name: int(rest.split()[0]) for name, rest in (line.split(":") for line in file)}
+    used = sum(kib[name] for name in ("Active", "Inactive(anon)", "Unevictable"))
+    ticks = user + nice + system + irq + softirq
+    return Sample(time.time(), ticks / os.sysconf("SC_CLK_TCK"), used / kib["MemTotal"])
+
+
+class Recorder:
+    """The machine, every second."""
+
+    def __init__(self):
+        self.samples = [machine()]
+        self.ended = threading.Event()
+        self.thread = threading.Thread(target=self._run, daemon=True)
+        self.thread.start()
+
+    def _run(self):
+        while not self.ended.wait(1):
+            self.samples.append(machine())
+
+    def stop(self):
+        self.ended.set()
+        self.thread.join()
+
+    def means(self, from_unix, to_unix):
+        """(CPU, memory) in between, as shares."""
+        inside = [s for s in self.samples if from_unix <= s.at_unix <= to_unix]
+        first, last = inside[0], inside[-1]
+        cpu = (last.busy_s - first.busy_s) / (last.at_unix - first.at_unix) / os.cpu_count()
+        return cpu, sum(s.mem_ratio for s in inside) / len(inside)
+
+
+@pytest.fixture
+def recorder():
+    found = Recorder()
+    yield found
+    found.stop()
+
+
+def start_containerd(run, root):
+    """Its own, beside a system's; returns its address."""
+    address = os.path.join(root, "containerd.sock")
+    config = os.path.join(root, "containerd.toml")
+    with open(config, "w", encoding="ascii") as file:
+        file.write(f"version = 2\nroot = '{root}/root'\nstate = '{root}/state'\n")
+        file.write(f"[grpc]\naddress = '{address}'\n")
+        file.write('[plugins."io.containerd.grpc.v1.cri"]\n')
+        file.write("sandbox_image = 'pause'\n")
+        file.write('[plugins."io.containerd.grpc.v1.cri".containerd]\nsnapshotter = "native"\n')
+    run(["containerd", f"--config={config}"], "containerd")
+    wait_until(lambda: os.path.exists(address), 60, "containerd to listen")
+    return address
+
+
+def start_kubelet(plane, run, root, containerd):
+    """It takes the Node as its own that the test has made: one with a loopback address it would
+    not register."""
+    cert, key = plane.authority.server(NODE, [], [NODE])
+    client = plane.authority.client(f"{NODE}-client", f"system:node:{NODE}", "system:nodes")
+    config = {
+        "apiVersion": "kubelet.config.k8s.io/v1beta1",
+        "kind": "KubeletConfiguration",
+        "authentication": {"anonymous": {"enabled": False}, "webhook": {"enabled": True}},
+        "authorization": {"mode": "Webhook"},
+        "tlsCertFile": cert,
+        "tlsPrivateKeyFile": key,
+        "address": ADDRESS,
+        "port": PORT,
+        "healthzPort": 0,
+        "registerNode": False,
+        "containerRuntimeEndpoint": f"unix://{containerd}",
+        "cgroupDriver": "cgroupfs",
+        "cgroupsPerQOS": False,
+        "enforceNodeAllocatable": [],
+        "failSwapOn": False,
+        "failCgroupV1": False,
+        "localStorageCapacityIsolation": False,
+        "resolvConf": "",
+    }
+    path = os.path.join(root, "kubelet.yaml")
+    with open(path, "w", encoding="ascii") as file:
+        yaml.safe_dump(config, file)
+    process = run(
+        [
+            build.program("kubelet"),
+            f"--config={path}",
+            f"--kubeconfig={plane.write_kubeconfig(NODE, *client)}",
+            f"--root-dir={root}/kubelet",
+            f"--cert-dir={root}/pki",
+            f"--hostname-override={NODE}",
+        ],
+        "kubelet",
+    )
+    return process
+
+
+def status_for(token, path):
+    """What the kubelet answers to this token; None: nothing."""
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    request = urllib.request.Request(
+        f"https://{ADDRESS}:{PORT}{path}", headers={"Authorization": f"Bearer {token}"}
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=10, context=context) as answer:
+            return answer.status
+    except urllib.error.HTTPError as error:
+        return error.code
+    except OSError:
+        return None
+
+
+def read(text):
+    with open(text, encoding="ascii") as file:
+        return file.read().strip()
+
+
+@pytest.mark.nightly
+def test_a_real_kubelet_against_the_machine(plane, plimsoll, run, recorder, tmp_path, figure):
+    assert shutil.which("containerd") and shutil.which("runc"), "see tests/tools/install-packages"
+    plane.api.create("/api/v1/nodes", node_object(NODE, ADDRESS, cpu="1", memory="1Gi", kwok=False))
+    try:
+        root = str(tmp_path)
+        kubelet = start_kubelet(plane, run, root, start_containerd(run, root))
+        path = plimsoll.write_token("plimsoll-controller")
+        wait_until(
+            lambda: status_for(read(path), "/metrics/resource") == 200,
+            120,
+            f"the kubelet to answer, see {kubelet.err_path}",
+            poll_s=0.5,
+        )
+        # Our role is for this alone; and not everybody has it.
+        for denied in ("/pods", "/stats/summary", "/containerLogs/a/b/c", "/configz"):
+            assert status_for(read(path), denied) == 403, denied
+        other = plane.kubectl("create", "token", "default", "--namespace=default").strip()
+        assert status_for(other, "/metrics/resource") == 403
+        assert status_for("no-token", "/metrics/resource") == 401
+
+        def capacity():
+            found = plane.api.get(f"/api/v1/nodes/{NODE}")["status"]["capacity"]
+            return found["cpu"] == str(os.cpu_count())
+
+        wait_until(capacity, 60, "the kubelet to tell its capacity", poll_s=0.5)
+        plimsoll.controller(
+            plimsoll.write_policy(POLICY),
+            None,
+            "--metrics-source=kubelet",
+            f"--kubelet-ca-file={plane.authority.cert}",
+            f"--kubelet-bearer-token-file={path}",
+            "--annotation-dead-band=0",
+            interval="5s",
+        )
+        began = time.time()
+
+        def full():
+            said = plane.api.get(f"/api/v1/nodes/{NODE}")["metadata"].get("annotations", {})
+            if not {CPU, MEM} <= said.keys():
+                return None
+            cpu, stamp = said[CPU].split(",")
+            mem, _ = said[MEM].split(",")
+            at = time.mktime(time.strptime(stamp, "%Y-%m-%dT%H:%M:%SZ")) - time.timezone
+            return at > began + WINDOW_S + 15 and (float(cpu), float(mem), at)
+
+        cpu, mem, at = wait_until(full, WINDOW_S + 90, "a full window", poll_s=1)
+        true_cpu, true_mem = recorder.means(at - WINDOW_S, at)
+        figure(f"CPU {cpu:.4f}, by /proc {true_cpu:.4f}; memory {mem:.4f}, by /proc {true_mem:.4f}")
+        assert abs(cpu - true_cpu) < APART and abs(mem - true_mem) < APART
+        assert not refused(plane, "plimsoll-controller")
+    finally:
+        plane.api.delete(f"/api/v1/nodes/{NODE}")
