@@ -78,7 +78,8 @@ static void count_node(struct status_view *view, const struct status_node *node,
         if (node_track_is_fresh(track, compiled, view->head.now_mono_ms))
                 view->served[track->serving]++;
         for (size_t i = 0; i < compiled->options.source_count; i++)
-                if (compiled->sources[i].is_asked && track->feeds[i].failure)
+                if (track->feeds[i].failure &&
+                    node_track_wants(track, compiled, i, view->head.now_mono_ms))
                         note_failure(view, i, track->feeds[i].failure, node->name);
 }
 

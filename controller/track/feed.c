@@ -5,7 +5,14 @@
 #include "base/mem.h"
 
 void feed_init(struct feed *feed, const struct window_plan *plan) {
-        *feed = (struct feed){.windows = window_store_new(plan)};
+        *feed = (struct feed){0};
+        if (plan)
+                feed_open(feed, plan);
+}
+
+void feed_open(struct feed *feed, const struct window_plan *plan) {
+        if (!feed->windows)
+                feed->windows = window_store_new(plan);
 }
 
 void feed_done(struct feed *feed) {
@@ -17,7 +24,8 @@ void feed_done(struct feed *feed) {
 
 void feed_replan(struct feed *feed, const struct window_plan *plan,
                  const struct window_renumbering *renumbering) {
-        feed->windows = window_store_replan(feed->windows, plan, renumbering);
+        if (feed->windows)
+                feed->windows = window_store_replan(feed->windows, plan, renumbering);
         /* Indices have moved; the next answer is seconds away. */
         free(TAKE_PTR(feed->why));
         free(TAKE_PTR(feed->ready_ratio));

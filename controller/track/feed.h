@@ -22,8 +22,8 @@ enum {
 };
 
 struct feed {
-        struct window_store *windows;
-        double *ready_ratio; /* [metric]; NULL: none was ever delivered ready-made */
+        struct window_store *windows; /* NULL: a source on demand has not been heard yet */
+        double *ready_ratio;          /* [metric]; NULL: none was ever delivered ready-made */
         uint64_t ready;
         int64_t heard_mono_ms; /* time of the last reading, if is_heard */
         uint32_t outcomes;     /* attempts that have ended, in a reading or a failure */
@@ -33,11 +33,13 @@ struct feed {
         const char *failure; /* of the last attempt, static text; NULL: it went well, or none was */
 };
 
-/** feed_init() - @plan is borrowed */
+/** feed_init() - @plan is borrowed; NULL: no windows yet, see feed_open() */
 void feed_init(struct feed *feed, const struct window_plan *plan);
+/** feed_open() - the windows, if there are none */
+void feed_open(struct feed *feed, const struct window_plan *plan);
 void feed_done(struct feed *feed);
-/** feed_replan() - windows keep their history; ready-made values are dropped until the next answer
- */
+/** feed_replan() - windows keep their history, if there are any; ready-made values are dropped
+ * until the next answer */
 void feed_replan(struct feed *feed, const struct window_plan *plan,
                  const struct window_renumbering *renumbering);
 

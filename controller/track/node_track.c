@@ -19,6 +19,12 @@ static void settle_serving(struct node_track *track, const struct compiled_polic
                 track->serving = compiled->first_asked;
 }
 
+/* The windows of a source on demand that stands behind another begin with its first reading: most
+ * nodes never need them. */
+static bool is_lazy(const struct compiled_policy *compiled, size_t source) {
+        return compiled->options.sources[source].is_on_demand && source > compiled->first_asked;
+}
+
 void node_track_init(struct node_track *track, const struct compiled_policy *compiled) {
         size_t count = compiled->options.source_count;
 
@@ -28,7 +34,8 @@ void node_track_init(struct node_track *track, const struct compiled_policy *com
                 .unseen = UINT64_MAX,
         };
         for (size_t i = 0; i < count; i++)
-                feed_init(&track->feeds[i], compiled->sources[i].window_plan);
+                feed_init(&track->feeds[i],
+                          is_lazy(compiled, i) ? NULL : compiled->sources[i].window_plan);
         settle_serving(track, compiled);
 }
 
@@ -55,12 +62,6 @@ static struct window_renumbering renumber(const struct policy *old, const struct
         return renumbering;
 }
 
-void node_track_reading(struct node_track *track, const struct compiled_policy *compiled,
-                        size_t source, const struct source_reading *reading, int64_t now_mono_ms) {
-        feed_reading(&track->feeds[source], reading, compiled->policy->sync_count,
-                     compiled->sources[source].fresh_ms, now_mono_ms);
-}
-
 void node_track_failed(struct node_track *track, size_t source, const char *reason) {
         feed_failed(&track->feeds[source], reason);
 }
@@ -69,7 +70,9 @@ void node_track_peak(struct node_track *track, const struct compiled_policy *com
                      const struct metric_query *query, double ratio, int64_t age_ms,
                      int64_t now_mono_ms) {
         for (size_t i = 0; i < compiled->options.source_count; i++)
-                (void)window_store_seed(track->feeds[i].windows, query, ratio, age_ms, now_mono_ms);
+                if (track->feeds[i].windows)
+                        (void)window_store_seed(track->feeds[i].windows, query, ratio, age_ms,
+                                                now_mono_ms);
 }
 
 static bool is_fresh(const struct node_track *track, const struct compiled_policy *compiled,
@@ -152,8 +155,8 @@ static void learn_written(struct node_track *track, const struct compiled_policy
         if (!metric->is_query || !can_be_learned(annotation, now_unix_ms))
                 return;
         for (size_t i = 0; i < compiled->options.source_count; i++)
-                if ((track->unseen >> metric_index & 1) ||
-                    !is_fresh(track, compiled, i, now_mono_ms))
+                if (track->feeds[i].windows && ((track->unseen >> metric_index & 1) ||
+                                                !is_fresh(track, compiled, i, now_mono_ms)))
                         (void)window_store_seed(track->feeds[i].windows, &metric->query,
                                                 annotation->value,
                                                 now_unix_ms - annotation->at_unix_ms, now_mono_ms);
@@ -206,10 +209,23 @@ static void look(struct node_track *track, const struct compiled_policy *compile
         track->unseen = 0;
 }
 
+void node_track_reading(struct node_track *track, const struct compiled_policy *compiled,
+                        size_t source, const struct source_reading *reading, int64_t now_mono_ms) {
+        struct feed *feed = &track->feeds[source];
+
+        if (!feed->windows) {
+                feed_open(feed, compiled->sources[source].window_plan);
+                look(track, compiled, now_mono_ms, now_mono_ms + track->unix_ahead_ms);
+        }
+        feed_reading(feed, reading, compiled->policy->sync_count,
+                     compiled->sources[source].fresh_ms, now_mono_ms);
+}
+
 void node_track_annotations(struct node_track *track, const struct compiled_policy *compiled,
                             const json_t *annotations, int64_t now_mono_ms, int64_t now_unix_ms) {
         (void)kept_annotations_set(&track->annotations, annotations,
                                    compiled->options.style.prefix);
+        track->unix_ahead_ms = now_unix_ms - now_mono_ms;
         look(track, compiled, now_mono_ms, now_unix_ms);
 }
 
@@ -219,8 +235,11 @@ void node_track_replan(struct node_track *track, const struct compiled_policy *o
         const struct window_renumbering renumbering = renumber(old->policy, compiled->policy);
 
         assert(old->options.source_count == compiled->options.source_count);
-        for (size_t i = 0; i < compiled->options.source_count; i++)
+        for (size_t i = 0; i < compiled->options.source_count; i++) {
                 feed_replan(&track->feeds[i], compiled->sources[i].window_plan, &renumbering);
+                if (!is_lazy(compiled, i))
+                        feed_open(&track->feeds[i], compiled->sources[i].window_plan);
+        }
         track->record = plan_record_replan(track->record, old->policy, &compiled->plan);
         settle_serving(track, compiled);
         for (size_t i = 0; i < compiled->policy->sync_count; i++)
@@ -281,6 +300,8 @@ static struct window_reading feed_value(const struct feed *feed, const struct po
                                                .age_ms = now_mono_ms - feed->heard_mono_ms};
         if (!metric->is_query)
                 return (struct window_reading){.status = WINDOW_NOT_PLANNED};
+        if (!feed->windows)
+                return (struct window_reading){.status = WINDOW_NO_SCRAPE};
         return window_read(feed->windows, &metric->query, now_mono_ms);
 }
 
@@ -342,9 +363,11 @@ bool node_track_history(const struct node_track *track, const struct compiled_po
                         float *ret_ratio) {
         bool is_known = false;
 
-        for (size_t turn = 0; turn < compiled->options.source_count && !is_known; turn++)
-                is_known = window_history(track->feeds[feed_at_turn(track, turn)].windows, resource,
-                                          step_ms, count, now_mono_ms, ret_ratio);
+        for (size_t turn = 0; turn < compiled->options.source_count && !is_known; turn++) {
+                const struct feed *feed = &track->feeds[feed_at_turn(track, turn)];
+                is_known = feed->windows && window_history(feed->windows, resource, step_ms, count,
+                                                           now_mono_ms, ret_ratio);
+        }
         return is_known;
 }
 
@@ -390,8 +413,7 @@ const char *node_track_why(const struct node_track *track, const struct compiled
         if ((feed->ready & (UINT64_C(1) << metric)) == 0) {
                 if (!wanted->is_query)
                         return "the exporter has no such gauge";
-                struct window_reading reading = window_read(feed->windows, &wanted->query,
-                                                            now_mono_ms);
+                struct window_reading reading = feed_value(feed, wanted, metric, now_mono_ms);
                 const char *why = why_not_read(track, compiled, wanted->query.resource,
                                                now_mono_ms);
                 if (reading.status != WINDOW_KNOWN)

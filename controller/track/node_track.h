@@ -13,6 +13,9 @@
  * likewise. Either is read once, when its node or its metric is new, or by a feed that has no
  * recent reading of its own.
  *
+ * The windows of a source that is asked on demand (source.h), behind another, begin with its first
+ * reading, and then learn from the annotations: most nodes never need them.
+ *
  * A value comes from the serving feed (feed.h). If that has none, or covers less than half of the
  * window while another covers more, it comes from the next fresh feed in order. A maximum over a
  * window that is less than half covered is the largest of all feeds looked at in this way.
@@ -40,7 +43,8 @@ struct node_track {
         size_t serving;
         struct plan_record *record;
         struct kept_annotations annotations;
-        uint64_t unseen; /* metrics whose annotations have not been looked at, a bit each */
+        uint64_t unseen;       /* metrics whose annotations have not been looked at, a bit each */
+        int64_t unix_ahead_ms; /* the wall clock less the monotonic one, at the last annotations */
 };
 
 void node_track_init(struct node_track *track, const struct compiled_policy *compiled);

@@ -345,6 +345,38 @@ static void test_on_demand(void **state) {
         assert_false(node_track_wants(track, world->compiled, SECOND, world->now_ms));
 }
 
+/* Its windows begin with its first reading, and know the peaks that annotations tell. */
+static void test_windows_on_demand(void **state) {
+        struct world *world = *state;
+        struct node_track *track = &world->track;
+        json_auto_t *annotations = json_pack("{s:s}", "cpu_usage_max_avg_1h",
+                                             "0.50000,2026-07-23T11:25:00Z");
+
+        world->compiled->options.sources[SECOND].is_on_demand = true;
+        node_track_done(track, world->compiled);
+        node_track_init(track, world->compiled);
+        assert_null(track->feeds[SECOND].windows);
+        assert_non_null(track->feeds[FIRST].windows);
+        node_track_annotations(track, world->compiled, annotations, world->now_ms,
+                               INT64_C(1784805954000));
+        node_track_failed(track, FIRST, "refused");
+        node_track_failed(track, FIRST, "refused");
+        assert_int_equal(serving(world), SECOND);
+        assert_string_not_equal(node_track_why(track, world->compiled, CPU_AVG, world->now_ms), "");
+        for (int i = 0; i < 2; i++) {
+                world->now_ms += every_ms;
+                says(world, SECOND, 0.1, 0.1);
+        }
+        assert_float_equal(value(world, CPU_AVG), 0.1, 1e-6);
+        assert_float_equal(value(world, CPU_MAX), 0.5, 1e-6);
+        /* Where it is the first, from the beginning. */
+        world->compiled->first_asked = SECOND;
+        node_track_done(track, world->compiled);
+        node_track_init(track, world->compiled);
+        assert_non_null(track->feeds[SECOND].windows);
+        world->compiled->first_asked = FIRST;
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_sequences),
@@ -354,6 +386,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(test_per_metric, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_exporter, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_on_demand, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(test_windows_on_demand, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_peaks, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_provisional, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_outcomes, set_up, tear_down),
