@@ -17,14 +17,16 @@ from harness import wait_until
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 DEPLOY = TOP / "deploy"
-# monitoring/ has neither pods nor kinds of Kubernetes' own: test_monitoring.py applies it. descheduler/
+# monitoring*/ have neither pods nor kinds of Kubernetes' own: test_monitoring.py applies them. descheduler/
 # has a namespace of its own, and none of our programs: test_descheduler.py applies it.
 KUSTOMIZATIONS = [
     str(path.parent.relative_to(DEPLOY))
     for path in sorted(DEPLOY.rglob("kustomization.yaml"))
     if "kind: Component" not in path.read_text("utf-8")
-    and path.parent.name not in ("monitoring", "descheduler")
+    and not path.parent.name.startswith(("monitoring", "descheduler"))
 ]
+# Its pod needs its account first, and it has no --check-config: see test_doctor_may_only_look().
+BUT_DOCTOR = [name for name in KUSTOMIZATIONS if name != "doctor"]
 MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 
@@ -35,7 +37,9 @@ def kustomize(plane, name):
 
 def pod_templates(plane, name):
     return [
-        o["spec"]["template"] for o in kustomize(plane, name) if o["kind"] in ("Deployment", "Job")
+        o if o["kind"] == "Pod" else o["spec"]["template"]
+        for o in kustomize(plane, name)
+        if o["kind"] in ("Deployment", "Job", "Pod")
     ]
 
 
@@ -51,7 +55,7 @@ def controller_api(plane):
 # -- the manifests ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", KUSTOMIZATIONS)
+@pytest.mark.parametrize("name", BUT_DOCTOR)
 def test_the_api_server_takes_it(plane, name):
     done = plane.kubectl("apply", "-k", str(DEPLOY / name), "--dry-run=server", check=False)
     assert done.returncode == 0, done.stderr
@@ -64,11 +68,12 @@ def test_pods_keep_to_the_restricted_standard(plane, name):
     level = {"pod-security.kubernetes.io/enforce": "restricted"}
     plane.api.create("/api/v1/namespaces", {"metadata": {"name": namespace, "labels": level}})
     templates = pod_templates(plane, name)
-    assert len(templates) == (1 if name.endswith("cleanup") else 2)
+    assert len(templates) == (1 if name.endswith(("cleanup", "doctor")) else 2)
     for template in templates:
         account = {"metadata": {"name": template["spec"]["serviceAccountName"]}}
         plane.api.create(f"/api/v1/namespaces/{namespace}/serviceaccounts", account)
-        pod = {**template, "metadata": {**template["metadata"], "name": "a-pod"}}
+        metadata = {**template["metadata"], "name": "a-pod", "namespace": namespace}
+        pod = {**template, "metadata": metadata}
         plane.api.create(f"/api/v1/namespaces/{namespace}/pods?dryRun=All", pod)
 
 
@@ -93,7 +98,7 @@ def test_the_api_server_takes_the_component(plane, tmp_path, binary):
     assert "\nbind=true (env)\n" in said.stdout, said.stdout
 
 
-@pytest.mark.parametrize("name", KUSTOMIZATIONS)
+@pytest.mark.parametrize("name", BUT_DOCTOR)
 def test_flags_are_ones_that_the_programs_have(plane, binary, name):
     templates = pod_templates(plane, name)
     containers = [c for template in templates for c in template["spec"]["containers"]]
@@ -209,6 +214,24 @@ def test_extender_that_binds_may_no_more_than_it_must(plane):
     finally:
         plane.kubectl("delete", "-f", rules)
     wait_until(lambda: allowed(plane, "plimsoll-extender") == may, what="the rules to be gone")
+
+
+def test_doctor_may_only_look(plane):
+    rules = str(DEPLOY / "doctor" / "rbac.yaml")
+    plane.kubectl("apply", "-f", rules)
+    wanted = {
+        "nodes": {"list"},
+        "pods": {"list"},
+        "configmaps": {"list"},
+        "leases of their own": {"get"},
+        "policies": {"get"},
+    }
+    try:
+        wait_until(lambda: allowed(plane, "plimsoll-doctor") == wanted, what="the rules")
+        # What it says is tested by test_chart.py.
+        plane.kubectl("apply", "-k", str(DEPLOY / "doctor"), "--dry-run=server")
+    finally:
+        plane.kubectl("delete", "-f", rules)
 
 
 # -- what the controller may write on a Node -------------------------------------------------------
