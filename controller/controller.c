@@ -140,22 +140,6 @@ static bool once_is_synced(const struct controller *c) {
                                               (bindings && reflector_is_synced(bindings)));
 }
 
-/* Computed each time: a change of policy may change which sources are read. */
-static bool is_seen(const struct tracked *t) {
-        return node_track_outcomes(&t->track, t->controller->compiled, now_mono(t->controller)) >=
-               ONCE_OUTCOMES;
-}
-
-static bool is_each_seen(const struct controller *c) {
-        const struct tracked *t;
-
-        TRACKED_FOREACH(t, c->nodes) {
-                if (!is_seen(t))
-                        return false;
-        }
-        return true;
-}
-
 static void once_write(struct controller *c) {
         struct tracked *t;
 
@@ -175,12 +159,14 @@ static void once_look(struct controller *c) {
         if (!once_is_on(&c->once))
                 return;
         do {
-                next = once_next(&c->once, &(struct once_facts){
-                                                   .nodes = node_set_count(c->nodes),
-                                                   .is_each_seen = is_each_seen(c),
-                                                   .is_synced = once_is_synced(c),
-                                                   .is_writer_idle = writer_is_idle(c->writer),
-                                           });
+                next = once_next(&c->once,
+                                 &(struct once_facts){
+                                         .nodes = node_set_count(c->nodes),
+                                         .is_each_seen = tracked_unseen(c->nodes, c->compiled,
+                                                                        now_mono(c)) == 0,
+                                         .is_synced = once_is_synced(c),
+                                         .is_writer_idle = writer_is_idle(c->writer),
+                                 });
                 if (next == ONCE_NO_NODES) {
                         log_error(MSG("no nodes found"), STR("selector", c->options.node_selector));
                         end_with(c, 1);
@@ -196,14 +182,9 @@ static void on_once_deadline(void *userdata) {
         struct controller *c = userdata;
         const struct reflector *nodes = node_set_reflector(c->nodes);
         const struct reflector *bindings = bindings_reflector(c->bindings);
-        const struct tracked *t;
-        size_t missing = 0;
 
-        TRACKED_FOREACH(t, c->nodes) {
-                missing += !is_seen(t);
-        }
         log_error(MSG("--once timed out"), INT("nodes", node_set_count(c->nodes)),
-                  INT("nodes_missing", missing),
+                  INT("nodes_missing", tracked_unseen(c->nodes, c->compiled, now_mono(c))),
                   STR("node_watch", nodes ? reflector_trouble(nodes) : ""),
                   STR("binding_watch", bindings ? reflector_trouble(bindings) : ""));
         end_with(c, 1);

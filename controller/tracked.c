@@ -21,6 +21,17 @@ void tracked_values(const struct tracked *t, const struct compiled_policy *compi
         }
 }
 
+size_t tracked_unseen(const struct node_set *nodes, const struct compiled_policy *compiled,
+                      int64_t now_mono_ms) {
+        const struct tracked *t;
+        size_t unseen = 0;
+
+        TRACKED_FOREACH(t, nodes) {
+                unseen += node_track_outcomes(&t->track, compiled, now_mono_ms) < ONCE_OUTCOMES;
+        }
+        return unseen;
+}
+
 bool tracked_is_wanted(const struct tracked *t, const struct compiled_policy *compiled,
                        size_t source, bool is_standby, int64_t now_mono_ms) {
         int64_t turn = now_mono_ms / compiled->options.sources[source].interval_ms + t->node->slot;

@@ -34,6 +34,11 @@ void tracked_values(const struct tracked *t, const struct compiled_policy *compi
                     struct bindings *bindings, int64_t now_mono_ms, int64_t now_unix_ms,
                     struct plan_values *ret);
 
+/** tracked_unseen() - nodes that have not been asked ONCE_OUTCOMES times by every source that is
+ * read; computed anew, since a change of policy may change which sources are read */
+size_t tracked_unseen(const struct node_set *nodes, const struct compiled_policy *compiled,
+                      int64_t now_mono_ms);
+
 /* A replica that does not write asks a source that is asked on demand at every third turn: windows
  * go on, since gaps are counted from a minute on. */
 enum { TRACKED_STANDBY_TURNS = 3 };
