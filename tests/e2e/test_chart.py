@@ -217,6 +217,17 @@ def test_every_value_changes_something(render):
     assert monitor["spec"]["endpoints"][0]["tlsConfig"] == values["monitoring"]["extenderTLSConfig"]
 
 
+def test_a_variable_of_the_manifests_is_replaced(render):
+    (env,) = (
+        item["spec"]["template"]["spec"]["containers"][0]["env"]
+        for item in render({"controller": {"env": {"PLIMSOLL_METRICS_SOURCE": "prometheus"}}})
+        if (item["kind"], item["metadata"]["name"]) == ("Deployment", "plimsoll-controller")
+    )
+    assert [row["value"] for row in env if row["name"] == "PLIMSOLL_METRICS_SOURCE"] == [
+        "prometheus"
+    ]
+
+
 def test_what_can_be_left_out(render):
     everything = {kind for kind, _, _ in by_name(render({}))}
     off = ("crds", "nodeGuard", "podDisruptionBudgets", "networkPolicies")
