@@ -326,6 +326,7 @@ void controller_set_policy(struct controller *c, struct policy *policy) {
         struct tracked *t;
 
         c->compiled = compiled_policy_new(policy, &c->options.compiled);
+        node_set_set_policy(c->nodes, policy);
         TRACKED_FOREACH(t, c->nodes) {
                 node_track_replan(&t->track, old, c->compiled, now_mono(c), now_unix(c));
         }
@@ -475,6 +476,7 @@ int controller_new(const struct controller_parts *parts, const struct controller
         census_init(&c->census, parts->metrics, parts->health);
         c->bindings = bindings_new();
         c->nodes = node_set_new(&options->nodes, &node_events);
+        node_set_set_policy(c->nodes, policy);
         c->sources = source_set_new(&(struct source_parts){.loop = parts->loop,
                                                            .client = parts->scrape_client,
                                                            .api = parts->api,

@@ -15,6 +15,7 @@ void tracked_values(const struct tracked *t, const struct compiled_policy *compi
                     struct bindings *bindings, int64_t now_mono_ms, int64_t now_unix_ms,
                     struct plan_values *ret) {
         node_track_values(&t->track, compiled, now_mono_ms, ret);
+        ret->pool = t->node->pool;
         if (compiled->policy->hot_value_count > 0 && bindings_is_counting(bindings)) {
                 ret->has_hot = true;
                 ret->hot = bindings_hot(bindings, compiled->policy, t->node->name, now_unix_ms);

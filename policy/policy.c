@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "codec/json.h"
 
 const char *const policy_kind_names[] = {
         [POLICY_GAUGE] = "gauge", [POLICY_COUNTER] = "counter", NULL};
@@ -48,8 +49,43 @@ int policy_sync_index(const struct policy *policy, const char *name) {
         return -1;
 }
 
+static bool selects(const struct policy_selector *selector, const json_t *labels) {
+        for (size_t i = 0; i < selector->count; i++) {
+                const char *value = json_string_at(labels, selector->labels[i].name, NULL);
+                if (!value || strcmp(value, selector->labels[i].value) != 0)
+                        return false;
+        }
+        return true;
+}
+
+size_t policy_pool_of(const struct policy *policy, const json_t *labels) {
+        for (size_t i = 0; i < policy->pool_count; i++)
+                if (selects(&policy->pools[i].selector, labels))
+                        return i + 1;
+        return 0;
+}
+
+static bool is_same_selector(const struct policy_selector *a, const struct policy_selector *b) {
+        if (a->count != b->count)
+                return false;
+        for (size_t i = 0; i < a->count; i++)
+                if (strcmp(a->labels[i].name, b->labels[i].name) != 0 ||
+                    strcmp(a->labels[i].value, b->labels[i].value) != 0)
+                        return false;
+        return true;
+}
+
+bool policy_has_same_pools(const struct policy *a, const struct policy *b) {
+        if (a->pool_count != b->pool_count)
+                return false;
+        for (size_t i = 0; i < a->pool_count; i++)
+                if (!is_same_selector(&a->pools[i].selector, &b->pools[i].selector))
+                        return false;
+        return true;
+}
+
 bool policy_is_relative(const struct policy *policy) {
-        for (size_t i = 0; i < policy->priority_count; i++)
+        for (size_t i = 0; i < policy->priority_total; i++)
                 if (policy->priorities[i].scale == POLICY_SCALE_RELATIVE)
                         return true;
         return false;

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -32,6 +33,9 @@ enum {
         POLICY_LABEL_VALUE_MAX = 128,
         POLICY_MAX_SHORTLIST = 100000,
         POLICY_MAX_LEVELS = 4,
+        POLICY_MAX_POOLS = 8,
+        POLICY_POOL_MAX_TERMS = 8, /* predicates, and priorities, of one pool */
+        POLICY_MAX_TERMS = POLICY_MAX_SYNC + POLICY_MAX_POOLS * POLICY_POOL_MAX_TERMS,
 };
 
 enum policy_kind { POLICY_GAUGE, POLICY_COUNTER };
@@ -98,6 +102,26 @@ struct policy_priority {
         double target_ratio; /* of verdict_packed(), above 0 and below 1; 0: none */
 };
 
+/* Some of the predicates or priorities, by their indices. */
+struct policy_range {
+        size_t begin, end;
+};
+
+/* Labels that an object has, all of them, with these values. */
+struct policy_selector {
+        size_t count; /* at least 1 */
+        struct policy_label {
+                char name[318]; /* a label's name: at most 253 bytes, '/', and 63 */
+                char value[64];
+        } labels[POLICY_MAX_MATCHES];
+};
+
+/* A spec.pools entry: nodes with limits and weights of their own. */
+struct policy_pool {
+        struct policy_selector selector;
+        struct policy_range predicates, priorities; /* the spec's own, where it has none */
+};
+
 struct policy_hot_value {
         int64_t time_range_ms; /* > 0 */
         int64_t count;         /* >= 1 */
@@ -120,10 +144,14 @@ struct policy {
         size_t sync_count;
         struct policy_sync sync[POLICY_MAX_SYNC];
         size_t predicate_count;
-        struct policy_predicate predicates[POLICY_MAX_SYNC];
+        size_t predicate_total; /* and those of the pools behind them */
+        struct policy_predicate predicates[POLICY_MAX_TERMS];
         bool has_last; /* some predicate has overLimit: last */
         size_t priority_count;
-        struct policy_priority priorities[POLICY_MAX_SYNC];
+        size_t priority_total;
+        struct policy_priority priorities[POLICY_MAX_TERMS];
+        size_t pool_count;
+        struct policy_pool pools[POLICY_MAX_POOLS];
         size_t hot_value_count;
         struct policy_hot_value hot_values[POLICY_MAX_HOT_VALUES];
         enum policy_scoring scoring;
@@ -167,6 +195,23 @@ void policy_print(const struct policy *policy, struct buf *out);
 
 /** policy_sync_index() - index of @name in sync, or -1 */
 int policy_sync_index(const struct policy *policy, const char *name);
+
+/** policy_pool_of() - the pool of a node with these labels: 1 for the first of pools that matches,
+ * and so on; 0: none does
+ * @labels: metadata.labels, borrowed; NULL or another type: none */
+size_t policy_pool_of(const struct policy *policy, const json_t *labels);
+/** policy_pool_predicates(), policy_pool_priorities() - of the nodes of a pool, 0 being the nodes
+ * that are in none */
+static inline struct policy_range policy_pool_predicates(const struct policy *policy, size_t pool) {
+        return pool > 0 ? policy->pools[pool - 1].predicates
+                        : (struct policy_range){0, policy->predicate_count};
+}
+static inline struct policy_range policy_pool_priorities(const struct policy *policy, size_t pool) {
+        return pool > 0 ? policy->pools[pool - 1].priorities
+                        : (struct policy_range){0, policy->priority_count};
+}
+/** policy_has_same_pools() - both choose a node's pool in the same way */
+bool policy_has_same_pools(const struct policy *a, const struct policy *b);
 
 /** policy_is_relative() - some priority has scale: relative, so that a node's score depends on the
  * other candidates */

@@ -7,11 +7,11 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/nearest.h"
 #include "base/number.h"
 #include "policy/policy.h"
 #include "policy/policy_advice.h"
 #include "policy/policy_reader.h"
+#include "policy/policy_terms.h"
 #include "policy/policy_yaml.h"
 
 #define LOWER "abcdefghijklmnopqrstuvwxyz"
@@ -69,10 +69,6 @@ static void expect_word(const struct policy_map *map, const char *field, const c
                 policy_expected(map, field, "%s", word);
 }
 
-static void expect_unique(const struct policy_map *item) {
-        policy_expected(item, "name", "a unique name");
-}
-
 /* ---- spec.metrics */
 
 static void read_matches(const struct policy_map *item, struct policy_metric *metric) {
@@ -114,7 +110,7 @@ static void check_metric(const struct policy_map *item, const struct policy *pol
                          const struct policy_metric *metric) {
         for (size_t i = 0; i < policy->metric_count; i++)
                 if (strcmp(policy->metrics[i].name, metric->name) == 0)
-                        expect_unique(item);
+                        policy_expect_unique(item);
         bool has_series = metric->capacity_series[0] != '\0';
         if (has_series == (metric->capacity > 0))
                 policy_refuse(item, NULL, "expected either capacity or capacitySeries, got %s",
@@ -161,7 +157,7 @@ static void read_metrics(const struct policy_map *spec, struct policy *policy) {
 static void check_sync(const struct policy_map *item, const struct policy *policy,
                        struct policy_sync *sync) {
         if (policy_sync_index(policy, sync->name) >= 0)
-                expect_unique(item);
+                policy_expect_unique(item);
         sync->is_query = policy_query_parse(policy, sync->name, &sync->query);
         if (!sync->is_query && strstr(sync->name, "_usage_"))
                 policy_warn(item, NULL,
@@ -202,99 +198,72 @@ static void read_syncs(const struct policy_map *spec, struct policy *policy) {
                         check_sync(&item, policy, sync);
                 policy->sync_count++;
         }
-        const struct tree_node *list = tree_get(spec->node, "syncPolicy");
-        if (list && !tree_is_null(list))
+        if (policy_has_list(spec, "syncPolicy"))
                 warn_of_unused_metrics(spec, policy);
 }
 
-/* ---- spec.predicate, spec.priority */
+/* ---- spec.pools */
 
-/* The index of the syncPolicy entry with the item's name; 0 on error. */
-static size_t read_sync_index(const struct policy_map *item, const struct policy *policy) {
-        static const char what[] = "a name of spec.syncPolicy";
-        const char *text = policy_read_text(item, "name", POLICY_REQUIRED, what);
-
-        if (!text)
-                return 0;
-        int index = policy_sync_index(policy, text);
-        if (index < 0) {
-                struct nearest nearest = NEAREST_TO(text);
-                for (size_t i = 0; i < policy->sync_count; i++)
-                        nearest_offer(&nearest, policy->sync[i].name);
-                const char *meant = nearest.candidate;
-                policy_expected(item, "name", "%s%s%s%s", what, meant ? " (did you mean " : "",
-                                meant ? meant : "", meant ? "?)" : "");
-                return 0;
-        }
-        /* Never written, so never fresh: crane ignores such an entry without a warning. */
-        if (policy->sync[index].period_ms == 0)
-                policy_expected(item, "name", "%s with a period above 0", what);
-        return (size_t)index;
+static bool is_node_label_value(const char *text) {
+        return text[0] == '\0' || metric_name_is_valid(text);
 }
 
-static void read_predicates(const struct policy_map *spec, struct policy *policy) {
-        static const char name[] = "maxLimitPecent" /* crane's spelling */,
-                          alias[] = "maxLimitPercent";
-        static const char *const fields[] = {"name", name, "overLimit", NULL};
-        struct policy_map item = {.fields = fields, .alias = alias};
+/* What a map's key may be: [prefix/]name. */
+static bool is_node_label_name(const char *text) {
+        const char *slash = strchr(text, '/');
+        size_t prefix = slash ? (size_t)(slash - text) : 0;
 
-        for (size_t i = 0; policy_map_item(spec, "predicate", POLICY_MAX_SYNC, i, &item); i++) {
-                struct policy_predicate *predicate = &policy->predicates[i];
-                char limit[NUMBER_TEXT_MAX];
-                predicate->metric = read_sync_index(&item, policy);
-                bool has_alias = tree_get(item.node, alias) != NULL;
-                if (has_alias && tree_get(item.node, name))
-                        policy_refuse(&item, alias, "expected either %s or %s, got both", name,
-                                      alias);
-                policy_read_number(&item, has_alias ? alias : name, POLICY_REQUIRED,
-                                   "a ratio up to 1 or a percentage up to 100 (0: no limit)", 0,
-                                   100, &predicate->limit_ratio);
-                if (predicate->limit_ratio > 1)
-                        predicate->limit_ratio /= 100;
-                predicate->over_limit = (enum policy_over_limit)policy_read_choice(
-                        &item, "overLimit", POLICY_OPTIONAL, policy_over_limit_names);
-                policy->has_last |= predicate->over_limit == POLICY_OVER_LIMIT_LAST;
-                if (!policy_map_end(&item))
+        if (slash && (prefix == 0 || prefix > 253 || strspn(text, LOWER DIGITS "-.") != prefix))
+                return false;
+        return metric_name_is_valid(slash ? slash + 1 : text);
+}
+
+static void read_selector(const struct policy_map *item, const char *field,
+                          struct policy_selector *selector) {
+        struct policy_map map = {0};
+
+        if (!policy_map_field(item, field, POLICY_REQUIRED, &map))
+                return;
+        const struct tree_node *labels = map.node;
+        if (labels->count == 0 || labels->count > POLICY_MAX_MATCHES) {
+                policy_refuse(&map, NULL, "expected 1 to %d labels, got %zu", POLICY_MAX_MATCHES,
+                              labels->count);
+                return;
+        }
+        for (size_t i = 0; i < labels->count; i++) {
+                struct policy_label *to = &selector->labels[i];
+                if (!is_node_label_name(labels->keys[i])) {
+                        policy_refuse(&map, NULL, "expected names of labels, got %.80s",
+                                      labels->keys[i]);
                         return;
-                for (size_t before = 0; before < i; before++)
-                        if (policy->predicates[before].metric == predicate->metric)
-                                expect_unique(&item);
-                /* A ratio, as in the annotations. No per cent sign: kube-scheduler gives its
-                 * message to the event recorder as a format, and a pod's event would read "above
-                 * 65%!(MISSING)". */
-                number_format(predicate->limit_ratio, limit);
-                (void)snprintf(predicate->reason, sizeof(predicate->reason), "%s above %s",
-                               policy->sync[predicate->metric].name, limit);
-                policy->predicate_count++;
+                }
+                memcpy(to->name, labels->keys[i], strlen(labels->keys[i]) + 1);
+                policy_read_name(&map, to->name, POLICY_REQUIRED, is_node_label_value,
+                                 "a label's value of at most 63 letters, digits, '_', '-' and '.'",
+                                 to->value);
         }
+        selector->count = labels->count;
 }
 
-static void read_priorities(const struct policy_map *spec, struct policy *policy) {
-        static const char *const fields[] = {"name", "weight", "scale", "target", NULL};
+static void read_pools(const struct policy_map *spec, struct policy *policy) {
+        static const char *const fields[] = {"nodeSelector", "predicate", "priority", NULL};
         struct policy_map item = {.fields = fields};
-        double sum = 0;
 
-        for (size_t i = 0; policy_map_item(spec, "priority", POLICY_MAX_SYNC, i, &item); i++) {
-                struct policy_priority *priority = &policy->priorities[i];
-                priority->metric = read_sync_index(&item, policy);
-                policy_read_number(&item, "weight", POLICY_REQUIRED, "a finite number >= 0", 0,
-                                   DBL_MAX, &priority->weight);
-                priority->scale = (enum policy_scale)policy_read_choice(
-                        &item, "scale", POLICY_OPTIONAL, policy_scale_names);
-                policy_read_number(&item, "target", POLICY_OPTIONAL, "a ratio above 0 and below 1",
-                                   DBL_TRUE_MIN, 1 - DBL_EPSILON / 2, &priority->target_ratio);
+        for (size_t i = 0; policy_map_item(spec, "pools", POLICY_MAX_POOLS, i, &item); i++) {
+                struct policy_pool *pool = &policy->pools[i];
+                read_selector(&item, "nodeSelector", &pool->selector);
+                pool->predicates = (struct policy_range){0, policy->predicate_count};
+                pool->priorities = (struct policy_range){0, policy->priority_count};
+                if (policy_has_list(&item, "predicate"))
+                        pool->predicates = policy_read_predicates(&item, "predicate",
+                                                                  POLICY_POOL_MAX_TERMS, policy);
+                if (policy_has_list(&item, "priority"))
+                        pool->priorities = policy_read_priorities(&item, "priority",
+                                                                  POLICY_POOL_MAX_TERMS, policy);
                 if (!policy_map_end(&item))
                         return;
-                for (size_t before = 0; before < i; before++)
-                        if (policy->priorities[before].metric == priority->metric)
-                                expect_unique(&item);
-                sum += priority->weight;
-                policy->priority_count++;
+                policy->pool_count++;
         }
-        if (policy->priority_count > 0 && sum == 0)
-                policy_refuse(spec, "priority", "expected at least one weight above 0, got none");
-        if (!number_is_finite(sum))
-                policy_refuse(spec, "priority", "expected weights with a finite sum, got infinity");
 }
 
 /* ---- spec.hotValue, and the whole */
@@ -379,7 +348,7 @@ static void read_taints(const struct policy_map *spec, struct policy *policy) {
 /* Others refer to what is read first: syncPolicy to metrics, predicate and priority to syncPolicy,
  * taints to priority. */
 static void read_spec(const struct policy_map *document, struct policy *policy) {
-        static const char *const fields[] = {"metrics",  "syncPolicy", "predicate", "priority",
+        static const char *const fields[] = {"metrics",  "syncPolicy", "predicate", "priority", "pools",
                                              "hotValue", "extender",   "taints",    NULL};
         struct policy_map spec = {.fields = fields};
 
@@ -387,8 +356,11 @@ static void read_spec(const struct policy_map *document, struct policy *policy) 
                 return;
         read_metrics(&spec, policy);
         read_syncs(&spec, policy);
-        read_predicates(&spec, policy);
-        read_priorities(&spec, policy);
+        policy->predicate_count =
+                policy_read_predicates(&spec, "predicate", POLICY_MAX_SYNC, policy).end;
+        policy->priority_count =
+                policy_read_priorities(&spec, "priority", POLICY_MAX_SYNC, policy).end;
+        read_pools(&spec, policy);
         read_hot_values(&spec, policy);
         read_extender(&spec, policy);
         read_taints(&spec, policy);

@@ -20,21 +20,21 @@ static const char *quote_of(const char *name) {
         return is_text ? "" : "\"";
 }
 
-/* "  - {name: cpu_usage_avg_5m,     ": what follows stands in one column. */
-static void print_name(const struct policy *policy, size_t metric, struct buf *out) {
+/* "  - {name: cpu_usage_avg_5m,     ": what follows stands in one column. @indent: of the item */
+static void print_name(const struct policy *policy, size_t metric, int indent, struct buf *out) {
         const char *name = policy->sync[metric].name;
         size_t longest = 0;
 
         for (size_t i = 0; i < policy->sync_count; i++)
                 longest = size_max(longest, strlen(policy->sync[i].name));
         const char *quote = quote_of(name);
-        buf_printf(out, "  - {name: %s%s%s,%*s ", quote, name, quote, (int)(longest - strlen(name)),
-                   "");
+        buf_printf(out, "%*s- {name: %s%s%s,%*s ", indent, "", quote, name, quote,
+                   (int)(longest - strlen(name)), "");
 }
 
 /* "  syncPolicy:", and whether items follow. */
-static void print_list(const char *field, size_t count, struct buf *out) {
-        buf_printf(out, "  %s:%s\n", field, count > 0 ? "" : " []");
+static void print_list(const char *field, size_t count, int indent, struct buf *out) {
+        buf_printf(out, "%*s%s:%s\n", indent, "", field, count > 0 ? "" : " []");
 }
 
 /* The only text of a policy that may hold anything printable. */
@@ -79,8 +79,52 @@ static void print_resource(const struct policy_metric *resource, struct buf *out
         buf_printf(out, "    capacity: %s\n", text);
 }
 
+static void print_predicates(const struct policy *policy, struct policy_range range, int indent,
+                             struct buf *out) {
+        char text[NUMBER_TEXT_MAX];
+
+        print_list("predicate", range.end - range.begin, indent, out);
+        for (size_t i = range.begin; i < range.end; i++) {
+                print_name(policy, policy->predicates[i].metric, indent, out);
+                number_format(policy->predicates[i].limit_ratio, text);
+                buf_printf(out, "maxLimitPecent: %s, overLimit: %s}\n", text,
+                           policy_over_limit_names[policy->predicates[i].over_limit]);
+        }
+}
+
+static void print_priorities(const struct policy *policy, struct policy_range range, int indent,
+                             struct buf *out) {
+        char text[NUMBER_TEXT_MAX];
+
+        print_list("priority", range.end - range.begin, indent, out);
+        for (size_t i = range.begin; i < range.end; i++) {
+                print_name(policy, policy->priorities[i].metric, indent, out);
+                number_format(policy->priorities[i].weight, text);
+                buf_printf(out, "weight: %s, scale: %s", text,
+                           policy_scale_names[policy->priorities[i].scale]);
+                number_format(policy->priorities[i].target_ratio, text);
+                if (policy->priorities[i].target_ratio > 0)
+                        buf_printf(out, ", target: %s", text);
+                buf_puts(out, "}\n");
+        }
+}
+
+static void print_pool(const struct policy *policy, const struct policy_pool *pool,
+                       struct buf *out) {
+        buf_puts(out, "  - nodeSelector:\n");
+        for (size_t i = 0; i < pool->selector.count; i++) {
+                const struct policy_label *label = &pool->selector.labels[i];
+                buf_printf(out, "      \"%s\": \"%s\"\n", label->name, label->value);
+        }
+        /* Those of its own are behind the spec's. */
+        if (pool->predicates.begin >= policy->predicate_count)
+                print_predicates(policy, pool->predicates, 4, out);
+        if (pool->priorities.begin >= policy->priority_count)
+                print_priorities(policy, pool->priorities, 4, out);
+}
+
 void policy_print(const struct policy *policy, struct buf *out) {
-        char text[NUMBER_TEXT_MAX], duration[DURATION_TEXT_MAX];
+        char duration[DURATION_TEXT_MAX];
 
         buf_puts(out, "apiVersion: " POLICY_API_VERSION "\n"
                       "kind: " POLICY_KIND "\n");
@@ -90,34 +134,22 @@ void policy_print(const struct policy *policy, struct buf *out) {
         buf_puts(out, "spec:\n");
 
         if (policy->metric_count > 0)
-                print_list("metrics", policy->metric_count, out);
+                print_list("metrics", policy->metric_count, 2, out);
         for (size_t i = 0; i < policy->metric_count; i++)
                 print_resource(&policy->metrics[i], out);
-        print_list("syncPolicy", policy->sync_count, out);
+        print_list("syncPolicy", policy->sync_count, 2, out);
         for (size_t i = 0; i < policy->sync_count; i++) {
-                print_name(policy, i, out);
+                print_name(policy, i, 2, out);
                 duration_format(policy->sync[i].period_ms, duration);
                 buf_printf(out, "period: %s}\n", duration);
         }
-        print_list("predicate", policy->predicate_count, out);
-        for (size_t i = 0; i < policy->predicate_count; i++) {
-                print_name(policy, policy->predicates[i].metric, out);
-                number_format(policy->predicates[i].limit_ratio, text);
-                buf_printf(out, "maxLimitPecent: %s, overLimit: %s}\n", text,
-                           policy_over_limit_names[policy->predicates[i].over_limit]);
-        }
-        print_list("priority", policy->priority_count, out);
-        for (size_t i = 0; i < policy->priority_count; i++) {
-                print_name(policy, policy->priorities[i].metric, out);
-                number_format(policy->priorities[i].weight, text);
-                buf_printf(out, "weight: %s, scale: %s", text,
-                           policy_scale_names[policy->priorities[i].scale]);
-                number_format(policy->priorities[i].target_ratio, text);
-                if (policy->priorities[i].target_ratio > 0)
-                        buf_printf(out, ", target: %s", text);
-                buf_puts(out, "}\n");
-        }
-        print_list("hotValue", policy->hot_value_count, out);
+        print_predicates(policy, (struct policy_range){0, policy->predicate_count}, 2, out);
+        print_priorities(policy, (struct policy_range){0, policy->priority_count}, 2, out);
+        if (policy->pool_count > 0)
+                print_list("pools", policy->pool_count, 2, out);
+        for (size_t i = 0; i < policy->pool_count; i++)
+                print_pool(policy, &policy->pools[i], out);
+        print_list("hotValue", policy->hot_value_count, 2, out);
         for (size_t i = 0; i < policy->hot_value_count; i++) {
                 duration_format(policy->hot_values[i].time_range_ms, duration);
                 buf_printf(out, "  - {timeRange: %s, count: %lld}\n", duration,
@@ -133,6 +165,7 @@ void policy_print(const struct policy *policy, struct buf *out) {
         buf_printf(out, "    shortlistFor: %s\n",
                    policy_shortlist_for_names[policy->shortlist_for]);
         for (size_t i = 0; i < policy->level_count; i++) {
+                char text[NUMBER_TEXT_MAX];
                 number_format(policy->level_ratios[i], text);
                 buf_printf(out, "%s%s%s", i == 0 ? "  taints:\n    levels: [" : ", ", text,
                            i + 1 == policy->level_count ? "]\n" : "");

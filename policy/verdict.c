@@ -10,6 +10,10 @@ static bool is_usable(const struct reading_columns *columns, size_t metric, size
         return now_unix_ms < columns->expires_unix_ms[metric][row];
 }
 
+static size_t pool_of(const struct reading_columns *columns, size_t row) {
+        return columns->pool ? columns->pool[row] : 0;
+}
+
 /*
  * Truncates toward zero. Clamps before it converts, since a reading may be as large as a double
  * can be and converting that is undefined; what is no number (inf / inf) is worth nothing.
@@ -24,9 +28,10 @@ static int points_from_double(double points) {
 
 int verdict_filter(const struct policy *policy, const struct reading_columns *columns, size_t row,
                    int64_t now_unix_ms) {
+        struct policy_range of = policy_pool_predicates(policy, pool_of(columns, row));
         int verdict = -1;
 
-        for (size_t i = 0; i < policy->predicate_count; i++) {
+        for (size_t i = of.begin; i < of.end; i++) {
                 const struct policy_predicate *predicate = &policy->predicates[i];
                 if (predicate->limit_ratio == 0)
                         continue;
@@ -45,7 +50,7 @@ int verdict_filter(const struct policy *policy, const struct reading_columns *co
 void verdict_find_largest(const struct policy *policy, const struct reading_columns *columns,
                           size_t row_count, const uint32_t *rows, size_t count, int64_t now_unix_ms,
                           struct verdict_largest *ret) {
-        for (size_t i = 0; i < policy->priority_count; i++) {
+        for (size_t i = 0; i < policy->priority_total; i++) {
                 const struct policy_priority *priority = &policy->priorities[i];
                 double largest = 0;
                 if (priority->scale != POLICY_SCALE_RELATIVE)
@@ -61,11 +66,12 @@ void verdict_find_largest(const struct policy *policy, const struct reading_colu
 
 int verdict_score100(const struct policy *policy, const struct reading_columns *columns, size_t row,
                      const struct verdict_largest *largest, int64_t now_unix_ms) {
+        struct policy_range of = policy_pool_priorities(policy, pool_of(columns, row));
         double worth_sum = 0, weight_sum = 0;
 
-        if (policy->priority_count == 0)
+        if (of.begin == of.end)
                 return 0;
-        for (size_t i = 0; i < policy->priority_count; i++) {
+        for (size_t i = of.begin; i < of.end; i++) {
                 const struct policy_priority *priority = &policy->priorities[i];
                 weight_sum += priority->weight;
                 if (!is_usable(columns, priority->metric, row, now_unix_ms))

@@ -24,6 +24,7 @@ struct reading_columns {
         /* [row]; the hot value, counted live or from the annotation */
         const double *hot;
         const int64_t *hot_expires_unix_ms;
+        const uint8_t *pool; /* of policy_pool_of(); NULL: 0 */
 };
 
 /**
@@ -47,7 +48,7 @@ static inline int verdict_last_by(int verdict) {
 /* For each priority with scale: relative, the largest usable reading among one call's candidates, 0
  * when none is usable. The entries of other priorities are not set. */
 struct verdict_largest {
-        double usage_ratio[POLICY_MAX_SYNC];
+        double usage_ratio[POLICY_MAX_TERMS];
 };
 
 /**

@@ -18,9 +18,11 @@ static inline bool policy_sync_equal(const struct policy_sync *a, const struct p
 static inline bool policy_equal(const struct policy *a, const struct policy *b) {
         if (strcmp(a->name, b->name) != 0 || a->sync_count != b->sync_count ||
             a->predicate_count != b->predicate_count || a->priority_count != b->priority_count ||
-            a->hot_value_count != b->hot_value_count || a->scoring != b->scoring ||
-            a->when_all_over != b->when_all_over || a->shortlist != b->shortlist ||
-            a->shortlist_for != b->shortlist_for || a->metric_count != b->metric_count)
+            a->predicate_total != b->predicate_total || a->priority_total != b->priority_total ||
+            !policy_has_same_pools(a, b) || a->hot_value_count != b->hot_value_count ||
+            a->scoring != b->scoring || a->when_all_over != b->when_all_over ||
+            a->shortlist != b->shortlist || a->shortlist_for != b->shortlist_for ||
+            a->metric_count != b->metric_count)
                 return false;
         for (size_t i = 0; i < a->metric_count; i++)
                 if (!policy_metric_equal(&a->metrics[i], &b->metrics[i]))
@@ -28,13 +30,13 @@ static inline bool policy_equal(const struct policy *a, const struct policy *b) 
         for (size_t i = 0; i < a->sync_count; i++)
                 if (!policy_sync_equal(&a->sync[i], &b->sync[i]))
                         return false;
-        for (size_t i = 0; i < a->predicate_count; i++) {
+        for (size_t i = 0; i < a->predicate_total; i++) {
                 const struct policy_predicate *p = &a->predicates[i], *q = &b->predicates[i];
                 if (p->metric != q->metric || p->limit_ratio != q->limit_ratio ||
                     p->over_limit != q->over_limit || strcmp(p->reason, q->reason) != 0)
                         return false;
         }
-        for (size_t i = 0; i < a->priority_count; i++) {
+        for (size_t i = 0; i < a->priority_total; i++) {
                 const struct policy_priority *p = &a->priorities[i], *q = &b->priorities[i];
                 if (p->metric != q->metric || p->weight != q->weight || p->scale != q->scale ||
                     p->target_ratio != q->target_ratio)

@@ -101,7 +101,7 @@ static void check_names(const struct doctor_facts *facts, struct doctor_finding 
 static void check_verbs(const struct doctor_facts *facts, struct doctor_finding *finding) {
         const char *from;
         const struct tree_node *entry = our_entry(facts, &from, finding);
-        bool has_limits = facts->policy->predicate_count > 0;
+        bool has_limits = facts->policy->predicate_total > 0;
 
         if (entry && !text_at(entry, "prioritizeVerb")[0])
                 doctor_find(finding, DOCTOR_FAULT, "%s: no prioritizeVerb", from);
@@ -163,7 +163,7 @@ static void check_autoscaler(const struct doctor_facts *facts, enum doctor_objec
                              const char *name, struct doctor_finding *finding) {
         const struct policy *policy = facts->policy;
 
-        if (doctor_needs(facts, object, finding) && policy->predicate_count > 0 &&
+        if (doctor_needs(facts, object, finding) && policy->predicate_total > 0 &&
             policy->when_all_over == POLICY_ALL_OVER_REJECT)
                 doctor_find(finding, DOCTOR_WARNING, "%s runs, and the policy's limits reject",
                             name);

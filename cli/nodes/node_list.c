@@ -25,6 +25,8 @@ static void put_node(void *userdata, const char *text, size_t len) {
                 return;
         node_table_put(filling->table, name, json_at(node, "metadata", "annotations", NULL),
                        filling->now_unix_ms);
+        node_table_set_pool(filling->table, name, json_at(node, "metadata", "labels", NULL),
+                            filling->now_unix_ms);
         node_table_set_capacity(filling->table, name, json_at(node, "status", "capacity", NULL),
                                 filling->now_unix_ms);
 }

@@ -61,10 +61,10 @@ static void rank(struct difference_side *side, size_t count) {
 }
 
 static bool is_used(const struct policy *policy, size_t metric) {
-        for (size_t i = 0; i < policy->predicate_count; i++)
+        for (size_t i = 0; i < policy->predicate_total; i++)
                 if (policy->predicates[i].metric == metric && policy->predicates[i].limit_ratio > 0)
                         return true;
-        for (size_t i = 0; i < policy->priority_count; i++)
+        for (size_t i = 0; i < policy->priority_total; i++)
                 if (policy->priorities[i].metric == metric && policy->priorities[i].weight > 0)
                         return true;
         return false;

@@ -62,6 +62,10 @@ static void set_hot(const struct judging *judging, json_t *annotations, const js
         (void)json_object_set_new(annotations, key, json_string(text));
 }
 
+static const json_t *labels_of(const struct judging *judging, const char *name) {
+        return json_at(strmap_get(&judging->nodes, name, strlen(name)), "labels", NULL);
+}
+
 /* The annotations of a candidate, which is put among @candidates with its present ones. NULL: it
  * has no name. */
 static json_t *add_candidate(const struct judging *judging, json_t *candidates, const char *name) {
@@ -77,8 +81,8 @@ static json_t *add_candidate(const struct judging *judging, json_t *candidates, 
 static void add_ranked(const struct judging *judging, json_t *candidates, const json_t *kept) {
         static const char *const resources[ESTIMATE_RESOURCE_COUNT] = {"cpu", "mem"};
         const struct policy *policy = node_table_policy(judging->before);
-        json_t *annotations = add_candidate(judging, candidates,
-                                            json_string_at(kept, "node", NULL));
+        const char *name = json_string_at(kept, "node", NULL);
+        json_t *annotations = add_candidate(judging, candidates, name);
         const json_t *terms = json_at(kept, "terms", NULL);
         struct estimate_terms estimate;
 
@@ -89,7 +93,7 @@ static void add_ranked(const struct judging *judging, json_t *candidates, const 
                             json_string_at(json_array_get(terms, i), "metric", NULL),
                             json_array_get(terms, i), "reading_ratio");
         set_hot(judging, annotations, kept);
-        estimate_terms_init(&estimate, policy);
+        estimate_terms_init(&estimate, policy, policy_pool_of(policy, labels_of(judging, name)));
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
                 const json_t *usage = json_at(kept, resources[r], NULL);
                 if (json_is_object(usage) && estimate.metric[r] >= 0)
@@ -118,13 +122,17 @@ static json_t *candidates_of(const struct judging *judging, const json_t *decisi
 
 /* ---- Judging. */
 
-static void fill(struct node_table *table, const json_t *candidates, int64_t now_unix_ms) {
+static void fill(const struct judging *judging, struct node_table *table,
+                 const json_t *candidates) {
+        int64_t now_unix_ms = judging->recording->at_unix_ms;
         json_t *annotations;
         const char *name;
 
         node_table_list_begins(table);
-        json_object_foreach (json_iterable(candidates), name, annotations)
+        json_object_foreach (json_iterable(candidates), name, annotations) {
                 node_table_put(table, name, annotations, now_unix_ms);
+                node_table_set_pool(table, name, labels_of(judging, name), now_unix_ms);
+        }
         node_table_list_ended(table);
 }
 
@@ -150,8 +158,8 @@ static void judge(const struct judging *judging, const json_t *candidates,
         int64_t now_unix_ms = judging->recording->at_unix_ms;
         const struct explained_pod pod = PLACEMENT_POD;
 
-        fill(judging->before, candidates, now_unix_ms);
-        fill(judging->after, candidates, now_unix_ms);
+        fill(judging, judging->before, candidates);
+        fill(judging, judging->after, candidates);
         explain_judge(judging->before, &pod, now_unix_ms, &before);
         explain_judge(judging->after, &pod, now_unix_ms, &after);
         difference_init(&difference, &before.explanation, &after.explanation);

@@ -236,8 +236,8 @@ json_t *recording_node(const json_t *node, const struct node_table_options *opti
                     is_reading(key + prefix_len, text, options->zone))
                         (void)json_object_set(kept, key, value);
         }
-        return json_pack("{s:s, s:o, s:{s:O*, s:O*}}", "name", name, "annotations", kept,
-                         "capacity", "cpu", json_at(capacity, "cpu", NULL), "memory",
+        return json_pack("{s:s, s:o, s:O*, s:{s:O*, s:O*}}", "name", name, "annotations", kept,
+                         "labels", json_at(node, "metadata", "labels", NULL), "capacity", "cpu", json_at(capacity, "cpu", NULL), "memory",
                          json_at(capacity, "memory", NULL));
 }
 
@@ -282,6 +282,7 @@ int recording_table(const struct recording *recording, const struct node_table_o
                                          "nodes[%zu].name: '%.64s' is a duplicate or not a valid "
                                          "node name",
                                          i, name);
+                node_table_set_pool(table, name, json_at(node, "labels", NULL), now_unix_ms);
                 node_table_set_capacity(table, name, json_at(node, "capacity", NULL), now_unix_ms);
         }
         *ret = TAKE_PTR(table);

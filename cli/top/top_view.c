@@ -44,12 +44,13 @@ static bool is_used(const struct policy *policy, size_t metric, double *ret_limi
         bool is_used = false;
 
         *ret_limit_ratio = 0;
-        for (size_t i = 0; i < policy->predicate_count; i++)
+        /* The spec's own limit is before those of pools. */
+        for (size_t i = policy->predicate_total; i-- > 0;)
                 if (policy->predicates[i].metric == metric) {
                         *ret_limit_ratio = policy->predicates[i].limit_ratio;
                         is_used = true;
                 }
-        for (size_t i = 0; i < policy->priority_count; i++)
+        for (size_t i = 0; i < policy->priority_total; i++)
                 is_used |= policy->priorities[i].metric == metric;
         return is_used;
 }

@@ -18,6 +18,7 @@ enum { PAGE_LIMIT = 250 };
 struct node_set {
         struct node_set_options options;
         struct node_set_events events;
+        const struct policy *policy; /* NULL: none yet */
         struct strmap by_name;
         struct node **slots; /* NULL: free */
         size_t slot_count, slot_cap;
@@ -216,10 +217,29 @@ static void take_amounts(struct node *node, const json_t *object) {
 }
 
 static void take_labels(struct node_set *set, struct node *node, const json_t *object) {
-        if (!set->options.keeps_labels)
+        bool has_pools = set->policy && set->policy->pool_count > 0;
+
+        if (has_pools)
+                node->pool = (uint8_t)policy_pool_of(set->policy,
+                                                     json_at(object, "metadata", "labels", NULL));
+        if (!set->options.keeps_labels && !has_pools)
                 return;
         free(node->labels_json);
         node->labels_json = find_labels(object, node->name);
+}
+
+void node_set_set_policy(struct node_set *set, const struct policy *policy) {
+        struct strmap_entry *entry;
+
+        set->policy = policy;
+        STRMAP_FOREACH (entry, &set->by_name) {
+                struct node *node = entry->value;
+                json_auto_t *labels = NULL;
+                if (policy->pool_count > 0 && node->labels_json)
+                        (void)json_parse(node->labels_json, strlen(node->labels_json), &labels,
+                                         NULL);
+                node->pool = (uint8_t)policy_pool_of(policy, labels);
+        }
 }
 
 static bool is_same(const char *a, const char *b) {

@@ -13,6 +13,7 @@
 #include "base/attributes.h"
 #include "base/error.h"
 #include "kube/reflector.h"
+#include "policy/policy.h"
 
 /* How the node's kubelet is asked, and what it measures. */
 struct node_kubelet {
@@ -29,6 +30,7 @@ struct node {
         char *address; /* an IP address or host name; NULL when it has none of the wanted types */
         char *url;     /* --target's; NULL: from the address */
         char *labels_json; /* a JSON object, see keeps_labels below; NULL: none are kept */
+        uint8_t pool;      /* of policy_pool_of(), see node_set_set_policy() */
         double allocatable_cpu_cores, allocatable_memory_bytes; /* 0: not known */
         struct node_kubelet kubelet;
         void *userdata; /* of the set's owner */
@@ -60,7 +62,8 @@ struct node_set_options {
         const char *address_types[NODE_SET_MAX_ADDRESS_TYPES];
         size_t address_type_count;
         /* Keep the labels of each node, but for those that say what its name says, and the
-         * deprecated names (beta.kubernetes.io/) of others: some 300 bytes on a usual node. */
+         * deprecated names (beta.kubernetes.io/) of others: some 300 bytes on a usual node. They
+         * are kept for a policy with pools too. */
         bool keeps_labels;
 };
 
@@ -80,6 +83,13 @@ struct node_set *node_set_new(const struct node_set_options *options,
 void node_set_free(struct node_set *set);
 DEFINE_FREEP(struct node_set, node_set_free);
 
+/**
+ * node_set_set_policy() - the policy whose pools the nodes are in; borrowed until the next one
+ *
+ * Present nodes are looked at by the labels that are kept: without any, a node is in no pool until
+ * the watch shows it again.
+ */
+void node_set_set_policy(struct node_set *set, const struct policy *policy);
 /** node_set_watch() - follow the API server's nodes; @selector may be NULL, @on_synced too */
 void node_set_watch(struct node_set *set, struct loop *loop, struct kube_api *api,
                     struct metrics *metrics, const char *selector, reflector_synced_fn *on_synced);

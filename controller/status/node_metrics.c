@@ -31,7 +31,7 @@ struct table {
 
 struct node_metrics {
         const struct policy *policy;
-        struct estimate_terms terms;
+        struct estimate_terms terms[POLICY_MAX_POOLS + 1]; /* per pool */
         bool is_outdated, is_policy_new;
         struct table *next; /* between begin and publish */
 
@@ -227,7 +227,8 @@ void node_metrics_free(struct node_metrics *nm) {
 void node_metrics_set_policy(struct node_metrics *nm, const struct policy *policy) {
         nm->policy = policy;
         nm->is_outdated = nm->is_policy_new = true;
-        estimate_terms_init(&nm->terms, policy);
+        for (size_t pool = 0; pool <= policy->pool_count; pool++)
+                estimate_terms_init(&nm->terms[pool], policy, pool);
 }
 
 void node_metrics_touch(struct node_metrics *nm) {
@@ -298,7 +299,7 @@ static int64_t score_of(const struct node_metrics *nm, const struct plan_values 
         struct value_columns of;
 
         value_columns_init(&of, nm->policy, values);
-        int score = value_columns_score(&of, nm->policy, &nm->terms, values);
+        int score = value_columns_score(&of, nm->policy, nm->terms, values);
         return score < 0 ? NO_VALUE : score;
 }
 

@@ -45,8 +45,10 @@ void report_header(const struct compiled_policy *compiled, size_t node_width, bo
                    is_colored ? PLAIN : "");
 }
 
-static bool is_above_limit(const struct policy *policy, size_t metric, double ratio) {
-        for (size_t i = 0; i < policy->predicate_count; i++)
+static bool is_above_limit(const struct policy *policy, size_t pool, size_t metric, double ratio) {
+        struct policy_range of = policy_pool_predicates(policy, pool);
+
+        for (size_t i = of.begin; i < of.end; i++)
                 if (policy->predicates[i].metric == metric &&
                     policy->predicates[i].limit_ratio > 0 &&
                     ratio > policy->predicates[i].limit_ratio)
@@ -69,7 +71,8 @@ void report_table_row(const struct compiled_policy *compiled, const struct repor
                                 state = node_track_why(row->track, compiled, i, now_mono_ms);
                         continue;
                 }
-                bool is_red = is_colored && is_above_limit(compiled->policy, i, ratio);
+                bool is_red = is_colored &&
+                              is_above_limit(compiled->policy, row->values->pool, i, ratio);
                 buf_printf(out, "  %s%*.1f%%%s", is_red ? RED : "", width - 1, ratio * 100,
                            is_red ? PLAIN : "");
         }

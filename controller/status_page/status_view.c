@@ -36,8 +36,9 @@ static struct judgement judge(const struct status_view *view, const struct plan_
                 judgement.verdict = STATUS_UNKNOWN;
         else if (judgement.predicate >= 0)
                 judgement.verdict = STATUS_REJECTED;
-        judgement.score100 = value_columns_score(&of, policy, &view->terms, values);
-        for (size_t i = 0; i < policy->predicate_count; i++) {
+        judgement.score100 = value_columns_score(&of, policy, view->terms, values);
+        struct policy_range limits = policy_pool_predicates(policy, values->pool);
+        for (size_t i = limits.begin; i < limits.end; i++) {
                 const struct policy_predicate *predicate = &policy->predicates[i];
                 if (predicate->limit_ratio == 0 || !is_usable(values, predicate->metric))
                         continue;
@@ -248,7 +249,8 @@ void status_view_begin(struct status_view *view, const struct status_head *head,
         if (head->node_count > STATUS_VIEW_MAX_NODES)
                 view->shares = xreallocarray(NULL, head->node_count, sizeof(*view->shares));
         find_resources(view);
-        estimate_terms_init(&view->terms, head->compiled->policy);
+        for (size_t pool = 0; pool <= head->compiled->policy->pool_count; pool++)
+                estimate_terms_init(&view->terms[pool], head->compiled->policy, pool);
 
         timestamp_format_ms(head->now_unix_ms, at, sizeof(at));
         (void)buf_putc(out, '{');

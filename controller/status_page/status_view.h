@@ -72,7 +72,7 @@ struct status_group {
 struct status_view {
         struct status_head head;
         struct buf *out;
-        struct estimate_terms terms;
+        struct estimate_terms terms[POLICY_MAX_POOLS + 1]; /* per pool */
         unsigned resources[STATUS_VIEW_MAX_RESOURCES];
         size_t resource_count;
 

@@ -1,12 +1,13 @@
 #include "controller/track/load_level.h"
 
 bool load_level_ratio(const struct policy *policy, const struct plan_values *values, double *ret) {
+        struct policy_range of = policy_pool_priorities(policy, values->pool);
         double largest_weight = 0, load_ratio = -1;
 
-        for (size_t i = 0; i < policy->priority_count; i++)
+        for (size_t i = of.begin; i < of.end; i++)
                 if (policy->priorities[i].weight > largest_weight)
                         largest_weight = policy->priorities[i].weight;
-        for (size_t i = 0; i < policy->priority_count; i++) {
+        for (size_t i = of.begin; i < of.end; i++) {
                 const struct policy_priority *priority = &policy->priorities[i];
                 if (!(values->usable >> priority->metric & 1) || priority->weight == 0)
                         continue;

@@ -150,7 +150,7 @@ static bool is_newer(const struct plan_values *values, size_t metric,
 
 bool plan_crosses_limit(const struct plan *plan, size_t metric, double old_ratio,
                         double new_ratio) {
-        for (size_t i = 0; i < plan->policy->predicate_count; i++) {
+        for (size_t i = 0; i < plan->policy->predicate_total; i++) {
                 const struct policy_predicate *predicate = &plan->policy->predicates[i];
                 if (predicate->metric == metric && predicate->limit_ratio > 0 &&
                     (old_ratio > predicate->limit_ratio) != (new_ratio > predicate->limit_ratio))

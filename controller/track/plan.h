@@ -79,6 +79,7 @@ struct plan_record {
 
 /* What could be written now. */
 struct plan_values {
+        uint8_t pool;         /* the node's, of policy_pool_of() */
         uint64_t usable;      /* a bit per metric of the policy */
         uint64_t provisional; /* those that cover too little time, see window_reading */
         uint64_t peaks;       /* the maxima whose time is known, ditto */

@@ -16,16 +16,19 @@ void value_columns_init(struct value_columns *ret, const struct policy *policy,
                 .usage_ratio = ret->usage_ratio,
                 .expires_unix_ms = ret->expires_unix_ms,
                 .hot = &ret->hot,
+                .pool = &values->pool,
                 .hot_expires_unix_ms = values->has_hot ? &always_unix_ms : &never_unix_ms,
         };
 }
 
 /* Every priority's metric is usable: the score does not rest on a value that is missing. */
 static bool is_whole(const struct policy *policy, const struct plan_values *values) {
-        for (size_t i = 0; i < policy->priority_count; i++)
+        struct policy_range of = policy_pool_priorities(policy, values->pool);
+
+        for (size_t i = of.begin; i < of.end; i++)
                 if ((values->usable >> policy->priorities[i].metric & 1) == 0)
                         return false;
-        return policy->priority_count > 0;
+        return of.end > of.begin;
 }
 
 static int headroom(const struct reading_columns *columns, const struct policy *policy,
@@ -40,10 +43,11 @@ static int headroom(const struct reading_columns *columns, const struct policy *
 }
 
 int value_columns_score(const struct value_columns *of, const struct policy *policy,
-                        const struct estimate_terms *terms, const struct plan_values *values) {
+                        const struct estimate_terms terms[static POLICY_MAX_POOLS + 1],
+                        const struct plan_values *values) {
         if (policy_is_relative(policy) || !is_whole(policy, values))
                 return -1;
         if (policy->scoring == POLICY_SCORING_ESTIMATE)
-                return headroom(&of->columns, policy, terms);
+                return headroom(&of->columns, policy, &terms[values->pool]);
         return verdict_score100(policy, &of->columns, 0, NULL, 0);
 }

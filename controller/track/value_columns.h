@@ -26,9 +26,11 @@ void value_columns_init(struct value_columns *ret, const struct policy *policy,
 /**
  * value_columns_score() - of the node by its present values alone: the headroom with scoring
  * estimate, for a pod that uses nothing
- * @terms, @values: those of @policy and @of
+ * @terms:  of each pool of @policy
+ * @values: those of @of
  * Return: 0 to 100; negative: a priority's value is missing, there is no priority, or the score
  * depends on the other candidates (scale: relative)
  */
 int value_columns_score(const struct value_columns *of, const struct policy *policy,
-                        const struct estimate_terms *terms, const struct plan_values *values);
+                        const struct estimate_terms terms[static POLICY_MAX_POOLS + 1],
+                        const struct plan_values *values);

@@ -38,7 +38,7 @@ struct judge {
         size_t old_count; /* scored by judge_score() from readings that have expired */
         /* judge_filter(): candidates over the limit of a predicate and of none before it. They are
          * rejected, unless is_all_over: all were, and pass by whenAllOver. */
-        uint32_t over_count[POLICY_MAX_SYNC];
+        uint32_t over_count[POLICY_MAX_TERMS];
         bool is_all_over;
         struct verdict_largest largest; /* for relative priorities */
 

@@ -53,7 +53,7 @@ static void add_reservation(const struct judge *judge, uint32_t node_number,
 static size_t score_all(struct judge *judge, const struct node_snapshot *snapshot,
                         const struct request *request, const struct pod_load *load,
                         bool has_reservations, bool is_after_filter) {
-        const struct estimate_terms *terms = &snapshot->table_policy->terms;
+        const struct table_policy *policy = snapshot->table_policy;
         const struct node_columns *rows = &snapshot->rows;
         double largest = -DBL_MAX;
         size_t best = request->count;
@@ -68,7 +68,10 @@ static size_t score_all(struct judge *judge, const struct node_snapshot *snapsho
                 struct score_node node = node_columns_estimate(rows, row);
                 if (has_reservations)
                         add_reservation(judge, rows->estimate_number[row], &node);
-                judge->headrooms[i] = estimate_terms_headroom(terms, &node, load);
+                judge->headrooms[i] = policy->has_target ? estimate_terms_headroom(
+                                                                   &policy->terms[rows->pool[row]],
+                                                                   &node, load)
+                                                         : score_headroom(&node, load);
                 judge->old_count += rows->is_estimate_old[row];
                 if (judge->headrooms[i] > largest && !judge_is_last(judge, i)) {
                         largest = judge->headrooms[i];

@@ -19,7 +19,7 @@ enum {
         DECISION_TERMS_MAX = 6, /* predicates, or priorities; crane's policy has 4 and 6 */
         DECISION_UID_MAX = 63,  /* Kubernetes' have 36 */
         DECISION_FILTER_TEXT_BYTES = 800,
-        DECISION_RANKING_TEXT_BYTES = 912,
+        DECISION_RANKING_TEXT_BYTES = 840,
         DECISION_FULL_NAME_MAX = POD_FACTS_NAMESPACE_MAX + 1 + POD_FACTS_NAME_MAX,
 };
 
@@ -85,12 +85,14 @@ struct decision_terms {
         int32_t age_ms[DECISION_TERMS_MAX]; /* as above; a reading that has expired is never read */
         float hot;
         uint8_t score100;
+        uint8_t begin, end; /* of the ranking's priorities: those of the node's pool */
 };
 
 struct decision_node {
         struct decision_text name;
         int8_t points;    /* 0 to 10, before the base is taken off */
         bool is_in_table; /* else there are no terms */
+        uint8_t pool;     /* of policy_pool_of() */
         bool is_last;     /* over a limit with overLimit: last, when others are not */
         union {
                 struct decision_estimate estimate;
@@ -113,7 +115,8 @@ struct decision_ranking {
         uint8_t node_count;
         uint8_t priority_count; /* with estimate 0 */
         struct decision_priority priorities[DECISION_TERMS_MAX];
-        float weights[ESTIMATE_RESOURCE_COUNT];         /* with estimate; 0: does not count */
+        /* With estimate, per pool; 0: does not count. */
+        float weights[POLICY_MAX_POOLS + 1][ESTIMATE_RESOURCE_COUNT];
         struct estimator_expectation expectation;       /* with estimate */
         struct decision_text workload;                  /* with estimate; len 0: none */
         struct decision_node nodes[DECISION_NODES_MAX]; /* the best first */

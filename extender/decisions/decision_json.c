@@ -197,7 +197,8 @@ static void put_estimate(struct buf *out, const struct decision_ranking *ranking
         const struct decision_estimate *estimate = &node->estimate;
 
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
-                put_usage(out, resource_names[r], ranking->weights[r], &estimate->usage[r]);
+                put_usage(out, resource_names[r], ranking->weights[node->pool][r],
+                          &estimate->usage[r]);
         put_number(out, "other_weighted_ratio", estimate->other);
         put_number(out, "headroom_percent", estimate->headroom);
 }
@@ -208,10 +209,10 @@ static void put_terms(struct buf *out, const struct decision_ranking *ranking,
 
         put_key(out, "terms");
         (void)buf_putc(out, '[');
-        for (size_t i = 0; i < ranking->priority_count; i++) {
+        for (size_t i = terms->begin; i < terms->end; i++) {
                 const struct decision_priority *of = &ranking->priorities[i];
                 bool is_read = terms->age_ms[i] != DECISION_NEVER_READ;
-                (void)buf_puts(out, i > 0 ? ",{" : "{");
+                (void)buf_puts(out, i > terms->begin ? ",{" : "{");
                 put_text(out, "metric", ranking->text + of->metric.at, of->metric.len);
                 put_number(out, "weight", of->weight);
                 put_number(out, "reading_ratio", is_read ? (double)terms->usage_ratio[i] : NAN);

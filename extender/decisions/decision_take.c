@@ -58,8 +58,8 @@ static bool put_filter_text(struct decision_filter *filter, const char *text, si
 
 /* @ret_place: [predicate of the policy]: where it is kept, or DECISION_TERMS_MAX */
 static void take_predicates(const struct judge *judge, const struct policy *policy,
-                            struct decision_filter *filter, uint8_t ret_place[POLICY_MAX_SYNC]) {
-        for (size_t i = 0; i < policy->predicate_count; i++) {
+                            struct decision_filter *filter, uint8_t ret_place[POLICY_MAX_TERMS]) {
+        for (size_t i = 0; i < policy->predicate_total; i++) {
                 const struct policy_predicate *of = &policy->predicates[i];
                 struct decision_predicate *to = &filter->predicates[filter->predicate_count];
                 const char *name = policy->sync[of->metric].name;
@@ -74,7 +74,7 @@ static void take_predicates(const struct judge *judge, const struct policy *poli
 }
 
 static void take_rejections(const struct judge *judge, const struct node_snapshot *snapshot,
-                            const struct request *request, const uint8_t place[POLICY_MAX_SYNC],
+                            const struct request *request, const uint8_t place[POLICY_MAX_TERMS],
                             struct decision_filter *filter) {
         const struct policy *policy = snapshot->table_policy->policy;
         size_t left = judge->rejected_count;
@@ -100,7 +100,7 @@ static void take_rejections(const struct judge *judge, const struct node_snapsho
 void decision_take_filter(const struct judge *judge, const struct node_snapshot *snapshot,
                           const struct request *request, enum judge_list list, int64_t now_unix_ms,
                           struct decision_filter *ret) {
-        uint8_t place[POLICY_MAX_SYNC];
+        uint8_t place[POLICY_MAX_TERMS];
 
         memset(ret, 0, offsetof(struct decision_filter, text));
         ret->at_unix_ms = now_unix_ms;
@@ -195,10 +195,10 @@ static void take_estimate(const struct judge *judge, const struct node_snapshot 
         }
 }
 
-/* The policy's priorities by which the others are scored. */
+/* The policy's priorities by which the others are scored, those of pools behind its own. */
 static void take_priorities(const struct judge *judge, const struct policy *policy,
                             struct decision_ranking *ranking) {
-        for (size_t i = 0; i < policy->priority_count && i < DECISION_TERMS_MAX; i++) {
+        for (size_t i = 0; i < policy->priority_total && i < DECISION_TERMS_MAX; i++) {
                 const struct policy_priority *of = &policy->priorities[i];
                 struct decision_priority *to = &ranking->priorities[i];
                 const char *name = policy->sync[of->metric].name;
@@ -215,11 +215,14 @@ static void take_terms(const struct judge *judge, const struct node_snapshot *sn
                        struct decision_terms *ret) {
         const struct policy *policy = snapshot->table_policy->policy;
         const struct reading_columns *columns = &snapshot->columns;
+        struct policy_range of = policy_pool_priorities(policy, snapshot->rows.pool[row]);
         double weights = 0;
 
-        for (size_t i = 0; i < policy->priority_count; i++)
+        for (size_t i = of.begin; i < of.end; i++)
                 weights += policy->priorities[i].weight;
-        for (size_t i = 0; i < priority_count; i++) {
+        ret->end = (uint8_t)(of.end < priority_count ? of.end : priority_count);
+        ret->begin = (uint8_t)(of.begin < ret->end ? of.begin : ret->end);
+        for (size_t i = ret->begin; i < ret->end; i++) {
                 size_t metric = policy->priorities[i].metric;
                 int64_t expires_unix_ms = columns->expires_unix_ms[metric][row];
                 double usage = columns->usage_ratio[metric][row];
@@ -239,6 +242,14 @@ static void take_terms(const struct judge *judge, const struct node_snapshot *sn
                                                 now_unix_ms);
 }
 
+static void take_weights(const struct table_policy *of, struct decision_ranking *ranking) {
+        for (size_t pool = 0; pool <= of->policy->pool_count; pool++)
+                for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
+                        ranking->weights[pool][r] = of->terms[pool].metric[r] >= 0
+                                                            ? (float)of->terms[pool].weight[r]
+                                                            : 0;
+}
+
 static void take_nodes(const struct judge *judge, const struct node_snapshot *snapshot,
                        const struct request *request, int64_t now_unix_ms,
                        struct decision_ranking *ranking) {
@@ -253,6 +264,7 @@ static void take_nodes(const struct judge *judge, const struct node_snapshot *sn
                         return;
                 to->points = (int8_t)best[i].points;
                 to->is_in_table = row < snapshot->count;
+                to->pool = to->is_in_table ? snapshot->rows.pool[row] : 0;
                 to->is_last = judge_is_last(judge, best[i].index);
                 ranking->node_count++;
                 if (to->is_in_table && ranking->scoring == POLICY_SCORING_ESTIMATE)
@@ -267,7 +279,6 @@ static void take_nodes(const struct judge *judge, const struct node_snapshot *sn
 void decision_take_ranking(const struct judge *judge, const struct node_snapshot *snapshot,
                            const struct request *request, int base, int64_t now_unix_ms,
                            struct decision_ranking *ret) {
-        const struct estimate_terms *terms = &snapshot->table_policy->terms;
         const struct policy *policy = snapshot->table_policy->policy;
 
         memset(ret, 0, offsetof(struct decision_ranking, text));
@@ -280,8 +291,7 @@ void decision_take_ranking(const struct judge *judge, const struct node_snapshot
         ret->base = (int8_t)base;
         if (policy->scoring == POLICY_SCORING_ESTIMATE) {
                 ret->expectation = judge->expectation;
-                for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
-                        ret->weights[r] = terms->metric[r] >= 0 ? (float)terms->weight[r] : 0;
+                take_weights(snapshot->table_policy, ret);
                 (void)put_ranking_text(ret, request->pod.workload, request->pod.workload_len,
                                        &ret->workload);
         } else {

@@ -69,8 +69,9 @@ void explain_estimate(const struct node_snapshot *snapshot, struct explained_pod
         expect(snapshot->estimator, pod);
         for (size_t row = 0; row < snapshot->count; row++) {
                 const struct score_node node = node_columns_estimate(&snapshot->rows, row);
-                headrooms[row] = estimate_terms_headroom(&snapshot->table_policy->terms, &node,
-                                                         &pod->load);
+                headrooms[row] = estimate_terms_headroom(
+                        &snapshot->table_policy->terms[snapshot->rows.pool[row]], &node,
+                        &pod->load);
                 if (places[row] == VERDICT_PLACE_ANY && (!has_best || headrooms[row] > best)) {
                         best = headrooms[row];
                         has_best = true;

@@ -58,6 +58,7 @@ static int put_node(struct node_table *table, const json_t *node, int64_t now_un
                                  name);
         node_table_set_capacity(table, name, json_at(node, "status", "capacity", NULL),
                                 now_unix_ms);
+        node_table_set_pool(table, name, json_at(node, "metadata", "labels", NULL), now_unix_ms);
         return 0;
 }
 

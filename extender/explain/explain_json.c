@@ -103,19 +103,23 @@ static json_t *node_json(const struct explanation *of, size_t row) {
         json_t *predicates = json_array(), *priorities = json_array(), *hot = json_object();
         struct reading reading;
 
-        for (size_t i = 0; i < policy->predicate_count; i++)
+        size_t pool = node_table_pool(of->table, row);
+        struct policy_range limits = policy_pool_predicates(policy, pool);
+        struct policy_range terms = policy_pool_priorities(policy, pool);
+        for (size_t i = limits.begin; i < limits.end; i++)
                 json_array_append_new(predicates, predicate_json(of, row, i));
-        for (size_t i = 0; i < policy->priority_count; i++)
+        for (size_t i = terms.begin; i < terms.end; i++)
                 json_array_append_new(priorities, priority_json(of, row, i));
         node_table_hot_reading(of->table, row, of->now_unix_ms, &reading);
         set_reading(hot, &reading, of->now_unix_ms);
-        return json_pack(
-                "{s:s, s:s, s:s, s:s, s:i, s:i, s:o, s:o, s:o, s:o*}", "node",
-                node_table_name(of->table, row), "rejectedBy",
-                by ? policy->sync[by->metric].name : "", "reason", by ? by->reason : "", "lastBy",
-                is_last ? policy->sync[policy->predicates[last_by].metric].name : "", "score100",
-                verdict->score100, "score", of->scores10[row], "predicates", predicates,
-                "priorities", priorities, "hotValue", hot, "estimate", estimate_json(of, row));
+        return json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:o, s:o, s:o, s:o*}", "node",
+                         node_table_name(of->table, row), "rejectedBy",
+                         by ? policy->sync[by->metric].name : "", "reason", by ? by->reason : "",
+                         "lastBy",
+                         is_last ? policy->sync[policy->predicates[last_by].metric].name : "",
+                         "score100", verdict->score100, "score", of->scores10[row], "pool",
+                         (int)pool, "predicates", predicates, "priorities", priorities, "hotValue",
+                         hot, "estimate", estimate_json(of, row));
 }
 
 json_t *explain_json(const struct explanation *explanation) {

@@ -250,15 +250,20 @@ static void put_node(const struct explanation *of, size_t row, const struct styl
         if (!of->estimate)
                 (void)fprintf(out, " (%d of 100)", verdict->score100);
         (void)fputc('\n', out);
-        for (size_t i = 0; i < policy->priority_count; i++)
+        size_t pool = node_table_pool(of->table, row);
+        struct policy_range limits = policy_pool_predicates(policy, pool);
+        struct policy_range terms = policy_pool_priorities(policy, pool);
+        if (pool > 0)
+                (void)fprintf(out, "  pool   number %zu of spec.pools\n", pool);
+        for (size_t i = terms.begin; i < terms.end; i++)
                 weights += policy->priorities[i].weight;
-        for (size_t i = 0; i < policy->predicate_count; i++)
+        for (size_t i = limits.begin; i < limits.end; i++)
                 put_predicate(of, row, i, style, out);
         if (of->estimate) {
                 put_estimate(of, of->estimate, row, style, out);
                 return;
         }
-        for (size_t i = 0; i < policy->priority_count; i++)
+        for (size_t i = terms.begin; i < terms.end; i++)
                 put_priority(of, row, i, weights, style, out);
         put_hot(of, row, style, out);
 }

@@ -5,7 +5,8 @@
 bool estimate_usage_get(const struct node_snapshot *snapshot, size_t row, int resource,
                         const struct pod_load *pod, int64_t now_unix_ms,
                         struct estimate_usage *ret) {
-        const struct estimate_terms *terms = &snapshot->table_policy->terms;
+        const struct estimate_terms *terms =
+                &snapshot->table_policy->terms[snapshot->rows.pool[row]];
         int metric = terms->metric[resource];
         double weight = terms->weight[resource];
 

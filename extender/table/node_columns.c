@@ -34,11 +34,13 @@ static size_t list_columns(struct node_columns *columns, struct column ret[stati
                 }
                 ret[n++] = COLUMN(columns->other);
                 ret[n++] = COLUMN(columns->estimate_number);
-                ret[n++] = COLUMN(columns->is_estimate_old);
         }
         ret[n++] = COLUMN(columns->rejected_by);
+        if (columns->has_estimate)
+                ret[n++] = COLUMN(columns->is_estimate_old);
         ret[n++] = COLUMN(columns->score100);
         ret[n++] = COLUMN(columns->zone);
+        ret[n++] = COLUMN(columns->pool);
         return n;
 }
 
@@ -125,5 +127,6 @@ struct reading_columns node_columns_view(const struct node_columns *columns) {
                 .expires_unix_ms = (const int64_t *const *)columns->expires_unix_ms,
                 .hot = columns->hot,
                 .hot_expires_unix_ms = columns->hot_expires_unix_ms,
+                .pool = columns->pool,
         };
 }

@@ -20,10 +20,11 @@ struct node_columns {
         int64_t *expires_unix_ms[POLICY_MAX_SYNC];
         double *hot;
         int64_t *hot_expires_unix_ms;
-        int8_t *rejected_by; /* index into the policy's predicates, -1: passes */
-        uint8_t *score100;   /* as in struct node_verdict */
+        int16_t *rejected_by; /* of verdict_filter() */
+        uint8_t *score100;    /* as in struct node_verdict */
         int64_t *settled_until_unix_ms;
         uint8_t *zone; /* of node_zones.h */
+        uint8_t *pool; /* of policy_pool_of() */
 
         /* For policy/estimate/score.h. */
         double *used[ESTIMATE_RESOURCE_COUNT], *own[ESTIMATE_RESOURCE_COUNT], *other;

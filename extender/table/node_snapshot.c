@@ -67,10 +67,13 @@ struct node_verdict node_snapshot_verdict_slow(const struct node_snapshot *snaps
 
         return (struct node_verdict){
                 .rejected_by = verdict_filter(policy, &snapshot->columns, row, now_unix_ms),
-                .score100 = snapshot->rows.has_estimate
-                                    ? node_columns_score100(&snapshot->rows,
-                                                            &snapshot->table_policy->terms, row)
-                                    : verdict_score100(policy, &snapshot->columns, row, NULL,
-                                                       now_unix_ms),
+                .score100 =
+                        snapshot->rows.has_estimate
+                                ? node_columns_score100(
+                                          &snapshot->rows,
+                                          &snapshot->table_policy->terms[snapshot->rows.pool[row]],
+                                          row)
+                                : verdict_score100(policy, &snapshot->columns, row, NULL,
+                                                   now_unix_ms),
         };
 }

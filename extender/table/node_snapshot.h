@@ -25,8 +25,8 @@ struct node_snapshot {
         struct reading_columns columns;
 
         /* Verdicts at built_unix_ms, and until when each holds without a new snapshot. */
-        const int8_t *rejected_by; /* index into the policy's predicates, -1: passes */
-        const uint8_t *score100;   /* as in struct node_verdict */
+        const int16_t *rejected_by; /* index into the policy's predicates, -1: passes */
+        const uint8_t *score100;    /* as in struct node_verdict */
         const int64_t *settled_until_unix_ms;
         int64_t all_settled_until_unix_ms; /* the smallest of them */
         int64_t built_unix_ms;

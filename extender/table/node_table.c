@@ -17,6 +17,7 @@ struct node {
         struct estimator_node *estimate; /* of a row, once there is an estimator; may be NULL */
         uint32_t row;              /* NODE_ROW_NONE: a stranger, of which only bindings were seen */
         uint8_t zone;              /* of a row: of node_zones_move() */
+        uint8_t pool;              /* of a row: of policy_pool_of() */
         struct binding_ring bound; /* recent bindings */
         struct kept_annotations annotations;
         /* Parsed from them. */
@@ -56,12 +57,6 @@ struct node_table {
         struct node_snapshot *last; /* before it: its memory becomes the next; may be NULL */
 };
 
-const char *node_reading_state_name(enum reading_state state) {
-        static const char *const names[] = {"usable", "missing", "malformed", "expired"};
-
-        return names[state];
-}
-
 static const struct policy *policy_of(const struct node_table *table) {
         return table->table_policy->policy;
 }
@@ -70,25 +65,8 @@ static const struct policy *policy_of(const struct node_table *table) {
 
 static void read_annotation(const struct node_table *table, const struct node *node,
                             const char *key, int64_t period_ms, struct reading *ret) {
-        struct annotation parsed;
-
-        *ret = (struct reading){
-                .state = READING_MISSING,
-                .text = kept_annotations_get(&node->annotations, key),
-                .expires_unix_ms = READING_NEVER,
-        };
-        if (!ret->text)
-                return;
-        int r = annotation_parse(ret->text, strlen(ret->text), table->options.zone, &parsed,
-                                 &ret->err);
-        if (r < 0) {
-                ret->state = READING_MALFORMED;
-                return;
-        }
-        ret->state = READING_USABLE;
-        ret->value = parsed.value;
-        ret->at_unix_ms = parsed.at_unix_ms;
-        ret->expires_unix_ms = annotation_expires_unix_ms(parsed.at_unix_ms, period_ms);
+        node_annotation_read(kept_annotations_get(&node->annotations, key), table->options.zone,
+                             period_ms, ret);
 }
 
 static void read_metric(const struct node_table *table, const struct node *node, size_t metric,
@@ -128,9 +106,9 @@ static int64_t settle_hot(struct node_table *table, size_t row, int64_t now_unix
 /* Return: until when it stands */
 static int64_t settle_estimate(struct node_table *table, size_t row,
                                const struct reading_columns *view, int64_t now_unix_ms) {
-        const struct estimate_terms *terms = &table->table_policy->terms;
-        struct node_columns *columns = &table->columns;
         const struct node *node = table->rows[row];
+        const struct estimate_terms *terms = &table->table_policy->terms[node->pool];
+        struct node_columns *columns = &table->columns;
         struct estimator_usage usage = {.until_unix_ms = INT64_MAX};
 
         if (node->estimate)
@@ -161,11 +139,13 @@ static void settle_row(struct node_table *table, size_t row, int64_t now_unix_ms
                 until = earlier_if_ahead(until, settle_estimate(table, row, &view, now_unix_ms),
                                          now_unix_ms);
         columns->settled_until_unix_ms[row] = until;
-        columns->rejected_by[row] = (int8_t)verdict_filter(policy_of(table), &view, row,
-                                                           now_unix_ms);
+        columns->rejected_by[row] = (int16_t)verdict_filter(policy_of(table), &view, row,
+                                                            now_unix_ms);
         columns->score100[row] =
                 (uint8_t)(columns->has_estimate
-                                  ? node_columns_score100(columns, &table->table_policy->terms, row)
+                                  ? node_columns_score100(
+                                            columns,
+                                            &table->table_policy->terms[columns->pool[row]], row)
                                   : verdict_score100(policy_of(table), &view, row, NULL,
                                                      now_unix_ms));
         table->changed_in[row] = table->publications + 1;
@@ -182,7 +162,7 @@ static void forget_parsing(struct node_table *table, struct node *node) {
 /* A timestamp ahead of the clock cannot be the end of a window: it counts as now. */
 static void read_for_estimate(struct node_table *table, const struct node *node, size_t metric,
                               const struct reading *reading, int64_t now_unix_ms) {
-        const struct estimate_terms *terms = &table->table_policy->terms;
+        const struct estimate_terms *terms = &table->table_policy->terms[node->pool];
 
         if (reading->state != READING_USABLE)
                 return;
@@ -205,6 +185,7 @@ static void parse_row(struct node_table *table, size_t row, int64_t now_unix_ms)
 
         forget_parsing(table, node);
         table->columns.zone[row] = node->zone;
+        table->columns.pool[row] = node->pool;
         for (size_t i = 0; i < table->columns.metric_count; i++) {
                 read_metric(table, node, i, &reading);
                 if (table->columns.has_estimate && node->estimate)
@@ -363,6 +344,9 @@ static void on_estimate_changed(void *userdata, void *owner) {
 void node_table_set_policy(struct node_table *table, struct policy *policy, int64_t now_unix_ms) {
         uint64_t generation = table->table_policy ? table->table_policy->generation + 1 : 1;
 
+        for (size_t row = 0; row < table->count; row++)
+                if (!policy_has_same_pools(policy_of(table), policy))
+                        table->rows[row]->pool = 0;
         if (table->table_policy)
                 table_policy_unref(table->table_policy);
         table->table_policy = table_policy_new(policy, generation, table->options.metrics);
@@ -456,6 +440,17 @@ void node_table_set_zone(struct node_table *table, const char *name, const json_
         table->columns.zone[node->row] = node->zone = zone;
 }
 
+void node_table_set_pool(struct node_table *table, const char *name, const json_t *labels,
+                         int64_t now_unix_ms) {
+        struct node *node = strmap_get(&table->nodes_by_name, name, strlen(name));
+        uint8_t pool = (uint8_t)policy_pool_of(policy_of(table), labels);
+
+        if (!node || node->row == NODE_ROW_NONE || pool == node->pool)
+                return;
+        node->pool = pool;
+        parse_row(table, node->row, now_unix_ms);
+}
+
 struct estimator *node_table_estimator(const struct node_table *table) {
         return table->estimator;
 }
@@ -509,6 +504,10 @@ void node_table_set_live(struct node_table *table, bool is_live, int64_t now_uni
 
 size_t node_table_count(const struct node_table *table) {
         return table->count;
+}
+
+size_t node_table_pool(const struct node_table *table, size_t row) {
+        return table->rows[row]->pool;
 }
 
 const char *node_table_name(const struct node_table *table, size_t row) {

@@ -24,6 +24,7 @@
 #include "base/error.h"
 #include "base/zone.h"
 #include "extender/estimate/estimator.h"
+#include "extender/table/node_annotation.h"
 #include "extender/table/node_snapshot.h"
 #include "metrics/metrics.h"
 #include "policy/annotation.h"
@@ -80,6 +81,10 @@ void node_table_set_capacity(struct node_table *table, const char *name, const j
 /** node_table_set_zone() - @labels, @taints: see node_zones_move() */
 void node_table_set_zone(struct node_table *table, const char *name, const json_t *labels,
                          const json_t *taints);
+/** node_table_set_pool() - which of the policy's pools the node is in, by its labels (borrowed). A
+ * policy with other pools forgets it of all nodes */
+void node_table_set_pool(struct node_table *table, const char *name, const json_t *labels,
+                         int64_t now_unix_ms);
 /** node_table_estimator() - borrowed; NULL until a policy's scoring is estimate, then for good */
 struct estimator *node_table_estimator(const struct node_table *table);
 
@@ -96,6 +101,8 @@ void node_table_set_live(struct node_table *table, bool is_live, int64_t now_uni
 
 /** node_table_count() - rows; row numbers are stable until the next put or remove */
 size_t node_table_count(const struct node_table *table);
+/** node_table_pool() - of a row: as policy_pool_of() */
+size_t node_table_pool(const struct node_table *table, size_t row);
 /** node_table_name() - of a row */
 const char *node_table_name(const struct node_table *table, size_t row);
 
@@ -109,26 +116,6 @@ void node_table_publish(struct node_table *table, int64_t now_unix_ms);
 /** node_table_acquire() - the newest snapshot; any thread. Owned by the caller: see
  * node_snapshot_unref() */
 struct node_snapshot *node_table_acquire(struct node_table *table);
-
-/* Whether an annotation gives a value, for explain and the gauges. */
-enum reading_state {
-        READING_USABLE,
-        READING_MISSING,
-        READING_MALFORMED,
-        READING_EXPIRED,
-        READING_STATE_COUNT,
-};
-
-const char *node_reading_state_name(enum reading_state state);
-
-struct reading {
-        enum reading_state state;
-        const char *text;        /* the annotation, cut at ANNOTATION_MAX_BYTES; NULL: missing */
-        double value;            /* unless missing or malformed */
-        int64_t at_unix_ms;      /* ditto */
-        int64_t expires_unix_ms; /* READING_NEVER when missing or malformed */
-        struct error err;        /* when malformed */
-};
 
 /** node_table_reading() - one metric of the policy on the node of @row */
 void node_table_reading(const struct node_table *table, size_t row, size_t metric,

@@ -12,8 +12,11 @@ struct table_policy *table_policy_new(struct policy *policy, uint64_t generation
         table_policy->policy = policy;
         table_policy->generation = generation;
         table_policy->refs = 1;
-        estimate_terms_init(&table_policy->terms, policy);
-        for (size_t i = 0; i < policy->predicate_count; i++) {
+        for (size_t pool = 0; pool <= policy->pool_count; pool++) {
+                estimate_terms_init(&table_policy->terms[pool], policy, pool);
+                table_policy->has_target |= table_policy->terms[pool].has_target;
+        }
+        for (size_t i = 0; i < policy->predicate_total; i++) {
                 const struct policy_predicate *predicate = &policy->predicates[i];
                 struct buf json = BUF_INIT(sizeof(predicate->reason) * 6 + 2);
                 (void)buf_json_string(&json, predicate->reason, strlen(predicate->reason));
@@ -34,7 +37,7 @@ struct table_policy *table_policy_ref(struct table_policy *table_policy) {
 void table_policy_unref(struct table_policy *table_policy) {
         if (atomic_fetch_sub_explicit(&table_policy->refs, 1, memory_order_acq_rel) > 1)
                 return;
-        for (size_t i = 0; i < table_policy->policy->predicate_count; i++)
+        for (size_t i = 0; i < table_policy->policy->predicate_total; i++)
                 free(table_policy->reason_json[i]);
         policy_free(table_policy->policy);
         free(table_policy);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,9 +22,11 @@ struct table_policy {
         struct policy *policy; /* owned */
         uint64_t generation;   /* 1 for the first, then counting */
         atomic_size_t refs;
-        char *reason_json[POLICY_MAX_SYNC]; /* per predicate: `"cpu_usage_avg_5m above 0.65"` */
-        struct estimate_terms terms;        /* with POLICY_SCORING_ESTIMATE */
-        struct metric *rejected[POLICY_MAX_SYNC]; /* per predicate; NULL without metrics */
+        char *reason_json[POLICY_MAX_TERMS]; /* per predicate: `"cpu_usage_avg_5m above 0.65"` */
+        struct estimate_terms
+                terms[POLICY_MAX_POOLS + 1];       /* per pool, with POLICY_SCORING_ESTIMATE */
+        bool has_target;                           /* some of the terms have */
+        struct metric *rejected[POLICY_MAX_TERMS]; /* per predicate; NULL without metrics */
 };
 
 /**

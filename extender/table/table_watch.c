@@ -99,6 +99,9 @@ static void on_node(void *userdata, enum reflector_event event, const json_t *ob
                 node_table_set_zone(watch->options.table, name,
                                     json_at(object, "metadata", "labels", NULL),
                                     json_at(object, "spec", "taints", NULL));
+                node_table_set_pool(watch->options.table, name,
+                                    json_at(object, "metadata", "labels", NULL),
+                                    now_unix_ms(watch));
                 if (watch->has_whole_nodes)
                         node_table_set_capacity(watch->options.table, name,
                                                 json_at(object, "status", "capacity", NULL),
@@ -252,6 +255,13 @@ static void watch_nodes(struct table_watch *watch) {
                                      });
 }
 
+/* All nodes once more: of those that are gone, none stays. */
+static void list_again(struct table_watch *watch) {
+        node_table_list_begins(watch->options.table);
+        watch->must_sweep = true;
+        watch_nodes(watch);
+}
+
 static void on_estimate_change(void *userdata) {
         touched(userdata);
 }
@@ -275,9 +285,8 @@ static void watch_estimate(struct table_watch *watch) {
                 .on_change = on_estimate_change,
                 .userdata = watch,
         });
-        node_table_list_begins(watch->options.table);
-        watch->has_whole_nodes = watch->must_sweep = true;
-        watch_nodes(watch);
+        watch->has_whole_nodes = true;
+        list_again(watch);
 }
 
 struct table_watch *table_watch_new(const struct table_watch_options *options) {
@@ -313,7 +322,13 @@ bool table_watch_sees_nodes(const struct table_watch *watch) {
 }
 
 void table_watch_set_policy(struct table_watch *watch, struct policy *policy) {
+        const struct policy *old = node_table_policy(watch->options.table);
+        bool has_new_pools = policy->pool_count > 0 && !policy_has_same_pools(old, policy);
+
         node_table_set_policy(watch->options.table, policy, now_unix_ms(watch));
+        /* The table keeps no labels. */
+        if (has_new_pools)
+                list_again(watch);
         watch_bindings(watch);
         watch_estimate(watch);
         touched(watch);

@@ -9,12 +9,13 @@ static int resource_of(const struct policy_sync *sync) {
         return sync->query.resource == METRIC_MEM ? ESTIMATE_MEM : -1;
 }
 
-void estimate_terms_init(struct estimate_terms *terms, const struct policy *policy) {
+void estimate_terms_init(struct estimate_terms *terms, const struct policy *policy, size_t pool) {
+        struct policy_range of = policy_pool_priorities(policy, pool);
         int chosen[ESTIMATE_RESOURCE_COUNT] = {-1, -1};
         double largest = 0;
 
-        *terms = (struct estimate_terms){.metric = {-1, -1}};
-        for (size_t i = 0; i < policy->priority_count; i++) {
+        *terms = (struct estimate_terms){.metric = {-1, -1}, .priorities = of};
+        for (size_t i = of.begin; i < of.end; i++) {
                 const struct policy_priority *priority = &policy->priorities[i];
                 const struct policy_sync *sync = &policy->sync[priority->metric];
                 int r = resource_of(sync);
@@ -26,7 +27,7 @@ void estimate_terms_init(struct estimate_terms *terms, const struct policy *poli
                 terms->metric[r] = (int)priority->metric;
                 terms->window_ms[r] = sync->query.window_ms;
         }
-        for (size_t i = 0; largest > 0 && i < policy->priority_count; i++) {
+        for (size_t i = of.begin; largest > 0 && i < of.end; i++) {
                 double weight = policy->priorities[i].weight / largest;
                 bool is_chosen = false;
                 for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
@@ -45,7 +46,7 @@ double estimate_terms_other(const struct estimate_terms *terms, const struct pol
                             int64_t now_unix_ms) {
         double largest = 0;
 
-        for (size_t i = 0; i < policy->priority_count; i++) {
+        for (size_t i = terms->priorities.begin; i < terms->priorities.end; i++) {
                 size_t metric = policy->priorities[i].metric;
                 double usage_ratio = columns->usage_ratio[metric][row];
                 double target_ratio = policy->priorities[i].target_ratio;

@@ -20,10 +20,12 @@ struct estimate_terms {
         double weight[ESTIMATE_RESOURCE_COUNT];       /* 0 to 1 */
         double target_ratio[ESTIMATE_RESOURCE_COUNT]; /* 0: none */
         bool has_target;                              /* any of them */
-        double other_weight[POLICY_MAX_SYNC];         /* per priority; 0 for those above */
+        double other_weight[POLICY_MAX_TERMS];        /* per priority; 0 for those above */
+        struct policy_range priorities;               /* of the pool */
 };
 
-void estimate_terms_init(struct estimate_terms *terms, const struct policy *policy);
+/** estimate_terms_init() - for the nodes of @pool (policy_pool_of()) */
+void estimate_terms_init(struct estimate_terms *terms, const struct policy *policy, size_t pool);
 /** estimate_terms_other() - the largest weighted reading of the other priorities, or with a target
  * of 1 - verdict_packed(); 0: none usable */
 double estimate_terms_other(const struct estimate_terms *terms, const struct policy *policy,

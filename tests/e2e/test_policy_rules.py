@@ -95,3 +95,33 @@ def test_pack_fills_nodes_up_to_the_target(fleet, namespace, plimsoll, scheduler
     figure(
         f"pack.yaml: usages {[u[0] for u in usages]} become {[round(v, 3) for v in expected.values()]}"
     )
+
+
+def test_pools_have_limits_of_their_own(fleet, namespace, plimsoll, scheduler, figure):
+    """policy/gpu.yaml: a GPU node is judged by its GPUs, a spot node may be fuller."""
+    metrics = ("cpu_usage_avg_5m", "mem_usage_avg_5m", "gpu_usage_avg_5m")
+    gpu, spot = {"nvidia.com/gpu.present": "true"}, {"karpenter.sh/capacity-type": "spot"}
+    nodes = {
+        "idle gpu": (gpu, (0.85, 0.5, 0.1)),
+        "busy gpu": (gpu, (0.1, 0.5, 0.95)),
+        "spot": (spot, (0.9, 0.5, 0)),
+        "busy": ({}, (0.85, 0.5, 0)),
+    }
+    names = {
+        kind: add_nodes(fleet, [usages], metrics, labels=labels | {"kind": kind.replace(" ", "-")})[
+            0
+        ]
+        for kind, (labels, usages) in nodes.items()
+    }
+    start(plimsoll, scheduler, POLICIES / "gpu.yaml", namespace.name, len(metrics) * len(nodes))
+    for i in range(4):
+        namespace.create_pod(f"web-{i}", scheduler=namespace.name)
+    places = namespace.wait_bound(4)
+    assert set(places.values()) == {names["idle gpu"]}, "not spot, which is fuller"
+    # Of the others alone, only spot nodes have room.
+    fleet.remove([names["idle gpu"]])
+    namespace.create_pod("late", scheduler=namespace.name)
+    assert namespace.wait_bound(1, app=None) and wait_until(
+        lambda: namespace.pod("late")["spec"].get("nodeName") == names["spot"], what="the spot node"
+    )
+    figure("gpu.yaml: pods go to the GPU node with idle GPUs, then to the spot node at 90 %")

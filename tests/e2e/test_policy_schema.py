@@ -20,7 +20,7 @@ BAD = TOP / "tests" / "data" / "bad-policies"
 POLICIES = "/apis/scheduler.policy.crane.io/v1alpha1/dynamicschedulerpolicies"
 
 
-@pytest.mark.parametrize("name", ["policy.yaml", "crane.yaml", "pack.yaml"])
+@pytest.mark.parametrize("name", ["policy.yaml", "crane.yaml", "pack.yaml", "gpu.yaml"])
 def test_policies_of_the_tree_apply(plane, name):
     plane.kubectl("apply", "-f", str(TOP / "policy" / name))
     lines = plane.kubectl("get", "dsp").splitlines()
@@ -183,6 +183,10 @@ LABELS = ["gpu", "modelName", "_x9", "L" * 64]
 ODD_LABELS = ["", "9a", "a-b", "a:b", "L" * 65, "\u00e9", "a b"]
 VALUES = ["", "0", "NVIDIA A100", '~"\\!', "v" * 128]
 ODD_VALUES = ["v" * 129, "\u00e9", "a\nb", "\x7f"]
+SELECTED = ["pool", "nvidia.com/gpu.present", "A_9"]
+ODD_SELECTED = ["", "a/", "/a", "a/b/c", "A/b", "_a", "a" * 64, "\u00e9"]
+CHOSEN = ["", "true", "a.b_c-d", "v" * 63]
+ODD_CHOSEN = ["v" * 64, "a b", "-a", "\u00e9"]
 CAPACITIES = [100, 0.5, 1e300, 1e-9, 1]
 ODD_CAPACITIES = [0, -1, -0.0, "100"]
 
@@ -252,6 +256,26 @@ class Sample:
             names = [f"m{i}" for i in range(self.random.randint(16, 17))]
         return [self.resource(name) for name in names]
 
+    def priority(self, name):
+        return (
+            {"name": name, "weight": self.pick(WEIGHTS, ODD_WEIGHTS)}
+            | self.pick([{}, {"scale": "relative"}, {"scale": "absolute"}],
+                        [{"scale": "spread"}], 0.01)
+            | self.pick([{}, {}, {"target": 0.5}],
+                        [{"target": 0}, {"target": 1}, {"target": "0.5"}, {"target": -0.5}], 0.01)
+        )  # fmt: skip
+
+    def pool(self, names):
+        labels = self.random.sample(SELECTED, self.random.randint(1, len(SELECTED)))
+        if self.random.random() < 0.06:
+            labels = self.random.choice([[], [*labels, self.random.choice(ODD_SELECTED)]])
+        entry = {"nodeSelector": {label: self.pick(CHOSEN, ODD_CHOSEN) for label in labels}}
+        if self.random.random() < 0.6:
+            entry["predicate"] = [self.predicate(name) for name in self.some_names(names)]
+        if self.random.random() < 0.6:
+            entry["priority"] = [self.priority(name) for name in self.some_names(names)]
+        return entry if self.random.random() > 0.02 else entry | {"nodeSelector": None}
+
     def extender(self):
         entry = {}
         if self.random.random() < 0.7:
@@ -286,14 +310,9 @@ class Sample:
         if self.random.random() < 0.8:
             spec["predicate"] = [self.predicate(name) for name in self.some_names(known)]
         if self.random.random() < 0.8:
-            spec["priority"] = [
-                {"name": name, "weight": self.pick(WEIGHTS, ODD_WEIGHTS)}
-                | self.pick([{}, {"scale": "relative"}, {"scale": "absolute"}],
-                            [{"scale": "spread"}], 0.01)
-                | self.pick([{}, {}, {"target": 0.5}],
-                            [{"target": 0}, {"target": 1}, {"target": "0.5"}, {"target": -0.5}], 0.01)
-                for name in self.some_names(known)
-            ]  # fmt: skip
+            spec["priority"] = [self.priority(name) for name in self.some_names(known)]
+        if self.random.random() < 0.2:
+            spec["pools"] = [self.pool(known) for _ in range(self.pick([1, 2, 8], [9]))]
         if self.random.random() < 0.5:
             spec["hotValue"] = [
                 {

@@ -80,6 +80,7 @@ def shown_policies():
         block(REFERENCE, "over-limit"),
         block(REFERENCE, "priority"),
         block(REFERENCE, "target"),
+        block(REFERENCE, "pools"),
         block(REFERENCE, "hot-value"),
         block(REFERENCE, "scoring"),
         block(REFERENCE, "estimate"),

@@ -99,6 +99,18 @@ class Policy:
             (duration_ms(p["timeRange"]), p["count"]) for p in spec.get("hotValue") or []
         ]
         self.scoring = (spec.get("extender") or {}).get("scoring") or "absolute"
+        # A pool is a policy with other lists.
+        self.pools = [
+            (pool["nodeSelector"], Policy({**spec, **pool, "pools": []}))
+            for pool in spec.get("pools") or []
+        ]
+
+    def of(self, labels):
+        """The policy that holds for a node with these labels."""
+        for selector, policy in self.pools:
+            if selector.items() <= labels.items():
+                return policy
+        return self
 
     def usage(self, name, annotations, now_ms):
         return usable(annotations.get(name), self.periods_ms[name], now_ms)
@@ -191,13 +203,18 @@ class Case:
     document: dict  # the DynamicSchedulerPolicy
     nodes: dict  # name -> annotations
     now: str
+    labels: dict = dataclasses.field(default_factory=dict)  # name -> labels
 
     def policy_text(self):
         return json.dumps(self.document, indent=1)  # which is YAML as well
 
     def node_list(self):
         items = [
-            {"apiVersion": "v1", "kind": "Node", "metadata": {"name": n, "annotations": a}}
+            {
+                "apiVersion": "v1",
+                "kind": "Node",
+                "metadata": {"name": n, "annotations": a, "labels": self.labels.get(n, {})},
+            }
             for n, a in self.nodes.items()
         ]
         return {"apiVersion": "v1", "kind": "List", "items": items}
@@ -205,16 +222,16 @@ class Case:
     def expected(self):
         """What explain should say. A rejected node has no score to spread: None."""
         policy, now_ms = Policy(self.document["spec"]), timestamp_ms(self.now)
-        rejected = {name: policy.rejected_by(a, now_ms) for name, a in self.nodes.items()}
-        largest = policy.largest(
-            [a for name, a in self.nodes.items() if not rejected[name]], now_ms
-        )
+        policies = {name: policy.of(self.labels.get(name, {})) for name in self.nodes}
+        rejected = {n: policies[n].rejected_by(a, now_ms) for n, a in self.nodes.items()}
+        candidates = [a for name, a in self.nodes.items() if not rejected[name]]
+        largest = {p: p.largest(candidates, now_ms) for p in policies.values()}
         rows = [
             {
                 "node": name,
                 "rejectedBy": rejected[name],
-                "lastBy": policy.last_by(annotations, now_ms),
-                "score100": policy.score100(annotations, now_ms, largest),
+                "lastBy": policies[name].last_by(annotations, now_ms),
+                "score100": policies[name].score100(annotations, now_ms, largest[policies[name]]),
                 "score": None,
             }
             for name, annotations in self.nodes.items()
@@ -257,6 +274,9 @@ def stamp(at_ms, fraction=False):
     at = datetime(1970, 1, 1) + timedelta(milliseconds=at_ms)
     text = at.strftime("%Y-%m-%dT%H:%M:%S")
     return f"{text}.{at_ms % 1000:03d}Z" if fraction else f"{text}Z"
+
+
+LABELS = ({"pool": "a"}, {"pool": "b"}, {"pool": "a", "x/y": ""})
 
 
 class Generator:
@@ -365,6 +385,30 @@ class Generator:
         chosen = self.rng.sample(names, self.rng.randint(0, len(names)))
         return [{"name": name, **make()} for name in chosen]
 
+    def limits(self, names):
+        return self.entries(
+            names,
+            lambda: {
+                self.rng.choice(("maxLimitPecent", "maxLimitPercent")): self.limit(),
+                **self.rng.choice(({}, {}, {"overLimit": "reject"}, {"overLimit": "last"})),
+            },
+        )
+
+    def weights(self, names):
+        found = self.entries(names, lambda: {"weight": self.weight(), **self.scale()})
+        if found and not any(p["weight"] for p in found):
+            found[0]["weight"] = 1
+        return found
+
+    def pool(self, names):
+        names = self.rng.sample(names, min(len(names), 8))
+        pool = {"nodeSelector": self.rng.choice(LABELS)}
+        if self.chance(0.7):
+            pool["predicate"] = self.limits(names) or []
+        if self.chance(0.7):
+            pool["priority"] = self.weights(names) or []
+        return pool
+
     def document(self):
         metrics = [
             f"{self.rng.choice(self.RESOURCES)}_usage_{self.rng.choice(self.STATISTICS)}_{window}"
@@ -373,20 +417,14 @@ class Generator:
         names = sorted(set(self.rng.sample(metrics, self.rng.randint(1, len(metrics)))))
         spec = {
             "syncPolicy": [{"name": n, "period": self.duration(4 * 3600000)} for n in names],
-            "predicate": self.entries(
-                names,
-                lambda: {
-                    self.rng.choice(("maxLimitPecent", "maxLimitPercent")): self.limit(),
-                    **self.rng.choice(({}, {}, {"overLimit": "reject"}, {"overLimit": "last"})),
-                },
-            ),
-            "priority": self.entries(names, lambda: {"weight": self.weight(), **self.scale()}),
+            "predicate": self.limits(names),
+            "priority": self.weights(names),
             "hotValue": [{"timeRange": self.duration(600000), "count": self.rng.randint(1, 9)}],
         }
-        if spec["priority"] and not any(p["weight"] for p in spec["priority"]):
-            spec["priority"][0]["weight"] = 1
         if self.chance(0.3):
             spec["extender"] = {"scoring": self.rng.choice(("absolute", "spread"))}
+        if self.chance(0.3):
+            spec["pools"] = [self.pool(names) for _ in range(self.rng.randint(0, 3))]
         if self.chance(0.2):
             spec["syncPolicy"].append({"name": "never_written", "period": "0"})
         if self.chance(0.2):  # where its numbers come from is nothing to decide by
@@ -449,7 +487,8 @@ class Generator:
             now_ms += self.rng.randrange(1000)
         policy = Policy(document["spec"])
         nodes = {f"node-{i}": self.annotations(policy, now_ms) for i in range(node_count)}
-        return Case(document, nodes, stamp(now_ms, fraction=now_ms % 1000 != 0))
+        labels = {name: self.rng.choice(({}, *LABELS)) for name in nodes}
+        return Case(document, nodes, stamp(now_ms, fraction=now_ms % 1000 != 0), labels)
 
 
 # -- against a program ----------------------------------------------------------------------------

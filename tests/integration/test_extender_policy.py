@@ -26,6 +26,7 @@ def extender(start_standin, run, binary, path):
     annotate(standin, HALF, 0.5)
     extender = Extender(run, binary, standin, f"--policy-config-path={path}")
     extender.wait_live()
+    extender.standin = standin
     return extender
 
 
@@ -109,3 +110,19 @@ def test_as_a_config_map_is_mounted(start_standin, run, binary, tmp_path):
             (tmp_path / "..new").symlink_to(version)
             os.rename(tmp_path / "..new", data)
             wait_rejected(scheduler, *rejected)
+
+
+def test_pools_of_another_policy_are_learned(extender, path):
+    """The table keeps no labels: nodes are listed once more."""
+    answer = extender.standin.patch(
+        f"/api/v1/nodes/{IDLE}", {"metadata": {"labels": {"pool": "strict"}}}
+    )
+    assert answer.status == 200, answer.text
+    strict = [{"name": CPU, "maxLimitPecent": 0.05}]
+    pools = [{"nodeSelector": {"pool": "strict"}, "predicate": strict}]
+    with extender.scheduler() as scheduler:
+        wait_rejected(scheduler)
+        write_policy(path, {**TOLERANT, "spec": {**TOLERANT["spec"], "pools": pools}})
+        wait_rejected(scheduler, IDLE)
+        write_policy(path, TOLERANT)
+        wait_rejected(scheduler)

@@ -59,6 +59,33 @@ static void apply(struct node_set *set, enum reflector_event event, const char *
         node_set_apply(set, event, object);
 }
 
+/* A node's pool is known of what the watch shows, and of the labels that are kept. */
+static void test_pools(void **state) {
+        static const char text[] = "apiVersion: " POLICY_API_VERSION "\nkind: " POLICY_KIND
+                                   "\nspec:\n"
+                                   "  pools: [{nodeSelector: {a: b}}, {nodeSelector: {c: d}}]\n";
+        static const char without[] = "apiVersion: " POLICY_API_VERSION "\nkind: " POLICY_KIND
+                                      "\nspec: {}\n";
+        _cleanup_(policy_freep) struct policy *policy = NULL, *other = NULL;
+        struct seen seen;
+        struct node_set *set = new_set(&seen, "InternalIP");
+
+        (void)state;
+        assert_int_equal(policy_parse(text, sizeof(text) - 1, true, &policy, NULL), 0);
+        assert_int_equal(policy_parse(without, sizeof(without) - 1, true, &other, NULL), 0);
+        apply(set, REFLECTOR_PRESENT, "{\"metadata\":{\"name\":\"n\",\"labels\":{\"c\":\"d\"}}}");
+        const struct node *node = node_set_at(set, 0);
+        assert_int_equal(node->pool, 0);
+        node_set_set_policy(set, policy);
+        assert_int_equal(node->pool, 2);
+        apply(set, REFLECTOR_PRESENT,
+              "{\"metadata\":{\"name\":\"n\",\"labels\":{\"a\":\"b\",\"c\":\"d\"}}}");
+        assert_int_equal(node->pool, 1);
+        node_set_set_policy(set, other);
+        assert_int_equal(node->pool, 0);
+        node_set_free(set);
+}
+
 static void test_addresses(void **state) {
         static const struct {
                 const char *status;
@@ -364,8 +391,9 @@ static void test_targets(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_addresses),   cmocka_unit_test(test_allocatable),
-                cmocka_unit_test(test_kubelet),     cmocka_unit_test(test_life),
+                cmocka_unit_test(test_pools),       cmocka_unit_test(test_addresses),
+                cmocka_unit_test(test_allocatable), cmocka_unit_test(test_kubelet),
+                cmocka_unit_test(test_life),
                 cmocka_unit_test(test_odd_objects), cmocka_unit_test(test_address_types),
                 cmocka_unit_test(test_targets),     cmocka_unit_test(test_labels),
         };

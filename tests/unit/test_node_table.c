@@ -158,6 +158,48 @@ static void test_policy_change(void **state) {
         node_snapshot_unref(old);
 }
 
+static void set_pool(struct node_table *table, const char *name, const char *pool) {
+        json_auto_t *labels = json_pack("{s:s}", "pool", pool);
+
+        node_table_set_pool(table, name, labels, NOW);
+        node_table_publish(table, NOW);
+}
+
+/* Nodes of a pool have its limits and weights; another policy's pools are learned anew. */
+static void test_pools(void **state) {
+        static const char policy[] = POLICY_HEAD
+                "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}, {name: x, period: 3m}]\n"
+                "  predicate: [{name: cpu_usage_avg_5m, maxLimitPecent: 0.5}]\n"
+                "  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n"
+                "  pools:\n"
+                "  - {nodeSelector: {pool: high}, predicate: [{name: cpu_usage_avg_5m, "
+                "maxLimitPecent: 0.9}]}\n"
+                "  - {nodeSelector: {pool: x}, predicate: [{name: cpu_usage_avg_5m, "
+                "maxLimitPecent: "
+                "0.55}], priority: [{name: x, weight: 1}, {name: cpu_usage_avg_5m, weight: 1}]}\n";
+        static const struct {
+                const char *pool;
+                size_t number;
+                int rejected_by, score100;
+        } rows[] = {{"high", 1, -1, 40}, {"x", 2, 2, 20}, {"", 0, 0, 40}, {"x", 2, 2, 20}};
+        struct node_table *table = table_new(policy, "");
+
+        (void)state;
+        put(table, "a", NOW, "cpu_usage_avg_5m", "0.6,2026-07-23T09:46:40Z");
+        node_table_set_pool(table, "unknown", NULL, NOW);
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                set_pool(table, "a", rows[i].pool);
+                assert_int_equal(node_table_pool(table, 0), rows[i].number);
+                assert_int_equal(verdict(table, "a", NOW).rejected_by, rows[i].rejected_by);
+                assert_int_equal(verdict(table, "a", NOW).score100, rows[i].score100);
+        }
+        node_table_set_policy(table, policy_from(policy), NOW);
+        assert_int_equal(node_table_pool(table, 0), 2);
+        node_table_set_policy(table, policy_from(one_metric), NOW);
+        assert_int_equal(node_table_pool(table, 0), 0);
+        node_table_free(table);
+}
+
 static void test_percent(void **state) {
         struct node_table *table = node_table_new(
                 &(struct node_table_options){.annotation_prefix = "", .is_percent = true},
@@ -499,17 +541,12 @@ static void test_concurrent_readers(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_expiry),
-                cmocka_unit_test(test_unchanged),
-                cmocka_unit_test(test_policy_change),
-                cmocka_unit_test(test_percent),
-                cmocka_unit_test(test_skew),
-                cmocka_unit_test(test_hot_value),
-                cmocka_unit_test(test_clock_set_back),
-                cmocka_unit_test(test_strangers),
-                cmocka_unit_test(test_model),
-                cmocka_unit_test(test_used_again),
-                cmocka_unit_test(test_concurrent_readers),
+                cmocka_unit_test(test_expiry),        cmocka_unit_test(test_unchanged),
+                cmocka_unit_test(test_policy_change), cmocka_unit_test(test_pools),
+                cmocka_unit_test(test_percent),       cmocka_unit_test(test_skew),
+                cmocka_unit_test(test_hot_value),     cmocka_unit_test(test_clock_set_back),
+                cmocka_unit_test(test_strangers),     cmocka_unit_test(test_model),
+                cmocka_unit_test(test_used_again),    cmocka_unit_test(test_concurrent_readers),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -371,6 +371,57 @@ static void test_over_limit_and_target(void **state) {
         assert_true(policy->priorities[1].target_ratio == 0);
 }
 
+/* A pool's lists take the place of the spec's; a list that it lacks is the spec's. */
+static void test_pools(void **state) {
+        _cleanup_(policy_freep) struct policy *policy = parse(
+                HEAD "spec:\n"
+                     "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}, {name: x, period: 3m}]\n"
+                     "  predicate: [{name: cpu_usage_avg_5m, maxLimitPecent: 0.1}]\n"
+                     "  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n"
+                     "  pools:\n"
+                     "  - nodeSelector: {a.b/c: x, d: \"\"}\n"
+                     "    predicate: [{name: x, maxLimitPecent: 0.5, overLimit: last}, {name: "
+                     "cpu_usage_avg_5m, maxLimitPecent: 0.2}]\n"
+                     "  - {nodeSelector: {a.b/c: x}, predicate: [], priority: [{name: x, weight: "
+                     "0.5, target: 0.5}]}\n"
+                     "  - {nodeSelector: {n: 1}}\n",
+                true);
+        static const struct {
+                const char *labels;
+                size_t pool;
+        } rows[] = {
+                {"{}", 0},
+                {"{\"a.b/c\": \"x\"}", 2},
+                {"{\"a.b/c\": \"x\", \"d\": \"\", \"n\": \"1\"}", 1}, /* the first one */
+                {"{\"a.b/c\": \"y\", \"d\": \"\"}", 0},
+                {"{\"n\": \"1\"}", 3},
+                {"{\"n\": 1}", 0},
+                {"[]", 0},
+                {"null", 0},
+        };
+
+        (void)state;
+        assert_int_equal(policy->pool_count, 3);
+        assert_int_equal(policy->predicate_count, 1);
+        assert_int_equal(policy->predicate_total, 3);
+        assert_true(policy->has_last);
+        const struct policy_range own = policy_pool_predicates(policy, 1);
+        assert_int_equal(own.begin, 1);
+        assert_int_equal(own.end, 3);
+        assert_string_equal(policy->predicates[2].reason, "cpu_usage_avg_5m above 0.2");
+        assert_int_equal(policy_pool_priorities(policy, 1).end, 1); /* the spec's */
+        assert_int_equal(policy_pool_predicates(policy, 2).begin,
+                         policy_pool_predicates(policy, 2).end);
+        assert_int_equal(policy_pool_priorities(policy, 2).begin, 1);
+        assert_int_equal(policy_pool_predicates(policy, 3).begin, 0);
+        assert_int_equal(policy_pool_predicates(policy, 3).end, 1);
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                json_auto_t *labels = json_loads(rows[i].labels, JSON_DECODE_ANY, NULL);
+                assert_int_equal(policy_pool_of(policy, labels), rows[i].pool);
+        }
+        assert_int_equal(policy_pool_of(policy, NULL), 0);
+}
+
 /* As the API server returns it: managedFields, status and the rest are no unknown fields. */
 static void test_api_object(void **state) {
         static const char text[] =
@@ -602,6 +653,7 @@ int main(void) {
                 cmocka_unit_test(test_taints),
                 cmocka_unit_test(test_many_warnings),
                 cmocka_unit_test(test_over_limit_and_target),
+                cmocka_unit_test(test_pools),
                 cmocka_unit_test(test_api_object),
                 cmocka_unit_test(test_own_resources),
                 cmocka_unit_test(test_odd_texts_are_printed_in_quotes),

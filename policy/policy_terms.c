@@ -1,0 +1,112 @@
+#include "policy/policy_terms.h"
+
+#include <float.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/nearest.h"
+#include "base/number.h"
+
+void policy_expect_unique(const struct policy_map *item) {
+        policy_expected(item, "name", "a unique name");
+}
+
+bool policy_has_list(const struct policy_map *map, const char *field) {
+        const struct tree_node *list = tree_get(map->node, field);
+
+        return list && !tree_is_null(list);
+}
+
+/* The index of the syncPolicy entry with the item's name; 0 on error. */
+static size_t read_sync_index(const struct policy_map *item, const struct policy *policy) {
+        static const char what[] = "a name of spec.syncPolicy";
+        const char *text = policy_read_text(item, "name", POLICY_REQUIRED, what);
+
+        if (!text)
+                return 0;
+        int index = policy_sync_index(policy, text);
+        if (index < 0) {
+                struct nearest nearest = NEAREST_TO(text);
+                for (size_t i = 0; i < policy->sync_count; i++)
+                        nearest_offer(&nearest, policy->sync[i].name);
+                const char *meant = nearest.candidate;
+                policy_expected(item, "name", "%s%s%s%s", what, meant ? " (did you mean " : "",
+                                meant ? meant : "", meant ? "?)" : "");
+                return 0;
+        }
+        /* Never written, so never fresh: crane ignores such an entry without a warning. */
+        if (policy->sync[index].period_ms == 0)
+                policy_expected(item, "name", "%s with a period above 0", what);
+        return (size_t)index;
+}
+
+struct policy_range policy_read_predicates(const struct policy_map *parent, const char *list,
+                                           size_t max, struct policy *policy) {
+        static const char name[] = "maxLimitPecent" /* crane's spelling */,
+                          alias[] = "maxLimitPercent";
+        static const char *const fields[] = {"name", name, "overLimit", NULL};
+        struct policy_range range = {policy->predicate_total, policy->predicate_total};
+        struct policy_map item = {.fields = fields, .alias = alias};
+
+        for (size_t i = 0; policy_map_item(parent, list, max, i, &item); i++) {
+                struct policy_predicate *predicate = &policy->predicates[range.end];
+                char limit[NUMBER_TEXT_MAX];
+                predicate->metric = read_sync_index(&item, policy);
+                bool has_alias = tree_get(item.node, alias) != NULL;
+                if (has_alias && tree_get(item.node, name))
+                        policy_refuse(&item, alias, "expected either %s or %s, got both", name,
+                                      alias);
+                policy_read_number(&item, has_alias ? alias : name, POLICY_REQUIRED,
+                                   "a ratio up to 1 or a percentage up to 100 (0: no limit)", 0,
+                                   100, &predicate->limit_ratio);
+                if (predicate->limit_ratio > 1)
+                        predicate->limit_ratio /= 100;
+                predicate->over_limit = (enum policy_over_limit)policy_read_choice(
+                        &item, "overLimit", POLICY_OPTIONAL, policy_over_limit_names);
+                policy->has_last |= predicate->over_limit == POLICY_OVER_LIMIT_LAST;
+                if (!policy_map_end(&item))
+                        return range;
+                for (size_t before = range.begin; before < range.end; before++)
+                        if (policy->predicates[before].metric == predicate->metric)
+                                policy_expect_unique(&item);
+                /* A ratio, as in the annotations. No per cent sign: kube-scheduler gives its
+                 * message to the event recorder as a format, and a pod's event would read "above
+                 * 65%!(MISSING)". */
+                number_format(predicate->limit_ratio, limit);
+                (void)snprintf(predicate->reason, sizeof(predicate->reason), "%s above %s",
+                               policy->sync[predicate->metric].name, limit);
+                policy->predicate_total = ++range.end;
+        }
+        return range;
+}
+
+struct policy_range policy_read_priorities(const struct policy_map *parent, const char *list,
+                                           size_t max, struct policy *policy) {
+        static const char *const fields[] = {"name", "weight", "scale", "target", NULL};
+        struct policy_range range = {policy->priority_total, policy->priority_total};
+        struct policy_map item = {.fields = fields};
+        double sum = 0;
+
+        for (size_t i = 0; policy_map_item(parent, list, max, i, &item); i++) {
+                struct policy_priority *priority = &policy->priorities[range.end];
+                priority->metric = read_sync_index(&item, policy);
+                policy_read_number(&item, "weight", POLICY_REQUIRED, "a finite number >= 0", 0,
+                                   DBL_MAX, &priority->weight);
+                priority->scale = (enum policy_scale)policy_read_choice(
+                        &item, "scale", POLICY_OPTIONAL, policy_scale_names);
+                policy_read_number(&item, "target", POLICY_OPTIONAL, "a ratio above 0 and below 1",
+                                   DBL_TRUE_MIN, 1 - DBL_EPSILON / 2, &priority->target_ratio);
+                if (!policy_map_end(&item))
+                        return range;
+                for (size_t before = range.begin; before < range.end; before++)
+                        if (policy->priorities[before].metric == priority->metric)
+                                policy_expect_unique(&item);
+                sum += priority->weight;
+                policy->priority_total = ++range.end;
+        }
+        if (range.end > range.begin && sum == 0)
+                policy_refuse(parent, list, "expected at least one weight above 0, got none");
+        if (!number_is_finite(sum))
+                policy_refuse(parent, list, "expected weights with a finite sum, got infinity");
+        return range;
+}
