@@ -125,3 +125,26 @@ def test_pools_have_limits_of_their_own(fleet, namespace, plimsoll, scheduler, f
         lambda: namespace.pod("late")["spec"].get("nodeName") == names["spot"], what="the spot node"
     )
     figure("gpu.yaml: pods go to the GPU node with idle GPUs, then to the spot node at 90 %")
+
+
+def test_pressure_counts(fleet, namespace, plimsoll, scheduler, figure):
+    """policy/psi.yaml: nodes whose tasks wait get no pod while another has room, however idle they look."""
+    metrics = [f"{name}_usage_avg_5m" for name in ("cpu", "mem", "psi_cpu", "psi_mem", "psi_io")]
+    usages = [
+        (0.1, 0.1, 0, 0.2, 0),  # short of memory
+        (0.1, 0.1, 0.05, 0, 0.6),  # waits for its disks
+        (0.1, 0.1, 0.3, 0, 0),  # waits for its CPUs, at times
+        (0.7, 0.5, 0.02, 0, 0),  # busy, and nothing waits
+    ]
+    names = add_nodes(fleet, usages, metrics, cpu="2")
+    start(plimsoll, scheduler, POLICIES / "psi.yaml", namespace.name, len(metrics) * len(names))
+    order = []
+    for i in range(8):
+        namespace.create_pod(f"web-{i}", scheduler=namespace.name, cpu="900m")
+        order.append(namespace.wait_bound(i + 1)[f"web-{i}"])
+    assert order[0] == names[2], "below its limits, and the most headroom"
+    assert sorted(order[:4]) == sorted([names[2], names[3]] * 2), "the last ones come last"
+    assert collections.Counter(order) == {name: 2 for name in names} and not unschedulable(
+        namespace
+    )
+    figure("psi.yaml: nodes under pressure of memory or disks are filled last")

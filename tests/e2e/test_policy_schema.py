@@ -20,7 +20,7 @@ BAD = TOP / "tests" / "data" / "bad-policies"
 POLICIES = "/apis/scheduler.policy.crane.io/v1alpha1/dynamicschedulerpolicies"
 
 
-@pytest.mark.parametrize("name", ["policy.yaml", "crane.yaml", "pack.yaml", "gpu.yaml"])
+@pytest.mark.parametrize("name", ["policy.yaml", "crane.yaml", "pack.yaml", "gpu.yaml", "psi.yaml"])
 def test_policies_of_the_tree_apply(plane, name):
     plane.kubectl("apply", "-f", str(TOP / "policy" / name))
     lines = plane.kubectl("get", "dsp").splitlines()
