@@ -54,6 +54,7 @@ static size_t score_all(struct judge *judge, const struct node_snapshot *snapsho
                         const struct request *request, const struct pod_load *load,
                         bool has_reservations, bool is_after_filter) {
         const struct table_policy *policy = snapshot->table_policy;
+        const struct estimate_terms *terms = policy->has_target ? policy->terms : NULL;
         const struct node_columns *rows = &snapshot->rows;
         double largest = -DBL_MAX;
         size_t best = request->count;
@@ -68,10 +69,9 @@ static size_t score_all(struct judge *judge, const struct node_snapshot *snapsho
                 struct score_node node = node_columns_estimate(rows, row);
                 if (has_reservations)
                         add_reservation(judge, rows->estimate_number[row], &node);
-                judge->headrooms[i] = policy->has_target ? estimate_terms_headroom(
-                                                                   &policy->terms[rows->pool[row]],
-                                                                   &node, load)
-                                                         : score_headroom(&node, load);
+                judge->headrooms[i] = terms ? estimate_terms_headroom(&terms[rows->pool[row]],
+                                                                      &node, load)
+                                            : score_headroom(&node, load);
                 judge->old_count += rows->is_estimate_old[row];
                 if (judge->headrooms[i] > largest && !judge_is_last(judge, i)) {
                         largest = judge->headrooms[i];
@@ -130,12 +130,16 @@ void judge_estimate(struct judge *judge, const struct node_snapshot *snapshot,
                     const struct request *request, int64_t now_mono_ms) {
         uint64_t pod_id = request->pod.id;
         size_t best = judge_find_headrooms(judge, snapshot, request, now_mono_ms, false);
+        double most = best < request->count ? judge->headrooms[best] : 0;
 
         for (size_t i = 0; i < request->count; i++)
-                judge->verdicts[i] = is_in_table(judge, snapshot, i) && !judge_is_last(judge, i)
-                                             ? score_points(judge->headrooms[i],
-                                                            judge->headrooms[best])
+                judge->verdicts[i] = is_in_table(judge, snapshot, i)
+                                             ? score_points(judge->headrooms[i], most)
                                              : 0;
+        /* One of those may have more headroom than the best of the others. */
+        for (size_t i = 0; judge->has_last && i < request->count; i++)
+                if (judge_is_last(judge, i))
+                        judge->verdicts[i] = 0;
         name_the_best(judge, request, best);
         if (best < request->count && pod_id != 0)
                 estimator_reserve(snapshot->estimator, pod_id,
