@@ -35,7 +35,10 @@ enum {
         POLICY_MAX_LEVELS = 4,
         POLICY_MAX_POOLS = 8,
         POLICY_POOL_MAX_TERMS = 8, /* predicates, and priorities, of one pool */
-        POLICY_MAX_TERMS = POLICY_MAX_SYNC + POLICY_MAX_POOLS * POLICY_POOL_MAX_TERMS,
+        POLICY_MAX_RULES = 8,
+        POLICY_MAX_NAMESPACES = 16, /* of one rule */
+        POLICY_MAX_TERMS = POLICY_MAX_SYNC +
+                           (POLICY_MAX_POOLS + POLICY_MAX_RULES) * POLICY_POOL_MAX_TERMS,
 };
 
 enum policy_kind { POLICY_GAUGE, POLICY_COUNTER };
@@ -122,6 +125,18 @@ struct policy_pool {
         struct policy_range predicates, priorities; /* the spec's own, where it has none */
 };
 
+/* A spec.rules entry: pods that no limit holds for, or that more limits hold for. A condition that
+ * is not set holds for every pod. */
+struct policy_rule {
+        size_t namespace_count;                     /* 0: not set */
+        char namespaces[POLICY_MAX_NAMESPACES][64]; /* patterns of base/glob.h */
+        struct policy_selector labels;              /* count 0: not set */
+        char priority_class[254];                   /* "": not set */
+        int64_t priority_below;                     /* INT64_MAX: not set */
+        bool is_exempt;
+        struct policy_range limits; /* beside those of the node; empty for is_exempt */
+};
+
 struct policy_hot_value {
         int64_t time_range_ms; /* > 0 */
         int64_t count;         /* >= 1 */
@@ -152,6 +167,8 @@ struct policy {
         struct policy_priority priorities[POLICY_MAX_TERMS];
         size_t pool_count;
         struct policy_pool pools[POLICY_MAX_POOLS];
+        size_t rule_count;
+        struct policy_rule rules[POLICY_MAX_RULES];
         size_t hot_value_count;
         struct policy_hot_value hot_values[POLICY_MAX_HOT_VALUES];
         enum policy_scoring scoring;

@@ -266,6 +266,78 @@ static void read_pools(const struct policy_map *spec, struct policy *policy) {
         }
 }
 
+/* ---- spec.rules */
+
+static bool is_namespace_glob(const char *text) {
+        size_t len = strlen(text);
+
+        return len > 0 && len <= 63 && strspn(text, LOWER DIGITS "-*") == len;
+}
+
+static void read_namespaces(const struct policy_map *match, struct policy_rule *rule) {
+        const struct tree_node *list = tree_get(match->node, "namespaces");
+
+        if (!policy_has_list(match, "namespaces"))
+                return;
+        if (list->kind != TREE_LIST || list->count == 0 || list->count > POLICY_MAX_NAMESPACES) {
+                policy_expected(match, "namespaces", "a list of 1 to %d patterns",
+                                POLICY_MAX_NAMESPACES);
+                return;
+        }
+        for (size_t i = 0; i < list->count; i++) {
+                const struct tree_node *item = &list->items[i];
+                if (item->kind != TREE_SCALAR || !is_namespace_glob(item->text)) {
+                        policy_refuse(match, "namespaces",
+                                      "expected patterns of at most 63 of a-z, 0-9, '-' and '*'");
+                        return;
+                }
+                memcpy(rule->namespaces[i], item->text, strlen(item->text) + 1);
+        }
+        rule->namespace_count = list->count;
+}
+
+static void read_match(const struct policy_map *item, struct policy_rule *rule) {
+        static const char *const fields[] = {"namespaces", "labels", "priorityClass",
+                                             "priorityBelow", NULL};
+        struct policy_map match = {.fields = fields};
+
+        rule->priority_below = INT64_MAX;
+        if (!policy_map_field(item, "match", POLICY_REQUIRED, &match))
+                return;
+        read_namespaces(&match, rule);
+        if (policy_has_list(&match, "labels"))
+                read_selector(&match, "labels", &rule->labels);
+        policy_read_name(&match, "priorityClass", POLICY_OPTIONAL, is_object_name,
+                         "at most 253 of a-z, 0-9, '-' and '.'", rule->priority_class);
+        if (policy_has_list(&match, "priorityBelow"))
+                policy_read_integer(&match, "priorityBelow", "a whole number", INT32_MIN,
+                                    &rule->priority_below);
+        if (policy_map_end(&match) && match.node->count == 0)
+                policy_refuse(&match, NULL, "expected at least one condition, got none");
+}
+
+static void read_rules(const struct policy_map *spec, struct policy *policy) {
+        static const char *const fields[] = {"match", "exempt", "limits", NULL};
+        struct policy_map item = {.fields = fields};
+
+        for (size_t i = 0; policy_map_item(spec, "rules", POLICY_MAX_RULES, i, &item); i++) {
+                struct policy_rule *rule = &policy->rules[i];
+                bool has_limits = policy_has_list(&item, "limits");
+                read_match(&item, rule);
+                rule->is_exempt = policy_has_list(&item, "exempt");
+                if (rule->is_exempt)
+                        expect_word(&item, "exempt", "true");
+                if (rule->is_exempt == has_limits)
+                        policy_refuse(&item, NULL, "expected either exempt or limits, got %s",
+                                      has_limits ? "both" : "neither");
+                rule->limits = policy_read_predicates(&item, "limits", POLICY_POOL_MAX_TERMS,
+                                                      policy);
+                if (!policy_map_end(&item))
+                        return;
+                policy->rule_count++;
+        }
+}
+
 /* ---- spec.hotValue, and the whole */
 
 static void read_hot_values(const struct policy_map *spec, struct policy *policy) {
@@ -348,8 +420,8 @@ static void read_taints(const struct policy_map *spec, struct policy *policy) {
 /* Others refer to what is read first: syncPolicy to metrics, predicate and priority to syncPolicy,
  * taints to priority. */
 static void read_spec(const struct policy_map *document, struct policy *policy) {
-        static const char *const fields[] = {"metrics",  "syncPolicy", "predicate", "priority", "pools",
-                                             "hotValue", "extender",   "taints",    NULL};
+        static const char *const fields[] = {"metrics", "syncPolicy", "predicate", "priority", "pools",
+                                             "rules",   "hotValue",   "extender",  "taints",   NULL};
         struct policy_map spec = {.fields = fields};
 
         if (!policy_map_field(document, "spec", POLICY_REQUIRED, &spec))
@@ -361,6 +433,7 @@ static void read_spec(const struct policy_map *document, struct policy *policy) 
         policy->priority_count =
                 policy_read_priorities(&spec, "priority", POLICY_MAX_SYNC, policy).end;
         read_pools(&spec, policy);
+        read_rules(&spec, policy);
         read_hot_values(&spec, policy);
         read_extender(&spec, policy);
         read_taints(&spec, policy);

@@ -79,11 +79,11 @@ static void print_resource(const struct policy_metric *resource, struct buf *out
         buf_printf(out, "    capacity: %s\n", text);
 }
 
-static void print_predicates(const struct policy *policy, struct policy_range range, int indent,
-                             struct buf *out) {
+static void print_predicates(const struct policy *policy, const char *field,
+                             struct policy_range range, int indent, struct buf *out) {
         char text[NUMBER_TEXT_MAX];
 
-        print_list("predicate", range.end - range.begin, indent, out);
+        print_list(field, range.end - range.begin, indent, out);
         for (size_t i = range.begin; i < range.end; i++) {
                 print_name(policy, policy->predicates[i].metric, indent, out);
                 number_format(policy->predicates[i].limit_ratio, text);
@@ -109,16 +109,39 @@ static void print_priorities(const struct policy *policy, struct policy_range ra
         }
 }
 
+static void print_selector(const struct policy_selector *selector, int indent, struct buf *out) {
+        for (size_t i = 0; i < selector->count; i++)
+                buf_printf(out, "%*s\"%s\": \"%s\"\n", indent, "", selector->labels[i].name,
+                           selector->labels[i].value);
+}
+
+static void print_rule(const struct policy *policy, const struct policy_rule *rule,
+                       struct buf *out) {
+        buf_puts(out, "  - match:\n");
+        if (rule->namespace_count > 0)
+                buf_puts(out, "      namespaces:\n");
+        for (size_t i = 0; i < rule->namespace_count; i++)
+                buf_printf(out, "      - \"%s\"\n", rule->namespaces[i]);
+        if (rule->labels.count > 0)
+                buf_puts(out, "      labels:\n");
+        print_selector(&rule->labels, 8, out);
+        if (rule->priority_class[0])
+                buf_printf(out, "      priorityClass: \"%s\"\n", rule->priority_class);
+        if (rule->priority_below != INT64_MAX)
+                buf_printf(out, "      priorityBelow: %lld\n", (long long)rule->priority_below);
+        if (rule->is_exempt)
+                buf_puts(out, "    exempt: true\n");
+        else
+                print_predicates(policy, "limits", rule->limits, 4, out);
+}
+
 static void print_pool(const struct policy *policy, const struct policy_pool *pool,
                        struct buf *out) {
         buf_puts(out, "  - nodeSelector:\n");
-        for (size_t i = 0; i < pool->selector.count; i++) {
-                const struct policy_label *label = &pool->selector.labels[i];
-                buf_printf(out, "      \"%s\": \"%s\"\n", label->name, label->value);
-        }
+        print_selector(&pool->selector, 6, out);
         /* Those of its own are behind the spec's. */
         if (pool->predicates.begin >= policy->predicate_count)
-                print_predicates(policy, pool->predicates, 4, out);
+                print_predicates(policy, "predicate", pool->predicates, 4, out);
         if (pool->priorities.begin >= policy->priority_count)
                 print_priorities(policy, pool->priorities, 4, out);
 }
@@ -143,12 +166,17 @@ void policy_print(const struct policy *policy, struct buf *out) {
                 duration_format(policy->sync[i].period_ms, duration);
                 buf_printf(out, "period: %s}\n", duration);
         }
-        print_predicates(policy, (struct policy_range){0, policy->predicate_count}, 2, out);
+        print_predicates(policy, "predicate", (struct policy_range){0, policy->predicate_count}, 2,
+                         out);
         print_priorities(policy, (struct policy_range){0, policy->priority_count}, 2, out);
         if (policy->pool_count > 0)
                 print_list("pools", policy->pool_count, 2, out);
         for (size_t i = 0; i < policy->pool_count; i++)
                 print_pool(policy, &policy->pools[i], out);
+        if (policy->rule_count > 0)
+                print_list("rules", policy->rule_count, 2, out);
+        for (size_t i = 0; i < policy->rule_count; i++)
+                print_rule(policy, &policy->rules[i], out);
         print_list("hotValue", policy->hot_value_count, 2, out);
         for (size_t i = 0; i < policy->hot_value_count; i++) {
                 duration_format(policy->hot_values[i].time_range_ms, duration);

@@ -28,10 +28,15 @@ static int points_from_double(double points) {
 
 int verdict_filter(const struct policy *policy, const struct reading_columns *columns, size_t row,
                    int64_t now_unix_ms) {
-        struct policy_range of = policy_pool_predicates(policy, pool_of(columns, row));
+        return verdict_filter_by(policy, policy_pool_predicates(policy, pool_of(columns, row)),
+                                 columns, row, now_unix_ms);
+}
+
+int verdict_filter_by(const struct policy *policy, struct policy_range limits,
+                      const struct reading_columns *columns, size_t row, int64_t now_unix_ms) {
         int verdict = -1;
 
-        for (size_t i = of.begin; i < of.end; i++) {
+        for (size_t i = limits.begin; i < limits.end; i++) {
                 const struct policy_predicate *predicate = &policy->predicates[i];
                 if (predicate->limit_ratio == 0)
                         continue;

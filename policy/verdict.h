@@ -35,6 +35,10 @@ struct reading_columns {
 int verdict_filter(const struct policy *policy, const struct reading_columns *columns, size_t row,
                    int64_t now_unix_ms);
 
+/** verdict_filter_by() - the same by the predicates of @limits */
+int verdict_filter_by(const struct policy *policy, struct policy_range limits,
+                      const struct reading_columns *columns, size_t row, int64_t now_unix_ms);
+
 /** verdict_is_last() - the node passes, and is over a limit with overLimit: last */
 static inline bool verdict_is_last(int verdict) {
         return verdict < -1;

@@ -18,12 +18,23 @@ static inline bool policy_sync_equal(const struct policy_sync *a, const struct p
 static inline bool policy_equal(const struct policy *a, const struct policy *b) {
         if (strcmp(a->name, b->name) != 0 || a->sync_count != b->sync_count ||
             a->predicate_count != b->predicate_count || a->priority_count != b->priority_count ||
-            a->predicate_total != b->predicate_total || a->priority_total != b->priority_total ||
-            !policy_has_same_pools(a, b) || a->hot_value_count != b->hot_value_count ||
-            a->scoring != b->scoring || a->when_all_over != b->when_all_over ||
-            a->shortlist != b->shortlist || a->shortlist_for != b->shortlist_for ||
-            a->metric_count != b->metric_count)
+            a->predicate_total != b->predicate_total || a->rule_count != b->rule_count ||
+            a->priority_total != b->priority_total || !policy_has_same_pools(a, b) ||
+            a->hot_value_count != b->hot_value_count || a->scoring != b->scoring ||
+            a->when_all_over != b->when_all_over || a->shortlist != b->shortlist ||
+            a->shortlist_for != b->shortlist_for || a->metric_count != b->metric_count)
                 return false;
+        for (size_t i = 0; i < POLICY_MAX_RULES; i++) {
+                const struct policy_rule *p = &a->rules[i], *q = &b->rules[i];
+                if (p->is_exempt != q->is_exempt || p->limits.begin != q->limits.begin ||
+                    p->limits.end != q->limits.end || p->priority_below != q->priority_below ||
+                    strcmp(p->priority_class, q->priority_class) != 0 ||
+                    p->namespace_count != q->namespace_count || p->labels.count != q->labels.count)
+                        return false;
+                for (size_t n = 0; n < p->namespace_count; n++)
+                        if (strcmp(p->namespaces[n], q->namespaces[n]) != 0)
+                                return false;
+        }
         for (size_t i = 0; i < a->metric_count; i++)
                 if (!policy_metric_equal(&a->metrics[i], &b->metrics[i]))
                         return false;

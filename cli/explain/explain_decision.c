@@ -167,6 +167,9 @@ static void put_filter(const json_t *filter, size_t max_nodes, FILE *out) {
         (void)fputc('\n', out);
         if (json_is_true(json_at(filter, "daemonset", NULL)))
                 (void)fputs("  it is a DaemonSet's, which passes everywhere\n", out);
+        if (json_int_at(0, filter, "rule", NULL) > 0)
+                (void)fprintf(out, "  rule %s of the policy holds for it\n",
+                              plain(filter, "rule", candidates));
         if (json_is_true(json_at(filter, "all_over_limits", NULL)))
                 (void)fputs("  every candidate was over a limit, so all passed\n", out);
         put_rejections(filter, max_nodes, out);

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/strmap.h"
 #include "extender/answer/judge_estimate.h"
+#include "extender/answer/pod_rule.h"
 
 void judge_done(struct judge *judge) {
         free(judge->rows);
@@ -93,6 +94,7 @@ static void find_rows(struct judge *judge, const struct node_snapshot *snapshot,
         uint32_t last = 0, guess = 0;
 
         make_room(judge, request->count, snapshot->count);
+        judge->rule = pod_rule_find(snapshot->table_policy->policy, &request->pod);
         for (size_t i = 0; i < request->count; i++) {
                 const struct request_node *node = &request->nodes[i];
                 uint32_t row = guess;
@@ -116,13 +118,30 @@ static void find_rows(struct judge *judge, const struct node_snapshot *snapshot,
         }
 }
 
-static enum verdict_place place_of(const struct node_snapshot *snapshot, uint32_t row,
-                                   bool is_settled, int64_t now_unix_ms) {
+/* The node's verdict with the limits of the pod's rule. A predicate that rejects is before one that
+ * puts last. */
+static int verdict_of(const struct judge *judge, const struct node_snapshot *snapshot, uint32_t row,
+                      bool is_settled, int64_t now_unix_ms) {
+        int own = node_snapshot_verdict(snapshot, row, is_settled, now_unix_ms).rejected_by;
+
+        if (!judge->rule || own >= 0)
+                return own;
+        int more = verdict_filter_by(snapshot->table_policy->policy, judge->rule->limits,
+                                     &snapshot->columns, row, now_unix_ms);
+        return more >= 0 || !verdict_is_last(own) ? more : own;
+}
+
+static bool is_exempt(const struct judge *judge, const struct request *request) {
+        return request->pod.is_daemonset || (judge->rule && judge->rule->is_exempt);
+}
+
+static enum verdict_place place_of(const struct judge *judge, const struct node_snapshot *snapshot,
+                                   uint32_t row, bool is_settled, int64_t now_unix_ms) {
         if (row == JUDGE_DUPLICATE)
                 return VERDICT_PLACE_ABSENT;
         if (row >= snapshot->count)
                 return VERDICT_PLACE_ANY;
-        int verdict = node_snapshot_verdict(snapshot, row, is_settled, now_unix_ms).rejected_by;
+        int verdict = verdict_of(judge, snapshot, row, is_settled, now_unix_ms);
         return verdict_is_last(verdict) ? VERDICT_PLACE_LAST : VERDICT_PLACE_ANY;
 }
 
@@ -131,12 +150,12 @@ static void find_last(struct judge *judge, const struct node_snapshot *snapshot,
                       const struct request *request, bool is_after_filter, int64_t now_unix_ms) {
         bool is_settled = node_snapshot_is_settled(snapshot, now_unix_ms);
 
-        if (!snapshot->table_policy->policy->has_last || request->pod.is_daemonset)
+        if (!snapshot->table_policy->policy->has_last || is_exempt(judge, request))
                 return;
         for (size_t i = 0; i < request->count; i++)
                 judge->places[i] = (uint8_t)(is_after_filter && judge->verdicts[i] >= 0
                                                      ? VERDICT_PLACE_ABSENT
-                                                     : place_of(snapshot, judge->rows[i],
+                                                     : place_of(judge, snapshot, judge->rows[i],
                                                                 is_settled, now_unix_ms));
         judge->has_last = verdict_has_last(judge->places, request->count);
 }
@@ -159,12 +178,12 @@ void judge_filter(struct judge *judge, const struct node_snapshot *snapshot,
         bool is_settled = node_snapshot_is_settled(snapshot, now_unix_ms);
 
         find_rows(judge, snapshot, request);
+        bool passes_all = is_exempt(judge, request);
         for (size_t i = 0; i < request->count; i++) {
                 judge->verdicts[i] = JUDGE_PASSES;
-                if (judge->rows[i] >= snapshot->count || request->pod.is_daemonset)
+                if (judge->rows[i] >= snapshot->count || passes_all)
                         continue;
-                int over = node_snapshot_verdict(snapshot, judge->rows[i], is_settled, now_unix_ms)
-                                   .rejected_by;
+                int over = verdict_of(judge, snapshot, judge->rows[i], is_settled, now_unix_ms);
                 if (over < 0)
                         continue;
                 judge->verdicts[i] = over;

@@ -40,6 +40,7 @@ struct judge {
          * rejected, unless is_all_over: all were, and pass by whenAllOver. */
         uint32_t over_count[POLICY_MAX_TERMS];
         bool is_all_over;
+        const struct policy_rule *rule; /* that holds for the pod, of the snapshot; NULL: none */
         struct verdict_largest largest; /* for relative priorities */
 
         /* With scoring: estimate. */

@@ -60,6 +60,7 @@ struct decision_filter {
         enum judge_list list;
         bool is_daemonset; /* passes everywhere */
         bool is_all_over;
+        uint8_t rule; /* 1: the first of the policy's; 0: none holds for the pod */
         uint8_t predicate_count, rejection_count;
         struct decision_predicate predicates[DECISION_TERMS_MAX];
         struct decision_rejection rejections[DECISION_NODES_MAX]; /* the first of the request */

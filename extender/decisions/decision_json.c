@@ -145,6 +145,7 @@ static void put_filter(struct buf *out, const struct decision_filter *filter) {
         put_text(out, "list", list_name(filter->list), strlen(list_name(filter->list)));
         put_bool(out, "daemonset", filter->is_daemonset);
         put_bool(out, "all_over_limits", filter->is_all_over);
+        put_count(out, "rule", filter->rule);
         put_predicates(out, filter);
         put_rejections(out, filter);
         (void)buf_putc(out, '}');

@@ -113,6 +113,8 @@ void decision_take_filter(const struct judge *judge, const struct node_snapshot 
         ret->list = list;
         ret->is_daemonset = request->pod.is_daemonset;
         ret->is_all_over = judge->is_all_over;
+        if (judge->rule)
+                ret->rule = (uint8_t)(judge->rule - snapshot->table_policy->policy->rules + 1);
         take_predicates(judge, snapshot->table_policy->policy, ret, place);
         take_rejections(judge, snapshot, request, place, ret);
 }

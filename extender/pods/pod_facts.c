@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/strmap.h"
 #include "base/timestamp.h"
 #include "codec/quantity.h"
@@ -21,7 +22,7 @@ struct owners {
 };
 
 struct metadata {
-        struct skim_string name_space, name, uid, pod_template_hash;
+        struct skim_string name_space, name, uid, pod_template_hash, labels;
         struct owners owners;
         int64_t created_unix_ms;
 };
@@ -47,7 +48,8 @@ struct affinity {
 };
 
 struct spec {
-        struct skim_string node;
+        struct skim_string node, priority_class;
+        int64_t priority;
         struct sums containers, init;
         struct requests own, overhead;
         struct affinity affinity;
@@ -148,8 +150,13 @@ static bool read_metadata(struct skim *skim, const struct skim_string *key, void
         if (skim_is(key, "creationTimestamp"))
                 return read_time(skim, &metadata->created_unix_ms);
         if (skim_is(key, "labels")) {
+                const char *begin = skim->at;
                 metadata->pod_template_hash = (struct skim_string){0};
-                return each_member(skim, read_label, &metadata->pod_template_hash);
+                if (!each_member(skim, read_label, &metadata->pod_template_hash))
+                        return false;
+                metadata->labels = (struct skim_string){.text = begin,
+                                                        .len = (size_t)(skim->at - begin)};
+                return true;
         }
         if (skim_is(key, "ownerReferences")) {
                 metadata->owners = (struct owners){0};
@@ -279,11 +286,26 @@ static bool read_constraint(struct skim *skim, void *ret) {
         return true;
 }
 
+/* 0: it is no whole number */
+static bool read_integer(struct skim *skim, int64_t *ret) {
+        const char *begin = skim->at;
+
+        if (!skim_value(skim))
+                return false;
+        if (!number_parse_i64(begin, (size_t)(skim->at - begin), ret))
+                *ret = 0;
+        return true;
+}
+
 static bool read_spec(struct skim *skim, const struct skim_string *key, void *ret) {
         struct spec *spec = ret;
 
         if (skim_is(key, "nodeName"))
                 return skim_plain_text(skim, &spec->node);
+        if (skim_is(key, "priorityClassName"))
+                return skim_plain_text(skim, &spec->priority_class);
+        if (skim_is(key, "priority"))
+                return read_integer(skim, &spec->priority);
         if (skim_is(key, "containers"))
                 return read_containers(skim, &spec->containers);
         if (skim_is(key, "initContainers"))
@@ -453,6 +475,9 @@ bool pod_facts_take(struct pod_facts *facts, struct skim *skim) {
         facts->name_space = pod.metadata.name_space;
         facts->name = pod.metadata.name;
         facts->uid = pod.metadata.uid;
+        facts->labels = pod.metadata.labels;
+        facts->priority_class = pod.spec.priority_class;
+        facts->priority = pod.spec.priority;
         facts->node = pod.spec.node;
         name_workload(facts, &pod.metadata);
         facts->request = total_of(&pod.spec);

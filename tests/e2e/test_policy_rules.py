@@ -148,3 +148,29 @@ def test_pressure_counts(fleet, namespace, plimsoll, scheduler, figure):
         namespace
     )
     figure("psi.yaml: nodes under pressure of memory or disks are filled last")
+
+
+def test_rules_by_pod(fleet, namespace, plimsoll, scheduler, figure):
+    """Of one full and one half full node, batch pods get neither, others one, and exempt ones both."""
+    policy = fast_policy(hot_value=False, period="3h")
+    policy["spec"]["rules"] = [
+        {
+            "match": {"labels": {"app": "exempt"}, "namespaces": [f"{namespace.name[:5]}*"]},
+            "exempt": True,
+        },
+        {
+            "match": {"labels": {"app": "batch"}, "priorityBelow": 1},
+            "limits": [{"name": CPU, "maxLimitPercent": 0.4}],
+        },
+    ]
+    half, full = names = add_nodes(fleet, [(0.5, 0.1), (0.9, 0.1)], cpu="2")
+    start(plimsoll, scheduler, policy, namespace.name, 2 * len(names))
+    namespace.create_pods("batch", 1, scheduler=namespace.name)
+    wait_until(lambda: unschedulable(namespace) == ["batch-000"], what="a batch pod that waits")
+    for app in ("web", "exempt"):
+        namespace.create_pods(app, 2, scheduler=namespace.name, cpu="900m")
+        places = namespace.wait_bound(2, app=app)
+        assert set(places.values()) == {half if app == "web" else full}, places
+    figure(
+        "rules: a batch pod waits, two others take the node below the limit, exempt ones the other"
+    )

@@ -276,6 +276,26 @@ class Sample:
             entry["priority"] = [self.priority(name) for name in self.some_names(names)]
         return entry if self.random.random() > 0.02 else entry | {"nodeSelector": None}
 
+    def rule(self, names):
+        match = {}
+        if self.random.random() < 0.5:
+            match["namespaces"] = self.pick([["a"], ["kube-*", "b-1"]], [[], ["A"], [""], ["a/b"]])
+        if self.random.random() < 0.4:
+            labels = self.random.sample(SELECTED, self.random.randint(1, len(SELECTED)))
+            match["labels"] = {label: self.pick(CHOSEN, ODD_CHOSEN) for label in labels}
+        if self.random.random() < 0.4:
+            match["priorityClass"] = self.pick(["batch", "a.b-c"], ["", "A", "a_b"])
+        if self.random.random() < 0.4:
+            match["priorityBelow"] = self.pick([0, -5, 1000], [1.5, "1"])
+        if not match and self.random.random() < 0.8:
+            match["priorityBelow"] = 0
+        entry = {"match": match}
+        if self.random.random() < 0.5:
+            entry["exempt"] = self.pick([True], [False])
+        if ("exempt" in entry) == (self.random.random() < 0.05):
+            entry["limits"] = [self.predicate(name) for name in self.some_names(names)]
+        return entry
+
     def extender(self):
         entry = {}
         if self.random.random() < 0.7:
@@ -313,6 +333,8 @@ class Sample:
             spec["priority"] = [self.priority(name) for name in self.some_names(known)]
         if self.random.random() < 0.2:
             spec["pools"] = [self.pool(known) for _ in range(self.pick([1, 2, 8], [9]))]
+        if self.random.random() < 0.2:
+            spec["rules"] = [self.rule(known) for _ in range(self.pick([1, 2, 8], [9]))]
         if self.random.random() < 0.5:
             spec["hotValue"] = [
                 {

@@ -81,6 +81,7 @@ def shown_policies():
         block(REFERENCE, "priority"),
         block(REFERENCE, "target"),
         block(REFERENCE, "pools"),
+        block(REFERENCE, "rules"),
         block(REFERENCE, "hot-value"),
         block(REFERENCE, "scoring"),
         block(REFERENCE, "estimate"),

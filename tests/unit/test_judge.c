@@ -362,6 +362,66 @@ static void test_last_is_not_reserved(void **state) {
         fixture_free(fixture);
 }
 
+#define RULED(spec)                                                                                \
+        "{\"metadata\":{\"namespace\":\"%s\",\"uid\":\"u\",\"labels\":{%s}},\"spec\":{" spec "}}"
+
+/* The first rule that matches the pod: exempt, or more limits. */
+static void test_rules(void **state) {
+        static const char policy[] =
+                "apiVersion: " POLICY_API_VERSION "\nkind: " POLICY_KIND "\nspec:\n"
+                "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}, {name: mem_usage_avg_5m, "
+                "period: 3m}]\n"
+                "  predicate: [{name: cpu_usage_avg_5m, maxLimitPecent: 0.65}]\n"
+                "  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n"
+                "  rules:\n"
+                "  - {match: {namespaces: [kube-system, ops-*]}, exempt: true}\n"
+                "  - match: {labels: {tier: batch}, priorityBelow: 100}\n"
+                "    limits: [{name: cpu_usage_avg_5m, maxLimitPecent: 0.4}]\n"
+                "  - match: {priorityClass: soft}\n"
+                "    limits: [{name: mem_usage_avg_5m, maxLimitPecent: 0.4, overLimit: last}]\n";
+        static const struct {
+                const char *name_space, *labels, *spec;
+                size_t rejected;    /* of idle, half and full */
+                const char *scores; /* of all three */
+        } rows[] = {
+                {"default", "", "", 1, "9 5 2"},
+                {"kube-system", "", "", 0, "9 5 2"},
+                {"kube-system2", "", "", 1, "9 5 2"},
+                {"ops-1", "\"tier\":\"batch\"", "", 0, "9 5 2"},
+                {"default", "\"tier\":\"batch\"", "", 2, "9 5 2"},
+                {"default", "\"tier\":\"batch\"", "\"priority\":99", 2, "9 5 2"},
+                {"default", "\"tier\":\"batch\"", "\"priority\":100", 1, "9 5 2"},
+                {"default", "\"tier\":\"batch \"", "", 1, "9 5 2"},
+                {"default", "\"x\":{\"tier\":\"batch\"}", "", 1, "9 5 2"},
+                {"default", "\"x\":[1],\"tier\":\"batch\",\"y\":\"z\"", "", 2, "9 5 2"},
+                {"default", "", "\"priorityClassName\":\"soft\"", 1, "9 0 2"},
+                {"default", "", "\"priorityClassName\":\"softer\"", 1, "9 5 2"},
+        };
+        struct fixture *fixture = fixture_new(policy);
+
+        (void)state;
+        put(fixture->table, "idle", 0.10, 0.10, 0);
+        put(fixture->table, "half", 0.50, 0.50, 0);
+        put(fixture->table, "full", 0.80, 0.30, 0);
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                static const char names[] = "\"idle\",\"half\",\"full\"";
+                _cleanup_(freep) char *pod = xasprintf(RULED("%s"), rows[i].name_space,
+                                                       rows[i].labels, rows[i].spec);
+                const char *scores = score(fixture, pod, names, 0);
+                if (strcmp(scores, rows[i].scores) != 0)
+                        fail_msg("row %zu scored %s", i, scores);
+                _cleanup_(freep) char *body = xasprintf("{\"Pod\":%s,\"NodeNames\":[%s]}", pod,
+                                                        names);
+                request_reset(&fixture->request);
+                assert_int_equal(request_parse(&fixture->request, body, strlen(body), NULL), 0);
+                judge_filter(&fixture->judge, fixture->snapshot, &fixture->request, NOW);
+                if (fixture->judge.rejected_count != rows[i].rejected)
+                        fail_msg("row %zu rejected %zu", i, fixture->judge.rejected_count);
+                request_reset(&fixture->request);
+        }
+        fixture_free(fixture);
+}
+
 /* A reading that has expired is used for an hour, and counted; then the node counts as one that
  * was never read. */
 static void test_expired(void **state) {
@@ -395,6 +455,7 @@ int main(void) {
                 cmocka_unit_test(test_reserved_is_named),
                 cmocka_unit_test(test_all_over),
                 cmocka_unit_test(test_last),
+                cmocka_unit_test(test_rules),
                 cmocka_unit_test(test_last_on_a_shortlist),
                 cmocka_unit_test(test_last_is_not_reserved),
                 cmocka_unit_test(test_expired),

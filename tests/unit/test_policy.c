@@ -422,6 +422,34 @@ static void test_pools(void **state) {
         assert_int_equal(policy_pool_of(policy, NULL), 0);
 }
 
+static void test_rules(void **state) {
+        _cleanup_(policy_freep) struct policy *policy = parse(
+                HEAD
+                "spec:\n"
+                "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"
+                "  predicate: [{name: cpu_usage_avg_5m, maxLimitPecent: 0.8}]\n"
+                "  rules:\n"
+                "  - {match: {namespaces: [kube-system, \"ops-*\"]}, exempt: true}\n"
+                "  - match: {labels: {a.b/c: \"\"}, priorityClass: batch, priorityBelow: -1}\n"
+                "    limits: [{name: cpu_usage_avg_5m, maxLimitPercent: 50, overLimit: last}]\n",
+                true);
+
+        (void)state;
+        assert_int_equal(policy->rule_count, 2);
+        assert_true(policy->rules[0].is_exempt);
+        assert_int_equal(policy->rules[0].limits.begin, policy->rules[0].limits.end);
+        assert_string_equal(policy->rules[0].namespaces[1], "ops-*");
+        assert_true(policy->rules[0].priority_below == INT64_MAX);
+        assert_false(policy->rules[1].is_exempt);
+        assert_int_equal(policy->rules[1].limits.begin, 1);
+        assert_int_equal(policy->rules[1].limits.end, 2);
+        assert_string_equal(policy->rules[1].priority_class, "batch");
+        assert_true(policy->rules[1].priority_below == -1);
+        assert_string_equal(policy->rules[1].labels.labels[0].name, "a.b/c");
+        assert_true(policy->has_last);
+        assert_int_equal(policy->predicate_count, 1);
+}
+
 /* As the API server returns it: managedFields, status and the rest are no unknown fields. */
 static void test_api_object(void **state) {
         static const char text[] =
@@ -654,6 +682,7 @@ int main(void) {
                 cmocka_unit_test(test_many_warnings),
                 cmocka_unit_test(test_over_limit_and_target),
                 cmocka_unit_test(test_pools),
+                cmocka_unit_test(test_rules),
                 cmocka_unit_test(test_api_object),
                 cmocka_unit_test(test_own_resources),
                 cmocka_unit_test(test_odd_texts_are_printed_in_quotes),

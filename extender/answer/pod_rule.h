@@ -1,0 +1,10 @@
+/*
+ * Which of the policy's rules holds for a pod. Pure.
+ */
+#pragma once
+
+#include "extender/pods/pod_facts.h"
+#include "policy/policy.h"
+
+/** pod_rule_find() - the first of @policy's rules that matches; NULL: none does */
+const struct policy_rule *pod_rule_find(const struct policy *policy, const struct pod_facts *pod);
