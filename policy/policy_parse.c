@@ -420,8 +420,9 @@ static void read_taints(const struct policy_map *spec, struct policy *policy) {
 /* Others refer to what is read first: syncPolicy to metrics, predicate and priority to syncPolicy,
  * taints to priority. */
 static void read_spec(const struct policy_map *document, struct policy *policy) {
-        static const char *const fields[] = {"metrics", "syncPolicy", "predicate", "priority", "pools",
-                                             "rules",   "hotValue",   "extender",  "taints",   NULL};
+        static const char *const fields[] = {"metrics", "syncPolicy", "predicate", "priority",
+                                             "pools",   "rules",      "hotValue",  "extender",
+                                             "taints",  NULL};
         struct policy_map spec = {.fields = fields};
 
         if (!policy_map_field(document, "spec", POLICY_REQUIRED, &spec))

@@ -237,7 +237,8 @@ json_t *recording_node(const json_t *node, const struct node_table_options *opti
                         (void)json_object_set(kept, key, value);
         }
         return json_pack("{s:s, s:o, s:O*, s:{s:O*, s:O*}}", "name", name, "annotations", kept,
-                         "labels", json_at(node, "metadata", "labels", NULL), "capacity", "cpu", json_at(capacity, "cpu", NULL), "memory",
+                         "labels", json_at(node, "metadata", "labels", NULL), "capacity", "cpu",
+                         json_at(capacity, "cpu", NULL), "memory",
                          json_at(capacity, "memory", NULL));
 }
 

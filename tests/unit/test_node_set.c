@@ -391,11 +391,11 @@ static void test_targets(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_pools),       cmocka_unit_test(test_addresses),
-                cmocka_unit_test(test_allocatable), cmocka_unit_test(test_kubelet),
-                cmocka_unit_test(test_life),
-                cmocka_unit_test(test_odd_objects), cmocka_unit_test(test_address_types),
-                cmocka_unit_test(test_targets),     cmocka_unit_test(test_labels),
+                cmocka_unit_test(test_pools),         cmocka_unit_test(test_addresses),
+                cmocka_unit_test(test_allocatable),   cmocka_unit_test(test_kubelet),
+                cmocka_unit_test(test_life),          cmocka_unit_test(test_odd_objects),
+                cmocka_unit_test(test_address_types), cmocka_unit_test(test_targets),
+                cmocka_unit_test(test_labels),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
