@@ -173,6 +173,25 @@ static void pass_when_all_over(struct judge *judge, const struct node_snapshot *
         judge->is_all_over = true;
 }
 
+static void reject(struct judge *judge, size_t i, int over) {
+        judge->verdicts[i] = over;
+        judge->over_count[over]++;
+        judge->rejected_count++;
+}
+
+/* The limits of the pod's rule, for what the nodes' own let pass. */
+static void filter_by_rule(struct judge *judge, const struct node_snapshot *snapshot,
+                           const struct request *request, int64_t now_unix_ms) {
+        for (size_t i = 0; i < request->count; i++) {
+                if (judge->rows[i] >= snapshot->count || judge->verdicts[i] != JUDGE_PASSES)
+                        continue;
+                int over = verdict_filter_by(snapshot->table_policy->policy, judge->rule->limits,
+                                             &snapshot->columns, judge->rows[i], now_unix_ms);
+                if (over >= 0)
+                        reject(judge, i, over);
+        }
+}
+
 void judge_filter(struct judge *judge, const struct node_snapshot *snapshot,
                   const struct request *request, int64_t now_unix_ms) {
         bool is_settled = node_snapshot_is_settled(snapshot, now_unix_ms);
@@ -183,13 +202,14 @@ void judge_filter(struct judge *judge, const struct node_snapshot *snapshot,
                 judge->verdicts[i] = JUDGE_PASSES;
                 if (judge->rows[i] >= snapshot->count || passes_all)
                         continue;
-                int over = verdict_of(judge, snapshot, judge->rows[i], is_settled, now_unix_ms);
+                int over = node_snapshot_verdict(snapshot, judge->rows[i], is_settled, now_unix_ms)
+                                   .rejected_by;
                 if (over < 0)
                         continue;
-                judge->verdicts[i] = over;
-                judge->over_count[over]++;
-                judge->rejected_count++;
+                reject(judge, i, over);
         }
+        if (judge->rule)
+                filter_by_rule(judge, snapshot, request, now_unix_ms);
         pass_when_all_over(judge, snapshot, request);
         find_last(judge, snapshot, request, true, now_unix_ms);
 }

@@ -53,8 +53,6 @@ static void add_reservation(const struct judge *judge, uint32_t node_number,
 static size_t score_all(struct judge *judge, const struct node_snapshot *snapshot,
                         const struct request *request, const struct pod_load *load,
                         bool has_reservations, bool is_after_filter) {
-        const struct table_policy *policy = snapshot->table_policy;
-        const struct estimate_terms *terms = policy->has_target ? policy->terms : NULL;
         const struct node_columns *rows = &snapshot->rows;
         double largest = -DBL_MAX;
         size_t best = request->count;
@@ -69,10 +67,34 @@ static size_t score_all(struct judge *judge, const struct node_snapshot *snapsho
                 struct score_node node = node_columns_estimate(rows, row);
                 if (has_reservations)
                         add_reservation(judge, rows->estimate_number[row], &node);
-                judge->headrooms[i] = terms ? estimate_terms_headroom(&terms[rows->pool[row]],
-                                                                      &node, load)
-                                            : score_headroom(&node, load);
+                judge->headrooms[i] = score_headroom(&node, load);
                 judge->old_count += rows->is_estimate_old[row];
+                if (judge->headrooms[i] > largest) {
+                        largest = judge->headrooms[i];
+                        best = i;
+                }
+        }
+        return best;
+}
+
+/* What few policies have, after score_all(): targets, and candidates that are last. */
+static size_t score_again(struct judge *judge, const struct node_snapshot *snapshot,
+                          const struct request *request, const struct pod_load *load,
+                          bool has_reservations) {
+        const struct table_policy *policy = snapshot->table_policy;
+        const struct node_columns *rows = &snapshot->rows;
+        double largest = -DBL_MAX;
+        size_t best = request->count;
+
+        for (size_t i = 0; i < request->count; i++) {
+                if (judge->headrooms[i] == -DBL_MAX)
+                        continue;
+                uint32_t row = judge->rows[i];
+                struct score_node node = node_columns_estimate(rows, row);
+                if (has_reservations)
+                        add_reservation(judge, rows->estimate_number[row], &node);
+                judge->headrooms[i] = estimate_terms_headroom(&policy->terms[rows->pool[row]],
+                                                              &node, load);
                 if (judge->headrooms[i] > largest && !judge_is_last(judge, i)) {
                         largest = judge->headrooms[i];
                         best = i;
@@ -91,6 +113,9 @@ size_t judge_find_headrooms(struct judge *judge, const struct node_snapshot *sna
         bool has_reservations = load_reservations(judge, estimator, pod->id, now_mono_ms);
         size_t best = score_all(judge, snapshot, request, &judge->expectation.load,
                                 has_reservations, is_after_filter);
+        if (snapshot->table_policy->has_target || judge->has_last)
+                best = score_again(judge, snapshot, request, &judge->expectation.load,
+                                   has_reservations);
 
         unload_reservations(judge);
         return best;
