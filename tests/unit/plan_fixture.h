@@ -26,7 +26,7 @@ static inline void fill_policy(struct policy *policy) {
         add_metric(policy, "mem_usage_avg_5m", 3 * MS_PER_MIN);
         add_metric(policy, "mem_usage_max_avg_1h", 15 * MS_PER_MIN);
         add_metric(policy, "mem_usage_max_avg_1d", 3 * MS_PER_HOUR);
-        policy->predicate_count = 1;
+        policy->predicate_count = policy->predicate_total = 1;
         policy->predicates[0] = (struct policy_predicate){.metric = 0, .limit_ratio = 0.65};
         policy->hot_value_count = 1;
         policy->hot_values[0] = (struct policy_hot_value){5 * MS_PER_MIN, 5};
