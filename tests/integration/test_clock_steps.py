@@ -1,0 +1,173 @@
+"""The wall clock of running programs is set, forward and back, by an hour and by a day.
+
+Debian's libfaketime steps CLOCK_REALTIME and leaves the clocks of timers alone, as the kernel does
+when somebody sets the clock.
+"""
+
+import calendar
+import glob
+import itertools
+import os
+import time
+
+import pytest
+
+from controller_kit import all_readings, node_names, patched, policy, read_annotation, stamp
+from extender_kit import Extender, write_policy
+from harness import wait_until
+
+MEAN, PEAK = "cpu_usage_avg_5m", "cpu_usage_max_avg_1h"
+RULES = policy({MEAN: "2s", PEAK: "2s"}, predicate={MEAN: 0.65}, priority={MEAN: 1})
+NODES = node_names(4)
+FULL = NODES[0]
+LOADS = {name: 0.9 if name == FULL else 0.2 for name in NODES}
+OLD_PEAK = 0.95
+LEASE = {"resource": "leases", "namespace": "kube-system", "name": "plimsoll-controller"}
+HOUR_S, DAY_S = 3600, 86400
+# Each step leads from one offset to the next.
+OFFSETS_S = (0, HOUR_S, 0, -HOUR_S, 0, DAY_S, 0)
+# Far more than a test takes, far less than a step.
+NEAR_S = 600
+
+
+class WallClock:
+    """The wall clock of the programs that have its `env`."""
+
+    def __init__(self, path):
+        library = glob.glob("/usr/lib/*/faketime/libfaketimeMT.so.1")
+        assert library, "apt-get install faketime"
+        self.path = str(path)
+        self.env = {
+            "LD_PRELOAD": library[0],
+            "FAKETIME_TIMESTAMP_FILE": self.path,
+            "FAKETIME_NO_CACHE": "1",
+            "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+            # Or waits for conditions return at once.
+            "FAKETIME_FORCE_MONOTONIC_FIX": "0",
+            # Files' times are what they are.
+            "NO_FAKE_STAT": "1",
+        }
+        self.set(0)
+
+    def set(self, offset_s):
+        """In one step: the programs may be reading it."""
+        self.offset_s = offset_s
+        with open(f"{self.path}.new", "w", encoding="ascii") as file:
+            file.write(f"{offset_s:+d}")
+        os.rename(f"{self.path}.new", self.path)
+
+    def is_near(self, at_unix):
+        return abs(at_unix - time.time() - self.offset_s) < NEAR_S
+
+
+@pytest.fixture
+def standin(start_standin):
+    """Of nodes whose peaks stem from an earlier life."""
+    started = start_standin(*(f"--token=token-{user}={user}" for user in ("a", "b")))
+    peak = f"{OLD_PEAK:.5f},{stamp(time.time() - 600)}"
+    started.add_nodes(len(NODES), annotations={PEAK: peak})
+    return started
+
+
+@pytest.fixture
+def start_replica(start_controller, start_exporters, standin, tmp_path):
+    """A controller with a token and a wall clock of its own, and the default times of a lease."""
+    exporters = start_exporters("--speed", "20")
+    for i, name in enumerate(NODES, 1):
+        exporters.set([f"127.1.0.{i}"], load={"cpu": LOADS[name]})
+
+    def start(user, clock):
+        path = tmp_path / f"{user}.kubeconfig"
+        kubeconfig = standin.edit_kubeconfig(path, user={"token": f"token-{user}"})
+        flags = ("--annotation-dead-band=0", "--leader-elect=true")
+        more = {"content": RULES, "build": "release", "env": clock.env}
+        return start_controller(kubeconfig, exporters, *flags, **more)
+
+    return start
+
+
+def are_of_now(standin, clock):
+    """Every annotation is of now by this clock."""
+    found = [*all_readings(standin, MEAN).values(), *all_readings(standin, PEAK).values()]
+    return len(found) == 2 * len(NODES) and all(clock.is_near(r.at_unix) for r in found)
+
+
+def patched_nodes(standin, since_unix):
+    return {row["name"] for row in standin.patches(since=since_unix)}
+
+
+def renewed_unix(standin):
+    text = standin.admin("objects", **LEASE)["spec"]["renewTime"]
+    return calendar.timegm(time.strptime(text.split(".")[0], "%Y-%m-%dT%H:%M:%S"))
+
+
+class Scheduler:
+    """Asks the extender about all nodes, again and again."""
+
+    def __init__(self, connection):
+        self.connection = connection
+        self.admitted = 0  # calls that the full node has passed
+        self.wronged = {}  # nodes with room that have been rejected, and why
+
+    def rejects_the_full_one(self):
+        passing, rejected = self.connection.filter(NODES)
+        self.wronged.update((n, why) for n, why in rejected.items() if n != FULL)
+        self.admitted += FULL in passing
+        return FULL in rejected
+
+
+def test_clock_steps(start_replica, standin, run, binary, tmp_path):
+    """Nodes with room are never rejected; annotations are right after one period, and with them the
+    verdict on a full node; no peak falls; the leader leads on, whatever its clock does, and that of
+    the standby."""
+    clock, other_clock = WallClock(tmp_path / "clock"), WallClock(tmp_path / "other-clock")
+    leader = start_replica("a", clock)
+    wait_until(lambda: set(all_readings(standin, MEAN)) == set(NODES), what="windows")
+    standby = start_replica("b", other_clock)
+    standby.process.wait_log("new leader elected")
+    flag = f"--policy-config-path={write_policy(tmp_path / 'policy.yaml', RULES)}"
+
+    def run_stepped(argv, name):
+        return run(argv, name, clock.env)
+
+    extender = Extender(run_stepped, binary, standin, flag, build="release")
+    for program in (leader, standby, extender):
+        program.wait_ready()
+    with extender.scheduler() as connection:
+        first = Scheduler(connection)
+        wait_until(
+            lambda: first.rejects_the_full_one() and are_of_now(standin, clock), what="a verdict"
+        )
+        for before_s, offset_s in itertools.pairwise(OFFSETS_S):
+            scheduler, began = Scheduler(connection), time.monotonic()
+            clock.set(offset_s)
+            other_clock.set(-offset_s)
+            wait_until(
+                lambda s=scheduler: s.rejects_the_full_one() and are_of_now(standin, clock),
+                what=f"annotations and a verdict after a step to {offset_s} s",
+                poll_s=0.005,
+            )
+            took_s, right_unix = time.monotonic() - began, time.time()
+            print(f"set by {offset_s - before_s:+6} s: right after {took_s:.1f} s, in which the "
+                  f"full node passed {scheduler.admitted} calls")  # fmt: skip
+            assert scheduler.wronged == {}
+            # A time ahead of the clock has not expired.
+            assert scheduler.admitted == 0 or offset_s > before_s
+            wait_until(lambda: clock.is_near(renewed_unix(standin)), what="a renewal")
+            # Every node has its next turn.
+            wait_until(lambda t=right_unix: patched_nodes(standin, t) == set(NODES), what="turns")
+            assert leader.ready()[0] and standby.ready()[0]
+
+    assert standin.admin("objects", **LEASE)["spec"]["leaseTransitions"] == 0
+    assert (leader.metric("plimsoll_leader"), standby.metric("plimsoll_leader")) == (1, 0)
+    assert leader.process.stop() == 0
+    stopped_unix = time.time()
+    wait_until(
+        lambda: patched_nodes(standin, stopped_unix) == set(NODES), what="the standby's patches"
+    )
+    rows = [row for row in standin.patches() if row["code"] == 200]
+    assert [user for user, _ in itertools.groupby(row["user"] for row in rows)] == ["a", "b"]
+    for row in rows:
+        values = {key: read_annotation(text).value for key, text in patched(row).items()}
+        assert values.get(PEAK, OLD_PEAK) == OLD_PEAK, row
+        assert abs(values.get(MEAN, LOADS[row["name"]]) - LOADS[row["name"]]) < 0.02, row
