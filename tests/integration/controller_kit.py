@@ -90,6 +90,17 @@ def patched(row):
     return {key: text for key, text in annotations.items() if not key.endswith("_peak")}
 
 
+def lease_object(standin):
+    """The Lease of the controllers, as it is stored."""
+    where = {"namespace": "kube-system", "name": "plimsoll-controller"}
+    return standin.admin("objects", resource="leases", **where)
+
+
+def lease_renewed_unix(standin):
+    text, _, fraction = lease_object(standin)["spec"]["renewTime"].rstrip("Z").partition(".")
+    return calendar.timegm(time.strptime(text, "%Y-%m-%dT%H:%M:%S")) + float(f"0.{fraction}")
+
+
 def node_names(count, start=0):
     return [f"node-{i:04d}" for i in range(start, start + count)]
 

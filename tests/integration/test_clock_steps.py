@@ -4,7 +4,6 @@ Debian's libfaketime steps CLOCK_REALTIME and leaves the clocks of timers alone,
 when somebody sets the clock.
 """
 
-import calendar
 import glob
 import itertools
 import os
@@ -12,7 +11,16 @@ import time
 
 import pytest
 
-from controller_kit import all_readings, node_names, patched, policy, read_annotation, stamp
+from controller_kit import (
+    all_readings,
+    lease_object,
+    lease_renewed_unix,
+    node_names,
+    patched,
+    policy,
+    read_annotation,
+    stamp,
+)
 from extender_kit import Extender, write_policy
 from harness import wait_until
 
@@ -22,7 +30,6 @@ NODES = node_names(4)
 FULL = NODES[0]
 LOADS = {name: 0.9 if name == FULL else 0.2 for name in NODES}
 OLD_PEAK = 0.95
-LEASE = {"resource": "leases", "namespace": "kube-system", "name": "plimsoll-controller"}
 HOUR_S, DAY_S = 3600, 86400
 # Each step leads from one offset to the next.
 OFFSETS_S = (0, HOUR_S, 0, -HOUR_S, 0, DAY_S, 0)
@@ -96,11 +103,6 @@ def patched_nodes(standin, since_unix):
     return {row["name"] for row in standin.patches(since=since_unix)}
 
 
-def renewed_unix(standin):
-    text = standin.admin("objects", **LEASE)["spec"]["renewTime"]
-    return calendar.timegm(time.strptime(text.split(".")[0], "%Y-%m-%dT%H:%M:%S"))
-
-
 class Scheduler:
     """Asks the extender about all nodes, again and again."""
 
@@ -153,12 +155,12 @@ def test_clock_steps(start_replica, standin, run, binary, tmp_path):
             assert scheduler.wronged == {}
             # A time ahead of the clock has not expired.
             assert scheduler.admitted == 0 or offset_s > before_s
-            wait_until(lambda: clock.is_near(renewed_unix(standin)), what="a renewal")
+            wait_until(lambda: clock.is_near(lease_renewed_unix(standin)), what="a renewal")
             # Every node has its next turn.
             wait_until(lambda t=right_unix: patched_nodes(standin, t) == set(NODES), what="turns")
             assert leader.ready()[0] and standby.ready()[0]
 
-    assert standin.admin("objects", **LEASE)["spec"]["leaseTransitions"] == 0
+    assert lease_object(standin)["spec"]["leaseTransitions"] == 0
     assert (leader.metric("plimsoll_leader"), standby.metric("plimsoll_leader")) == (1, 0)
     assert leader.process.stop() == 0
     stopped_unix = time.time()

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from controller_kit import policy, stamp
+from controller_kit import lease_object, policy, stamp
 from harness import wait_until
 
 PEAKS = ("cpu_usage_max_avg_1h", "cpu_usage_max_avg_1d")
@@ -95,14 +95,8 @@ def writers(standin):
     return [user for user, _ in itertools.groupby(p["user"] for p in writes(standin))]
 
 
-def lease(standin):
-    return standin.admin(
-        "objects", resource="leases", namespace="kube-system", name="plimsoll-controller"
-    )
-
-
 def holder(standin):
-    return lease(standin)["spec"]["holderIdentity"]
+    return lease_object(standin)["spec"]["holderIdentity"]
 
 
 def identity(replica):
@@ -182,8 +176,8 @@ def test_orderly_handover_and_back(start_pair, standin):
     wait_until(lambda: f"leader: {identity(alpha)}" in told(alpha), what="a leader")
     wait_until(lambda: f"standby, leader is {identity(alpha)}" in told(beta), what="a standby")
     assert beta.ready()[0]  # a standby is as ready as the leader
-    assert lease(standin)["spec"]["leaseTransitions"] == 0
-    assert re.fullmatch(r"\S+T\S+\.\d{6}Z", lease(standin)["spec"]["renewTime"])
+    assert lease_object(standin)["spec"]["leaseTransitions"] == 0
+    assert re.fullmatch(r"\S+T\S+\.\d{6}Z", lease_object(standin)["spec"]["renewTime"])
     # Somebody's label is nobody else's to remove.
     standin.patch(
         f"{LEASES}/plimsoll-controller",
@@ -196,8 +190,8 @@ def test_orderly_handover_and_back(start_pair, standin):
     took_s = next_write(standin, "beta", told_unix)
     print(f"leader told to end: the other wrote {took_s:.1f} s later (lease of {lease_s} s)")
     assert holder(standin) == identity(beta)
-    assert lease(standin)["spec"]["leaseTransitions"] == 1
-    assert lease(standin)["metadata"]["labels"] == {"owner": "us"}
+    assert lease_object(standin)["spec"]["leaseTransitions"] == 1
+    assert lease_object(standin)["metadata"]["labels"] == {"owner": "us"}
     assert writers(standin) == ["alpha", "beta"]
     assert beta.process.stop() == 0
     assert holder(standin) == ""
