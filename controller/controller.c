@@ -18,6 +18,7 @@
 
 enum {
         TICK_MS = 1000,
+        FIRST_TICKS = 10, /* make up the first second: it is ready soon after the first sample */
         CENSUS_NODES = 10000, /* a tick; a census touches the memory of all nodes */
         PRUNE_TICKS = 60,
         SHUTDOWN_MS = 5000,
@@ -338,7 +339,7 @@ void controller_set_policy(struct controller *c, struct policy *policy) {
         follow_policy(c);
 }
 
-/* Every second */
+/* Every second, and more often in the first one */
 
 static void take_census(struct controller *c) {
         struct census_tally tally = {
@@ -406,7 +407,8 @@ static void on_tick(void *userdata) {
                 (void)malloc_trim(0);
         }
         once_look(c);
-        loop_timer_arm(c->parts.loop, &c->tick, now_mono(c) + TICK_MS, on_tick, c);
+        int64_t wait_ms = c->ticks <= FIRST_TICKS ? TICK_MS / FIRST_TICKS : TICK_MS;
+        loop_timer_arm(c->parts.loop, &c->tick, now_mono(c) + wait_ms, on_tick, c);
 }
 
 /* The status page */
