@@ -8,9 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/log_limit.h"
 #include "base/mem.h"
 
 enum {
@@ -34,6 +36,8 @@ struct connection_watch {
         bool is_crowded;
         int64_t crowded_mono_ms; /* when a connection was last closed for another */
         uint64_t crowded_out;    /* since is_crowded was set */
+        bool has_stuck_worker;   /* that accepts nobody until one of its connections has ended */
+        struct log_limit lack_limit;
         struct metric *open, *cut[REASON_COUNT];
 };
 
@@ -81,9 +85,28 @@ static void make_room(struct connection_watch *watch, int64_t now_mono_ms) {
         cut(watch, spared, CROWDED);
 }
 
+/* Which connections are of a stuck worker is not known, so all end. Not before there are
+ * descriptors: their clients could not come back. Under the lock. */
+static void free_stuck_workers(struct connection_watch *watch) {
+        struct watched *w = NULL;
+
+        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0); /* needs what accept() needs */
+        if (fd < 0)
+                return;
+        (void)close(fd);
+        LIST_FOREACH (w, &watch->open_list, entry) {
+                atomic_store(&w->is_last, true);
+                if (!w->is_cut && atomic_load(&w->yields_mono_ns) < after_the_idle_ns)
+                        cut(watch, w, CROWDED);
+        }
+        watch->has_stuck_worker = false;
+}
+
 static void look(struct connection_watch *watch, int64_t now_mono_ms) {
         struct watched *w = NULL;
 
+        if (watch->has_stuck_worker)
+                free_stuck_workers(watch);
         LIST_FOREACH (w, &watch->open_list, entry)
                 if (!w->is_cut && atomic_load(&w->due_mono_ms) <= now_mono_ms)
                         cut(watch, w,
@@ -124,7 +147,7 @@ static void register_metrics(struct connection_watch *watch, struct metrics *met
                         metrics, "plimsoll_http_connections_cut_total",
                         "Client connections closed by the server: silent (no request in time), "
                         "slow (request or reply took too long), crowded (to make room at the "
-                        "connection limit).",
+                        "connection limit, or after a lack of file descriptors).",
                         LABELS("reason", reasons[i]));
 }
 
@@ -184,6 +207,16 @@ void connection_watch_close(struct connection_watch *watch, struct watched *watc
         LIST_REMOVE(watched, entry);
         if (!watched->is_cut)
                 set_count(watch, watch->count - 1);
+        pthread_mutex_unlock(&watch->lock);
+}
+
+void connection_watch_lacks_descriptors(struct connection_watch *watch, int code, bool is_stuck) {
+        pthread_mutex_lock(&watch->lock);
+        watch->has_stuck_worker = watch->has_stuck_worker || is_stuck;
+        (void)log_limit_minute_ends(&watch->lack_limit, clock_mono_ms());
+        if (log_limit_allows(&watch->lack_limit, 1))
+                log_warn(MSG("cannot accept connections"), STR("error", strerror(code)),
+                         INT("connections", watch->count));
         pthread_mutex_unlock(&watch->lock);
 }
 

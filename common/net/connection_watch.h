@@ -6,11 +6,16 @@
  * silent clients cannot lock out others; if none is idle, the one whose request has been arriving
  * longest. A connection whose request has arrived completely is never closed for another.
  *
+ * A worker of libmicrohttpd that finds no descriptor for a new connection accepts none until one of
+ * its connections has ended. So when there are descriptors again, the idle connections are closed,
+ * and the others after their next reply; their clients connect again.
+ *
  * Callable from any thread. Sockets are shut down here, and closed by their owner.
  */
 #pragma once
 
 #include <netinet/in.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -32,7 +37,7 @@ struct connection_watch_options {
 
 enum { CONNECTION_WATCH_ADDRESS_MAX = 64 };
 
-/* Embedded in the owner's connection. Private, except that `is_cut` may be read. */
+/* Embedded in the owner's connection. Private, except that `is_cut` and `is_last` may be read. */
 struct watched {
         LIST_ENTRY(watched) entry;
         union {
@@ -41,7 +46,8 @@ struct watched {
                 struct sockaddr_in6 v6;
         } peer;
         int fd;
-        bool is_cut; /* shut down here; final once connection_watch_close() has returned */
+        bool is_cut;         /* shut down here; final once connection_watch_close() has returned */
+        atomic_bool is_last; /* close after the next reply */
         _Atomic int64_t due_mono_ms;    /* deadline of the present phase */
         _Atomic int64_t yields_mono_ns; /* the smallest is closed for a new one; INT64_MAX: never */
 };
@@ -60,6 +66,13 @@ void connection_watch_free(struct connection_watch *watch);
 /** connection_watch_open() - add a connection; @fd stays open until connection_watch_close() */
 void connection_watch_open(struct connection_watch *watch, struct watched *watched, int fd);
 void connection_watch_close(struct connection_watch *watch, struct watched *watched);
+
+/**
+ * connection_watch_lacks_descriptors() - accept() failed; logged once a minute
+ * @code: its errno
+ * @is_stuck: the worker has connections, and so accepts none until one has ended
+ */
+void connection_watch_lacks_descriptors(struct connection_watch *watch, int code, bool is_stuck);
 
 /* Phases of a connection; each sets the deadline. */
 /** connection_watch_arriving() - the request line has arrived */

@@ -57,7 +57,8 @@ static const char *header_value(struct MHD_Connection *mhd, const char *name) {
 static bool must_close(const struct connection *connection) {
         const struct http_server *server = connection->server;
 
-        return connection->is_last || atomic_load(&server->is_draining) ||
+        return connection->is_last || atomic_load(&connection->watched.is_last) ||
+               atomic_load(&server->is_draining) ||
                atomic_load(&server->trust_generation) != connection->trust_generation;
 }
 

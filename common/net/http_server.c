@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -21,6 +22,7 @@ enum {
         TRANSFER_MAX_S = 30,
         /* Spare places, since a connection that was cut is closed only when its worker runs. */
         CUT_CONNECTIONS_DIVISOR = 8,
+        ACCEPT_REST_NS = 100 * 1000 * 1000,
 };
 
 /* libmicrohttpd requires a source of certificates, which is never called: server_tls_attach() gives
@@ -35,6 +37,25 @@ static int refuse_handshake(gnutls_session_t session,
         return -1;
 }
 
+/* libmicrohttpd tells in no other way that accept() failed. It polls the listening socket of a
+ * worker without connections again at once. */
+static void on_message(void *userdata, const char *format, va_list arguments) {
+        static const char lack[] = "Hit process or system resource limit at ";
+        static const char without_connections[] = "FIRST ";
+        const struct timespec rest = {.tv_nsec = ACCEPT_REST_NS};
+        const struct http_server *server = userdata;
+        int code = errno;
+
+        (void)arguments;
+        if (strncmp(format, lack, strlen(lack)) != 0)
+                return;
+        bool is_stuck = strncmp(format + strlen(lack), without_connections,
+                                strlen(without_connections)) != 0;
+        connection_watch_lacks_descriptors(server->watch, code, is_stuck);
+        if (!is_stuck)
+                (void)nanosleep(&rest, NULL);
+}
+
 static struct MHD_Daemon *start_daemon(struct http_server *server,
                                        const struct http_server_options *options, int fd,
                                        unsigned connections, unsigned idle_s) {
@@ -43,7 +64,8 @@ static struct MHD_Daemon *start_daemon(struct http_server *server,
          * asleep beside requests that have arrived, and stopping to listen races with a worker that
          * wakes up and then aborts the program. At our ceiling of connections poll costs no more.
          */
-        unsigned flags = MHD_USE_POLL_INTERNAL_THREAD | MHD_USE_ITC | MHD_ALLOW_SUSPEND_RESUME;
+        unsigned flags = MHD_USE_POLL_INTERNAL_THREAD | MHD_USE_ITC | MHD_ALLOW_SUSPEND_RESUME |
+                         MHD_USE_ERROR_LOG;
         struct MHD_OptionItem items[8];
         size_t count = 0;
 
@@ -61,6 +83,7 @@ static struct MHD_Daemon *start_daemon(struct http_server *server,
         /* libmicrohttpd divides the limit among its workers, which stop accepting at theirs. */
         unsigned limit = connections + connections / CUT_CONNECTIONS_DIVISOR + options->threads;
         return MHD_start_daemon(flags, options->port, NULL, NULL, http_connection_request, server,
+                                MHD_OPTION_EXTERNAL_LOGGER, on_message, server,
                                 MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, limit,
                                 MHD_OPTION_CONNECTION_TIMEOUT, idle_s, MHD_OPTION_STRICT_FOR_CLIENT,
                                 1, MHD_OPTION_NOTIFY_COMPLETED, http_connection_completed, server,
