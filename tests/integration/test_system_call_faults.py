@@ -1,9 +1,10 @@
-"""System calls fail for a while, as on a node without descriptors: a program goes on, says
+"""System calls fail for a while, as on a node without descriptors or space: a program goes on, says
 so once, works again when the fault ends, and has no more descriptors open than before."""
 
 import contextlib
 import os
 import resource
+import ssl
 import subprocess
 import threading
 
@@ -12,6 +13,7 @@ import pytest
 from controller_kit import log_lines, write_policy
 from extender_kit import Connection, Extender, annotate, policy
 from harness import fetch, wait_until
+from tls_kit import Authority, Volume
 
 LINES_MAX = 10
 # Every call that makes a descriptor.
@@ -20,10 +22,10 @@ NAMES = ["node-0000", "node-0001"]
 
 
 @contextlib.contextmanager
-def injected(process, rule):
+def injected(process, rule, *more):
     """While it lasts, system calls of a running program end as the rule says."""
     path = process.err_path + ".strace"
-    argv = ["strace", "-f", "-p", process.pid, "-o", path, f"-einject={rule}"]
+    argv = ["strace", "-f", "-p", process.pid, "-o", path, f"-einject={rule}", *more]
     with subprocess.Popen([*map(str, argv)], stderr=subprocess.PIPE, text=True) as strace:
         try:
             said = strace.stderr.readline()
@@ -134,3 +136,74 @@ def test_controller_without_descriptors(start_standin, exporters, start_controll
     wait_until(
         lambda: len(log_lines(process, "node recovered")) == failing, what="scrapes to work again"
     )
+
+
+def test_interrupted_waits(start_standin, exporters, start_controller, run, binary):
+    """Every other wait for events ends by a signal that is not ours."""
+    standin = start_standin("--nodes", len(NAMES))
+    controller = start_controller(standin, exporters, build="release")
+    extender = Extender(run, binary, standin, build="release")
+    extender.wait_ready()
+    rule = "epoll_wait,poll,clock_nanosleep:error=EINTR:when=1+2"
+    with injected(controller.process, rule), injected(extender.process, rule):
+        wait_until(lambda: len(standin.patches()) > len(NAMES), what="annotations")
+        with extender.scheduler() as scheduler:
+            scheduler.filter(NAMES)
+        assert is_answered(controller.url)
+    assert complaints(controller.process) + complaints(extender.process) == []
+
+
+def test_log_on_a_full_disk(standin, run, binary, tmp_path):
+    """Lines are lost, nothing else; when there is space, lines come again."""
+    path = write_policy(tmp_path / "policy", policy())
+    extender = Extender(run, binary, standin, f"--policy-config-path={path}", build="release")
+    extender.wait_ready()
+    process = extender.process
+    errors = "plimsoll_policy_errors_total"
+    before = extender.metric(errors, 0)
+    path_of_log = os.path.realpath(process.err_path)
+    with injected(process, "write:error=ENOSPC", "-P", path_of_log):
+        write_policy(path, b"{")
+        extender.reload()
+        wait_until(lambda: extender.metric(errors) > before, what="the policy to be refused")
+    assert complaints(process) == []
+    write_policy(path, policy({"cpu_usage_avg_5m": 0.5}))
+    extender.reload()
+    process.wait_log("policy is in force.* generation=2")
+
+
+@pytest.fixture
+def run_without_getrandom(run):
+    """Starts a program as on a kernel without this call."""
+    tracer = "strace -D -f -o /dev/null -e inject=getrandom:error=ENOSYS"  # -D: not as its parent
+
+    def start(argv, name):
+        return run([*tracer.split(), *argv], name)
+
+    return start
+
+
+def test_kernel_without_getrandom(
+    start_standin, exporters, run_without_getrandom, binary, tmp_path
+):
+    """Keys of TLS are made of other randomness."""
+    ours = Authority(str(tmp_path / "ca"), "ours")
+    volume = Volume(str(tmp_path), ours.server(), ours.cert)
+    context = ssl.create_default_context(cafile=ours.cert)
+    context.load_cert_chain(*ours.client())
+    standin = start_standin("--nodes", len(NAMES))
+    flags = volume.flags()
+    extender = Extender(
+        run_without_getrandom, binary, standin, *flags, build="release", scheme="https"
+    )
+    with extender.scheduler(context=context) as scheduler:
+        wait_until(lambda: scheduler.filter(NAMES)[0] == NAMES, what="the watch of nodes")
+    argv = [
+        binary("plimsoll-controller", "release"),
+        *("--kubeconfig", standin.kubeconfig, "--node-exporter-port", exporters.port),
+        *("--bind-address=127.0.0.1", "--health-port=0", "--scrape-interval=1s", "--leader-elect"),
+    ]
+    process = run_without_getrandom(argv, "plimsoll-controller")
+    process.wait_log("started leading")
+    wait_until(standin.patches, what="annotations")
+    assert complaints(process) + complaints(extender.process) == []
