@@ -289,9 +289,13 @@ static size_t on_header(char *data, size_t size, size_t count, void *userdata) {
 /* curl's own sockets would be inherited by a credential plugin that we run. */
 static curl_socket_t on_socket_open(void *userdata, curlsocktype purpose,
                                     struct curl_sockaddr *address) {
-        (void)userdata;
+        struct http_call *call = userdata;
+
         (void)purpose;
-        return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+        int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+        if (fd < 0 && errno != EAFNOSUPPORT)
+                call->socket_errno = errno;
+        return fd;
 }
 
 /* Options */
@@ -378,6 +382,7 @@ CURLcode http_call_configure(struct http_call *call, const char *user_agent) {
         must(curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)call->connect_timeout_ms));
         must(curl_easy_setopt(easy, CURLOPT_MAXFILESIZE_LARGE, max_bytes));
         must(curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, on_socket_open));
+        must(curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, call));
         must(curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_write));
         must(curl_easy_setopt(easy, CURLOPT_WRITEDATA, call));
         must(curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header));
@@ -477,6 +482,8 @@ static void describe_failure(const struct http_call *call, CURLcode code, enum h
                 problem = "connection closed within the response headers";
         else if (call->is_refused)
                 problem = "response body rejected";
+        else if (code == CURLE_COULDNT_CONNECT && call->socket_errno)
+                problem = strerror(call->socket_errno);
         else
                 problem = call->curl_message[0] ? call->curl_message : curl_easy_strerror(code);
         (void)error_set(err, failures[failure].errno_code, "%.*s: %s",

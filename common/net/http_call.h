@@ -77,6 +77,7 @@ struct http_call {
         int64_t last_byte_mono_ms;
         const struct loop *loop;
         char curl_message[CURL_ERROR_SIZE];
+        int socket_errno; /* of a socket() that failed; 0: none has */
 
         /* The answer. */
         struct buf received;

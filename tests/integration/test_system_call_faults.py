@@ -2,6 +2,7 @@
 so once, works again when the fault ends, and has no more descriptors open than before."""
 
 import contextlib
+import errno
 import os
 import resource
 import ssl
@@ -129,7 +130,7 @@ def test_controller_without_descriptors(start_standin, exporters, start_controll
         for peer in (exporters, standin):
             peer.admin("close", {})
         standin.admin("watches/cut", {})
-        process.wait_log('msg="node is failing"')
+        process.wait_log(f'msg="node is failing".*{os.strerror(getattr(errno, error))}"')
 
     without_descriptors(process, controller.url, error, True, meanwhile)
     failing = len(log_lines(process, "node is failing"))
