@@ -13,7 +13,7 @@ import pytest
 
 from controller_kit import log_lines, write_policy
 from extender_kit import Connection, Extender, annotate, policy
-from harness import fetch, wait_until
+from harness import OwnMetrics, fetch, wait_until
 from tls_kit import Authority, Volume
 
 LINES_MAX = 10
@@ -58,11 +58,7 @@ def lack(process, error):
     return injected(process, f"{OPENING}:error={error}")
 
 
-LACKS = [
-    "EMFILE",
-    "ENFILE",
-    *(pytest.param(e, marks=pytest.mark.nightly) for e in ("ENOMEM", "ENOBUFS")),
-]
+NIGHTLY_LACKS = [pytest.param(e, marks=pytest.mark.nightly) for e in ("ENOMEM", "ENOBUFS")]
 
 
 def is_answered(url):
@@ -89,7 +85,7 @@ def without_descriptors(process, url, error, has_kept, meanwhile):
             client = threading.Thread(target=is_answered, args=[url])
             client.start()
             process.wait_log('msg="cannot accept connections"')
-            meanwhile()
+            meanwhile(kept)
             if kept:
                 assert kept.call("/livez", b"", "GET").status == 200
         client.join()
@@ -99,19 +95,33 @@ def without_descriptors(process, url, error, has_kept, meanwhile):
     assert len(complaints(process)) <= LINES_MAX, process.stderr()
 
 
-@pytest.mark.parametrize("has_kept", [True, False], ids=["kept", "none-kept"])
-@pytest.mark.parametrize("error", LACKS)
+@pytest.mark.parametrize("error", ["EMFILE", "ENFILE", *NIGHTLY_LACKS])
+@pytest.mark.parametrize(
+    "has_kept", [True, pytest.param(False, marks=pytest.mark.nightly)], ids=["kept", "none-kept"]
+)
 def test_extender_without_descriptors(start_standin, run, binary, tmp_path, error, has_kept):
-    standin = start_standin("--nodes", len(NAMES))
+    standin = start_standin("--nodes", len(NAMES), "--tls-dir", tmp_path / "tls")
     path = write_policy(tmp_path / "policy", policy())
     flags = ["--threads=1", f"--policy-config-path={path}"]
-    extender = Extender(run, binary, standin, *flags, build="release")
+    # Names are looked up, and certificates read, with descriptors too.
+    port = standin.url.rpartition(":")[2]
+    by_name = standin.edit_kubeconfig(
+        tmp_path / "kubeconfig", {"server": f"https://localhost:{port}"}
+    )
+    extender = Extender(run, binary, by_name, *flags, build="release")
     extender.wait_ready()
+    standin.context = ssl.create_default_context(cafile=tmp_path / "tls" / "ca.crt")
 
-    def meanwhile():
+    def restarts(kept):
+        page = OwnMetrics(kept.call("/metrics", b"", "GET").body.decode())
+        return page.total("plimsoll_watch_restarts_total", 0)
+
+    def meanwhile(kept):
         standin.admin("watches/cut", {})
         extender.reload()
         extender.process.wait_log("cannot load policy, keeping the previous one")
+        if kept:
+            wait_until(lambda: restarts(kept) > 1, what="a call that finds no descriptor")
 
     without_descriptors(extender.process, extender.url, error, has_kept, meanwhile)
     annotate(standin, NAMES[0], 0.9)
@@ -119,14 +129,14 @@ def test_extender_without_descriptors(start_standin, run, binary, tmp_path, erro
         wait_until(lambda: scheduler.filter(NAMES)[0] == NAMES[1:], what="the watch of nodes")
 
 
-@pytest.mark.parametrize("error", LACKS)
+@pytest.mark.parametrize("error", ["EMFILE", "ENFILE", *NIGHTLY_LACKS])
 def test_controller_without_descriptors(start_standin, exporters, start_controller, error):
     standin = start_standin("--nodes", len(NAMES))
     controller = start_controller(standin, exporters, build="release")
     controller.wait_ready()
     process = controller.process
 
-    def meanwhile():
+    def meanwhile(_kept):
         for peer in (exporters, standin):
             peer.admin("close", {})
         standin.admin("watches/cut", {})
