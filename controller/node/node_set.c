@@ -235,9 +235,9 @@ void node_set_set_policy(struct node_set *set, const struct policy *policy) {
         STRMAP_FOREACH (entry, &set->by_name) {
                 struct node *node = entry->value;
                 json_auto_t *labels = NULL;
-                if (policy->pool_count > 0 && node->labels_json)
-                        (void)json_parse(node->labels_json, strlen(node->labels_json), &labels,
-                                         NULL);
+                if (policy->pool_count > 0 && node->labels_json &&
+                    json_parse(node->labels_json, strlen(node->labels_json), &labels, NULL) < 0)
+                        continue;
                 node->pool = (uint8_t)policy_pool_of(policy, labels);
         }
 }

@@ -22,6 +22,12 @@ spec:
   syncPolicy: [{name: x_usage_avg_5m, period: 1m}]
   predicate: [{name: x_usage_avg_5m, maxLimitPecent: 1}]
   priority: [{name: x_usage_avg_5m, weight: 1}]
+  pools:
+  - nodeSelector: {x: y}
+    predicate: [{name: x_usage_avg_5m, maxLimitPecent: 1}]
+    priority: [{name: x_usage_avg_5m, weight: 1}]
+  rules: [{match: {namespaces: [x]}, limits: [{name: x_usage_avg_5m, maxLimitPecent: 1}]}]
+  taints: {}
   hotValue: [{timeRange: 1m, count: 1}]
   extender: {}
 """
@@ -70,7 +76,13 @@ def allowed(schema):
     kind = schema.get("type")
     said = messages(schema)
     if "enum" in schema:
-        said.insert(0, ", ".join(code(str(word)) for word in schema["enum"]))
+        said.insert(
+            0,
+            ", ".join(
+                code(str(word).lower()) if word is True else code(str(word))
+                for word in schema["enum"]
+            ),
+        )
     elif kind == "array":
         is_flat = "properties" not in schema["items"]
         of_each = f", each {scalar(schema['items'])}" if is_flat else ""
@@ -121,7 +133,8 @@ def table(path, schema, printed):
         if name in schema.get("required", ()):
             default = "required"
         elif default is None or at(yaml.safe_load(SAMPLE), f"{path}.{name}") is not None:
-            assert "enum" not in field, f"SAMPLE has no {path}, or --check-config does not print it"
+            has_default = len(field.get("enum", ())) > 1
+            assert not has_default, f"SAMPLE has no {path}, or --check-config does not print it"
             default = ""
         else:
             default = code(str(default))

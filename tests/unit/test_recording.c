@@ -16,7 +16,7 @@ static const struct {
         {"", "{\"metadata\": {\"name\": 1}}", NULL},
         {"", "{\"metadata\": {\"name\": \"a\", \"annotations\": 1}, \"status\": {\"capacity\": 1}}",
          "{\"name\": \"a\", \"annotations\": {}, \"capacity\": {}}"},
-        /* What is or should be a reading, of any policy; of the rest nothing. */
+        /* What is or should be a reading, of any policy, and labels; of the rest nothing. */
         {"",
          "{\"metadata\": {\"name\": \"a\", \"labels\": {\"team\": \"x\"}, \"annotations\": {"
          "\"cpu_usage_avg_5m\": \"much\", \"gpus\": \"0.5," AT "\", \"node_hot_value\": \"1\","
@@ -24,7 +24,8 @@ static const struct {
          "\"mem_usage_avg_5m\": 3, \"other.io/x\": \"0.5," AT "\"}},"
          " \"status\": {\"capacity\": {\"cpu\": \"8\", \"memory\": \"1Gi\", \"pods\": \"9\"}}}",
          "{\"name\": \"a\", \"annotations\": {\"cpu_usage_avg_5m\": \"much\", \"gpus\": \"0.5," AT
-         "\", \"node_hot_value\": \"1\"}, \"capacity\": {\"cpu\": \"8\", \"memory\": \"1Gi\"}}"},
+         "\", \"node_hot_value\": \"1\"}, \"labels\": {\"team\": \"x\"}, \"capacity\": {\"cpu\": "
+         "\"8\", \"memory\": \"1Gi\"}}"},
         {"x.io/",
          "{\"metadata\": {\"name\": \"a\", \"annotations\": {\"cpu_usage_avg_5m\": \"1," AT
          "\", \"x.io/cpu_usage_avg_5m\": \"2," AT "\"}}}",
