@@ -22,7 +22,7 @@ def run(*argv):
 @pytest.mark.parametrize("program", PAGES)
 def test_man_page(binary, program):
     name, helps = PAGES[program]
-    path = pathlib.Path(binary(program)).parent / name
+    path = pathlib.Path(binary(program)).parents[1] / name
     said = run("mandoc", "-Tlint", "-Wwarning", path)
     assert (said.returncode, said.stdout, said.stderr) == (0, "", "")
 
