@@ -342,13 +342,14 @@ static void on_estimate_changed(void *userdata, void *owner) {
 }
 
 void node_table_set_policy(struct node_table *table, struct policy *policy, int64_t now_unix_ms) {
-        uint64_t generation = table->table_policy ? table->table_policy->generation + 1 : 1;
+        struct table_policy *before = table->table_policy;
+        uint64_t generation = before ? before->generation + 1 : 1;
+        bool has_same_pools = before && policy_has_same_pools(before->policy, policy);
 
-        for (size_t row = 0; row < table->count; row++)
-                if (!policy_has_same_pools(policy_of(table), policy))
-                        table->rows[row]->pool = 0;
-        if (table->table_policy)
-                table_policy_unref(table->table_policy);
+        for (size_t row = 0; row < table->count && !has_same_pools; row++)
+                table->rows[row]->pool = 0;
+        if (before)
+                table_policy_unref(before);
         table->table_policy = table_policy_new(policy, generation, table->options.metrics);
         bool has_estimate = policy->scoring == POLICY_SCORING_ESTIMATE;
         if (has_estimate && !table->estimator)
