@@ -131,10 +131,14 @@ def test_pods_go_where_they_would_go(fleet, namespace, plimsoll, scheduler, figu
         else:
             assert lists(extender, "short") == 0
         namespace.delete_pods()
-    # What is soft differs by a pod from run to run, too.
+    # What is soft differs by a pod or two from run to run, too.
     for app, pods in (("web", 2), ("hard", 1)):
-        without, having = by_zone[0, app], by_zone[PLACES, app]
-        assert all(abs(without[zone] - having[zone]) <= pods for zone in NODES), by_zone
+        uneven, without = (
+            max(by_zone[shortlist, app][zone] for zone in NODES)
+            - min(by_zone[shortlist, app][zone] for zone in NODES)
+            for shortlist in (PLACES, 0)
+        )
+        assert uneven <= without + pods, by_zone
     for places in special.values():
         assert places <= wanted, "a preference that the scheduler would have followed"
     figure(f"pods per zone, {REPLICAS} of a Deployment, without and with a shortlist of {PLACES}: "

@@ -9,6 +9,7 @@
     gate.py e2e            builds a real cluster's programs once, for minutes, and runs the tests
                            with it; see tests/e2e/README.md. Then the quick benchmark
     gate.py fuzz           every fuzz target for a while ($FUZZ_SECONDS, 60)
+    gate.py cross          the unit tests of the pure libraries for arm64 and s390x, by qemu
     gate.py quick          what changed since the last commit: the sanitizer build, the unit tests of
                            the libraries it is in, and the integration file that is nearest to it
 
@@ -265,6 +266,14 @@ def fuzz(gate):
     gate.step("fuzz", ["tests/tools/fuzz", seconds], is_shown=True)
 
 
+def cross(gate):
+    for architecture in ("arm64", "s390x"):
+        results = OUT / architecture / "meson-logs" / "testlog.json"
+        results.unlink(missing_ok=True)
+        argv = [PYTHON, "tests/tools/cross.py", architecture]
+        gate.step(f"cross-{architecture}", argv, None, lambda path=results: read_meson(path))
+
+
 def quick_tests(gate):
     changed = quick.changed_files(TOP)
     suites = quick.suites(changed)
@@ -285,6 +294,7 @@ GROUPS = {
     "images": images,
     "e2e": e2e,
     "fuzz": fuzz,
+    "cross": cross,
     "quick": quick_tests,
 }
 

@@ -1,0 +1,105 @@
+#!/usr/bin/python3
+"""Runs the unit tests of the pure libraries as another machine would: cross.py ARCHITECTURE
+
+s390x counts bytes from the other end, arm64 is what half of all clusters have. Built by Debian's
+cross compiler against Debian's libraries, which mmdebstrap unpacks into the user's cache, and run
+by qemu. Prints meson's counts; ends with 1 when a test failed.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+from lanes import CACHE
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+# Debian's name: the name in compilers and folders, qemu's, meson's, the order of bytes
+ARCHITECTURES = {
+    "arm64": ("aarch64-linux-gnu", "aarch64", "aarch64", "little"),
+    "s390x": ("s390x-linux-gnu", "s390x", "s390x", "big"),
+}
+PACKAGES = (
+    "libc6-dev,libgcc-12-dev,libjansson-dev,libyaml-dev,libcmocka-dev,"
+    "libcurl4-openssl-dev,libmicrohttpd-dev"
+)
+SUITES = {
+    *("base", "codec", "metrics", "policy", "estimate", "window", "page", "track", "pods"),
+    *("extender-estimate", "table", "answer", "decisions"),
+}
+# qemu writes into stderr, or has no /proc of its own.
+NOT_UNDER_QEMU = {"json", "mem", "metrics"}
+
+
+def run(*argv, **more):
+    return subprocess.run([str(part) for part in argv], check=True, **more)
+
+
+def make_root(architecture):
+    """Debian's libraries for it, once."""
+    root = CACHE / f"root-{architecture}"
+    if not root.exists():
+        partial = root.with_suffix(".partial")
+        shutil.rmtree(partial, ignore_errors=True)
+        CACHE.mkdir(parents=True, exist_ok=True)
+        run(
+            "mmdebstrap", "--quiet", "--variant=extract", f"--architectures={architecture}",
+            f"--include={PACKAGES}", "bookworm", partial,
+        )  # fmt: skip
+        partial.rename(root)
+    return root
+
+
+def write_cross_file(path, architecture, root):
+    triplet, qemu, cpu, endian = ARCHITECTURES[architecture]
+    pkgconfig = f"{root}/usr/lib/{triplet}/pkgconfig:{root}/usr/share/pkgconfig"
+    path.write_text(
+        f"""\
+[binaries]
+c = ['{triplet}-gcc', '--sysroot={root}']
+ar = '{triplet}-ar'
+strip = '{triplet}-strip'
+pkgconfig = 'pkg-config'
+exe_wrapper = ['qemu-{qemu}', '-L', '{root}']
+[properties]
+sys_root = '{root}'
+pkg_config_libdir = '{pkgconfig}'
+[host_machine]
+system = 'linux'
+cpu_family = '{cpu}'
+cpu = '{cpu}'
+endian = '{endian}'
+"""
+    )
+
+
+def main():
+    if len(sys.argv) != 2 or sys.argv[1] not in ARCHITECTURES:
+        print(__doc__)
+        return 2
+    architecture = sys.argv[1]
+    build = TOP / "build-gate" / architecture
+    build.parent.mkdir(exist_ok=True)
+    cross = build.with_suffix(".ini")
+    write_cross_file(cross, architecture, make_root(architecture))
+    if not (build / "build.ninja").exists():
+        run("meson", "setup", build, TOP, f"--cross-file={cross}", "-Dwerror=true")
+    said = run("meson", "introspect", "--tests", build, stdout=subprocess.PIPE).stdout
+    tests = [
+        test
+        for test in json.loads(said)
+        if {suite.split(":")[-1] for suite in test["suite"]} >= {"unit"}
+        and {suite.split(":")[-1] for suite in test["suite"]} & SUITES
+        and test["name"] not in NOT_UNDER_QEMU
+    ]
+    run("ninja", "-C", build, *(os.path.relpath(test["cmd"][0], build) for test in tests))
+    names = [test["name"] for test in tests]
+    argv = ["meson", "test", "-C", build, "--no-rebuild", "--suite=unit", "--timeout-multiplier=20"]
+    argv += names
+    return subprocess.run([str(part) for part in argv], check=False).returncode and 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
