@@ -158,12 +158,20 @@ static void check_batching(const struct doctor_facts *facts, struct doctor_findi
         }
 }
 
+static bool has_rejecting_limit(const struct policy *policy) {
+        for (size_t i = 0; i < policy->predicate_total; i++)
+                if (policy->predicates[i].limit_ratio > 0 &&
+                    policy->predicates[i].over_limit == POLICY_OVER_LIMIT_REJECT)
+                        return true;
+        return false;
+}
+
 /* An autoscaler asks its own copy of the scheduler's plugins, without extenders. */
 static void check_autoscaler(const struct doctor_facts *facts, enum doctor_object object,
                              const char *name, struct doctor_finding *finding) {
         const struct policy *policy = facts->policy;
 
-        if (doctor_needs(facts, object, finding) && policy->predicate_total > 0 &&
+        if (doctor_needs(facts, object, finding) && has_rejecting_limit(policy) &&
             policy->when_all_over == POLICY_ALL_OVER_REJECT)
                 doctor_find(finding, DOCTOR_WARNING, "%s runs, and the policy's limits reject",
                             name);
@@ -180,7 +188,8 @@ static void check_karpenter(const struct doctor_facts *facts, struct doctor_find
 
 #define AUTOSCALER_WHY                                                                             \
         "when every node is above a limit, pods wait, and it adds no node: to it they fit"
-#define AUTOSCALER_MEND "set spec.extender.whenAllOver: pass in the policy"
+#define AUTOSCALER_MEND                                                                            \
+        "set overLimit: last on the policy's limits, or spec.extender.whenAllOver: pass"
 
 static const struct doctor_check rows[] = {
         {"scheduler-registered", "it is never asked",

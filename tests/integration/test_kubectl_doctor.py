@@ -394,6 +394,13 @@ def test_nodes_without_an_exporter_that_kubelets_serve(cluster, doctor):
     assert findings(doctor("-o", "json", status=0)) == {}
 
 
+def test_an_autoscaler_beside_limits_that_reject_nothing(cluster, doctor):
+    autoscaler(AUTOSCALER)(cluster)
+    for row in cluster.spec()["predicate"]:
+        row["overLimit"] = "last"
+    assert findings(doctor("-o", "json", status=0)) == {}
+
+
 def test_a_cluster_without_plimsoll(cluster, doctor):
     cluster.objects = cluster.server.objects = {"/version": {"minor": "36"}, "/api/v1/nodes": []}
     found = findings(doctor("-o", "json", status=2))
