@@ -4,14 +4,16 @@
 #include "controller/track/value_columns.h"
 #include "policy/verdict.h"
 
-/* The predicate that rejects the node; NULL: none does. */
+/* The predicate that the node is over, whether that rejects it or ranks it last; NULL: none. */
 static const struct policy_predicate *exceeded(const struct policy *policy,
                                                const struct plan_values *values) {
         struct value_columns of;
 
         value_columns_init(&of, policy, values);
-        int predicate = verdict_filter(policy, &of.columns, 0, 0);
-        return predicate < 0 ? NULL : &policy->predicates[predicate];
+        int verdict = verdict_filter(policy, &of.columns, 0, 0);
+        if (verdict_is_last(verdict))
+                verdict = verdict_last_by(verdict);
+        return verdict < 0 ? NULL : &policy->predicates[verdict];
 }
 
 static void tell(struct recorder *recorder, enum event_reason reason, const char *node,
