@@ -11,46 +11,28 @@ from harness import fetch, wait_until
 from monitoring_kit import DASHBOARDS, dashboard, queries, rules
 from pages import block
 from prometheus_kit import RealPrometheus
+from tools import build
 
-# The operator's kinds, as far as the API server must know them.
-KINDS = {
-    "PodMonitor": "podmonitors",
-    "ServiceMonitor": "servicemonitors",
-    "PrometheusRule": "prometheusrules",
-}
-GROUP = "monitoring.coreos.com"
+KINDS = ("podmonitors", "servicemonitors", "prometheusrules")
 # The extender of this test serves HTTP.
 WITHOUT_DATA = {"plimsoll_tls_certificate_expiry_timestamp_seconds"}
 METRIC = "cpu_usage_avg_5s"
 
 
-def kind_definition(kind, plural):
-    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    version = {"name": "v1", "served": True, "storage": True}
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{plural}.{GROUP}"},
-        "spec": {
-            "group": GROUP,
-            "scope": "Namespaced",
-            "names": {"kind": kind, "plural": plural, "singular": kind.lower()},
-            "versions": [version | {"schema": {"openAPIV3Schema": schema}}],
-        },
-    }
-
-
 @pytest.fixture
 def operator_kinds(plane):
-    kinds = yaml.safe_dump_all(kind_definition(*names) for names in KINDS.items())
-    plane.kubectl("apply", "-f", "-", stdin=kinds)
-    for plural in KINDS.values():
-        plane.kubectl("wait", "--for=condition=Established", f"crd/{plural}.{GROUP}")
+    """The operator's own definitions: by them the API server refuses unknown fields and bad values."""
+    files = [build.shared("prometheus-operator", f"example/*/*_{kind}.yaml")[0] for kind in KINDS]
+    options = [f"--filename={path}" for path in files]
+    plane.kubectl("create", *options)
+    plane.kubectl("wait", "--for=condition=Established", *options)
     yield
-    plane.kubectl("delete", "-f", "-", stdin=kinds)
+    plane.kubectl("delete", *options)
 
 
 def test_it_applies_and_finds_our_objects(plane, operator_kinds):
+    second = str(TOP / "deploy" / "monitoring-second-scheduler")
+    plane.kubectl("apply", "--dry-run=server", "-k", second)
     follow(plane, block("docs/install.md", "monitoring"))
     namespace = "--namespace=kube-system"
 

@@ -75,6 +75,13 @@ MODULES = {
     "metrics-server": {},
     "helm": {},
     "descheduler": {},
+    # Of this one, only files.
+    "prometheus-operator": {
+        "share": (
+            "github.com/prometheus-operator/prometheus-operator",
+            ["example/prometheus-operator-crd/*.yaml"],
+        )
+    },
     **{f"kubernetes-{minor}": kubernetes(version) for minor, version in OLDER.items()},
 }
 
@@ -232,11 +239,14 @@ def compile_tools(go, module, bin_dir):
 
 def copy_shared(go, module, share_dir):
     source, patterns = MODULES[module]["share"]
-    where = subprocess.run(
-        [go, "list", "-m", "-f", "{{.Dir}}", source],
+    fetched = subprocess.run(
+        [go, "mod", "download", "-json", source],
         cwd=HERE / module, env=os.environ | {"GOWORK": "off"},
-        capture_output=True, text=True, check=True,
-    ).stdout.strip()  # fmt: skip
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if fetched.returncode != 0:
+        raise Trouble(f"go mod download of {source} failed:\n{fetched.stdout}{fetched.stderr}")
+    where = json.loads(fetched.stdout)["Dir"]
     for pattern in patterns:
         found = glob.glob(os.path.join(where, pattern))
         if not found:
@@ -262,7 +272,8 @@ def ensure(module):
         shutil.rmtree(partial, ignore_errors=True)
         (partial / "bin").mkdir(parents=True)
         go = find_go()
-        compile_tools(go, module, partial / "bin")
+        if re.search(r"^tool\b", (HERE / module / "go.mod").read_text("ascii"), re.M):
+            compile_tools(go, module, partial / "bin")
         if "share" in MODULES[module]:
             copy_shared(go, module, partial / "share")
         os.rename(partial, final)
