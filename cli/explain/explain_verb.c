@@ -251,7 +251,7 @@ const struct verb explain_verb = {
                  "extenders answered about it. Of nodes:\n"
                  "\n"
                  "Prints each limit with the reading, its age and the verdict, and each term of\n"
-                 "the score, as it would be now; for a pod that uses nothing. With - the nodes\n"
+                 "the score, as it would be now; for a pod without requests. With - the nodes\n"
                  "are read from standard input, as `kubectl get nodes -o json` prints them.\n",
         .words = "node nodes pod",
         .rows = rows,

@@ -156,7 +156,7 @@ static void judge(const struct judging *judging, const json_t *candidates,
         _cleanup_(explain_judged_done) struct explain_judged before, after;
         _cleanup_(difference_done) struct difference difference;
         int64_t now_unix_ms = judging->recording->at_unix_ms;
-        const struct explained_pod pod = PLACEMENT_POD;
+        const struct explained_pod pod = {0};
 
         fill(judging, judging->before, candidates);
         fill(judging, judging->after, candidates);

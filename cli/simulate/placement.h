@@ -16,11 +16,6 @@
 #include "cli/simulate/recording.h"
 #include "extender/explain/explain.h"
 
-/* Who looks for a node: a pod without requests, of which the extender expects what it expects of
- * any such pod. Without a name it would be a pod that uses nothing, which there is none of. */
-#define PLACEMENT_POD                                                                              \
-        { .name = "a pod without requests" }
-
 struct placement {
         const char *pod_space, *pod_name; /* borrowed from the recording */
         const char *at;

@@ -148,7 +148,7 @@ static int compare(const struct recording *recording, const struct node_table_op
                    struct policy *policy, struct error *err) {
         _cleanup_(node_table_freep) struct node_table *before_table = NULL, *after_table = NULL;
         _cleanup_(placement_done) struct placements placements = {0};
-        const struct explained_pod pod = PLACEMENT_POD;
+        const struct explained_pod pod = {0};
         struct policy *before_policy = NULL;
 
         int r = recording_table(recording, options, policy, &after_table, err);

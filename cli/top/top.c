@@ -167,7 +167,7 @@ const struct verb top_verb = {
                  "\n"
                  "Shows for every node its usage by the metrics of the policy, with the limits\n"
                  "marked, the verdict and the score that it would get now, and why. It is judged\n"
-                 "by the extender's own code from the annotations; for a pod that uses nothing.\n",
+                 "by the extender's own code from the annotations; for a pod without requests.\n",
         .rows = rows,
         .row_count = ARRAY_LEN(rows),
         .run = run,

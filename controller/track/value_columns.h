@@ -25,7 +25,7 @@ void value_columns_init(struct value_columns *ret, const struct policy *policy,
 
 /**
  * value_columns_score() - of the node by its present values alone: the headroom with scoring
- * estimate, for a pod that uses nothing
+ * estimate, before a pod is added
  * @terms:  of each pool of @policy
  * @values: those of @of
  * Return: 0 to 100; negative: a priority's value is missing, there is no priority, or the score

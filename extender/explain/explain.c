@@ -29,7 +29,7 @@ static const struct option_row rows[] = {
          .help = "Evaluate as of this time, such as 2026-07-23T11:25:54Z. Default: now."},
         {.name = "pod", .type = OPTION_STRING, .value = &settings.pod, .metavar = "NAMESPACE/NAME",
          .help = "Score the nodes for this pod of the input, with scoring: estimate. Default: for "
-                 "a pod that uses nothing."},
+                 "a pod without requests."},
         {.name = "output", .type = OPTION_ENUM, .value = &settings.output, .fallback = "table",
          .letter = 'o', .choices = outputs, .help = "Output format."},
         PROGRAM_ANNOTATION_ROWS(settings.shared),

@@ -16,7 +16,7 @@ int explain_main(int argc, char **argv);
 
 /* The pod that looks for a node. */
 struct explained_pod {
-        const char *name;     /* "namespace/name"; NULL: none was given, and its load is 0 */
+        const char *name;     /* "namespace/name"; NULL: any pod without requests */
         struct pod_load load; /* what it is expected to use */
         struct load_factor factor;
 };

@@ -57,8 +57,7 @@ static void expect(struct estimator *estimator, struct explained_pod *pod) {
 
         estimator_stats(estimator, 0, &stats);
         pod->factor = stats.factor;
-        if (pod->name)
-                pod->load = estimator_expect(estimator, "", 0, &pod->load).load;
+        pod->load = estimator_expect(estimator, "", 0, &pod->load).load;
 }
 
 void explain_estimate(const struct node_snapshot *snapshot, struct explained_pod *pod,

@@ -19,7 +19,7 @@ struct explain_judged {
 
 /**
  * explain_judge() - publish @table and judge its rows
- * @pod: the pod that looks for a node, with its request as load; all zero: none was given
+ * @pod: the pod that looks for a node, with its request as load; all zero: a pod without requests
  * @ret: borrows @table; released with explain_judged_done()
  */
 void explain_judge(struct node_table *table, const struct explained_pod *pod, int64_t now_unix_ms,

@@ -172,10 +172,8 @@ static void put_usage(const struct explanation *of, size_t row, int resource,
         (void)fprintf(out, "%s read, %s in flight", format_number(usage.reading_ratio * 100, read),
                       format_number(usage.in_flight_ratio * 100, in_flight));
         put_load(&usage, resource, out);
-        if (of->estimate->pod.name)
-                (void)fprintf(out, ", %s for the pod twice",
-                              format_number(usage.pod_ratio * 100, pod));
-        (void)fprintf(out, ", weight %g\n", usage.weight);
+        (void)fprintf(out, ", %s for the pod twice, weight %g\n",
+                      format_number(usage.pod_ratio * 100, pod), usage.weight);
 }
 
 static void put_estimate(const struct explanation *of, const struct explained_estimate *estimate,
@@ -193,10 +191,8 @@ static void put_estimate(const struct explanation *of, const struct explained_es
 }
 
 static void put_pod(const struct explained_pod *pod, FILE *out) {
-        if (!pod->name)
-                return;
-        (void)fputs("pod ", out);
-        put_text(pod->name, TEXT_MAX_BYTES, out);
+        (void)fputs(pod->name ? "pod " : "a pod without requests", out);
+        put_text(pod->name ? pod->name : "", TEXT_MAX_BYTES, out);
         (void)fprintf(
                 out,
                 ": expected to use %.3g CPUs and %.4g MiB; over the cluster pods use %.2f and "

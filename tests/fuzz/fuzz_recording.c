@@ -42,7 +42,7 @@ static void check_placements(const struct recording *recording,
 /* The same policy on both sides changes nothing. */
 static void check_difference(const struct recording *recording,
                              const struct node_table_options *options) {
-        const struct explained_pod pod = PLACEMENT_POD;
+        const struct explained_pod pod = {0};
         struct node_table *table = NULL;
         struct explain_judged judged;
         struct difference difference;

@@ -201,8 +201,11 @@ def test_estimate(explain):
     assert "room   headroom" in text and "0.0 in flight" in text
     assert "32.0 in flight (3.2 of 10 CPUs), 20.0 for the pod twice" in text
     assert "b: passes; score 10 of 10\n" in text
+    # A pod without requests counts as 100m, of which pods use twice as much here.
+    anyone = explain(policy, estimated_input(), f"--now={NOW}")
+    assert anyone.startswith("a pod without requests: expected to use 0.2 CPUs and "), anyone
     a, b = json.loads(explain(policy, estimated_input(), f"--now={NOW}", "-o", "json"))
-    assert b["estimate"]["headroom"] == pytest.approx(60, abs=0.1)
+    assert b["estimate"]["headroom"] == pytest.approx(100 - 40 - 2 * 2, abs=0.1)
     error = explain(policy, estimated_input(), "--pod=shop/nobody", status=2)
     assert "--pod: no pod 'shop/nobody' in the input" in error
 
