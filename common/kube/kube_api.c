@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/queue.h>
 
 #include "base/buf.h"
@@ -48,6 +49,7 @@ struct kube_call {
         bool is_waiting; /* for credentials; the timer limits it */
         bool has_retried_unauthorized;
         bool has_streamed;
+        bool is_html; /* what was received */
 };
 
 static const struct {
@@ -164,7 +166,16 @@ static void count(struct kube_call *call, const char *code, int64_t duration_ms)
                                 (double)duration_ms / (double)MS_PER_S);
 }
 
-static enum kube_outcome outcome_of(const struct http_response *response) {
+/* No API server answers with a page of HTML: a proxy or a load balancer does, or a login page. */
+static bool is_html(const char *content_type) {
+        return strncasecmp(content_type, "text/html", strlen("text/html")) == 0;
+}
+
+static enum kube_outcome outcome_of(const struct kube_call *call,
+                                    const struct http_response *response) {
+        if (call->is_html && response->status < 500 && response->status != 401 &&
+            response->status != 403 && response->status != 429)
+                return KUBE_BAD_ANSWER;
         switch (response->failure) {
         case HTTP_OK:
                 break;
@@ -223,8 +234,19 @@ static json_t *parse_status(const struct http_response *response) {
 }
 
 /* "403 nodes is forbidden: ...", from a Status or, as throttling and proxies answer, plain text. */
-static void describe(const struct http_response *response, enum kube_outcome outcome,
-                     struct error *err) {
+static void describe(const struct kube_call *call, const struct http_response *response,
+                     enum kube_outcome outcome, struct error *err) {
+        bool is_redirect = response->status >= 300 && response->status < 400;
+
+        if (call->is_html || is_redirect) {
+                (void)error_set(err, outcomes[outcome].errno_code,
+                                "%d with %s from %s: the answer of a proxy or a login page, not of "
+                                "an API server",
+                                response->status ? response->status : 200,
+                                call->is_html ? "text/html" : "a redirect",
+                                kube_access_server(call->api->config));
+                return;
+        }
         if (response->failure != HTTP_OK) {
                 *err = response->err;
                 return;
@@ -283,8 +305,11 @@ static int64_t end_mono_ms(const struct kube_call *call) {
 
 static void on_http_done(void *userdata, const struct http_response *response) {
         struct kube_call *call = userdata;
+
+        if (!call->has_streamed)
+                call->is_html = is_html(response->content_type);
         struct kube_answer answer = {
-                .outcome = outcome_of(response),
+                .outcome = outcome_of(call, response),
                 .status = response->status,
                 .body = response->body,
                 .body_bytes = call->request.on_data ? 0 : response->body_bytes,
@@ -304,15 +329,17 @@ static void on_http_done(void *userdata, const struct http_response *response) {
                 return;
         }
         if (answer.outcome != KUBE_OK)
-                describe(response, answer.outcome, &answer.err);
+                describe(call, response, answer.outcome, &answer.err);
         finish(call, &answer);
 }
 
 static bool on_http_data(void *userdata, const char *data, size_t len) {
         struct kube_call *call = userdata;
 
+        if (!call->has_streamed)
+                call->is_html = is_html(http_content_type(call->http));
         call->has_streamed = true;
-        return call->request.on_data(call->request.userdata, data, len);
+        return !call->is_html && call->request.on_data(call->request.userdata, data, len);
 }
 
 static void on_refusal(void *userdata) {

@@ -35,7 +35,7 @@ enum kube_outcome {
         KUBE_INVALID,      /* 400, 415, 422: our request is wrong */
         KUBE_THROTTLED,    /* 429, after the retries */
         KUBE_UNAVAILABLE,  /* no connection, 5xx or a cut answer, after the retries */
-        KUBE_BAD_ANSWER,   /* 2xx with a body that we cannot read, or one past the ceiling */
+        KUBE_BAD_ANSWER,   /* 2xx with a body that we cannot read, or one past the ceiling; HTML */
 };
 
 const char *kube_outcome_name(enum kube_outcome outcome);

@@ -225,6 +225,13 @@ bool http_is_answered(const struct http_call *call) {
         return call->state == HTTP_CALL_ACTIVE && call->has_headers && is_good(call);
 }
 
+const char *http_content_type(const struct http_call *call) {
+        char *content_type = NULL;
+
+        (void)curl_easy_getinfo(call->easy, CURLINFO_CONTENT_TYPE, &content_type);
+        return content_type ? content_type : "";
+}
+
 static size_t on_write(char *data, size_t size, size_t count, void *userdata) {
         struct http_call *call = userdata;
         size_t len = size * count;
@@ -509,13 +516,10 @@ void http_call_result(struct http_call *call, CURLcode code, struct http_respons
         }
 
         long status = 0;
-        char *content_type = NULL;
         (void)curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
-        (void)curl_easy_getinfo(call->easy, CURLINFO_CONTENT_TYPE, &content_type);
         ret_response->status = (int)status;
-        if (content_type)
-                (void)snprintf(ret_response->content_type, sizeof(ret_response->content_type), "%s",
-                               content_type);
+        (void)snprintf(ret_response->content_type, sizeof(ret_response->content_type), "%s",
+                       http_content_type(call));
         if (call->received.data) {
                 ret_response->body = call->received.data;
                 ret_response->body_bytes = call->received.len;

@@ -131,5 +131,7 @@ struct http_request {
 struct http_call *http_start(struct http_client *client, const struct http_request *request);
 /** http_is_answered() - the headers of a 2xx response were received */
 bool http_is_answered(const struct http_call *call);
+/** http_content_type() - of the answer, from within on_data, borrowed for it; "" without one */
+const char *http_content_type(const struct http_call *call);
 /** http_cancel() - end without a callback; @call may be NULL */
 void http_cancel(struct http_call *call);

@@ -123,6 +123,8 @@ static double request_count(struct fixture *f, const char *verb, const char *cod
 #define FORBIDDEN                                                                                  \
         "{\"kind\":\"Status\",\"message\":\"nodes is forbidden: User \\\"x\\\" cannot list\"}"
 
+#define PAGE "Content-Type: text/html; charset=utf-8\r\n", "<html>Please log in</html>"
+
 struct step {
         int status; /* 0: closed without an answer; -1: the body is cut off */
         const char *headers, *body;
@@ -193,7 +195,13 @@ static void test_outcomes(void **state) {
                  {{302, "Location: /login\r\n", ""}},
                  KUBE_BAD_ANSWER,
                  302,
-                 "302 (no message)"},
+                 "302 with a redirect from http://127.0.0.1:"},
+                /* what a proxy says of an object is not the API server's word */
+                {"PATCH", 3, {{200, PAGE}}, KUBE_BAD_ANSWER, 200, "200 with text/html from http"},
+                {"GET", 3, {{404, PAGE}}, KUBE_BAD_ANSWER, 404, "404 with text/html from http"},
+                {"GET", 0, {{502, PAGE}}, KUBE_UNAVAILABLE, 502, "502 with text/html from http"},
+                {"GET", 1, {{502, PAGE}, {200, "", "{}"}}, KUBE_OK, 200, NULL},
+                {"GET", 0, {{403, PAGE}}, KUBE_FORBIDDEN, 403, "403 with text/html from http"},
                 {"GET", 3, {{401, "", "no"}, {401, "", "no"}}, KUBE_UNAUTHORIZED, 401, "401 no"},
                 {"POST", 0, {{401, "", "no"}, {201, "", "{}"}}, KUBE_OK, 201, NULL},
         };
@@ -428,6 +436,7 @@ static void test_stream(void **state) {
         scripted_add(&f.server,
                      (struct scripted_reply){.response = scripted_chunk("12345", false)});
         scripted_add(&f.server, (struct scripted_reply){.response = scripted_http(403, "", "no")});
+        scripted_add(&f.server, (struct scripted_reply){.response = scripted_http(200, PAGE)});
         start(&f, NULL);
         (void)kube_start(f.api, &request);
         loop_run(f.loop);
@@ -445,6 +454,12 @@ static void test_stream(void **state) {
         (void)kube_start(f.api, &request);
         loop_run(f.loop);
         assert_int_equal(f.answer.outcome, KUBE_FORBIDDEN);
+        assert_int_equal(f.streamed_bytes, 10);
+
+        (void)kube_start(f.api, &request);
+        loop_run(f.loop);
+        assert_int_equal(f.answer.outcome, KUBE_BAD_ANSWER);
+        assert_non_null(strstr(f.answer.err.msg, "200 with text/html"));
         assert_int_equal(f.streamed_bytes, 10);
         stop(&f);
 }
