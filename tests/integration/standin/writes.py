@@ -248,6 +248,8 @@ class Writes:
         for field in ("annotations", "labels"):
             if field in metadata and not metadata[field]:
                 del metadata[field]
+        if resource.plural == "nodes" and new.get("spec", {}).get("taints") == []:
+            new["spec"] = {key: value for key, value in new["spec"].items() if key != "taints"}
         self._keep_other_half(resource, route, old, new)
         # Ownership is the server's business; what a client sends of it is not looked at.
         metadata["managedFields"] = old["metadata"].get("managedFields", [])
