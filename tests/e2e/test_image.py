@@ -9,6 +9,7 @@ import stat
 import pytest
 import yaml
 from cluster.plimsoll import fast_policy
+from hardening import missing
 from harness import fetch, wait_until
 from tools import images
 
@@ -70,6 +71,8 @@ def test_holds_nothing_else(program):
                     executable.append(os.path.relpath(path, root))
         plugin = ["usr/bin/kubectl-plimsoll"] if program == "plimsoll-controller" else []
         assert sorted(executable) == [*plugin, f"usr/bin/{program}"]
+        for path in executable:
+            assert not missing(os.path.join(root, path)), path
     finally:
         images.podman("image", "umount", image)
 

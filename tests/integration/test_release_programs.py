@@ -1,4 +1,4 @@
-"""The release programs: free of the paths of whoever built them."""
+"""The release programs: hardened, and free of the paths of whoever built them."""
 
 import hashlib
 import os
@@ -7,6 +7,8 @@ import shutil
 import subprocess
 
 import pytest
+
+from hardening import missing
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 PROGRAMS = {
@@ -17,6 +19,11 @@ PROGRAMS = {
 # What deploy/Dockerfile copies.
 SOURCES = ("meson.build", "meson_options.txt", "common", "policy", "controller", "extender", "cli")
 SOURCES += ("tests",)
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_hardened(binary, program):
+    assert not missing(binary(program, "release"))
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
