@@ -168,16 +168,18 @@ def pretended(start_pretended):
 def start_controller(run, binary, log_dir):
     """Starts it with short intervals on ports of its own; flags given later win.
 
-    `content` is the policy: an object, or the path of a file. `exporters` may be a port.
+    `content` is the policy: an object, or the path of a file. `exporters` may be a port. `within` is
+    what its command line begins with, such as a namespace.
     """
     started = []
 
-    def start(standin, exporters, *flags, content=None, build="build", env=None, **more):
+    def start(standin, exporters, *flags, content=None, build="build", env=None, within=(), **more):
         name = f"plimsoll-controller-{len(started)}"
         path = content
         if not isinstance(content, str):
             path = write_policy(os.path.join(log_dir, f"{name}.policy"), content or policy())
         argv = [
+            *within,
             binary("plimsoll-controller", build),
             *("--kubeconfig", standin if isinstance(standin, str) else standin.kubeconfig),
             *("--policy-config-path", path),
