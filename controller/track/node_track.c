@@ -9,6 +9,9 @@
 
 /* A metric that has less of its window than this gives way to another feed's that has more. */
 static const double FULL_ENOUGH = 0.5;
+/* How far a maximum may be from its peak: each has five decimals, and a peak that moved by less
+ * than the last of them is not written anew. */
+static const double PEAK_ERROR = 3e-5;
 
 /* A source of which no metric is wanted never serves, nor does an exporter instead of a source. */
 static void settle_serving(struct node_track *track, const struct compiled_policy *compiled) {
@@ -162,14 +165,18 @@ static void learn_written(struct node_track *track, const struct compiled_policy
                                                 now_unix_ms - annotation->at_unix_ms, now_mono_ms);
 }
 
-/* A peak that had already left its window when the maximum was written does not belong to that
- * maximum: another program, which does not write peaks, has overwritten the maximum. */
+/* Does this peak belong to this maximum, or has a program that writes no peaks (crane, an older
+ * version) overwritten the maximum? It has when the peak had left its window by then, or is
+ * smaller. Ours is above its peak only while nothing is remembered (window.h), when the peak is 0
+ * and new. */
 static bool is_peak_of(const struct annotation *peak, const struct policy_sync *metric,
                        const struct annotation *written) {
-        int64_t window_ms = metric->query.window_ms;
+        int64_t slack_ms = 2 * window_resolution_ms(metric->query.window_ms);
+        int64_t age_ms = written->at_unix_ms - peak->at_unix_ms;
 
-        return !written || written->at_unix_ms - peak->at_unix_ms <
-                                   window_ms + 2 * window_resolution_ms(window_ms);
+        if (written->value < peak->value + PEAK_ERROR)
+                return age_ms < metric->query.window_ms + slack_ms;
+        return peak->value == 0 && age_ms < slack_ms;
 }
 
 /* Takes in the node's annotations. Maxima come first: where their peaks are known, the 5-minute
@@ -188,7 +195,8 @@ static void look(struct node_track *track, const struct compiled_policy *compile
                         bool is_there = read_annotation(track, compiled, metric->name, &written);
                         bool has_peak = read_annotation(track, compiled, compiled->peak_keys[i],
                                                         &peak) &&
-                                        is_peak_of(&peak, metric, is_there ? &written : NULL);
+                                        (!is_there || !can_be_learned(&written, now_unix_ms) ||
+                                         is_peak_of(&peak, metric, &written));
                         note_written(&track->record->metrics[i], is_there, &written);
                         note_peak(&track->record->metrics[i], has_peak, &peak);
                         if (has_peak) {

@@ -249,8 +249,12 @@ struct plan_choice plan_choose(const struct plan *plan, const struct plan_record
                 if (metric->period_ms <= 0 || !is_usable(values, i))
                         continue;
                 if ((values->peaks & (UINT64_C(1) << i)) != 0 &&
-                    is_new_peak(plan, i, written, values, now_unix_ms))
+                    is_new_peak(plan, i, written, values, now_unix_ms)) {
                         choice.peaks |= UINT64_C(1) << i;
+                        /* One above its peak would pass for another program's (node_track.c). */
+                        if (written->value > values->peak_ratio[i])
+                                choice.metrics |= UINT64_C(1) << i;
+                }
                 int64_t age = age_ms(written, now_unix_ms);
                 bool is_corrected = written->is_provisional && !is_provisional(values, i);
                 bool is_timely = (is_due(plan, age, metric->period_ms) || is_corrected) &&

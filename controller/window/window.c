@@ -257,7 +257,7 @@ static bool read_maximum(const struct window_store *store, const struct window_r
                          unsigned channel, int64_t now_mono_ms, struct window_reading *ret) {
         struct window_peak peak = window_ring_peak(store, ring, channel, now_mono_ms);
         struct latest latest = latest_mean(store, ring, channel, ret->age_ms);
-        bool is_latest = latest.is_known && latest.mean > peak.ratio;
+        bool is_latest = latest.is_known && peak.ratio <= 0 && latest.mean > peak.ratio;
 
         if (peak.buckets == 0 && !latest.is_known)
                 return false;

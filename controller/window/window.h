@@ -28,7 +28,8 @@
  *
  * A mean of ours counts as a peak (or towards a quantile) only when at least half of its 5 minutes
  * have data; until then it is published while it is current, and not remembered: 15 busy seconds
- * after a start would otherwise stand as a "5-minute mean" for a day.
+ * after a start would otherwise stand as a "5-minute mean" for a day. A maximum shows it only while
+ * none above 0 is remembered.
  *
  * Gaps: an interval longer than the plan's gap has no data: four scrape intervals but at least a
  * minute for a gauge, as long but at least 5 minutes for a counter. A single scrape has no interval

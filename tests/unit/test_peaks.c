@@ -85,7 +85,12 @@ static double value(const struct life *life, size_t metric) {
         return values.usable >> metric & 1 ? values.ratio[metric] : -1;
 }
 
-/* What is due goes onto the node, and comes back by the watch. */
+static double ratio_of(const struct life *life, const char *key) {
+        return strtod(json_string_value(json_object_get(life->annotations, key)), NULL);
+}
+
+/* What is due goes onto the node, and comes back by the watch. A maximum above its peak would be
+ * taken for an older version's, unless nothing is remembered. */
 static void write(struct life *life) {
         struct plan_values values;
         struct buf text = BUF_INIT(4096);
@@ -98,6 +103,10 @@ static void write(struct life *life) {
         json_t *patch = json_loads(text.data, 0, NULL);
         assert_non_null(patch);
         assert_int_equal(json_object_update(life->annotations, patch), 0);
+        if (json_object_get(patch, "cpu_usage_max_avg_1h_peak") &&
+            ratio_of(life, "cpu_usage_max_avg_1h_peak") > 0)
+                assert_true(ratio_of(life, "cpu_usage_max_avg_1h") <
+                            ratio_of(life, "cpu_usage_max_avg_1h_peak") + 3e-5);
         json_decref(patch);
         buf_done(&text);
         plan_confirm(life->track.record, &choice, &values, life->now_unix_ms);
@@ -199,6 +208,33 @@ static void test_first_seconds_hide_no_peak(void **state) {
         json_decref(life.annotations);
 }
 
+/* An older version, which leaves the time of a peak as it was, may write for a while: after ten
+ * minutes of ours, and after one, in which nothing was remembered. What it saw is not lost. */
+static void test_an_older_version_in_between(void **state) {
+        static const int64_t lives_ms[] = {10 * MS_PER_MIN, MS_PER_MIN};
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(lives_ms); i++) {
+                struct life life = new_node();
+                begin(&life);
+                scrape(&life, 0.5, lives_ms[i]);
+                write(&life);
+                end(&life);
+                pass(&life, 25 * MS_PER_MIN);
+                annotate(&life, "cpu_usage_max_avg_1h", "0.90000,2026-07-23T11:45:54Z");
+                for (int restart = 0; restart < 2; restart++) {
+                        begin(&life);
+                        for (int64_t ms = 0; ms < 10 * MS_PER_MIN; ms += MS_PER_MIN) {
+                                scrape(&life, 0.2, MS_PER_MIN);
+                                write(&life);
+                        }
+                        assert_float_equal(value(&life, MAX), 0.9F, 1e-5);
+                        end(&life);
+                }
+                json_decref(life.annotations);
+        }
+}
+
 /* The leader's peaks are a standby's as well, also of a minute in which its own scrapes failed. */
 static void test_a_standby_learns(void **state) {
         struct life leader = new_node(), standby;
@@ -273,6 +309,7 @@ int main(void) {
                 cmocka_unit_test(test_a_peak_without_time),
                 cmocka_unit_test(test_first_seconds_are_no_peak),
                 cmocka_unit_test(test_first_seconds_hide_no_peak),
+                cmocka_unit_test(test_an_older_version_in_between),
                 cmocka_unit_test(test_a_standby_learns),
                 cmocka_unit_test(test_a_new_peak_rides_along),
                 cmocka_unit_test(test_another_policy),

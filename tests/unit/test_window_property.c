@@ -10,7 +10,8 @@
  *     longer avg_W   within what one cell can hold of what the window holds
  *     max_avg_W      between the brute force over W, and the one over W and a bucket more (1e-6)
  *
- * The mean of fewer than 2.5 minutes of data counts while it is the newest, as the header says.
+ * The mean of fewer than 2.5 minutes of data counts while it is the newest and no maximum above 0
+ * is remembered, as the header says.
  */
 #include "cmocka_wrap.h"
 
@@ -147,7 +148,7 @@ static double brute_max(const struct metric_query *query, int64_t now_ms, int64_
                 const struct sample *sample = &brute.samples[i];
                 if (sample->at_ms <= now_ms - window_ms)
                         break;
-                if (sample->is_peak[channel] || i + 1 == brute.sample_count)
+                if (sample->is_peak[channel])
                         max = fmax(max, sample->mean[channel]);
         }
         for (size_t i = 0; i < brute.seed_count; i++) {
@@ -252,6 +253,12 @@ static void look(const struct window_store *store, size_t q, int64_t now_ms, int
         } else {
                 low = brute_max(query, now_ms, query->window_ms);
                 high = brute_max(query, now_ms, query->window_ms + resolution_ms);
+                const struct sample *newest = &brute.samples[brute.sample_count - 1];
+                if (low <= 0 && brute.sample_count > 0 &&
+                    newest->at_ms > now_ms - query->window_ms) {
+                        low = high > 0 ? low : fmax(low, newest->mean[channel]);
+                        high = fmax(high, newest->mean[channel]);
+                }
                 if (!brute_has_interval(channel))
                         low = high = -1;
         }
