@@ -27,7 +27,8 @@ sys.path.insert(0, str(TOP / "tests" / "integration"))
 from controller_cost import REPLY_MS, run_time_s, write_page  # noqa: E402
 from controller_kit import Controller  # noqa: E402
 from harness import Process, fetch, wait_until  # noqa: E402
-from report import PAGE, STYLE, figure, machine, replace_between  # noqa: E402
+from panels import panels  # noqa: E402
+from report import PAGE, figure, machine, replace_between  # noqa: E402
 
 PICTURE = PAGE.parent / "performance-scale.svg"
 MARKS = "<!-- scale -->", "<!-- scale end -->"
@@ -231,63 +232,14 @@ PANELS = (
     ("filter, p50, ms", (("10,000 names", lambda row: row["filter_ms"]["10000"][0]),
                          ("500 names", lambda row: row["filter_ms"]["500"][0]))),
 )  # fmt: skip
-LINES = """<style>
-.line { fill: none; stroke-width: 2; } .first { stroke: #1f883d; } .second { stroke: #bc4c00; }
-text.first { fill: #1f883d; stroke: none; } text.second { fill: #bc4c00; stroke: none; }
-.title { font-weight: bold; } .mark { stroke-width: 6; stroke-linecap: round; }
-</style>"""
-
-
-def round_up(value):
-    """To four equal steps of 1, 2 or 5 times a power of ten."""
-    steps = sorted(step * 10.0**power for step in (1, 2, 5) for power in range(-3, 6))
-    return 4 * next(step for step in steps if step * 4 >= value)
-
-
-def panel(out, left, top, title, curves, rows):
-    width, height = 300, 150
-    most = max(row["nodes"] for row in rows)
-    high = round_up(max(value(row) for _, value in curves for row in rows))
-
-    def x(nodes):
-        return left + width * nodes / most
-
-    def y(value):
-        return top + height - height * value / high
-
-    out.append(f'<text class="title" x="{left}" y="{top - 10}">{title}</text>')
-    for part in range(5):
-        at = high * part / 4
-        out.append(f'<path class="grid" d="M{left} {y(at):.1f}h{width}"/>')
-        out.append(f'<text x="{left - 6}" y="{y(at) + 4:.1f}" text-anchor="end">{at:g}</text>')
-    for row in rows:
-        out.append(
-            f'<text x="{x(row["nodes"]):.1f}" y="{top + height + 16}" text-anchor="middle">'
-            f"{row['nodes'] // 1000}k</text>"
-        )
-    for kind, (name, value) in zip(("first", "second"), curves):
-        points = [(x(row["nodes"]), y(value(row))) for row in rows]
-        path = " ".join(f"{px:.1f},{py:.1f}" for px, py in points)
-        out.append(f'<polyline class="line {kind}" points="{path}"/>')
-        for px, py in points:
-            out.append(f'<path class="line mark {kind}" d="M{px:.1f} {py:.1f}h0"/>')
-        out.append(
-            f'<text class="{kind}" x="{points[-1][0] + 8:.1f}" y="{points[-1][1] + 4:.1f}">{name}</text>'
-        )
-
-
 def picture(rows):
-    width, height = 920, 460
-    out = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
-        f'width="{width}" height="{height}" role="img">',
-        "<title>What the programs take, by the number of nodes</title>",
-        STYLE,
-        LINES,
+    most = max(row["nodes"] for row in rows)
+    ticks = [(row["nodes"], f"{row['nodes'] // 1000}k") for row in rows]
+    drawn = [
+        (title, [(name, [(row["nodes"], value(row)) for row in rows]) for name, value in curves])
+        for title, curves in PANELS
     ]
-    for index, (title, curves) in enumerate(PANELS):
-        panel(out, 50 + 450 * (index % 2), 36 + 230 * (index // 2), title, curves, rows)
-    return "\n".join([*out, "</svg>\n"])
+    return panels("What the programs take, by the number of nodes", drawn, most, ticks, marks=True)
 
 
 def main():
