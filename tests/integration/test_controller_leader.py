@@ -13,6 +13,7 @@ import pytest
 
 from controller_kit import lease_object, policy, stamp
 from harness import wait_until
+from leaping_clock import LeapingClock
 
 PEAKS = ("cpu_usage_max_avg_1h", "cpu_usage_max_avg_1d")
 RULES = policy({name: "1s" for name in ("cpu_usage_avg_5m", *PEAKS)})
@@ -47,7 +48,7 @@ def kubeconfig(standin, tmp_path):
 def controller(start_controller, kubeconfig, exporters):
     """Start one as `user`."""
 
-    def start(user, *flags):
+    def start(user, *flags, **more):
         return start_controller(
             kubeconfig(user),
             exporters,
@@ -58,6 +59,7 @@ def controller(start_controller, kubeconfig, exporters):
             "--leader-elect-retry-period=300ms",
             *flags,
             content=RULES,
+            **more,
         )
 
     return start
@@ -67,8 +69,8 @@ def controller(start_controller, kubeconfig, exporters):
 def start_pair(controller, standin):
     """Starts alpha, which leads and has written every node, and beta, which stands by."""
 
-    def start(*flags):
-        alpha = controller("alpha", *flags)
+    def start(*flags, **more):
+        alpha = controller("alpha", *flags, **more)
         wait_until(
             lambda: {p["name"] for p in writes(standin)} == set(NODES), what="alpha's patches"
         )
@@ -230,14 +232,23 @@ def test_leader_in_trouble(pair, standin, trouble):
     assert writers(standin) == ["alpha", "beta"]
 
 
-def test_frozen_leader_wakes_up(pair, standin):
-    """No timer of its own has told it: it must look at the clock before it writes."""
-    alpha, _ = pair
+@pytest.mark.parametrize("is_suspended", [False, True])
+def test_frozen_leader_wakes_up(start_pair, standin, tmp_path, is_suspended):
+    """Neither a timer of its own nor an answer has told it: it must look at the clock before it
+    writes, at one that goes on while the machine is suspended."""
+    clock = LeapingClock(tmp_path / "clock")
+    alpha, _ = start_pair(build="release", env=clock.env) if is_suspended else start_pair()
+    frozen_s = time.monotonic()
     alpha.process.popen.send_signal(signal.SIGSTOP)
     try:
         next_write(standin, "beta", time.time())
+        standin.fault("hang", user="alpha", resource="leases", count=-1)
+        if is_suspended:
+            clock.suspend(time.monotonic() - frozen_s)
     finally:
         alpha.process.popen.send_signal(signal.SIGCONT)
+    alpha.process.wait_log(r"stopped leading")
+    standin.clear_faults()
     alpha.process.wait_log(r"new leader elected")
     next_write(standin, "beta", time.time())
     assert writers(standin) == ["alpha", "beta"]
