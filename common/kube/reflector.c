@@ -29,14 +29,20 @@ enum {
         /* timeoutSeconds is random, so that clients do not reconnect together. */
         WATCH_MIN_S = 300,
         WATCH_MAX_S = 600,
-        WATCH_GRACE_S = 30,
-        /* Bookmarks arrive every minute, if enabled; an idle watch is only reopened. */
-        WATCH_IDLE_MS = 240000,
+        WATCH_GRACE_S = 10,
+        /* A connection that is dead without having ended must be noticed within 30 s. So a watch
+         * without a byte for this long is reopened, and while no object changes, watches are short:
+         * the server has to end them. They are short by timeoutSeconds, and not by ending them
+         * ourselves, because the server sends a bookmark 2 s before the time is up: without it our
+         * position would be too old one day. */
+        WATCH_IDLE_MS = 20000,
+        WATCH_QUIET_MIN_S = 12,
+        WATCH_QUIET_MAX_S = 15,
         WATCH_SHORT_MS = 1000, /* one that ends sooner counts as a failure, to avoid a busy loop */
         WATCH_ANSWER_MS = 30000, /* twice what a busy server lets requests wait */
-        WATCH_PROOF_MS = 10000,  /* open for this long, the error is cleared */
-        WATCH_LOOK_MS = 1000,    /* then check this often whether it is open */
         WATCH_FRUITLESS_MAX = 3, /* consecutive failures: the resourceVersion may be bad, relist */
+        PROOF_MS = 8000,         /* open for this long, a watch is good; not answered: trouble */
+        LOOK_MS = 1000,          /* then check this often whether it is open */
 
         /* As in client-go, except the maximum: 30 s would delay the first events of an API server
          * that is back. */
@@ -63,7 +69,7 @@ struct reflector {
         struct reflector_spec spec;
 
         struct kube_call *call;  /* of the page or the watch under way */
-        struct loop_timer timer; /* the pause between calls; a watch's proof of life */
+        struct loop_timer timer; /* the pause between calls; a call's proof of life */
         struct backoff backoff;
         bool was_unreachable; /* at the last failure */
         struct delivery delivery;
@@ -80,7 +86,8 @@ struct reflector {
         struct watch_stream stream;
         int64_t watch_started_mono_ms;
         bool has_events;
-        bool has_proof;           /* the watch was open after WATCH_PROOF_MS */
+        bool has_proof;           /* the watch was open after PROOF_MS */
+        bool is_quiet;            /* no object has changed since the last watch began */
         struct error watch_error; /* of an ERROR event; code -ESTALE for an expired position */
         unsigned fruitless_watches;
 
@@ -89,6 +96,7 @@ struct reflector {
 };
 
 static void begin(void *userdata);
+static void look_later(struct reflector *r, int64_t after_ms);
 
 bool reflector_is_synced(const struct reflector *reflector) {
         return reflector->is_synced;
@@ -240,6 +248,7 @@ static void request_page(struct reflector *r) {
                                              .on_done = on_page,
                                              .userdata = r,
                                      });
+        look_later(r, PROOF_MS);
 }
 
 static void start_list_of(struct reflector *r, enum list_kind kind) {
@@ -326,6 +335,7 @@ static void on_page(void *userdata, const struct kube_answer *answer) {
         struct kube_answer bad = *answer;
 
         r->call = NULL;
+        loop_timer_disarm(r->loop, &r->timer);
         if (answer->outcome != KUBE_OK) {
                 on_list_failure(r, answer);
                 return;
@@ -373,6 +383,8 @@ static bool on_watch_event(void *userdata, const struct watch_event *event) {
                 return false;
         }
         r->has_events = true;
+        if (event->type != WATCH_BOOKMARK)
+                r->is_quiet = false;
         r->fruitless_watches = 0;
         if (event->type == WATCH_DELETED)
                 delivery_deleted(&r->delivery, event->object, event->object_bytes);
@@ -383,15 +395,25 @@ static bool on_watch_event(void *userdata, const struct watch_event *event) {
         return true;
 }
 
-static void on_watch_proof(void *userdata) {
+/* A watch that is open is good. A list or a watch that is not answered is trouble before its time
+ * is up. */
+static void look(void *userdata) {
         struct reflector *r = userdata;
+        struct error silence = ERROR_NULL;
 
-        r->has_proof = kube_is_answered(r->call);
-        if (r->has_proof)
+        if (!kube_is_answered(r->call)) {
+                (void)error_set(&silence, ETIMEDOUT, "no answer for %d ms", PROOF_MS);
+                set_trouble(r, r->must_list ? "list" : "watch", kube_outcome_name(KUBE_UNAVAILABLE),
+                            &silence);
+                look_later(r, LOOK_MS);
+        } else if (!r->must_list) {
+                r->has_proof = true;
                 clear_trouble(r);
-        else
-                loop_timer_arm(r->loop, &r->timer, loop_now_mono_ms(r->loop) + WATCH_LOOK_MS,
-                               on_watch_proof, r);
+        }
+}
+
+static void look_later(struct reflector *r, int64_t after_ms) {
+        loop_timer_arm(r->loop, &r->timer, loop_now_mono_ms(r->loop) + after_ms, look, r);
 }
 
 static bool on_watch_data(void *userdata, const char *data, size_t len) {
@@ -466,7 +488,9 @@ static void on_watch_done(void *userdata, const struct kube_answer *answer) {
 
 static void start_watch(struct reflector *r) {
         _cleanup_(buf_done) struct buf path = BUF_INIT(PATH_MAX_BYTES);
-        int64_t timeout_s = WATCH_MIN_S + random_below(WATCH_MAX_S - WATCH_MIN_S + 1);
+        int64_t min_s = r->is_quiet ? WATCH_QUIET_MIN_S : WATCH_MIN_S;
+        int64_t max_s = r->is_quiet ? WATCH_QUIET_MAX_S : WATCH_MAX_S;
+        int64_t timeout_s = min_s + random_below(max_s - min_s + 1);
         struct kube_answer refusal;
         char timeout[24];
 
@@ -486,6 +510,7 @@ static void start_watch(struct reflector *r) {
         watch_stream_init(&r->stream, r->spec.proto, WATCH_LINE_MAX_BYTES, on_watch_event, r);
         r->watch_started_mono_ms = loop_now_mono_ms(r->loop);
         r->has_events = r->has_proof = false;
+        r->is_quiet = true;
         r->watch_error = ERROR_NULL;
         /* No gzip: servers send some watches as several gzip members, which curl refuses. */
         r->call = kube_start(r->api, &(struct kube_request){
@@ -494,15 +519,14 @@ static void start_watch(struct reflector *r) {
                                              .resource = r->spec.name,
                                              .accept = accept_watch(&r->spec),
                                              .timeout_ms = (timeout_s + WATCH_GRACE_S) * MS_PER_S,
-                                             .idle_timeout_ms = WATCH_IDLE_MS,
+                                             .idle_timeout_ms = r->spec.watch_idle_ms,
                                              .answer_timeout_ms = r->spec.watch_answer_ms,
                                              .max_body_bytes = watch_max_body_bytes,
                                              .on_data = on_watch_data,
                                              .on_done = on_watch_done,
                                              .userdata = r,
                                      });
-        loop_timer_arm(r->loop, &r->timer, r->watch_started_mono_ms + WATCH_PROOF_MS,
-                       on_watch_proof, r);
+        look_later(r, PROOF_MS);
 }
 
 static void begin(void *userdata) {
@@ -531,6 +555,8 @@ struct reflector *reflector_new(struct loop *loop, struct kube_api *api, struct 
         delivery_init(&r->delivery, &r->spec, metrics);
         if (r->spec.watch_answer_ms == 0)
                 r->spec.watch_answer_ms = WATCH_ANSWER_MS;
+        if (r->spec.watch_idle_ms == 0)
+                r->spec.watch_idle_ms = WATCH_IDLE_MS;
         int64_t first_ms = spec->first_pause_ms ? spec->first_pause_ms : BACKOFF_FIRST_MS;
         r->backoff = (struct backoff){
                 .first_ms = first_ms,

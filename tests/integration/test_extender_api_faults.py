@@ -152,7 +152,7 @@ def test_api_server_down_for_a_while(start):
     standin.admin("objects", {"resource": "nodes", "object": {"metadata": {"name": BUSY}}})
     standin.admin("listen", {"on": True})
     hammer.wait_rejected()
-    # No event comes of pods: ten seconds of quiet show that their watch is open.
+    # No event comes of pods: eight seconds of quiet show that their watch is open.
     extender.wait_live()
 
 
@@ -209,7 +209,7 @@ def test_pods_forbidden(start):
         return hammer.scores.get(NODES[1], 0) == before - 3
 
     wait_until(annotated, what="the annotation's hot value", poll_s=0.3)
-    # An event shows at once that the watch is open; without one it takes ten seconds of quiet.
+    # An event shows at once that the watch is open; without one it takes eight seconds of quiet.
     standin.add_pods(1, nodes=[NODES[2]])
     standin.clear_faults()
     extender.wait_live()
@@ -230,7 +230,8 @@ def test_nodes_forbidden(start):
     refused = standin.count(code=403, user_agent=AGENT)
     assert refused == extender.metric("plimsoll_api_requests_total", code="403") > 0
     watches = standin.count(verb="watch", resource="nodes", code=403, user_agent=AGENT)
-    assert extender.metric("plimsoll_watch_restarts_total", resource="nodes") == 1 + watches
+    restarts = {"resource": "nodes", "reason": "forbidden"}
+    assert extender.metric("plimsoll_watch_restarts_total", **restarts) == watches
 
 
 def test_no_bookmarks(start):
