@@ -10,6 +10,9 @@
                            with it; see tests/e2e/README.md. Then the quick benchmark
     gate.py fuzz           every fuzz target for a while ($FUZZ_SECONDS, 60)
     gate.py cross          the unit tests of the pure libraries for arm64 and s390x, by qemu
+    gate.py coverage       what unit tests, fuzz corpora and integration tests reach, by library, and
+                           that it is no less than in coverage.txt ($COVERAGE=quick: without the
+                           integration tests, and not compared)
     gate.py quick          what changed since the last commit: the sanitizer build, the unit tests of
                            the libraries it is in, and the integration file that is nearest to it
 
@@ -46,6 +49,9 @@ BUILDS = {
     "gcc": ("gcc", ["--buildtype=release", "-Dbench=true"]),
     "tsan": ("clang", ["-Db_sanitize=thread", "-Db_lundef=false"]),
 }
+COVERAGE_BUILD = (
+    "gcc", ["-Doptimization=0", "-Db_coverage=true", "-Dc_args=-fprofile-update=atomic"],
+)  # fmt: skip
 # Unit tests of what runs on more than one thread: metrics, HTTP server, node table, their users.
 THREADED = (
     *("metrics", "body_pool", "daemon", "http_client", "loop"),
@@ -100,7 +106,7 @@ class Gate:
         return self.built[name]
 
     def _build(self, name, targets):
-        compiler, arguments = BUILDS[name]
+        compiler, arguments = COVERAGE_BUILD if name == "coverage" else BUILDS[name]
         directory = OUT / name
         if not (directory / "build.ninja").exists():
             shutil.rmtree(directory, ignore_errors=True)
@@ -274,6 +280,30 @@ def cross(gate):
         gate.step(f"cross-{architecture}", argv, None, lambda path=results: read_meson(path))
 
 
+def coverage(gate):
+    """Whether the integration tests pass is told by their own group, with programs that are faster."""
+    if not gate.build("coverage"):
+        return
+    build = OUT / "coverage"
+    for counts in build.rglob("*.gcda"):
+        counts.unlink()
+    gate.meson_test("unit-coverage", "coverage")
+    argv = [PYTHON, "tests/tools/coverage.py", str(build)]
+    if os.environ.get("COVERAGE") != "quick":
+        programs = {f"PLIMSOLL_{name}_DIR": str(build) for name in ("BUILD", "RELEASE", "TSAN")}
+        # The counting itself allocates memory, and does not expect to get none.
+        files = {p.stem: [p] for p in test_files("integration") if "allocation" not in p.stem}
+
+        def start(name):
+            log = OUT / f"coverage-{name}.log"
+            pytest = [str(SANDBOX), PYTHON, "-m", "pytest", "-q", str(files[name][0])]
+            lanes.run_one(pytest, log, TOP, ENV | programs | {"PLIMSOLL_NIGHTLY": "0"}, 900)
+
+        lanes.run(files, INTEGRATION_LANES, start)
+        argv.append("--compare")
+    gate.step("coverage", argv, is_shown=True)
+
+
 def quick_tests(gate):
     changed = quick.changed_files(TOP)
     suites = quick.suites(changed)
@@ -295,6 +325,7 @@ GROUPS = {
     "e2e": e2e,
     "fuzz": fuzz,
     "cross": cross,
+    "coverage": coverage,
     "quick": quick_tests,
 }
 
