@@ -90,9 +90,11 @@ struct reflector {
         bool is_quiet;            /* no object has changed since the last watch began */
         struct error watch_error; /* of an ERROR event; code -ESTALE for an expired position */
         unsigned fruitless_watches;
+        unsigned expired_watches; /* in a row, each behind a complete list */
 
         char trouble[ERROR_MSG_MAX];
         const char *trouble_reason; /* static, as logged; NULL: none */
+        bool is_watch_trouble;      /* a complete list does not end it */
 };
 
 static void begin(void *userdata);
@@ -135,6 +137,7 @@ static void set_trouble(struct reflector *r, const char *step, const char *reaso
         log_warn(MSG("list/watch failed, retrying"), STR("resource", r->spec.name),
                  STR("step", step), STR("reason", reason), ERR(err));
         r->trouble_reason = reason;
+        r->is_watch_trouble = !r->must_list;
 }
 
 static void clear_trouble(struct reflector *r) {
@@ -283,7 +286,8 @@ static void finish_list(struct reflector *r, const char *resource_version) {
         r->must_list = false;
         r->page_limit = r->spec.page_limit;
         r->fruitless_watches = 0;
-        clear_trouble(r);
+        if (!r->is_watch_trouble)
+                clear_trouble(r);
         if (!r->is_synced)
                 log_info(MSG("initial list complete"), STR("resource", r->spec.name),
                          INT("objects", count), STR("encoding", r->is_proto ? "protobuf" : "json"));
@@ -383,6 +387,7 @@ static bool on_watch_event(void *userdata, const struct watch_event *event) {
                 return false;
         }
         r->has_events = true;
+        r->expired_watches = 0;
         if (event->type != WATCH_BOOKMARK)
                 r->is_quiet = false;
         r->fruitless_watches = 0;
@@ -408,6 +413,7 @@ static void look(void *userdata) {
                 look_later(r, LOOK_MS);
         } else if (!r->must_list) {
                 r->has_proof = true;
+                r->expired_watches = 0;
                 clear_trouble(r);
         }
 }
@@ -441,7 +447,11 @@ static struct watch_end judge_watch_end(const struct reflector *r,
         bool was_open = r->has_events || r->has_proof;
 
         if (r->watch_error.code == -ESTALE || answer->outcome == KUBE_GONE)
-                return (struct watch_end){.reason = "expired", .must_list = true};
+                return (struct watch_end){.reason = "expired",
+                                          .is_trouble = r->expired_watches >= WATCH_FRUITLESS_MAX,
+                                          .must_list = true,
+                                          .err = r->watch_error.code ? &r->watch_error
+                                                                     : &answer->err};
         if (r->watch_error.code)
                 return (struct watch_end){.reason = "error",
                                           .is_trouble = true,
@@ -472,6 +482,7 @@ static void on_watch_done(void *userdata, const struct kube_answer *answer) {
         struct watch_end end = judge_watch_end(r, answer);
 
         r->call = NULL;
+        r->expired_watches += strcmp(end.reason, "expired") == 0;
         loop_timer_disarm(r->loop, &r->timer);
         count_restart(r, end.reason);
         if (end.is_trouble)

@@ -120,8 +120,7 @@ def asked_of_policies(plane, account, before):
     return [
         event["verb"]
         for event in plane.audit(account)[before[account] :]
-        if event["objectRef"]["resource"] == "dynamicschedulerpolicies"
-        and event["verb"] != "watch"
+        if event["objectRef"]["resource"] == "dynamicschedulerpolicies" and event["verb"] != "watch"
     ]
 
 

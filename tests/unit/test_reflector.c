@@ -279,9 +279,33 @@ static void test_malformed_events(void **state) {
                              (struct scripted_reply){.expect = {"watch=1&resourceVersion=11&"},
                                                      .response = scripted_stream("<html>\n")});
         list(&f, LIST("20", "", OBJECT("a", "1") "," OBJECT("b", "2") "," OBJECT("c", "3")));
-        hold(&f, "20");
+        /* A list does not show that watches are good again. */
+        scripted_add(&f.server, (struct scripted_reply){.expect = {"watch=1&resourceVersion=20&"},
+                                                        .response = scripted_stream(BOOKMARK("21")),
+                                                        .holds = true});
         reflect(&f, &(struct reflector_spec){0});
         assert_true(restarts(&f, "malformed") == 4);
+        stop(&f);
+}
+
+/* Lists go on, each behind a pause; that no watch can be opened is told. */
+static void test_endless_410(void **state) {
+        struct fixture f = {.wanted_log = "=0;=0;=0;=0;=0;", .wanted_trouble = "watch: 410 "};
+
+        (void)state;
+        for (int i = 0; i < 5; i++) {
+                list(&f, LIST("10", "", ""));
+                scripted_add(&f.server,
+                             (struct scripted_reply){
+                                     .expect = {"watch=1"},
+                                     .response = i % 2 == 0 ? scripted_stream(EXPIRED)
+                                                            : scripted_http(410, "", "{}")});
+        }
+        scripted_add(&f.server, (struct scripted_reply){.expect = {"GET /api/v1/nodes?limit="},
+                                                        .response = xstrdup(""),
+                                                        .holds = true});
+        reflect(&f, &(struct reflector_spec){0});
+        assert_true(restarts(&f, "expired") == 5);
         stop(&f);
 }
 
@@ -561,6 +585,7 @@ int main(void) {
                 cmocka_unit_test(test_silent_watch),
                 cmocka_unit_test(test_dead_watch),
                 cmocka_unit_test(test_malformed_events),
+                cmocka_unit_test(test_endless_410),
                 cmocka_unit_test(test_endless_line),
                 cmocka_unit_test(test_no_list),
                 cmocka_unit_test(test_large_page),
