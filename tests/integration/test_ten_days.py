@@ -1,0 +1,226 @@
+"""Ten days of a cluster that changes all the time: what the programs take does not grow.
+
+In each hour nodes, pods, workloads and exporters come and go, with new names; every third brings
+another policy. Watches are cut, positions in them are lost, the API server is away. A scheduler
+calls, and somebody looks at all pages. The clock leaps (leaping_clock.py), so ten days take a
+quarter of an hour on an idle machine.
+"""
+
+import itertools
+import json
+import os
+import random
+
+import pytest
+
+from controller_kit import Controller, policy
+from extender_kit import Extender
+from growth import COUNT_MAX, DAY, MEMORY_MAX, WARM_DAYS, growth, lines_a_day
+from leaping_clock import LeapingClock
+
+DAYS = 10
+SPEED = 1000  # at most
+HOUR_S = 3600
+NODES, NEW_NODES = 24, 2  # a cluster, and what is replaced in an hour
+NEW_PODS, POD_HOURS = 20, 6
+NEW_CALLS = 25
+ILL_EXPORTERS = 4
+# All that alternates comes round once a day, so that days are alike.
+ILLNESSES = ("hang", "mute", "rst", "close", "status", "html", "empty", "not_http")
+AWAY_S = 300
+# Scrapes and renewals take the peers' time: less often than by default.
+CONTROLLER_FLAGS = (
+    "--scrape-interval=3m",
+    "--scrape-timeout=2m",
+    "--health-port=0",
+    "--bind-address=127.0.0.1",
+    "--leader-elect-lease-duration=10m",
+    "--leader-elect-renew-deadline=8m",
+    "--leader-elect-retry-period=1m",
+)
+
+
+def policies():
+    """One after the other, for ever: plain, with taints, with more metrics, refused."""
+    means = {"cpu_usage_avg_5m": "3m", "mem_usage_avg_5m": "3m"}
+    more = {"cpu_usage_max_avg_1d": "15m", "cpu_usage_p95_1h": "15m", "net_usage_avg_1h": "15m"}
+    kinds = (
+        (means, {"extender": {"scoring": "estimate"}}),
+        (means, {"extender": {"scoring": "estimate"}, "taints": {"levels": [0.5, 0.8]}}),
+        ({**means, **more}, {"hotValue": [{"timeRange": "5m", "count": 5}]}),
+        (means, {"extender": {"scoring": "guess"}}),
+    )
+    for number, (metrics, spec) in enumerate(itertools.cycle(kinds)):
+        limit = {"cpu_usage_avg_5m": 0.5 + 0.1 * (number % 4)}
+        made = policy(metrics, limit, dict.fromkeys(means, 1))
+        made["metadata"] = {"name": "default"}
+        made["spec"].update(spec)
+        yield made
+
+
+class Churn:
+    """What happens in an hour."""
+
+    def __init__(self, standin, exporters, controller, extender, clock):
+        self.standin, self.exporters, self.clock = standin, exporters, clock
+        self.controller, self.extender = controller, extender
+        self.processes = [each.process for each in (standin, exporters, controller, extender)]
+        self.nodes, self.node_count, self.policies = {}, 0, policies()
+        self.add_nodes(NODES)
+
+    def run(self, seconds):
+        self.clock.run(seconds, self.processes)
+
+    def add_nodes(self, count):
+        for row in self.standin.add_nodes(count, start=self.node_count):
+            self.nodes[row["name"]] = row["address"]
+        self.node_count += count
+
+    def hour(self, number):
+        self.replace_nodes()
+        self.replace_pods(number)
+        self.change_exporters(number)
+        if number % 3 == 0:
+            obj = {"resource": "dynamicschedulerpolicies", "object": next(self.policies)}
+            self.standin.admin("objects", obj)
+        self.trouble_watches(number)
+        self.schedule(number)
+        for path in ("/", "/status.json", "/metrics", "/api/v1/query?query=cpu_usage_avg_5m"):
+            self.controller.page(path)
+        for path in ("/decisions", "/metrics", "/nowhere"):
+            self.extender.page(path)
+
+    def replace_nodes(self):
+        gone = list(self.nodes)[:NEW_NODES]
+        self.standin.admin("delete", {"resource": "nodes", "names": gone})
+        for name in gone:
+            del self.nodes[name]
+        self.add_nodes(NEW_NODES)
+
+    def replace_pods(self, number):
+        """Those of an hour are a workload, in a namespace of its own."""
+        kind = ("ReplicaSet", "DaemonSet", "Job")[number % 3]
+        new, ended, gone = (f"hour-{number - age}" for age in (0, POD_HOURS - 1, POD_HOURS))
+        pods = {"prefix": f"pod-{number}-", "namespace": new, "owner_kind": kind}
+        self.standin.add_pods(NEW_PODS, nodes=list(self.nodes), phase="Running", **pods)
+        self.standin.admin("phase", {"namespace": ended, "phase": "Succeeded"})
+        self.standin.admin("delete", {"resource": "pods", "namespace": gone})
+
+    def change_exporters(self, number):
+        self.exporters.well()
+        ill = list(self.nodes.values())[number % NODES :][:ILL_EXPORTERS]
+        self.exporters.trouble(ill, ILLNESSES[number % len(ILLNESSES)], may_miss=True)
+        self.exporters.set([ill[0]], load={"cpu": (number % 8) / 8})
+
+    def trouble_watches(self, number):
+        if number % 24 == 23:
+            self.standin.admin("listen", {"on": False})
+            self.run(AWAY_S)
+            self.standin.admin("listen", {"on": True})
+        elif number % 8 == 3:
+            self.standin.admin("watches/cut", {"reset": True})
+        elif number % 8 == 7:
+            self.standin.admin("compact", {"watches": "expire"})
+
+    def schedule(self, number):
+        candidates = [*self.nodes, f"stranger-{number}"]
+        containers = [{"name": "c", "resources": {"requests": {"cpu": "500m"}}}]
+        with self.extender.scheduler() as scheduler:
+            for call in range(NEW_CALLS):
+                name = f"pod-{number}-{call}"
+                metadata = {"name": name, "namespace": f"hour-{number}", "uid": name}
+                pod = {"metadata": metadata, "spec": {"containers": containers}}
+                scheduler.prioritize(scheduler.filter(candidates, pod)[0], pod)
+
+
+def taken(process):
+    """What a program takes now."""
+    with open(f"/proc/{process.pid}/status", encoding="ascii") as file:
+        status = dict(line.split(":", 1) for line in file)
+    return {
+        "rss_kib": int(status["VmRSS"].split()[0]),
+        "descriptors": process.open_files(),
+        "threads": int(status["Threads"]),
+        "log_lines": process.stderr().count("\n"),
+    }
+
+
+@pytest.fixture
+def churn(start_standin, start_exporters, run, binary, tmp_path, monkeypatch):
+    """Both programs and their peers, by one clock."""
+    clock = LeapingClock(tmp_path / "clock", SPEED)
+    with monkeypatch.context() as patched:
+        for name, value in clock.env.items():
+            patched.setenv(name, value)
+        standin, exporters = start_standin(), start_exporters()
+        argv = [
+            binary("plimsoll-controller", "release"),
+            *CONTROLLER_FLAGS,
+            f"--node-exporter-port={exporters.port}",
+            f"--kubeconfig={standin.kubeconfig}",
+        ]
+        controller = Controller(run(argv, "plimsoll-controller"))
+        extender = Extender(run, binary, standin, build="release")
+    controller.wait_ready()
+    extender.wait_ready()
+    return Churn(standin, exporters, controller, extender, clock)
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(3 * 3600)
+def test_ten_days(churn, log_dir):
+    programs = {"controller": churn.controller.process, "extender": churn.extender.process}
+    rows = []
+    for hour in range(DAYS * DAY):
+        churn.hour(hour)
+        churn.run(HOUR_S)
+        rows.append({name: taken(process) for name, process in programs.items()})
+        with open(os.path.join(log_dir, "ten-days.json"), "w", encoding="ascii") as file:
+            json.dump(rows, file)
+    for name in programs:
+        for measure in rows[0][name]:
+            samples, per_day = [row[name][measure] for row in rows], DAY
+            if measure == "log_lines":
+                samples, per_day = lines_a_day(samples), 1
+            found = growth(samples[WARM_DAYS * per_day :], per_day)
+            print(f"{name}, {measure}: {found}")
+            bounds = MEMORY_MAX if measure == "rss_kib" else COUNT_MAX
+            assert found.is_flat(bounds), (name, measure, samples)
+
+
+# -- the statistic tells what is flat from what grows ------------------------------------------
+
+HOURS = range(8 * DAY)
+BASE_KIB = 12 * 1024
+
+
+def noise(hour):
+    """What comes round once a day, and what is random."""
+    return 80 * ((hour % 24) > 12) + random.Random(hour).uniform(0, 100)
+
+
+FLAT = {
+    "still": (lambda hour: BASE_KIB, MEMORY_MAX),
+    "noise": (lambda hour: BASE_KIB + noise(hour), MEMORY_MAX),
+    "peaks": (lambda hour: BASE_KIB + 4096 * (hour % 24 == 7) + noise(hour), MEMORY_MAX),
+    "falls": (lambda hour: BASE_KIB - 10 * hour, MEMORY_MAX),
+    "one step early": (lambda hour: BASE_KIB + 132 * (hour > 20) + noise(hour), MEMORY_MAX),
+    "connections that vary": (lambda hour: 85 + hour % 7 + (hour // 24) % 3, COUNT_MAX),
+}
+GROWING = {
+    "4 KiB an hour": (lambda hour: BASE_KIB + 4 * hour + noise(hour), MEMORY_MAX),
+    "in steps": (lambda hour: BASE_KIB + 132 * (hour // 30) + noise(hour), MEMORY_MAX),
+    "one step, late": (lambda hour: BASE_KIB + 400 * (hour > 160) + noise(hour), MEMORY_MAX),
+    "a descriptor a day": (lambda hour: 85 + hour // 24 + hour % 7, COUNT_MAX),
+}
+
+
+@pytest.mark.parametrize("name", [*FLAT, *GROWING])
+def test_is_flat(name):
+    sample, bounds = {**FLAT, **GROWING}[name]
+    found = growth([sample(hour) for hour in HOURS])
+    assert found.is_flat(bounds) == (name in FLAT), found
+
+
+def test_lines_a_day():
+    assert lines_a_day([2 * hour + 7 for hour in range(1, 73)]) == [55, 48, 48]
