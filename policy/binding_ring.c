@@ -4,12 +4,13 @@
 
 enum { RING_FIRST_CAP = 16 };
 
-static int64_t saturating_sub(int64_t a, int64_t b) {
-        int64_t difference = 0;
+/* @span_ms: not negative */
+static int64_t time_before(int64_t at_unix_ms, int64_t span_ms) {
+        int64_t before_unix_ms = 0;
 
-        if (__builtin_sub_overflow(a, b, &difference))
-                return b > 0 ? INT64_MIN : INT64_MAX;
-        return difference;
+        if (__builtin_sub_overflow(at_unix_ms, span_ms, &before_unix_ms))
+                return INT64_MIN;
+        return before_unix_ms;
 }
 
 static int64_t *ring_at(const struct binding_ring *ring, uint32_t index) {
@@ -57,7 +58,7 @@ void binding_ring_add(struct binding_ring *ring, int64_t at_unix_ms, int64_t kee
 
         if (ring->len > 0 && *ring_at(ring, ring->len - 1) > newest_ms)
                 newest_ms = *ring_at(ring, ring->len - 1);
-        int64_t dropped_ms = saturating_sub(newest_ms, keep_ms);
+        int64_t dropped_ms = time_before(newest_ms, keep_ms);
         ring_drop_oldest(ring, ring_upper_bound(ring, dropped_ms));
         if (at_unix_ms <= dropped_ms)
                 return;
@@ -84,7 +85,7 @@ void binding_ring_settle(struct binding_ring *ring, int64_t now_unix_ms) {
 }
 
 size_t binding_ring_count(const struct binding_ring *ring, int64_t now_unix_ms, int64_t range_ms) {
-        return ring->len - ring_upper_bound(ring, saturating_sub(now_unix_ms, range_ms));
+        return ring->len - ring_upper_bound(ring, time_before(now_unix_ms, range_ms));
 }
 
 int64_t binding_ring_newest(const struct binding_ring *ring, size_t n) {

@@ -21,13 +21,14 @@ static void collect(const json_t *annotations, const char *prefix, struct buf *o
 
         json_object_foreach (json_iterable(annotations), key, value) {
                 size_t mark = out->len;
+                const char *text = json_string_value(value);
                 if (strncmp(key, prefix, prefix_len) != 0 ||
-                    !metric_name_is_valid(key + prefix_len) || !json_is_string(value))
+                    !metric_name_is_valid(key + prefix_len) || !text)
                         continue;
                 /* One byte more than is legal is enough to be malformed. */
                 size_t len = size_min(json_string_length(value), ANNOTATION_MAX_BYTES + 1);
                 bool ok = buf_append(out, key + prefix_len, strlen(key + prefix_len) + 1) &&
-                          buf_append(out, json_string_value(value), len) && buf_putc(out, '\0');
+                          buf_append(out, text, len) && buf_putc(out, '\0');
                 if (!ok) {
                         out->len = mark;
                         return;

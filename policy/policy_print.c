@@ -6,14 +6,14 @@
 #include "base/number.h"
 #include "policy/policy.h"
 
-/* Names hold nothing that YAML minds, but one may look like a number, end like a key, or spell what
- * YAML 1.1 takes for something else than text. */
+/* Names are not empty and hold nothing that YAML minds, but one may look like a number, end like a
+ * key, or spell what YAML 1.1 takes for something else than text. */
 static const char *quote_of(const char *name) {
         static const char *const words[] = {
                 "null", "true", "false", "yes", "no", "on", "off", "y", "n",
         };
         size_t len = strlen(name);
-        bool is_text = strspn(name, "0123456789") == 0 && len > 0 && name[len - 1] != ':';
+        bool is_text = strspn(name, "0123456789") == 0 && name[len - 1] != ':';
 
         for (size_t i = 0; i < ARRAY_LEN(words); i++)
                 is_text &= strcasecmp(name, words[i]) != 0;

@@ -158,8 +158,9 @@ bool policy_map_field(const struct policy_map *parent, const char *field, enum p
                 return false;
         int len = snprintf(map->path, sizeof(map->path), "%s%s%s", parent->path,
                            parent->path[0] ? "." : "", field);
-        assert(len < POLICY_PATH_MAX);
-        return len > 0 && policy_map_root(parent->reader, node, map);
+        assert(len > 0 && len < POLICY_PATH_MAX);
+        (void)len;
+        return policy_map_root(parent->reader, node, map);
 }
 
 bool policy_list_item(const struct policy_map *parent, const char *field, size_t max, size_t index,
@@ -174,10 +175,11 @@ bool policy_list_item(const struct policy_map *parent, const char *field, size_t
         if (!list || has_failed(parent) || index >= list->count)
                 return false;
         int len = snprintf(map->path, sizeof(map->path), "%s.%s[%zu]", parent->path, field, index);
-        assert(len < POLICY_PATH_MAX);
+        assert(len > 0 && len < POLICY_PATH_MAX);
+        (void)len;
         map->reader = parent->reader;
         map->node = &list->items[index];
-        return len > 0;
+        return true;
 }
 
 bool policy_map_item(const struct policy_map *parent, const char *field, size_t max, size_t index,

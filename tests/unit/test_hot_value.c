@@ -57,8 +57,10 @@ static void test_examples(void **state) {
 }
 
 static void test_edges(void **state) {
+        static const struct policy_hot_value each = {MS_PER_MIN, 1};
         _cleanup_(freep) struct policy *none = policy_with(crane_hot_values, 0);
-        struct binding_ring ring = {0};
+        _cleanup_(freep) struct policy *one = policy_with(&each, 1);
+        struct binding_ring ring = {0}, last = {0};
 
         (void)state;
         assert_true(hot_value_keep_ms(none) == 0);
@@ -76,6 +78,11 @@ static void test_edges(void **state) {
         assert_int_equal(binding_ring_count(&ring, NOW_UNIX_MS + 2, 1), 0);
         assert_int_equal(binding_ring_count(&ring, NOW_UNIX_MS, INT64_MAX), 2);
         assert_int_equal(binding_ring_count(&ring, INT64_MIN, INT64_MAX), 2);
+
+        /* Beyond the end of time nothing changes. */
+        binding_ring_add(&last, INT64_MAX, MS_PER_MIN);
+        assert_true(hot_value_next_change_unix_ms(one, &last, INT64_MAX) == INT64_MAX);
+        binding_ring_done(&last);
 
         /* Older than anything that will be asked. */
         binding_ring_add(&ring, NOW_UNIX_MS - 2 * MS_PER_MIN, MS_PER_MIN);

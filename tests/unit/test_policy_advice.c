@@ -27,19 +27,23 @@ static void test_advice(void **state) {
                                     "  - {name: net_usage_avg_5m, period: 3m}\n"
                                     "  - {name: cpu_usage_max_avg_1h, period: 15m}\n"
                                     "  - {name: cpu_usage_max_avg_50m, period: 15m}\n"
-                                    "  - {name: gauge, period: 3m}\n"; /* line 10 */
+                                    "  - {name: gauge, period: 3m}\n"
+                                    "  - {name: cpu_usage_max_1h, period: 15m}\n"; /* line 11 */
         static const char blocks[] =
-                "line 11: spec.predicate[0].name: cpu_usage_max_avg_1h blocks a node for 1h after "
+                "line 12: spec.predicate[0].name: cpu_usage_max_avg_1h blocks a node for 1h after "
+                "it was full once: pods that wait fill the others, until every node is blocked";
+        static const char blocks_too[] =
+                "line 12: spec.predicate[0].name: cpu_usage_max_1h blocks a node for 1h after "
                 "it was full once: pods that wait fill the others, until every node is blocked";
         static const char shows[] =
-                "line 11: spec.priority[0].name: cpu_usage_max_avg_1h still shows pods that are "
+                "line 12: spec.priority[0].name: cpu_usage_max_avg_1h still shows pods that are "
                 "gone; scoring: estimate goes by means";
         static const char nothing[] =
-                "line 11: spec.priority: scoring: estimate has nothing to go by: expected a mean "
+                "line 12: spec.priority: scoring: estimate has nothing to go by: expected a mean "
                 "of cpu or mem, such as cpu_usage_avg_5m";
-        static const char hot[] = "line 12: spec.hotValue: not needed with scoring: estimate, "
+        static const char hot[] = "line 13: spec.hotValue: not needed with scoring: estimate, "
                                   "which counts recent bindings itself";
-        static const char few[] = "line 12: spec.extender: shortlist: 7 leaves the scheduler no "
+        static const char few[] = "line 13: spec.extender: shortlist: 7 leaves the scheduler no "
                                   "choice: pods that come at once go to the same nodes";
         static const struct {
                 const char *spec;
@@ -52,6 +56,7 @@ static void test_advice(void **state) {
                 {LIMIT(PEAK, "0.75") SPREAD, {blocks}},
                 {LIMIT(PEAK, "0.75") "  extender: {whenAllOver: pass}\n", {blocks}},
                 {LIMIT(PEAK, "0.75") MEAN ESTIMATE, {blocks}},
+                {LIMIT("cpu_usage_max_1h", "0.75") MEAN ESTIMATE, {blocks_too}},
                 {LIMIT(PEAK, "0") MEAN ESTIMATE, {NULL}},
                 {LIMIT("cpu_usage_max_avg_50m", "0.75") MEAN ESTIMATE, {NULL}},
                 {LIMIT("mem_usage_avg_1h", "0.75") MEAN ESTIMATE, {NULL}},
