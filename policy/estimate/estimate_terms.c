@@ -2,7 +2,7 @@
 
 /* Of the priority's metric, which must be a mean; -1: not a resource that is estimated. */
 static int resource_of(const struct policy_sync *sync) {
-        if (!sync->is_query || sync->query.statistic != METRIC_AVG || sync->query.window_ms <= 0)
+        if (!sync->is_query || sync->query.statistic != METRIC_AVG)
                 return -1;
         if (sync->query.resource == METRIC_CPU)
                 return ESTIMATE_CPU;
