@@ -73,6 +73,20 @@ static bool step_cpu(const struct node_state *state, const struct node_reading *
         return total_s > 0; /* not so when an exporter serves the same page again */
 }
 
+bool node_state_is_repeated(const struct node_state *state, const struct node_reading *reading) {
+        if (!(state->usable & reading->usable & NODE_RESOURCE_BIT(METRIC_CPU)) ||
+            state->cpu_count != reading->cpu_count)
+                return false;
+        for (size_t i = 0; i < reading->cpu_count; i++) {
+                const struct node_cpu *before = &state->cpus[i], *after = &reading->cpus[i];
+                if (before->id != after->id || before->modes != after->modes ||
+                    before->idle_s < after->idle_s || before->idle_s > after->idle_s ||
+                    before->busy_s < after->busy_s || before->busy_s > after->busy_s)
+                        return false;
+        }
+        return true;
+}
+
 static bool step_disk(const struct node_state *state, const struct node_reading *reading,
                       double *ret_busiest_s) {
         double busiest_s = 0;

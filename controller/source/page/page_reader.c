@@ -4,6 +4,8 @@
 
 static const double PERCENT = 0.01;
 
+enum { STALE_MS = 60 * 1000 }; /* as of a kubelet's sample */
+
 const struct page_profile page_node_exporter = {
         .name = "node-exporter",
         .hint = "--node-exporter-port, --node-address-types and --target-url-template",
@@ -144,6 +146,13 @@ static void take_exporter(struct page_reader *reader, union page_state *state,
                 return;
         }
         if (!reader->profile->is_agent) {
+                if (node_state_is_repeated(&state->node, reading)) {
+                        if (now_mono_ms - state->node.at_mono_ms > STALE_MS)
+                                fail(ret, "stale",
+                                     "the exporter, or a cache before it, repeats a page that is "
+                                     "more than a minute old: its CPU time stands still");
+                        return;
+                }
                 (void)node_state_step(&state->node, &reader->wants, reading, now_mono_ms,
                                       &ret->step);
                 ret->reading.step = &ret->step;

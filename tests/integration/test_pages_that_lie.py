@@ -1,0 +1,36 @@
+"""Pages that look right and are not: what stands still tells nothing, and another node's page is refused."""
+
+import pytest
+
+from controller_kit import log_lines, reading
+from harness import wait_until
+
+MEMORY = "mem_usage_avg_5m"
+
+
+@pytest.fixture
+def pair(start_standin, start_exporters):
+    standin, exporters = start_standin("--nodes", 2), start_exporters("--speed", 20)
+    exporters.set(["127.1.0.1", "127.1.0.2"], load={"cpu": 0.3, "mem": 0.4})
+    return standin, exporters
+
+
+@pytest.mark.nightly
+def test_a_page_that_stands_still(pair, start_controller):
+    """It is no news, not of memory either, of which alone one could not see it; after a minute a failure."""
+    standin, exporters = pair
+    controller = start_controller(standin, exporters, "--annotation-dead-band=0")
+    at = [lambda n=n: reading(standin, f"node-000{n}", MEMORY) for n in range(2)]
+    wait_until(lambda: at[0]() and at[1](), what="values of both")
+    exporters.trouble(["127.1.0.1"], "stuck")
+    before = len(exporters.scrapes("127.1.0.1"))
+    wait_until(lambda: len(exporters.scrapes("127.1.0.1")) >= before + 3, what="repeated pages")
+    # The first may have been the last that was new.
+    limit = at[0]().at_unix + 1
+    wait_until(lambda: log_lines(controller.process, "node is failing"), 90, "a failure")
+    assert at[0]().at_unix <= limit < at[1]().at_unix - 50
+    (line,) = log_lines(controller.process, "node is failing")
+    assert "node=node-0000 " in line and "reason=stale" in line, line
+    exporters.well()
+    wait_until(lambda: at[0]().at_unix > limit, what="a new value")
+    assert len(log_lines(controller.process, "node recovered")) == 1
