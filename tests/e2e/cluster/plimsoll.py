@@ -2,11 +2,13 @@
 
 import os
 import pathlib
+import shutil
 import subprocess
 
 import yaml
 from harness import OwnMetrics, fetch, wait_until
 
+from .control_plane import API_PORT
 from .tokens import short_lived
 
 TOP = pathlib.Path(__file__).resolve().parents[3]
@@ -141,6 +143,24 @@ class Plimsoll:
         if scheme == "http" or context:
             wait_ready(process)
         return process
+
+    def as_pod(self, account, *flags, wrapper=""):
+        """Start a program as its pod does (tests/e2e/pod): what it finds is its service account and
+        the policy's object. `wrapper` is a command that runs it."""
+        directory = self.path(f"{account}-account")
+        os.makedirs(directory, exist_ok=True)
+        shutil.copy(self.write_token(account), os.path.join(directory, "token"))
+        shutil.copy(self.plane.authority.cert, os.path.join(directory, "ca.crt"))
+        self.count += 1
+        return self.run(
+            [TOP / "tests/e2e/pod", directory, self.binary(account), *flags],
+            f"{self.prefix}{account}-{self.count}",
+            {
+                "KUBERNETES_SERVICE_HOST": self.plane.address,
+                "KUBERNETES_SERVICE_PORT": str(API_PORT),
+                "WRAPPER": wrapper,
+            },
+        )
 
     def explain(self, policy_path, nodes_json, *flags):
         """What `kubectl get nodes -o json | plimsoll-extender explain` prints."""

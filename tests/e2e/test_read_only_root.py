@@ -1,0 +1,50 @@
+"""Both programs write nothing: each runs with a read-only root, as nobody and without capabilities, and
+strace shows what it opens."""
+
+import os
+import re
+
+import pytest
+from cluster.plimsoll import ask, wait_ready
+from cluster.workloads import pod_object
+from harness import wait_until
+
+CPU = "cpu_usage_avg_5m"
+TRACE = "strace -D -f -qq -e trace=%file"
+# Calls that change what they name, and opened files that are to be written.
+CHANGES = re.compile(
+    r"\b(?:creat|mkdir|mknod|unlink|rmdir|rename|link|symlink|truncate|chmod|chown|utimens)\w*\(.*"
+    r"|\bopen(?:at2?)?\(.*\bO_(?:WRONLY|RDWR|CREAT|TRUNC|TMPFILE)\b.*"
+)
+
+
+@pytest.fixture(autouse=True)
+def root():
+    if os.geteuid() != 0:
+        pytest.skip("no second user id without root")
+
+
+def test_nothing_is_written(plane, fleet, exporters, make_plimsoll, figure):
+    (node,) = fleet.add(1, load={"cpu": 0.3, "mem": 0.2})
+    plimsoll = make_plimsoll(plane, "release")
+    controller = plimsoll.as_pod(
+        "plimsoll-controller", f"--node-exporter-port={exporters.port}", "--scrape-interval=1s",
+        "--leader-elect-resource-namespace=kube-system", "--health-port=0", wrapper=TRACE,
+    )  # fmt: skip
+    extender = plimsoll.as_pod("plimsoll-extender", "--port=0", wrapper=TRACE)
+    for program in (controller, extender):
+        program.url = f"http://127.0.0.1:{program.wait_port(r'msg=serving .*port=([0-9]+)')}"
+        wait_ready(program)
+    wait_until(lambda: CPU in fleet.annotations(node), 60, "annotations")
+    assert ask(extender, "filter", pod_object("web-0"), [node])["NodeNames"] == [node]
+
+    opened = 0
+    for program in (controller, extender):
+        with open(f"/proc/{program.pid}/status", encoding="ascii") as file:
+            assert re.search(r"^Uid:\s+65532\b", file.read(), re.MULTILINE)
+        assert program.stop() == 0
+        trace = program.stderr()
+        opened += trace.count("open")
+        changes = [found[0] for found in CHANGES.finditer(trace) if "/dev/null" not in found[0]]
+        assert "token" in trace and not changes, changes
+    figure(f"both work with a read-only root; of {opened} files opened, none is to be written")
