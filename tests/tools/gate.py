@@ -8,7 +8,8 @@
     gate.py images         the images of deploy/Dockerfile, beside the next group
     gate.py e2e            builds a real cluster's programs once, for minutes, and runs the tests
                            with it; see tests/e2e/README.md. Then the quick benchmark
-    gate.py fuzz           every fuzz target for a while ($FUZZ_SECONDS, 60)
+    gate.py fuzz           every fuzz target for $FUZZ_SECONDS: 60, or 600 with PLIMSOLL_NIGHTLY=1, which
+                           is 2 hours and 10 minutes on two processors; see tests/tools/fuzz
     gate.py cross          the unit tests of the pure libraries for arm64 and s390x, by qemu
     gate.py coverage       what unit tests, fuzz corpora and integration tests reach, by library, and
                            that it is no less than in coverage.txt ($COVERAGE=quick: without the
@@ -86,12 +87,12 @@ class Gate:
         self.side = concurrent.futures.ThreadPoolExecutor(1)
         self.side_steps = []
 
-    def step(self, name, argv, env=None, count=None, is_shown=False):
+    def step(self, name, argv, env=None, count=None, is_shown=False, limit_s=None):
         """Run one step; true when it went well. Output that `is_shown` is shown as it comes."""
         if is_shown:
             print(f"  {name}:", flush=True)
         ended = lanes.run_one(
-            argv, OUT / f"{name}.log", TOP, ENV | (env or {}), STEP_LIMIT_S, is_shown
+            argv, OUT / f"{name}.log", TOP, ENV | (env or {}), limit_s or STEP_LIMIT_S, is_shown
         )
         return self.ledger.account(name, *ended, count)
 
@@ -268,8 +269,9 @@ def e2e(gate):
 
 
 def fuzz(gate):
-    seconds = os.environ.get("FUZZ_SECONDS", "60")
-    gate.step("fuzz", ["tests/tools/fuzz", seconds], is_shown=True)
+    seconds = os.environ.get("FUZZ_SECONDS", "600" if NIGHTLY else "60")
+    limit_s = STEP_LIMIT_S + 60 * int(seconds)  # as for 60 targets one after the other
+    gate.step("fuzz", ["tests/tools/fuzz", seconds], is_shown=True, limit_s=limit_s)
 
 
 def cross(gate):
