@@ -14,7 +14,9 @@ static void write_nodes(const struct overview *of, struct status_view *view) {
                 status_view_node(view, &(struct status_node){.name = t->node->name,
                                                              .labels_json = t->node->labels_json,
                                                              .track = &t->track,
-                                                             .values = &values});
+                                                             .values = &values,
+                                                             .taint_level = node_taints_count(
+                                                                     &t->writing.taints.taints)});
         }
 }
 

@@ -49,6 +49,18 @@ int policy_sync_index(const struct policy *policy, const char *name) {
         return -1;
 }
 
+unsigned policy_taint_level(const json_t *taint) {
+        const char *key = json_string_at(taint, "key", NULL);
+        const char *effect = json_string_at(taint, "effect", NULL);
+        size_t prefix_len = strlen(POLICY_TAINT_PREFIX);
+
+        if (!key || !effect || strcmp(effect, POLICY_TAINT_EFFECT) != 0 ||
+            strncmp(key, POLICY_TAINT_PREFIX, prefix_len) != 0 || key[prefix_len] < '1' ||
+            key[prefix_len] > '0' + POLICY_MAX_LEVELS || key[prefix_len + 1])
+                return 0;
+        return (unsigned)(key[prefix_len] - '0');
+}
+
 static bool selects(const struct policy_selector *selector, const json_t *labels) {
         for (size_t i = 0; i < selector->count; i++) {
                 const char *value = json_string_at(labels, selector->labels[i].name, NULL);

@@ -20,6 +20,7 @@
 #define POLICY_KIND "DynamicSchedulerPolicy"
 /* Of the keys of spec.taints on nodes; the level follows. */
 #define POLICY_TAINT_PREFIX "load.plimsoll.io/"
+#define POLICY_TAINT_EFFECT "PreferNoSchedule"
 
 enum {
         POLICY_MAX_SYNC = 64,
@@ -229,6 +230,10 @@ static inline struct policy_range policy_pool_priorities(const struct policy *po
 }
 /** policy_has_same_pools() - both choose a node's pool in the same way */
 bool policy_has_same_pools(const struct policy *a, const struct policy *b);
+
+/** policy_taint_level() - the level that @taint, of a Node's spec.taints, stands for: 1 to
+ * POLICY_MAX_LEVELS; 0: it is not one of ours */
+unsigned policy_taint_level(const json_t *taint);
 
 /** policy_is_relative() - some priority has scale: relative, so that a node's score depends on the
  * other candidates */

@@ -12,6 +12,7 @@
 #include "cli/explain/explain_place.h"
 #include "cli/nodes/node_list.h"
 #include "cli/verb/output.h"
+#include "codec/json.h"
 #include "extender/explain/explain_estimate.h"
 #include "extender/explain/explain_input.h"
 #include "extender/explain/explain_judge.h"
@@ -69,11 +70,36 @@ static bool has_node(const struct explanation *explanation) {
         return false;
 }
 
-static int show(struct node_table *table, const char *node, int64_t now_unix_ms,
-                struct error *err) {
+/* With spec.taints: how many of them the node carries. The nodes are listed without their taints.
+ * @document: gets it; NULL: it is printed */
+static void tell_taint_level(struct cluster *cluster, const struct policy *policy, const char *node,
+                             json_t *document) {
+        _cleanup_(freep) char *path = xasprintf("/api/v1/nodes/%s", node);
+        json_auto_t *object = NULL;
+        struct error err = ERROR_NULL;
+        const json_t *taint;
+        unsigned level = 0;
+        size_t i;
+
+        if (cluster_get(cluster, path, &object, &err) < 0) {
+                (void)fprintf(stderr, "kubectl plimsoll explain: no taints: %s\n", err.msg);
+                return;
+        }
+        json_array_foreach (json_at(object, "spec", "taints", NULL), i, taint)
+                level += policy_taint_level(taint) > 0;
+        if (document)
+                json_object_set_new(document, "taintLevel", json_integer(level));
+        else
+                (void)printf("  taint  level %u of %zu\n", level, policy->level_count);
+}
+
+static int show(struct cluster *cluster, struct node_table *table, const char *node,
+                int64_t now_unix_ms, struct error *err) {
         _cleanup_(explain_judged_done) struct explain_judged judged;
         struct output_style style = output_style(stdout);
         const struct explained_pod nobody = {0};
+        const struct policy *policy = node_table_policy(table);
+        bool has_taints = node && policy->level_count > 0;
 
         explain_judge(table, &nobody, now_unix_ms, &judged);
         judged.explanation.only = node;
@@ -81,9 +107,13 @@ static int show(struct node_table *table, const char *node, int64_t now_unix_ms,
                 return error_set(err, ENOENT, "there is no node '%.64s'", node);
         if (!output_is_document(settings.output)) {
                 explain_print_table(&judged.explanation, style.off[0] != '\0', stdout);
+                if (has_taints)
+                        tell_taint_level(cluster, policy, node, NULL);
                 return 0;
         }
         json_auto_t *root = explain_json(&judged.explanation);
+        if (has_taints)
+                tell_taint_level(cluster, policy, node, json_array_get(root, 0));
         output_document(root, settings.output, stdout);
         return 0;
 }
@@ -239,7 +269,7 @@ static int run(int count, char **words, struct error *err) {
         if (subject.pod)
                 return run_pod(cluster, &subject, &options, now_unix_ms, err);
         r = fill(cluster, &subject, NULL, &options, now_unix_ms, &table, err);
-        return r < 0 ? r : show(table, subject.node, now_unix_ms, err);
+        return r < 0 ? r : show(cluster, table, subject.node, now_unix_ms, err);
 }
 
 const struct verb explain_verb = {

@@ -20,6 +20,7 @@ function showDetail() {
   ];
   if (row.score100 !== undefined) facts.push(`score ${row.score100} of 100`);
   if (row.hot !== undefined) facts.push(`hot value ${row.hot}`);
+  if (row.taintLevel !== undefined) facts.push(`taint level ${row.taintLevel}`);
   if (row.ageSeconds !== undefined) facts.push(`last reading ${age(row.ageSeconds)} ago`);
   if (row.source) facts.push(`from ${row.source}`);
   if (row.failure) facts.push(`last attempt: ${row.failure}`);

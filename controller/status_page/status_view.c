@@ -205,6 +205,8 @@ static void write_node(struct status_view *view, const struct status_node *node,
         write_history(view, node);
         if (node->values->has_hot)
                 (void)buf_printf(out, ",\"hot\":%lld", (long long)node->values->hot);
+        if (compiled->policy->level_count > 0)
+                (void)buf_printf(out, ",\"taintLevel\":%u", node->taint_level);
         if (node_track_age_ms(node->track, view->head.now_mono_ms, &age_ms))
                 (void)buf_printf(out, ",\"ageSeconds\":%.1f", (double)age_ms / (double)MS_PER_S);
         if (node_track_is_fresh(node->track, compiled, view->head.now_mono_ms))

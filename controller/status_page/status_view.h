@@ -51,6 +51,7 @@ struct status_node {
         const char *labels_json; /* a JSON object; NULL: none */
         const struct node_track *track;
         const struct plan_values *values;
+        unsigned taint_level; /* the number of our taints that it carries */
 };
 
 enum status_verdict {

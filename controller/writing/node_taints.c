@@ -4,31 +4,17 @@
 
 #include "codec/json.h"
 
-#define EFFECT "PreferNoSchedule"
-
-/* 1 to POLICY_MAX_LEVELS; 0: not ours. */
-static unsigned level_of(const char *key, const char *effect) {
-        const char *digit = key + strlen(POLICY_TAINT_PREFIX);
-
-        if (strcmp(effect, EFFECT) != 0 ||
-            strncmp(key, POLICY_TAINT_PREFIX, strlen(POLICY_TAINT_PREFIX)) != 0 || digit[0] < '1' ||
-            digit[0] > '0' + POLICY_MAX_LEVELS || digit[1])
-                return 0;
-        return (unsigned)(digit[0] - '0');
-}
-
 struct node_taints node_taints_read(const json_t *taints) {
         struct node_taints found = {.count = json_array_size(taints)};
         const json_t *taint;
         size_t i;
 
         json_array_foreach (taints, i, taint) {
-                const char *key = json_string_at(taint, "key", NULL);
                 const char *effect = json_string_at(taint, "effect", NULL);
-                unsigned level = key && effect ? level_of(key, effect) : 0;
+                unsigned level = policy_taint_level(taint);
                 if (level > 0)
                         found.at[level - 1] = i + 1;
-                found.is_closed |= effect && strcmp(effect, EFFECT) != 0;
+                found.is_closed |= effect && strcmp(effect, POLICY_TAINT_EFFECT) != 0;
         }
         return found;
 }
@@ -69,7 +55,7 @@ static void remove_above(const struct node_taints *taints, unsigned level, struc
                            ",{\"op\":\"test\",\"path\":\"/spec/taints/%zu/key\","
                            "\"value\":\"" POLICY_TAINT_PREFIX "%zu\"}"
                            ",{\"op\":\"test\",\"path\":\"/spec/taints/%zu/effect\","
-                           "\"value\":\"" EFFECT "\"}"
+                           "\"value\":\"" POLICY_TAINT_EFFECT "\"}"
                            ",{\"op\":\"remove\",\"path\":\"/spec/taints/%zu\"}",
                            at - 1, found, at - 1, at - 1);
         }
@@ -87,7 +73,8 @@ static void add_up_to(const struct node_taints *taints, unsigned level, struct b
                 has_list = true;
                 buf_printf(out,
                            ",{\"op\":\"add\",\"path\":\"/spec/taints/-\",\"value\":"
-                           "{\"key\":\"" POLICY_TAINT_PREFIX "%u\",\"effect\":\"" EFFECT "\"}}",
+                           "{\"key\":\"" POLICY_TAINT_PREFIX
+                           "%u\",\"effect\":\"" POLICY_TAINT_EFFECT "\"}}",
                            i + 1);
         }
 }

@@ -190,6 +190,7 @@ def test_keyboard(browser, site):
     assert browser.evaluate("document.activeElement.textContent") == browser.evaluate(names)[2]
     browser.press("Enter", "\r")
     browser.wait("document.getElementById('detail').open", "the node in full")
+    assert " · taint level " in browser.evaluate("document.getElementById('detail').textContent")
     browser.press("Escape")
     browser.wait("!document.getElementById('detail').open", "the end of it")
     browser.evaluate("document.getElementById('map').focus()")

@@ -52,6 +52,7 @@ def node(rng, name, index, dead):
     hot = max(0, math.floor(rng.gauss(0, 1.2)))
     row |= {"usage": [cpu, peaks[0], mem, peaks[1]], "hot": hot, "source": "node-exporter"}
     score = int(100 * (1 - (cpu + mem) / 2)) - 10 * hot
+    row["taintLevel"] = 2 if over else 0
     return row | {"ageSeconds": rng.uniform(0.2, 15), "score100": max(0, min(100, score))}
 
 

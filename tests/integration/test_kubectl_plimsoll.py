@@ -144,6 +144,20 @@ def test_explain(plimsoll, binary, cluster, tmp_path):
         assert "expected `node NAME`" in plimsoll("explain", *words, status=2)
 
 
+def test_explain_tells_the_taints_of_load(plimsoll, cluster, tmp_path):
+    taints = [{"key": f"load.plimsoll.io/{n}", "effect": "PreferNoSchedule"} for n in (1, 2)]
+    taints += [{"key": "spot", "effect": "PreferNoSchedule"}, {**taints[0], "effect": "NoSchedule"}]
+    cluster.patch("/api/v1/nodes/node-0001", {"spec": {"taints": taints}})
+    path = tmp_path / "policy.yaml"
+    path.write_text(json.dumps({**POLICY, "spec": {**POLICY["spec"], "taints": {}}}))
+    ask = ("explain", "node", "node-0001", "-f", str(path))
+    assert plimsoll(*ask).endswith("  taint  level 2 of 4\n")
+    assert json.loads(plimsoll(*ask, "-ojson"))[0]["taintLevel"] == 2
+    calm = json.loads(plimsoll("explain", "node", "node-0000", "-f", str(path), "-ojson"))
+    assert calm[0]["taintLevel"] == 0
+    assert "taint" not in plimsoll("explain", "node", "node-0001"), "by a policy without them"
+
+
 def timeless(row):
     """Without what changes from one second to the next."""
     for reading in (*row["predicates"], *row["priorities"], row["hotValue"]):

@@ -57,6 +57,7 @@ struct row {
         const char *name, *labels_json, *failure;
         double usage_ratio[3]; /* negative: not usable */
         int64_t hot;           /* negative: not counted */
+        unsigned taint_level;
 };
 
 static struct plan_values values_of(const struct row *row, size_t count) {
@@ -117,7 +118,8 @@ static json_t *view_of(const struct compiled_policy *compiled, const struct row 
                                          &(struct status_node){.name = rows[i].name,
                                                                .labels_json = rows[i].labels_json,
                                                                .track = &tracks[i],
-                                                               .values = &values});
+                                                               .values = &values,
+                                                               .taint_level = rows[i].taint_level});
                 }
         } while (status_view_again(&view));
         status_view_end(&view);
@@ -145,6 +147,7 @@ static void test_scores(void **state) {
                                    "kind: DynamicSchedulerPolicy\n"
                                    "spec:\n"
                                    "  extender: {scoring: estimate}\n"
+                                   "  taints: {}\n"
                                    "  syncPolicy:\n"
                                    "  - {name: cpu_usage_avg_5m, period: 3m}\n"
                                    "  - {name: mem_usage_avg_5m, period: 3m}\n"
@@ -152,7 +155,7 @@ static void test_scores(void **state) {
                                    "  - {name: cpu_usage_avg_5m, weight: 2}\n"
                                    "  - {name: mem_usage_avg_5m, weight: 1}\n";
         static const struct row rows[] = {
-                {"a", NULL, NULL, {0.2, 0.9}, -1},
+                {"a", NULL, NULL, {0.2, 0.9}, -1, 2},
                 {"half", NULL, NULL, {0.2, -1}, -1},
         };
         _cleanup_(compiled_policy_freep) struct compiled_policy *compiled = compile(text);
@@ -161,6 +164,8 @@ static void test_scores(void **state) {
         (void)state;
         assert_float_equal(number(node(json, 0), "score100"), 55, 0);
         assert_null(json_at(node(json, 1), "score100", NULL));
+        assert_int_equal(json_int_at(-1, node(json, 0), "taintLevel", NULL), 2);
+        assert_int_equal(json_int_at(-1, node(json, 1), "taintLevel", NULL), 0);
 }
 
 static void test_nodes(void **state) {
@@ -196,6 +201,7 @@ static void test_nodes(void **state) {
         assert_string_equal(json_string_at(gpu, "reason", NULL), "gpu_busy above 0.5");
         assert_float_equal(number(gpu, "limitShare"), 1.5, 1e-4);
         assert_null(json_at(gpu, "hot", NULL));
+        assert_null(json_at(gpu, "taintLevel", NULL));
 
         assert_string_equal(json_string_at(gone, "verdict", NULL), "unknown");
         assert_string_equal(json_string_at(gone, "reason", NULL), "timeout");
