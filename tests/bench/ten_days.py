@@ -58,7 +58,7 @@ def table(rows):
             first = sorted(values[:per_day])[per_day // 2]
             out.append(
                 f"| {program}, {title} | {first:.4g} | {found.first:.4g} | {found.last:.4g} "
-                f"| {found.a_day:+.2%} |"
+                f"| {found.a_day:+.2g} |"
             )
     return "\n".join(out)
 

@@ -5,22 +5,26 @@ from typing import NamedTuple
 
 DAY = 24  # samples
 WARM_DAYS = 2  # caches fill: of decisions, of allocators
-# Of 12 MiB, 60 KiB a day and 250 KiB in all; of 85 descriptors not even one a day.
-MEMORY_MAX = (0.005, 0.02)
-COUNT_MAX = (0.01, 0.05)
+# Of each measure: at most so much a day, and so much in all.
+BOUNDS = {
+    "rss_kib": (64, 384),
+    "descriptors": (0.6, 6),  # the number of idle connections varies
+    "threads": (0, 0),
+    "log_lines": (2, 20),
+}
 
 
 class Growth(NamedTuple):
     """From the first day's median to the last's, and a day: the slope of the line through all
-    samples by least squares, as a share of the first day's median."""
+    samples by least squares."""
 
     first: float
     last: float
     a_day: float
 
-    def is_flat(self, bounds):
-        """At most so large a share a day, and in all."""
-        return self.a_day <= bounds[0] and self.last <= self.first * (1 + bounds[1])
+    def is_flat(self, measure):
+        a_day, in_all = BOUNDS[measure]
+        return self.a_day <= a_day and self.last - self.first <= in_all
 
 
 def growth(samples, per_day=DAY):
@@ -29,7 +33,7 @@ def growth(samples, per_day=DAY):
     first = statistics.median(samples[:per_day])
     last = statistics.median(samples[-per_day:])
     slope = statistics.linear_regression(range(len(samples)), samples).slope
-    return Growth(first, last, slope * per_day / first)
+    return Growth(first, last, slope * per_day)
 
 
 def lines_a_day(counts):
