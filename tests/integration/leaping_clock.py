@@ -1,6 +1,7 @@
 """A clock of several programs that leaps ahead whenever all of them sleep: days pass in minutes,
 and nothing is late however busy the machine is. See tests/tools/leaping_clock.c."""
 
+import contextlib
 import itertools
 import mmap
 import os
@@ -59,19 +60,21 @@ class Tasks:
     processor yet."""
 
     def __init__(self, processes):
-        self.pids = [process.pid for process in processes]
-        self.files = {}
+        self.processes, self.files = processes, {}
 
     def find(self):
+        for process in self.processes:
+            assert process.is_running(), f"{process.name} has ended"
         paths = {
-            f"/proc/{pid}/task/{task}/stat"
-            for pid in self.pids
-            for task in os.listdir(f"/proc/{pid}/task")
+            f"/proc/{process.pid}/task/{task}/stat"
+            for process in self.processes
+            for task in os.listdir(f"/proc/{process.pid}/task")
         }
         for path in set(self.files) - paths:
             os.close(self.files.pop(path))
         for path in paths - set(self.files):
-            self.files[path] = os.open(path, os.O_RDONLY)
+            with contextlib.suppress(FileNotFoundError):  # it has ended meanwhile
+                self.files[path] = os.open(path, os.O_RDONLY)
 
     def are_asleep(self):
         try:
@@ -79,7 +82,7 @@ class Tasks:
                 os.pread(file, 200, 0).rpartition(b") ")[2][:1] == b"S"
                 for file in self.files.values()
             )
-        except ProcessLookupError:  # a thread has ended
+        except ProcessLookupError:  # one has ended
             self.find()
             return False
 
