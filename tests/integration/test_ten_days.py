@@ -2,8 +2,8 @@
 
 In each hour nodes, pods, workloads and exporters come and go, with new names; every third brings
 another policy. Watches are cut, positions in them are lost, the API server is away. A scheduler
-calls, and somebody looks at all pages. The clock leaps (leaping_clock.py), so ten days take a
-quarter of an hour on an idle machine.
+calls, and somebody looks at all pages. The clock leaps (leaping_clock.py), so ten days take about
+half an hour.
 """
 
 import itertools
