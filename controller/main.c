@@ -174,7 +174,8 @@ static int connect_and_run(const struct settings *settings, struct daemon_state 
         struct controller_options options = settings->controller;
         options.leader.name_space = lease_namespace(&options, core->kube_access);
         if (options.has_events) {
-                recorder = state->recorder = recorder_new(core->loop, core->api, core->metrics);
+                recorder = state->recorder = recorder_new(core->loop, core->api, core->metrics,
+                                                          core->health);
                 policy_source_on_status(core->policy_source, on_policy_status, state);
         }
         const struct controller_parts parts = {

@@ -132,6 +132,8 @@ static void set_trouble(struct reflector *r, const char *step, const char *reaso
                         const struct error *err) {
         (void)snprintf(r->trouble, sizeof(r->trouble), "%s: %.*s", step,
                        (int)sizeof(r->trouble) - 16, err->msg);
+        if (r->spec.on_trouble)
+                r->spec.on_trouble(r->spec.userdata);
         if (r->trouble_reason && strcmp(r->trouble_reason, reason) == 0)
                 return;
         log_warn(MSG("list/watch failed, retrying"), STR("resource", r->spec.name),
@@ -143,8 +145,11 @@ static void set_trouble(struct reflector *r, const char *step, const char *reaso
 static void clear_trouble(struct reflector *r) {
         if (r->trouble_reason)
                 log_info(MSG("list/watch recovered"), STR("resource", r->spec.name));
+        bool is_change = r->trouble[0];
         r->trouble_reason = NULL;
         r->trouble[0] = '\0';
+        if (is_change && r->spec.on_trouble)
+                r->spec.on_trouble(r->spec.userdata);
 }
 
 /* Pauses */

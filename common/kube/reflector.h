@@ -56,6 +56,8 @@ typedef void reflector_text_fn(void *userdata, enum reflector_event event, const
 typedef void reflector_list_begin_fn(void *userdata);
 /** on_synced: after every complete list (the first one and relists); @count objects exist */
 typedef void reflector_synced_fn(void *userdata, size_t count);
+/** on_trouble: reflector_trouble() has another text */
+typedef void reflector_trouble_fn(void *userdata);
 
 /* All texts are borrowed and outlive the reflector. */
 struct reflector_spec {
@@ -80,6 +82,7 @@ struct reflector_spec {
         reflector_text_fn *on_text;             /* without initial_field_selector and max_objects */
         reflector_list_begin_fn *on_list_begin; /* may be NULL */
         reflector_synced_fn *on_synced;         /* may be NULL */
+        reflector_trouble_fn *on_trouble;       /* may be NULL */
         void *userdata;
 };
 

@@ -67,6 +67,7 @@ struct recorder {
         size_t queued;          /* the one under way included */
         struct kube_call *call; /* of the first in the queue; NULL: none */
         bool is_failing;
+        struct health_check *check;
 };
 
 static struct metric *counter(const struct recorder *recorder, enum event_reason reason,
@@ -102,6 +103,11 @@ static void on_done(void *userdata, const struct kube_answer *answer) {
         else if (!is_failing && recorder->is_failing)
                 log_info(MSG("Events are written again"));
         recorder->is_failing = is_failing;
+        if (is_failing)
+                health_pass(recorder->check, "the last one could not be written: %s",
+                            answer->err.msg);
+        else
+                health_pass(recorder->check, "no failure");
         metrics_inc(counter(recorder, STAILQ_FIRST(&recorder->queue)->reason,
                             is_failing ? "failed" : "sent"));
         remove_first(recorder);
@@ -265,13 +271,16 @@ void recorder_tell(struct recorder *recorder, const struct event *event) {
 
 /* The whole */
 
-struct recorder *recorder_new(struct loop *loop, struct kube_api *api, struct metrics *metrics) {
+struct recorder *recorder_new(struct loop *loop, struct kube_api *api, struct metrics *metrics,
+                              struct health *health) {
         static const char *const results[] = {"sent", "failed", "dropped", "held"};
         struct recorder *recorder = xcalloc(1, sizeof(*recorder));
 
         recorder->loop = loop;
         recorder->api = api;
         recorder->metrics = metrics;
+        recorder->check = health_add(health, "events", "none written yet");
+        health_pass(recorder->check, "no failure");
         STAILQ_INIT(&recorder->queue);
         for (size_t i = 0; i < EVENT_REASON_COUNT; i++)
                 for (size_t j = 0; j < ARRAY_LEN(results); j++)

@@ -16,6 +16,7 @@
 #include "base/attributes.h"
 #include "kube/kube_api.h"
 #include "metrics/metrics.h"
+#include "net/health.h"
 #include "net/loop.h"
 
 enum event_reason {
@@ -37,7 +38,8 @@ struct event {
 struct recorder;
 
 /** recorder_new() - does nothing until recorder_set_writer(); all are borrowed */
-struct recorder *recorder_new(struct loop *loop, struct kube_api *api, struct metrics *metrics);
+struct recorder *recorder_new(struct loop *loop, struct kube_api *api, struct metrics *metrics,
+                              struct health *health);
 /** recorder_free() - what has not been sent is lost; @recorder may be NULL */
 void recorder_free(struct recorder *recorder);
 DEFINE_FREEP(struct recorder, recorder_free);

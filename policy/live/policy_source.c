@@ -31,9 +31,9 @@ struct policy_source {
         bool is_writer;
         struct kube_fence fence;
         struct kube_call *status_call;
-        struct loop_timer status_again; /* after a failure */
-        bool is_status_due;             /* changed while a call was under way */
-        bool is_status_failing;
+        struct loop_timer status_again;     /* after a failure */
+        bool is_status_due;                 /* changed while a call was under way */
+        struct error status_err;            /* of its last write; code 0: none */
         policy_source_status_fn *on_status; /* NULL: none */
         void *on_status_userdata;
 
@@ -49,11 +49,15 @@ static void show(struct policy_source *source) {
                             : source->from == from_object && !source->object
                                     ? "; the object was deleted"
                                     : "";
+        const char *trouble = source->objects ? reflector_trouble(source->objects) : "";
+        const char *status_trouble = source->status_err.msg;
 
         metrics_set(source->is_failed, source->problem != NULL);
-        health_pass(source->check, "%s, %zu metrics, generation %lld%s%s", source->from,
+        health_pass(source->check, "%s, %zu metrics, generation %lld%s%s%s%s%s%s", source->from,
                     source->metric_count, (long long)source->generation, after,
-                    source->problem ? source->problem : "");
+                    source->problem ? source->problem : "",
+                    *trouble ? "; the object is not watched: " : "", trouble,
+                    *status_trouble ? "; its status cannot be written: " : "", status_trouble);
 }
 
 static void put_in_force(struct policy_source *source, struct policy *policy, const char *from) {
@@ -111,12 +115,13 @@ static void on_status_written(void *userdata, const struct kube_answer *answer) 
                           answer->outcome != KUBE_NOT_FOUND;
 
         source->status_call = NULL;
-        if (is_failing && !source->is_status_failing)
+        if (is_failing && !source->status_err.code)
                 log_warn(MSG("cannot write policy status"),
                          STR("outcome", kube_outcome_name(answer->outcome)), ERR(&answer->err));
-        else if (!is_failing && source->is_status_failing)
+        else if (!is_failing && source->status_err.code)
                 log_info(MSG("policy status written again"));
-        source->is_status_failing = is_failing;
+        source->status_err = is_failing ? answer->err : ERROR_NULL;
+        show(source);
         if (answer->outcome == KUBE_OK && source->on_status && source->object)
                 source->on_status(source->on_status_userdata, source->object, source->problem);
         if (source->is_status_due)
@@ -222,6 +227,10 @@ static void on_object(void *userdata, enum reflector_event event, const json_t *
         write_status(source);
 }
 
+static void on_trouble(void *userdata) {
+        show(userdata);
+}
+
 void policy_source_watch_object(struct policy_source *source, struct kube_api *api) {
         if (source->path || source->objects)
                 return;
@@ -234,6 +243,7 @@ void policy_source_watch_object(struct policy_source *source, struct kube_api *a
                         .field_selector = "metadata.name=" POLICY_OBJECT_NAME,
                         .max_objects = 1,
                         .on_event = on_object,
+                        .on_trouble = on_trouble,
                         .userdata = source,
                 });
 }

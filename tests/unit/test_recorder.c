@@ -27,6 +27,7 @@ struct fixture {
         struct http_client *client;
         struct kube_access *access;
         struct metrics *metrics;
+        struct health *health;
         struct kube_api *api;
         struct recorder *recorder;
         struct loop_timer look;
@@ -54,7 +55,8 @@ static void start(struct fixture *f) {
         f->metrics = metrics_new();
         f->client = http_client_new(f->loop, &(struct http_client_options){.user_agent = "test/1"});
         f->api = kube_api_new(f->loop, f->client, f->access, f->metrics);
-        f->recorder = recorder_new(f->loop, f->api, f->metrics);
+        f->health = health_new();
+        f->recorder = recorder_new(f->loop, f->api, f->metrics, f->health);
         recorder_set_writer(f->recorder, &no_fence);
 }
 
@@ -63,6 +65,7 @@ static void stop(struct fixture *f) {
         kube_api_free(f->api);
         http_client_free(f->client);
         metrics_free(f->metrics);
+        health_free(f->health);
         kube_access_free(f->access);
         loop_free(f->loop);
         scripted_server_stop(&f->server);
