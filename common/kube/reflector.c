@@ -35,7 +35,7 @@ enum {
          * the server has to end them. They are short by timeoutSeconds, and not by ending them
          * ourselves, because the server sends a bookmark 2 s before the time is up: without it our
          * position would be too old one day. */
-        WATCH_IDLE_MS = 20000,
+        WATCH_IDLE_MS = 18000,
         WATCH_QUIET_MIN_S = 12,
         WATCH_QUIET_MAX_S = 15,
         WATCH_SHORT_MS = 1000, /* one that ends sooner counts as a failure, to avoid a busy loop */
