@@ -101,6 +101,7 @@ static struct node *insert(struct node_set *set, const char *name, uint64_t uid_
                 node->slot = (uint32_t)set->slot_count++;
         }
         set->slots[node->slot] = node;
+        node->set = set;
         node->name = xstrdup(name);
         node->uid_hash = uid_hash;
         strmap_put(&set->by_name, name, strlen(name), node);

@@ -23,7 +23,10 @@ struct node_kubelet {
         double capacity_cpu_cores, capacity_memory_bytes, capacity_swap_bytes; /* 0: not known */
 };
 
+struct node_set;
+
 struct node {
+        const struct node_set *set; /* that it is in */
         uint32_t slot; /* dense, reused after a removal: other modules index arrays by it */
         uint64_t uid_hash;
         char *name;
@@ -66,8 +69,6 @@ struct node_set_options {
          * are kept for a policy with pools too. */
         bool keeps_labels;
 };
-
-struct node_set;
 
 /**
  * node_set_address_types() - read "InternalIP,ExternalIP,Hostname" into @ret

@@ -236,6 +236,18 @@ static bool take_single(struct node_reading *reading, size_t family, bool is_tim
         return true;
 }
 
+/* Of a repeated series the first one counts. */
+static void take_host_name(struct node_reading *reading, const struct exposition_sample *sample) {
+        const struct exposition_label *label = exposition_label(sample, "nodename");
+        char *name = reading->host_name;
+
+        if (name[0] || !label || !exposition_label_value(label, name, sizeof(reading->host_name)))
+                return;
+        for (; *name; name++)
+                if (*name >= 'A' && *name <= 'Z')
+                        *name = (char)(*name - 'A' + 'a');
+}
+
 /* For the built-in resources. */
 static bool take_built_in(struct node_reading *reading, const struct node_wants *wants,
                           const struct exposition_sample *sample) {
@@ -257,6 +269,9 @@ static bool take_built_in(struct node_reading *reading, const struct node_wants 
         case NODE_FAMILY_SINGLE_TIME:
                 return take_single(reading, sample->family, family->role == NODE_FAMILY_SINGLE_TIME,
                                    sample->value);
+        case NODE_FAMILY_HOST_NAME:
+                take_host_name(reading, sample);
+                return true;
         case NODE_FAMILY_NOT_BUILT_IN:
         default:
                 return true;

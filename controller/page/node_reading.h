@@ -29,7 +29,10 @@
 #include "controller/window/window.h"
 #include "policy/policy.h"
 
-enum { NODE_MAX_CPUS = 8192 }; /* Linux' CONFIG_NR_CPUS at its largest */
+enum {
+        NODE_MAX_CPUS = 8192,   /* Linux' CONFIG_NR_CPUS at its largest */
+        NODE_HOST_NAME_MAX = 64 /* of Linux' uname() */
+};
 
 /* One CPU's counters. */
 struct node_cpu {
@@ -52,6 +55,9 @@ struct node_own {
  */
 struct node_reading {
         uint32_t usable; /* resources that have a value in this reading */
+        /* The label nodename of node_uname_info, in lower case as names of Nodes are. "": it is not
+         * there, longer than it can be, or not wanted. */
+        char host_name[NODE_HOST_NAME_MAX + 1];
 
         size_t cpu_count;
         struct node_cpu *cpus; /* by ascending id */

@@ -15,6 +15,9 @@ static const double STILL_S = 1e-3;
  * an exporter may run on a clock much faster than ours and still be right. */
 static const double ABSURD_S = 1e7;
 
+/* How far the time of a CPU may be from ours: pages overtake each other, and kernels lose ticks. */
+static const double SLACK_S = 2, SLACK = 0.1;
+
 void node_state_forget_own(struct node_state *state) {
         for (size_t i = 0; state->own && i < POLICY_MAX_METRICS; i++)
                 free(state->own->series[i]);
@@ -82,6 +85,23 @@ bool node_state_is_repeated(const struct node_state *state, const struct node_re
                 if (before->id != after->id || before->modes != after->modes ||
                     before->idle_s < after->idle_s || before->idle_s > after->idle_s ||
                     before->busy_s < after->busy_s || before->busy_s > after->busy_s)
+                        return false;
+        }
+        return true;
+}
+
+bool node_state_is_continued(const struct node_state *state, const struct node_reading *reading,
+                             int64_t now_mono_ms) {
+        double wall_s = (double)(now_mono_ms - state->at_mono_ms) / (double)MS_PER_S;
+
+        if (!(state->usable & reading->usable & NODE_RESOURCE_BIT(METRIC_CPU)) ||
+            state->cpu_count != reading->cpu_count)
+                return false;
+        for (size_t i = 0; i < reading->cpu_count; i++) {
+                double idle_s = reading->cpus[i].idle_s - state->cpus[i].idle_s;
+                double busy_s = reading->cpus[i].busy_s - state->cpus[i].busy_s;
+                if (idle_s < -SLACK_S || busy_s < -SLACK_S ||
+                    fabs(idle_s + busy_s - wall_s) > SLACK_S + SLACK * wall_s)
                         return false;
         }
         return true;

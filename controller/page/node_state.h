@@ -52,6 +52,15 @@ void node_state_forget_own(struct node_state *state);
  */
 bool node_state_is_repeated(const struct node_state *state, const struct node_reading *reading);
 
+/**
+ * node_state_is_continued() - whether @reading looks like one of the same machine
+ *
+ * Since the reading before, each CPU's time went on by about the time that went by. False when
+ * either has no CPUs.
+ */
+bool node_state_is_continued(const struct node_state *state, const struct node_reading *reading,
+                             int64_t now_mono_ms);
+
 /** node_state_bytes() - memory taken, the struct included */
 size_t node_state_bytes(const struct node_state *state);
 

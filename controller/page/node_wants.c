@@ -64,6 +64,12 @@ void node_wants_init(struct node_wants *wants, const struct node_wants_options *
         for (unsigned r = 0; r < METRIC_RESOURCE_COUNT; r++)
                 if (wants->resources & NODE_RESOURCE_BIT(r))
                         want_resource(wants, &count, r);
+        if (options->wants_host_name && count > 0) {
+                size_t family = want_family(wants, &count, "node_uname_info");
+                assert(family < NODE_MAX_FAMILIES);
+                wants->families[family].role = NODE_FAMILY_HOST_NAME;
+                wants->families[family].collector = "uname";
+        }
         for (size_t i = 0; i < options->ready_count; i++) {
                 size_t len = strnlen(options->ready[i], METRIC_NAME_MAX);
                 memcpy(wants->ready[i], "node_", 5);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -46,8 +47,9 @@ struct node_wants_options {
         const char *const *ready; /* ready-made metrics, without "node_"; copied. A repeated name */
         size_t ready_count;       /* reads only its first place; at most NODE_MAX_READY */
         const struct policy_metric
-                *own;     /* the policy's; borrowed for the life of the wants. Read */
-        size_t own_count; /* are those whose bit is in `resources` */
+                *own;         /* the policy's; borrowed for the life of the wants. Read */
+        size_t own_count;     /* are those whose bit is in `resources` */
+        bool wants_host_name; /* see struct node_reading */
         const struct node_network_options *network; /* copied; NULL: physical devices, their own
                                                        speeds */
 };
@@ -61,6 +63,7 @@ enum node_family_role {
         NODE_FAMILY_DISK,
         NODE_FAMILY_NETWORK,
         NODE_FAMILY_FILESYSTEM,
+        NODE_FAMILY_HOST_NAME,
 };
 
 struct node_family {

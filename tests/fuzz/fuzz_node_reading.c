@@ -129,6 +129,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                                         .ready_count = ARRAY_LEN(ready),
                                         .own = own,
                                         .own_count = ARRAY_LEN(own),
+                                        .wants_host_name = true,
                                         .network = &network,
                                 });
         while (size > 0) {

@@ -174,7 +174,7 @@ def test_dry_run_once(real_node_exporter, start_proxy, machine, busy, run, binar
     assert cpu > 0.1
     print(f"two scrapes 3 s apart took {took_s:.2f} s")
     # The built-in policy: cpu and memory, and nothing else is asked for.
-    assert {scrape.collectors for scrape in scrapes} == {("cpu", "meminfo")}
+    assert {scrape.collectors for scrape in scrapes} == {("cpu", "meminfo", "uname")}
     windows = ("avg_5m", "max_avg_1h", "max_avg_1h_peak")
     assert set(values) == {f"{res}_usage_{window}" for res in ("cpu", "mem") for window in windows}
 
@@ -216,7 +216,7 @@ def test_annotations_agree_with_proc(
     compare("mem_usage_avg_5m", values["mem_usage_avg_5m"], memory)
     print(f"the worst of {len(standin.patches()) - 1} patches is off by {worst:.5f}")
     assert cpu > 0.1
-    assert {scrape.collectors for scrape in scrapes} == {("cpu", "loadavg", "meminfo")}
+    assert {scrape.collectors for scrape in scrapes} == {("cpu", "loadavg", "meminfo", "uname")}
     # So the page is a small one: of the exporter's own families hardly any.
     families = scrapes[-1].families
     assert {"node_cpu_seconds_total", "node_memory_MemAvailable_bytes", "node_load5"} <= families
@@ -233,7 +233,7 @@ def test_a_collector_that_is_off(start_real_exporter, start_proxy, start_standin
     wait_until(lambda: reading(standin, "node-0000", "cpu_usage_avg_5m"), what="the window")
     wait_until(lambda: len(scrapes) >= 5, what="five requests")
     assert [scrape.status for scrape in scrapes[:2]] == [400, 200]
-    assert scrapes[0].collectors == ("cpu", "meminfo")
+    assert scrapes[0].collectors == ("cpu", "meminfo", "uname")
     assert scrapes[1].at_unix - scrapes[0].at_unix < 0.5, "at once, not a scrape interval later"
     assert all(s.status == 200 and s.collectors == () for s in scrapes[1:]), "it is remembered"
     assert "node_filesystem_avail_bytes" in scrapes[1].families

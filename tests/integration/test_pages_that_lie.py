@@ -34,3 +34,20 @@ def test_a_page_that_stands_still(pair, start_controller):
     exporters.well()
     wait_until(lambda: at[0]().at_unix > limit, what="a new value")
     assert len(log_lines(controller.process, "node recovered")) == 1
+
+
+def test_a_page_of_another_node(start_standin, exporters, start_controller):
+    """An address that two Nodes have: the page is the one's whose name is on it."""
+    standin = start_standin()
+    owner, impostor = "node", "impostor"  # the exporters' host name, and any
+    for name in (owner, impostor):
+        standin.add_nodes(None, names=[name], first_address="127.1.0.1")
+    controller = start_controller(standin, exporters)
+    wait_until(lambda: reading(standin, owner, MEMORY), what="values of the owner")
+    wait_until(lambda: log_lines(controller.process, "node is failing"), what="the other to fail")
+    (line,) = log_lines(controller.process, "node is failing")
+    assert f"node={impostor} " in line and "reason=other_node" in line and owner in line, line
+    assert reading(standin, impostor, MEMORY) is None
+    # Without such a Node, the name is just what the host is called.
+    standin.admin("delete", {"resource": "nodes", "names": [owner]})
+    wait_until(lambda: reading(standin, impostor, MEMORY), what="values of the other")

@@ -197,6 +197,10 @@ static void test_collectors(void **state) {
         assert_int_equal(node_wants_collectors(&some, names), 2);
         assert_string_equal(names[0], "cpu");
         assert_string_equal(names[1], "meminfo");
+        node_wants_init(&some, &(struct node_wants_options){.resources = BIT(CPU),
+                                                            .wants_host_name = true});
+        assert_int_equal(node_wants_collectors(&some, names), 2);
+        assert_string_equal(names[1], "uname");
         node_wants_init(&some, &(struct node_wants_options){.resources = BIT(LOAD) | BIT(PSI_IO) |
                                                                          BIT(PSI_CPU)});
         assert_int_equal(node_wants_collectors(&some, names), 3);

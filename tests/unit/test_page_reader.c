@@ -1,7 +1,8 @@
-/* From a page to what a source says of the node: pages that are repeated tell nothing. */
+/* From a page to what a source says of the node: pages that are repeated, or of another node, tell
+ * nothing. */
 #include "cmocka_wrap.h"
 
-#include <stdio.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "controller/source/page/page_reader.h"
@@ -16,27 +17,48 @@ static const struct policy policy = {
 
 struct scraped {
         struct page_reader reader;
+        struct node_set *set;
+        struct node *node;
+        const char *host_name;
         union page_state state;
+        union page_state other; /* of the other node */
         struct page_result result;
         int64_t now_mono_ms;
 };
 
+static const union page_state *state_of(void *userdata, const struct node *node) {
+        assert_string_equal(node->name, "other");
+        return &((struct scraped *)userdata)->other;
+}
+
+static void on_node(void *userdata, struct node *node) {
+        (void)userdata;
+        (void)node;
+}
+
 static void begin(struct scraped *s) {
         const struct source_scope scope = {0};
+        const struct node_set_events events = {.on_added = on_node};
 
-        *s = (struct scraped){.now_mono_ms = 1000};
-        page_reader_init(&s->reader, &page_node_exporter);
+        *s = (struct scraped){.now_mono_ms = 1000, .host_name = "own"};
+        s->set = node_set_new(&(struct node_set_options){0}, &events);
+        assert_int_equal(node_set_add_target(s->set, "own=http://127.0.0.1/", NULL), 0);
+        assert_int_equal(node_set_add_target(s->set, "other=http://127.0.0.2/", NULL), 0);
+        s->node = node_set_get(s->set, "own");
+        page_reader_init(&s->reader, &page_node_exporter, state_of, s);
         page_reader_set_policy(&s->reader, &policy, &scope, NULL);
 }
 
 static void end(struct scraped *s) {
         page_reader_reset(&s->reader, &s->state);
+        page_reader_reset(&s->reader, &s->other);
+        node_set_free(s->set);
         page_reader_done(&s->reader);
 }
 
-/* The next scrape's page: two CPUs that were idle and busy for so long. */
-static void scrape(struct scraped *s, double idle_s, double busy_s, double mem_available) {
-        const struct node node = {.name = (char[]){"node-a"}};
+/* A page of now: two CPUs that were idle and busy for so long. */
+static void take(struct scraped *s, const struct node *node, union page_state *state, double idle_s,
+                 double busy_s, double mem_available) {
         struct buf page = BUF_INIT(4096);
 
         for (unsigned cpu = 0; cpu < 2; cpu++)
@@ -46,10 +68,18 @@ static void scrape(struct scraped *s, double idle_s, double busy_s, double mem_a
                            cpu, idle_s, cpu, busy_s);
         buf_printf(&page, "node_memory_MemAvailable_bytes %.17g\nnode_memory_MemTotal_bytes 8e9\n",
                    mem_available);
-        s->now_mono_ms += SCRAPE_MS;
-        page_reader_take(&s->reader, &s->state, &node, &page,
+        if (s->host_name)
+                buf_printf(&page, "node_uname_info{nodename=\"%s\",sysname=\"Linux\"} 1\n",
+                           s->host_name);
+        page_reader_take(&s->reader, state, node, &page,
                          &(struct kubelet_clocks){.now_mono_ms = s->now_mono_ms}, &s->result);
         buf_done(&page);
+}
+
+/* The next scrape's. */
+static void scrape(struct scraped *s, double idle_s, double busy_s, double mem_available) {
+        s->now_mono_ms += SCRAPE_MS;
+        take(s, s->node, &s->state, idle_s, busy_s, mem_available);
 }
 
 static void test_a_page_that_moves(void **state) {
@@ -95,10 +125,75 @@ static void test_a_page_that_stands_still(void **state) {
         end(&s);
 }
 
+static void test_names_that_are_no_other_nodes(void **state) {
+        static const char *const names[] = {NULL,      "",      "own", "OWN", "pod-of-an-exporter",
+                                            "other.x", "a\\\"b"};
+        struct scraped s;
+
+        (void)state;
+        begin(&s);
+        for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+                s.host_name = names[i];
+                scrape(&s, 100 + 15 * (double)i, 7, 6e9);
+                assert_null(s.result.failure);
+        }
+        end(&s);
+}
+
+static void test_a_page_of_another_node(void **state) {
+        struct scraped s;
+
+        (void)state;
+        begin(&s);
+        scrape(&s, 50, 7, 6e9);
+        /* Nothing is known of the other one. */
+        s.host_name = "Other";
+        scrape(&s, 900, 90, 6e9);
+        assert_string_equal(s.result.failure, "other_node");
+        assert_non_null(strstr(s.result.detail, "\"other\""));
+        assert_null(s.result.reading.step);
+        /* It is the page that the other one has, too, some time before or after. */
+        take(&s, node_set_get(s.set, "other"), &s.other, 905, 99, 6e9);
+        assert_null(s.result.failure);
+        take(&s, s.node, &s.state, 904.98, 99, 6e9);
+        assert_string_equal(s.result.failure, "other_node");
+        scrape(&s, 915, 104, 6e9);
+        assert_string_equal(s.result.failure, "other_node");
+        /* Its own again: nothing of the other's is in the step. */
+        s.host_name = "own";
+        scrape(&s, 95, 7, 6e9);
+        assert_null(s.result.failure);
+        assert_true(s.result.step.num[METRIC_CPU] == 0);
+        assert_true(s.result.step.den[METRIC_CPU] == 90);
+        end(&s);
+}
+
+/* Machines made from one image, of which one Node was given that name. */
+static void test_hosts_that_share_a_name(void **state) {
+        struct scraped s;
+
+        (void)state;
+        begin(&s);
+        s.host_name = "other";
+        take(&s, node_set_get(s.set, "other"), &s.other, 900, 90, 6e9);
+        for (int i = 0; i < 10; i++) {
+                /* It has run for longer; with the same uptime it was busier. */
+                scrape(&s, 1900 + 15 * i, 90, 6e9);
+                assert_null(s.result.failure);
+        }
+        s.now_mono_ms = s.other.node.at_mono_ms;
+        scrape(&s, 900 - 20, 90 + 35, 6e9);
+        assert_null(s.result.failure);
+        end(&s);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_a_page_that_moves),
                 cmocka_unit_test(test_a_page_that_stands_still),
+                cmocka_unit_test(test_names_that_are_no_other_nodes),
+                cmocka_unit_test(test_a_page_of_another_node),
+                cmocka_unit_test(test_hosts_that_share_a_name),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 #include "controller/source/page/page_reader.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const double PERCENT = 0.01;
@@ -29,8 +30,12 @@ const struct page_profile page_kubelet = {
 
 const struct page_profile page_exporter = {.hint = "--exporter and --node-address-types"};
 
-void page_reader_init(struct page_reader *reader, const struct page_profile *profile) {
-        *reader = (struct page_reader){.profile = profile, .reading = node_reading_new()};
+void page_reader_init(struct page_reader *reader, const struct page_profile *profile,
+                      page_state_fn *state_of, void *userdata) {
+        *reader = (struct page_reader){.profile = profile,
+                                       .state_of = state_of,
+                                       .userdata = userdata,
+                                       .reading = node_reading_new()};
 }
 
 void page_reader_done(struct page_reader *reader) {
@@ -63,6 +68,7 @@ void page_reader_set_policy(struct page_reader *reader, const struct policy *pol
                                                 .ready_count = ready_count,
                                                 .own = policy->metrics,
                                                 .own_count = policy->metric_count,
+                                                .wants_host_name = reader->profile->has_collectors,
                                                 .network = network,
                                         });
         reader->collector_count = reader->profile->has_collectors
@@ -132,9 +138,25 @@ static void take_kubelet(struct page_reader *reader, union page_state *state,
         }
 }
 
+/*
+ * Whether the page says that it is another node's. A host may be called other than its Node, so the
+ * name must be that of another Node. And hosts may share a name, of which one Node bears it: such a
+ * page does not continue the other Node's.
+ */
+static bool is_of_another(const struct page_reader *reader, const struct node *node,
+                          int64_t now_mono_ms) {
+        const char *name = reader->reading->host_name;
+        const struct node *other = strcmp(name, node->name) == 0 ? NULL
+                                                                 : node_set_get(node->set, name);
+        const union page_state *state = other ? reader->state_of(reader->userdata, other) : NULL;
+
+        return other && (!state || state->node.cpu_count == 0 ||
+                         node_state_is_continued(&state->node, reader->reading, now_mono_ms));
+}
+
 static void take_exporter(struct page_reader *reader, union page_state *state,
-                          const struct buf *page, bool is_complete, int64_t now_mono_ms,
-                          struct page_result *ret) {
+                          const struct node *node, const struct buf *page, bool is_complete,
+                          int64_t now_mono_ms, struct page_result *ret) {
         struct node_reading *reading = reader->reading;
         double unit = reader->profile->is_agent ? PERCENT : 1;
 
@@ -143,6 +165,13 @@ static void take_exporter(struct page_reader *reader, union page_state *state,
         memcpy(ret->why, reading->why, sizeof(ret->why));
         if (reading->usable == 0 && reading->ready_usable == 0) {
                 fail(ret, "no_metrics", first_reason(ret->why));
+                return;
+        }
+        if (is_of_another(reader, node, now_mono_ms)) {
+                (void)snprintf(ret->text, sizeof(ret->text),
+                               "the page is another node's: node_uname_info has nodename=\"%s\"",
+                               reading->host_name);
+                fail(ret, "other_node", ret->text);
                 return;
         }
         if (!reader->profile->is_agent) {
@@ -176,5 +205,5 @@ void page_reader_take(struct page_reader *reader, union page_state *state, const
         if (reader->profile->is_kubelet)
                 take_kubelet(reader, state, node, page, is_complete, clocks, ret);
         else
-                take_exporter(reader, state, page, is_complete, clocks->now_mono_ms, ret);
+                take_exporter(reader, state, node, page, is_complete, clocks->now_mono_ms, ret);
 }

@@ -36,9 +36,20 @@ extern const struct page_profile page_kubelet;
 /* One more exporter on every node; only the policy's metrics that are declared with its name. */
 extern const struct page_profile page_exporter;
 
+/* The page before, of one target. Zero-initialised: none. */
+union page_state {
+        struct node_state node;
+        struct kubelet_state kubelet;
+};
+
+/* What is known of another node; NULL: nothing */
+typedef const union page_state *page_state_fn(void *userdata, const struct node *node);
+
 struct page_reader {
         const struct page_profile *profile;
-        bool is_idle; /* the policy wants nothing of it */
+        page_state_fn *state_of;
+        void *userdata; /* of state_of */
+        bool is_idle;   /* the policy wants nothing of it */
         struct node_wants wants;
         size_t ready_metrics[NODE_MAX_READY]; /* wants' ready index -> the policy's metric */
         const char *collectors[NODE_MAX_COLLECTORS];
@@ -47,22 +58,19 @@ struct page_reader {
         struct kubelet_wants kubelet;
 };
 
-/* The page before, of one target. Zero-initialised: none. */
-union page_state {
-        struct node_state node;
-        struct kubelet_state kubelet;
-};
-
 struct page_result {
         struct source_reading reading;
-        const char *failure, *detail; /* static text; NULL: there is a reading */
+        const char *failure; /* static text; NULL: there is a reading */
+        const char *detail;  /* static text, or the result's own */
+        char text[64 + NODE_HOST_NAME_MAX];
         size_t malformed;
         struct window_step step;
         double values_ratio[POLICY_MAX_SYNC];
         const char *why[WINDOW_MAX_CHANNELS];
 };
 
-void page_reader_init(struct page_reader *reader, const struct page_profile *profile);
+void page_reader_init(struct page_reader *reader, const struct page_profile *profile,
+                      page_state_fn *state_of, void *userdata);
 void page_reader_done(struct page_reader *reader);
 
 /** page_reader_set_policy() - @policy is borrowed until the next call; page_reader_forget_own() is

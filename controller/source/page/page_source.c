@@ -506,6 +506,14 @@ static void register_metrics(struct page_source *source) {
                 LABELS("source", source->ops.name));
 }
 
+static const union page_state *state_of(void *userdata, const struct node *node) {
+        const struct page_source *source = userdata;
+        const struct target *target = node->slot < source->target_cap ? source->targets[node->slot]
+                                                                      : NULL;
+
+        return target ? &target->state : NULL;
+}
+
 struct source *page_source_new(struct loop *loop, struct http_client *client,
                                struct metrics *metrics, const struct page_options *options,
                                const struct source_sink *sink) {
@@ -524,7 +532,7 @@ struct source *page_source_new(struct loop *loop, struct http_client *client,
         source->sink = *sink;
         source->pool.max_page_bytes = options->max_page_bytes;
         source->outages.what = "scrape";
-        page_reader_init(&source->reader, options->profile);
+        page_reader_init(&source->reader, options->profile, state_of, source);
         credentials_init(&source->credentials, &options->credentials);
         source->url = BUF_INIT(TARGET_URL_MAX);
         page_lanes_init(&source->lanes);
