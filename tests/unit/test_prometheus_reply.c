@@ -129,6 +129,64 @@ static void test_failures(void **state) {
         }
 }
 
+/* A reply that is cut off anywhere is refused, and not read beyond its end. */
+static void test_cut_off(void **state) {
+        static const char *const texts[] = {
+                SUCCESS("vector", "[{\"metric\":{\"a\":\"\\u00e9\\u20aC\\ud83d\\udE00\\/\"},"
+                                  "\"value\":[-10.5e-3,\"1\"]},{\"metric\":{}},{}]"),
+                " { \"warnings\" : [ \"w\" , [ ] , { } , true , false , null ] , \"status\" "
+                ":\t\"success\","
+                "\r\n\"data\":{\"resultType\":\"matrix\",\"result\":[{\"values\":[[0,\"2\"],[1E+2,"
+                "\"3\"]]}]}}",
+                "{\"warnings\":[],\"status\":\"error\",\"errorType\":\"e\",\"error\":\"\\\"\"}",
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+                size_t whole = strlen(texts[i]);
+                for (size_t len = 0; len <= whole; len++) {
+                        _cleanup_(freep) char *exact = xmalloc(len);
+                        struct prometheus_reply reply;
+                        memcpy(exact, texts[i], len);
+                        int r = prometheus_reply_open(exact, len, &reply, NULL);
+                        if ((r == -EBADMSG) != (len < whole))
+                                fail_msg("%.*s gave %d", (int)len, texts[i], r);
+                }
+        }
+}
+
+static void test_bytes_that_are_no_json(void **state) {
+        static const char *const results[] = {
+                "[1.]",
+                "[-]",
+                "[1e]",
+                "[1e+]",
+                "[+1]",
+                "[.5]",
+                "[\"\\q\"]",
+                "[\"\\u00\"]",
+                "[\"\\u00:0\"]",
+                "[\"\\u00g0\"]",
+                "[\"\\u00G0\"]",
+                "[\"\\u00@0\"]",
+                "[\"\\ud83d\\u0041\"]",
+                "[\"\\ud83d\\uffff\"]",
+                "[{1:2}]",
+                "[{\"a\" 1}]",
+                "[tru]",
+                "[fals]",
+                "[{\"metric\":{\"a\":}}]",
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(results); i++) {
+                _cleanup_(freep) char *text = xasprintf(SUCCESS("vector", "%s"), results[i]);
+                struct prometheus_reply reply;
+                if (prometheus_reply_open(text, strlen(text), &reply, NULL) != -EBADMSG)
+                        fail_msg("%s", text);
+        }
+}
+
 static void test_warnings(void **state) {
         static const char text[] = "{\"warnings\":[\"replica 2 is gone\",\"another\"],"
                                    "\"status\":\"success\",\"data\":{\"resultType\":\"vector\","
@@ -159,10 +217,9 @@ static void test_long_label(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_series),
-                cmocka_unit_test(test_failures),
-                cmocka_unit_test(test_warnings),
-                cmocka_unit_test(test_long_label),
+                cmocka_unit_test(test_series),   cmocka_unit_test(test_failures),
+                cmocka_unit_test(test_cut_off),  cmocka_unit_test(test_bytes_that_are_no_json),
+                cmocka_unit_test(test_warnings), cmocka_unit_test(test_long_label),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
