@@ -35,7 +35,27 @@ static void test_exec_credential(void **state) {
                 {CREDENTIAL("\"token\":\"t\",\"expirationTimestamp\":\"soon\""), -1},
                 {CREDENTIAL("\"token\":\"t\",\"expirationTimestamp\":7"), -1},
                 {CREDENTIAL("\"token\":\"t\",\"expirationTimestamp\":\"+01:00\""), -1},
+                {CREDENTIAL("\"token\":\"t\",\"expirationTimestamp\":"
+                            "\"1970-01-01T00:00:02x01:00\""),
+                 -1},
+                {CREDENTIAL("\"token\":\"t\",\"expirationTimestamp\":"
+                            "\"1970-01-01T00:00:02+01.00\""),
+                 -1},
+                {CREDENTIAL("\"token\":\"t\",\"expirationTimestamp\":"
+                            "\"1970-01-01T00:00:02+0/:00\""),
+                 -1},
+                {CREDENTIAL("\"token\":\"t\",\"expirationTimestamp\":"
+                            "\"1970-01-01T00:00:02+01:0:\""),
+                 -1},
+                {CREDENTIAL("\"token\":\"t\",\"expirationTimestamp\":"
+                            "\"1970-13-01T00:00:02+01:00\""),
+                 -1},
+                {CREDENTIAL("\"token\":\"t\",\"expirationTimestamp\":\"1970-01-01T00:00:02."
+                            "000000000000000000000000000000000000+01:00\""),
+                 -1},
                 {CREDENTIAL(""), -1},
+                {"{\"kind\":\"ExecCredential\",\"status\":{\"token\":\"t\"}}", -1},
+                {"{\"status\":{\"token\":\"t\"}}", -1},
                 {"{\"apiVersion\":\"client.authentication.k8s.io/v1beta1\",\"kind\":"
                  "\"ExecCredential\",\"status\":{\"token\":\"t\"}}",
                  -1},

@@ -8,6 +8,10 @@
 
 #define EXEC(rest) "exec: {apiVersion: client.authentication.k8s.io/v1, command: x" rest "}"
 
+#define WORDS_16 "1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, "
+#define WORDS_64 WORDS_16 WORDS_16 WORDS_16 WORDS_16
+#define WORDS_256 WORDS_64 WORDS_64 WORDS_64 WORDS_64
+
 static void test_kubeconfig_errors(void **state) {
         static const struct {
                 const char *cluster, *user;
@@ -42,6 +46,27 @@ static void test_kubeconfig_errors(void **state) {
                 {SERVER, EXEC(", args: [[x]]"), "args"},
                 {SERVER, EXEC(", interactiveMode: Always"), "terminal"},
                 {SERVER, EXEC(", interactiveMode: IfAvailable"), NULL},
+                {SERVER, EXEC(", interactiveMode: Never, installHint: h, env: null, args: ~"),
+                 NULL},
+                {SERVER, EXEC(", env: [{name: A}], provideClusterInfo: True"), NULL},
+                {SERVER ", certificate-authority: /none", EXEC(", provideClusterInfo: TRUE"), NULL},
+                {SERVER ", insecure-skip-tls-verify: true, tls-server-name: n",
+                 EXEC(", provideClusterInfo: true"), NULL},
+                {SERVER ", certificate-authority-data: " PEM_BASE64,
+                 EXEC(", provideClusterInfo: true"), NULL},
+                {SERVER, EXEC(", provideClusterInfo: yes"), NULL},
+                {SERVER, EXEC(", args: [" WORDS_256 "1]"), "args: too many entries"},
+                {"server: [x]", EXEC(", provideClusterInfo: true"), NULL},
+                {SERVER, "exec: ", NULL},
+                {SERVER, "auth-provider: , exec: ", NULL},
+                {SERVER, "username: a", NULL},
+                {SERVER, "password: x", NULL},
+                {SERVER, "username: \"a\\x7f\", password: x", "control character"},
+                {SERVER, "as-uid: [x]", "impersonation"},
+                {SERVER, "as-groups: ''", NULL},
+                {SERVER, "client-certificate: a, client-certificate-data: '*'",
+                 "client-certificate"},
+                {SERVER, "client-certificate: a, client-key-data: '*'", "client-key"},
                 {SERVER, "exec: {command: x}", "apiVersion"},
                 {SERVER, "exec: {apiVersion: client.authentication.k8s.io/v1}", "command"},
                 {SERVER, "exec: {apiVersion: client.authentication.k8s.io/v1alpha1, command: x}",
