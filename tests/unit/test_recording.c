@@ -1,7 +1,11 @@
 /* What of a node is recorded. */
 #include "cmocka_wrap.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "cli/simulate/recording.h"
@@ -49,8 +53,133 @@ static void test_node(void **state) {
         }
 }
 
+#define START                                                                                      \
+        "\"kind\": \"PlimsollRecording\", \"version\": 1, \"at\": \"" AT "\", \"annotations\": {"  \
+        "\"prefix\": \"\", \"timezone\": \"UTC\", \"unit\": \"ratio\"}, \"policy\": {\"from\": "   \
+        "\"x\", "                                                                                  \
+        "\"text\": \"y\"}"
+#define ANNOTATIONS(members)                                                                       \
+        "\"kind\": \"PlimsollRecording\", \"version\": 1, \"at\": \"" AT                           \
+        "\", \"annotations\": {" members "}, \"policy\": {\"from\": \"x\", \"text\": \"y\"}"
+#define LISTS(nodes, pods, decisions, notes)                                                       \
+        ", \"nodes\": " nodes ", \"pods\": " pods ", \"decisions\": " decisions                    \
+        ", \"notes\": " notes
+#define EMPTY LISTS("[]", "[]", "[]", "[]")
+#define NODE "{\"name\": \"a\", \"annotations\": {}}"
+#define POD(members) "{\"node\": \"a\", \"bound\": \"" AT "\", " members "}"
+
+static void test_documents(void **state) {
+        static const struct {
+                const char *members, *problem; /* NULL: fine */
+        } rows[] = {
+                {START EMPTY, NULL},
+                {START LISTS("[" NODE "]", "[" POD("\"cores\": 0.5, \"bytes\": 1") "]",
+                             "[{\"node\": null, \"decision\": {}}]", "[\"why\"]"),
+                 NULL},
+                {"", "kind: expected PlimsollRecording"},
+                {"\"kind\": \"Pod\"", "kind: expected PlimsollRecording"},
+                {"\"kind\": \"PlimsollRecording\", \"version\": 2", "version: expected 1"},
+                {"\"kind\": \"PlimsollRecording\", \"version\": 1, \"at\": \"now\"",
+                 "at: 'now': expected a time"},
+                {"\"kind\": \"PlimsollRecording\", \"version\": 1", "at: expected a string"},
+                {ANNOTATIONS("") EMPTY, "annotations.prefix: expected a string"},
+                {ANNOTATIONS("\"prefix\": \"\"") EMPTY, "annotations.timezone: expected a string"},
+                {ANNOTATIONS("\"prefix\": \"\", \"timezone\": \"UTC\", \"unit\": 1") EMPTY,
+                 "annotations.unit: expected a string"},
+                {ANNOTATIONS("\"prefix\": \"\", \"timezone\": \"UTC\", \"unit\": \"x\"") EMPTY,
+                 "annotations.unit: 'x': expected ratio or percent"},
+                {START, "nodes: expected a list"},
+                {START LISTS("{}", "[]", "[]", "[]"), "nodes: expected a list"},
+                {START LISTS("[1]", "[]", "[]", "[]"), "nodes[0].annotations: expected an object"},
+                {START LISTS("[{\"annotations\": []}]", "[]", "[]", "[]"),
+                 "nodes[0].annotations: expected an object"},
+                {START LISTS("[{\"annotations\": {}}]", "[]", "[]", "[]"),
+                 "nodes[0].name: expected a string"},
+                {START LISTS("[]", "[{}]", "[]", "[]"), "pods[0].node: expected a string"},
+                {START LISTS("[]", "[{\"node\": \"a\", \"bound\": \"x\"}]", "[]", "[]"),
+                 "pods[0].bound: 'x': expected a time"},
+                {START LISTS("[]", "[" POD("\"bytes\": 1") "]", "[]", "[]"),
+                 "pods[0]: expected cores"},
+                {START LISTS("[]", "[" POD("\"cores\": -1, \"bytes\": 1") "]", "[]", "[]"),
+                 "pods[0]: expected cores"},
+                {START LISTS("[]", "[" POD("\"cores\": 1e300, \"bytes\": 1") "]", "[]", "[]"),
+                 "pods[0]: expected cores"},
+                {START LISTS("[]", "[" POD("\"cores\": 1, \"bytes\": \"1\"") "]", "[]", "[]"),
+                 "pods[0]: expected cores"},
+                {START LISTS("[]", "[]", "[{}]", "[]"),
+                 "decisions[0].decision: expected an object"},
+                {START LISTS("[]", "[]", "[{\"decision\": 1}]", "[]"),
+                 "decisions[0].decision: expected an object"},
+                {START LISTS("[]", "[]", "[]", "[null]"), "notes[0]: expected a string"},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(freep) char *text = xasprintf("{%s}", rows[i].members);
+                json_auto_t *root = json_loads(text, 0, NULL);
+                struct recording recording = {0};
+                struct error err = ERROR_NULL;
+                assert_non_null(root);
+                int r = recording_from_json(root, &recording, &err);
+                assert_int_equal(r, rows[i].problem ? -EINVAL : 0);
+                if (rows[i].problem && !strstr(err.msg, rows[i].problem))
+                        fail_msg("%s\n%s", err.msg, text);
+                recording_done(&recording);
+        }
+}
+
+/* A name that no node can have, or that was there before. */
+static void test_table(void **state) {
+        static const char *const nodes[] = {"[" NODE ", " NODE "]",
+                                            "[{\"name\": \"\", \"annotations\": {}}]"};
+        const struct node_table_options options = {.annotation_prefix = ""};
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(nodes); i++) {
+                _cleanup_(freep) char *text = xasprintf("{" START LISTS("%s", "[]", "[]", "[]") "}",
+                                                        nodes[i]);
+                json_auto_t *root = json_loads(text, 0, NULL);
+                struct recording recording = {0};
+                struct node_table *table = NULL;
+                struct error err = ERROR_NULL;
+                assert_int_equal(recording_from_json(root, &recording, &err), 0);
+                assert_int_equal(
+                        recording_table(&recording, &options, policy_default(), &table, &err),
+                        -EINVAL);
+                assert_non_null(strstr(err.msg, "is a duplicate or not a valid node name"));
+                recording_done(&recording);
+        }
+}
+
+/* Nothing is left beside a path that cannot be written. */
+static void test_save(void **state) {
+        char directory[] = "/tmp/test-recording-XXXXXX";
+        json_auto_t *root = json_object();
+        struct recording recording = {0};
+        struct error err = ERROR_NULL;
+
+        (void)state;
+        assert_non_null(mkdtemp(directory));
+        _cleanup_(freep) char *path = xasprintf("%s/file", directory);
+        _cleanup_(freep) char *below = xasprintf("%s/file/below", directory);
+        assert_int_equal(recording_save(root, path, &err), 0);
+        assert_int_equal(recording_load(path, &recording, &err), -EINVAL);
+        assert_non_null(strstr(err.msg, "/file: kind: expected PlimsollRecording"));
+        assert_int_equal(recording_save(root, below, &err), -ENOTDIR);
+        assert_int_equal(unlink(path), 0);
+        assert_int_equal(mkdir(path, 0700), 0);
+        assert_int_equal(recording_save(root, path, &err), -EISDIR);
+        assert_int_equal(rmdir(path), 0);
+        assert_int_equal(rmdir(directory), 0);
+}
+
 int main(void) {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_node)};
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_node),
+                cmocka_unit_test(test_documents),
+                cmocka_unit_test(test_table),
+                cmocka_unit_test(test_save),
+        };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
