@@ -1,8 +1,11 @@
 /* What is printed for programs and for terminals. */
 #include "cmocka_wrap.h"
 
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "cli/verb/output.h"
@@ -29,6 +32,7 @@ static void test_yaml(void **state) {
                 {"[{\"name\": 1, \"items\": [[1], {\"left\": 2}]}]",
                  "- name: 1\n  items:\n  - - 1\n  - left: 2\n"},
                 {"{\"a/b\": \"\\u001b[2J\"}", "\"a/b\": \"\\u001b[2J\"\n"},
+                {"{\"true\": false, \"false\": 0}", "\"true\": false\n\"false\": 0\n"},
         };
 
         (void)state;
@@ -99,12 +103,59 @@ static void test_no_terminal(void **state) {
         assert_int_equal(fclose(out), 0);
 }
 
+/* A terminal of our own; it has as many columns as it says, else as COLUMNS says. */
+static FILE *terminal(unsigned short columns, int *ret_fd) {
+        const struct winsize size = {.ws_col = columns};
+
+        *ret_fd = posix_openpt(O_RDWR | O_NOCTTY);
+        assert_true(*ret_fd >= 0);
+        assert_int_equal(grantpt(*ret_fd), 0);
+        assert_int_equal(unlockpt(*ret_fd), 0);
+        int fd = open(ptsname(*ret_fd), O_RDWR | O_NOCTTY | O_CLOEXEC);
+        assert_true(fd >= 0);
+        assert_int_equal(ioctl(fd, TIOCSWINSZ, &size), 0);
+        return fdopen(fd, "w");
+}
+
+static void set(const char *name, const char *value) {
+        assert_int_equal(value ? setenv(name, value, 1) : unsetenv(name), 0);
+}
+
+static void test_terminal(void **state) {
+        static const struct {
+                unsigned short columns;
+                const char *variable, *kind, *no_colour;
+                size_t width;
+                bool is_terminal, has_colour;
+        } rows[] = {
+                {132, "60", "xterm", NULL, 132, true, true},
+                {0, "60", NULL, "", 60, true, true},
+                {0, NULL, "xterm", "1", 80, true, false},
+                {0, "0", "dumb", NULL, 80, false, false},
+                {0, "wide", "xterm", NULL, 80, true, true},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                int fd;
+                FILE *out = terminal(rows[i].columns, &fd);
+                set("COLUMNS", rows[i].variable);
+                set("TERM", rows[i].kind);
+                set("NO_COLOR", rows[i].no_colour);
+                struct output_style style = output_style(out);
+                assert_int_equal(style.width, rows[i].width);
+                assert_int_equal(style.is_terminal, rows[i].is_terminal);
+                assert_int_equal(style.red[0] != '\0', rows[i].has_colour);
+                assert_int_equal(fclose(out), 0);
+                assert_int_equal(close(fd), 0);
+        }
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_yaml),
-                cmocka_unit_test(test_text),
-                cmocka_unit_test(test_bar),
-                cmocka_unit_test(test_no_terminal),
+                cmocka_unit_test(test_yaml),     cmocka_unit_test(test_text),
+                cmocka_unit_test(test_bar),      cmocka_unit_test(test_no_terminal),
+                cmocka_unit_test(test_terminal),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
