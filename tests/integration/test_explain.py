@@ -400,3 +400,54 @@ def test_colours_only_on_a_terminal(binary):
     assert "\x1b[1midle" in shown
     assert "█" in shown
     assert on_terminal(argv, text, {**env, "NO_COLOR": "1"}).isascii()
+
+
+def test_each_kind_of_line(explain):
+    """A limit that is off or puts a node last, a target, a pool, hot values, nothing usable."""
+    spec = {
+        **POLICY["spec"],
+        "predicate": [
+            {"name": "cpu_usage_avg_5m", "maxLimitPecent": 0},
+            {"name": "mem_usage_avg_5m", "maxLimitPecent": 0.5, "overLimit": "last"},
+        ],
+        "priority": [{"name": "cpu_usage_avg_5m", "weight": 1, "target": 0.5}],
+        "pools": [{"nodeSelector": {"pool": "x"}, "priority": []}],
+        "hotValue": [{"timeRange": "5m", "count": 5}],
+    }
+    nodes = [
+        node("over", cpu_usage_avg_5m=f"0.4,{NOW}", mem_usage_avg_5m=f"0.9,{NOW}"),
+        node("odd", node_hot_value=f"much,{NOW}", cpu_usage_avg_5m=f"0.5,{NOW}"),
+        {"metadata": {"name": "pooled", "labels": {"pool": "x"}, "annotations": {}}},
+    ]
+    table = explain({**POLICY, "spec": spec}, nodes, f"--now={NOW}")
+    assert "over: passes last: mem_usage_avg_5m above 0.5; score 0 of 10" in table
+    assert "switched off" in table
+    assert "40.0 % used of 50 %" in table
+    assert "  pool   number 1 of spec.pools\n" in table
+    assert "no such annotation" in table
+    every = [n for n in nodes if n["metadata"]["name"] == "over"]
+    text = explain({**POLICY, "spec": spec}, every, f"--now={NOW}")
+    assert "score 9 of 10" in text, "where all are to be last, they are ranked as ever"
+
+
+def test_estimate_with_others(explain):
+    policy = json.loads(json.dumps(POLICY))
+    policy["spec"]["syncPolicy"].append({"name": "disk_io_usage_avg_5m", "period": "3m"})
+    policy["spec"]["priority"].append({"name": "disk_io_usage_avg_5m", "weight": 1})
+    policy["spec"]["extender"] = {"scoring": "estimate"}
+    document = json.loads(estimated_input())
+    for item in document["items"][:2]:
+        item["metadata"]["annotations"]["disk_io_usage_avg_5m"] = f"0.95,{NOW}"
+    document["items"][1]["metadata"]["annotations"]["cpu_usage_avg_5m"] = f"0.7,{NOW}"
+    text = explain(policy, json.dumps(document), f"--now={NOW}", "--pod=shop/waits")
+    assert "95.0 %  weighted, the largest of the others" in text
+    rows = json.loads(explain(policy, json.dumps(document), f"--now={NOW}", "-ojson"))
+    assert [row["rejectedBy"] for row in rows] == ["", "cpu_usage_avg_5m"]
+
+
+def test_arguments(explain):
+    assert explain(POLICY, "", "--version").startswith("plimsoll-extender ")
+    assert "got also 'b'" in explain(POLICY, "", "a", "b", status=2)
+    zone = explain(POLICY, [], "--annotation-timezone=Nowhere/At-All", status=2)
+    assert "--annotation-timezone: " in zone
+    assert "expected a map, got a list" in explain({**POLICY, "spec": []}, [], status=2)
