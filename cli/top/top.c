@@ -149,7 +149,7 @@ static int run(int count, char **words, struct error *err) {
                 r = cluster_open(&settings.cluster, &cluster, err);
         if (r == 0)
                 r = look(cluster, &annotations, err);
-        while (r == 0 && settings.is_watching && fflush(stdout) == 0) {
+        while (r == 0 && settings.is_watching && fflush(stdout) == 0 && !ferror(stdout)) {
                 cluster_pause(cluster, settings.interval_ms);
                 r = look(cluster, &annotations, err);
                 if (r < 0) { /* what is on the screen stays; the next list may succeed */
