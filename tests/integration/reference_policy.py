@@ -13,6 +13,7 @@ way that comes to mind, and clocks, and prints every node on which the two disag
 
 import argparse
 import dataclasses
+import fnmatch
 import json
 import math
 import pathlib
@@ -75,6 +76,11 @@ def usable(text, period_ms, now_ms):
     return value
 
 
+def limits_of(entries):
+    """[(metric, limit, whether what is above it is ranked last)] of a list of predicates."""
+    return [(p["name"], limit_ratio(p), p.get("overLimit") == "last") for p in entries or []]
+
+
 def limit_ratio(entry):
     limit = entry["maxLimitPecent" if "maxLimitPecent" in entry else "maxLimitPercent"]
     return limit / 100 if limit > 1 else limit
@@ -87,10 +93,7 @@ class Policy:
         self.periods_ms = {
             entry["name"]: duration_ms(entry["period"]) for entry in spec.get("syncPolicy") or []
         }
-        self.predicates = [
-            (p["name"], limit_ratio(p), p.get("overLimit") == "last")
-            for p in spec.get("predicate") or []
-        ]
+        self.predicates = limits_of(spec.get("predicate"))
         self.priorities = [
             (p["name"], p["weight"], p.get("scale") == "relative", p.get("target"))
             for p in spec.get("priority") or []
@@ -99,6 +102,10 @@ class Policy:
             (duration_ms(p["timeRange"]), p["count"]) for p in spec.get("hotValue") or []
         ]
         self.scoring = (spec.get("extender") or {}).get("scoring") or "absolute"
+        self.rules = [
+            (rule["match"], rule.get("exempt", False), limits_of(rule.get("limits")))
+            for rule in spec.get("rules") or []
+        ]
         # A pool is a policy with other lists.
         self.pools = [
             (pool["nodeSelector"], Policy({**spec, **pool, "pools": []}))
@@ -115,18 +122,25 @@ class Policy:
     def usage(self, name, annotations, now_ms):
         return usable(annotations.get(name), self.periods_ms[name], now_ms)
 
-    def rejected_by(self, annotations, now_ms):
-        """The name of the first predicate that rejects the node, or ""."""
-        return self._over(annotations, now_ms, False)
+    def limits_for(self, pod):
+        """The limits that hold for a Pod on a node: no pod is one that no rule matches."""
+        for match, is_exempt, limits in self.rules if pod else ():
+            if matches(match, pod):
+                return [] if is_exempt else self.predicates + limits
+        return self.predicates
 
-    def last_by(self, annotations, now_ms):
+    def rejected_by(self, annotations, now_ms, pod=None):
+        """The name of the first limit that rejects the node, or ""."""
+        return self._over(annotations, now_ms, pod, False)
+
+    def last_by(self, annotations, now_ms, pod=None):
         """The same of those with overLimit: last, on a node that none rejects."""
-        return (
-            "" if self.rejected_by(annotations, now_ms) else self._over(annotations, now_ms, True)
-        )
+        if self.rejected_by(annotations, now_ms, pod):
+            return ""
+        return self._over(annotations, now_ms, pod, True)
 
-    def _over(self, annotations, now_ms, wants_last):
-        for name, limit, is_last in self.predicates:
+    def _over(self, annotations, now_ms, pod, wants_last):
+        for name, limit, is_last in self.limits_for(pod):
             if limit == 0 or is_last != wants_last:
                 continue
             usage = self.usage(name, annotations, now_ms)
@@ -164,6 +178,41 @@ class Policy:
             sum(now_ms - range_ms < at_ms for at_ms in bindings_ms) // count
             for range_ms, count in self.hot_values
         )
+
+
+def reply(policy, nodes, asked, now_ms, pod=None, labels=None):
+    """({rejected node: metric}, {node: score}) for a scheduler that asks for these nodes.
+
+    `nodes` has the annotations of those that are known, `labels` the labels of some. Scores are of
+    all that are asked for, as if none had been rejected.
+    """
+    rules = {name: policy.of((labels or {}).get(name, {})) for name in nodes}
+    known = [name for name in asked if name in nodes]
+    rejected = {n: rules[n].rejected_by(nodes[n], now_ms, pod) for n in known}
+    last = {n for n in known if rules[n].last_by(nodes[n], now_ms, pod)}
+    last = last if len(last) < len(asked) else set()
+    readings = [nodes[name] for name in known]
+    largest = {of: of.largest(readings, now_ms) for of in rules.values()}
+    others = [name for name in asked if name not in last]
+    points = [
+        rules[n].score100(nodes[n], now_ms, largest[rules[n]]) if n in nodes else 0 for n in others
+    ]
+    scores = spread10(points) if policy.scoring == "spread" else map(score10, points)
+    wanted = dict.fromkeys(asked, 0)
+    wanted |= {n: max(score, 1) if last else score for n, score in zip(others, scores)}
+    return {n: by for n, by in rejected.items() if by}, wanted
+
+
+def matches(match, pod):
+    """Do all conditions of a rule hold for this Pod?"""
+    metadata, spec = pod["metadata"], pod.get("spec", {})
+    patterns = match.get("namespaces", ["*"])
+    return (
+        any(fnmatch.fnmatchcase(metadata["namespace"], pattern) for pattern in patterns)
+        and match.get("labels", {}).items() <= metadata.get("labels", {}).items()
+        and match.get("priorityClass", "") in ("", spec.get("priorityClassName"))
+        and spec.get("priority", 0) < match.get("priorityBelow", math.inf)
+    )
 
 
 def packed(usage, target):
@@ -277,6 +326,8 @@ def stamp(at_ms, fraction=False):
 
 
 LABELS = ({"pool": "a"}, {"pool": "b"}, {"pool": "a", "x/y": ""})
+NAMESPACES = ("kube-system", "ops-1", "ops-22", "default")
+CLASSES = ("batch", "system-node-critical")
 
 
 class Generator:
@@ -409,6 +460,26 @@ class Generator:
             pool["priority"] = self.weights(names) or []
         return pool
 
+    def rule(self, names):
+        conditions = {
+            "namespaces": self.rng.sample(("kube-system", "ops-*", "de*t", "none"), 2),
+            "labels": self.rng.choice(LABELS),
+            "priorityClass": self.rng.choice(CLASSES),
+            "priorityBelow": self.rng.choice((-5, 0, 1, 1000)),
+        }
+        chosen = self.rng.sample(sorted(conditions), self.rng.choice((1, 1, 2, 4)))
+        rule = {"match": {name: conditions[name] for name in chosen}}
+        limits = self.limits(self.rng.sample(names, min(len(names), 8)))
+        return rule | ({"limits": limits} if limits and self.chance(0.6) else {"exempt": True})
+
+    def pod(self):
+        """A pending pod, which rules may match."""
+        spec = {"priority": self.rng.choice((-10, 0, 999, 1000))} if self.chance(0.7) else {}
+        if self.chance(0.5):
+            spec["priorityClassName"] = self.rng.choice(CLASSES)
+        metadata = {"name": "p", "namespace": self.rng.choice(NAMESPACES)}
+        return {"metadata": {**metadata, "labels": self.rng.choice(({}, *LABELS))}, "spec": spec}
+
     def document(self):
         metrics = [
             f"{self.rng.choice(self.RESOURCES)}_usage_{self.rng.choice(self.STATISTICS)}_{window}"
@@ -425,6 +496,8 @@ class Generator:
             spec["extender"] = {"scoring": self.rng.choice(("absolute", "spread"))}
         if self.chance(0.3):
             spec["pools"] = [self.pool(names) for _ in range(self.rng.randint(0, 3))]
+        if self.chance(0.7):
+            spec["rules"] = [self.rule(names) for _ in range(self.rng.randint(0, 4))]
         if self.chance(0.2):
             spec["syncPolicy"].append({"name": "never_written", "period": "0"})
         if self.chance(0.2):  # where its numbers come from is nothing to decide by

@@ -7,7 +7,7 @@ import pytest
 
 from extender_kit import CPU, HOT, Extender, annotate, node_names, policy, stamp, write_policy
 from harness import NIGHTLY, wait_until
-from reference_policy import Generator, Policy, score10, spread10, usable
+from reference_policy import Generator, Policy, reply, usable
 
 NODES = node_names(3)
 A, B, C = NODES
@@ -263,7 +263,7 @@ COMPARISON_MAX_MS = 90000
 
 @pytest.mark.parametrize("seed", range(6 if NIGHTLY else 2))
 def test_replies_agree_with_the_reference(start_standin, run, binary, tmp_path, seed):
-    """Random policies and annotations, through a real server and its watch."""
+    """Random policies, annotations and pods, through a real server and its watch."""
     generator, rng = Generator(1000 + seed), random.Random(seed)
     document = generator.document()
     spec = document["spec"]
@@ -291,24 +291,14 @@ def test_replies_agree_with_the_reference(start_standin, run, binary, tmp_path, 
         for _ in range(40):
             asked = rng.sample([*nodes, "x", "y"], rng.randint(1, len(nodes)))
             asked += rng.choices(asked, k=rng.randint(0, 3))
-            passing, rejected = scheduler.filter(asked)
+            pod = generator.pod()
+            passing, rejected = scheduler.filter(asked, pod)
             distinct = list(dict.fromkeys(asked))
-            by = {n: rules.rejected_by(nodes.get(n, {}), now_ms) for n in distinct}
-            assert passing == [n for n in distinct if not by[n]]
+            by, wanted = reply(rules, nodes, distinct, now_ms, pod)
+            assert passing == [n for n in distinct if n not in by]
             for name, reason in rejected.items():
                 assert reason.startswith(f"{by[name]} above "), (reason, nodes[name])
-            known = {n: nodes[n] for n in distinct if n in nodes}
-            largest = rules.largest(known.values(), now_ms)
-            last = {n for n in known if not by[n] and rules.last_by(known[n], now_ms)}
-            last = last if len(last) < len(distinct) else set()
-            others = [n for n in distinct if n not in last]
-            points = [
-                rules.score100(known[n], now_ms, largest) if n in known else 0 for n in others
-            ]
-            scores = spread10(points) if rules.scoring == "spread" else map(score10, points)
-            wanted = dict.fromkeys(distinct, 0)
-            wanted |= {n: max(score, 1) if last else score for n, score in zip(others, scores)}
-            assert scheduler.prioritize(asked) == wanted
+            assert scheduler.prioritize(asked, pod) == wanted
             compared, rejected_count = compared + len(distinct), rejected_count + len(rejected)
     assert time.time() * 1000 < now_ms + COMPARISON_MAX_MS, "readings have expired meanwhile"
     print(f"{compared} verdicts and scores agree, {rejected_count} rejections")

@@ -105,6 +105,47 @@ def test_filter_and_score():
     assert Policy({"syncPolicy": []}).score100({}, NOW_MS, {}) == 0
 
 
+def test_rules():
+    def limit(name, ratio, **more):
+        return {"name": name, "maxLimitPercent": ratio, **more}
+
+    policy = Policy(
+        {
+            "syncPolicy": [{"name": "a", "period": "3m"}, {"name": "b", "period": "3m"}],
+            "predicate": [limit("a", 0.8)],
+            "rules": [
+                {"match": {"namespaces": ["kube-system", "ops-*"]}, "exempt": True},
+                {
+                    "match": {"labels": {"tier": "batch"}, "priorityBelow": 1000},
+                    "limits": [limit("b", 0.5, overLimit="last"), limit("a", 0.6)],
+                },
+                {"match": {"priorityClass": "x"}, "limits": [limit("b", 0.1)]},
+            ],
+        }
+    )
+    node = {"a": f"0.7,{NOW}", "b": f"0.6,{NOW}"}
+    full = {"a": f"0.9,{NOW}"}
+
+    def judged(namespace, annotations=node, labels=None, **spec):
+        pod = {"metadata": {"namespace": namespace, "labels": labels or {}}, "spec": spec}
+        return (
+            policy.rejected_by(annotations, NOW_MS, pod),
+            policy.last_by(annotations, NOW_MS, pod),
+        )
+
+    batch = {"tier": "batch", "more": ""}
+    assert judged("default") == judged("kube-system-2") == ("", "")
+    assert judged("default", full) == judged("default", full, priority=5) == ("a", "")
+    assert judged("kube-system", full) == judged("ops-1", full, batch) == ("", "")
+    assert judged("default", labels=batch) == judged("default", full, batch) == ("a", "")
+    assert judged("default", {"b": f"0.6,{NOW}"}, batch, priority=-1) == ("", "b")
+    assert judged("default", labels=batch, priority=1000) == ("", "")
+    # The first rule that matches, and no other.
+    assert judged("default", labels=batch, priority=1000, priorityClassName="x") == ("b", "")
+    assert judged("default", {"b": f"0.2,{NOW}"}, batch, priorityClassName="x") == ("", "")
+    assert policy.rejected_by(node, NOW_MS) == ""
+
+
 def test_relative():
     policy = Policy(
         {
@@ -157,6 +198,10 @@ def test_generator_reaches_everything():
         policy, now_ms = Policy(case.document["spec"]), timestamp_ms(case.now)
         seen[policy.scoring] += 1
         seen["relative"] += any(is_relative for _, _, is_relative, _ in policy.priorities)
+        pod = generator.pod()
+        for _, own in [("", policy), *policy.pools]:
+            seen["exempt"] += bool(own.predicates) and not own.limits_for(pod)
+            seen["more limits"] += len(own.limits_for(pod)) > len(own.predicates)
         seen["target"] += any(target for _, _, _, target in policy.priorities)
         for row in case.expected():
             seen["rejected" if row["rejectedBy"] else "passes"] += 1
@@ -172,6 +217,8 @@ def test_generator_reaches_everything():
         "spread",
         "relative",
         "target",
+        "exempt",
+        "more limits",
         "rejected",
         "last",
         "passes",
