@@ -32,13 +32,11 @@ static void test_timing(void **state) {
                 struct lease_timing timing;
                 int code;
         } rows[] = {
-                {{15000, 10000, 2000}, 0},
-                {{15000, 15000, 2000}, -22}, /* equal is not longer */
-                {{15000, 10000, 8334}, -22}, /* 1.2 * 8334 > 10000 */
-                {{15000, 10000, 8333}, 0},
-                {{15000, 10000, 0}, -22},
+                {{15000, 10000, 2000}, 0},   {{15000, 15000, 2000}, -22}, /* equal is not longer */
+                {{15000, 10000, 8334}, -22},                              /* 1.2 * 8334 > 10000 */
+                {{15000, 10000, 8333}, 0},   {{15000, 10000, 0}, -22},
                 {{999, 500, 100}, -22}, /* leaseDurationSeconds is at least 1 */
-                {{INT64_MAX, 10000, 2000}, -22},
+                {{1000, 500, 100}, 0},       {{INT64_MAX, 10000, 2000}, -22},
         };
 
         (void)state;
@@ -111,10 +109,11 @@ static void test_free_again(void **state) {
                 struct lease_record record;
                 enum lease_action action;
         } rows[] = {
-                {{.holder = "", .duration_s = 1}, LEASE_UPDATE},            /* released */
-                {{.holder = "", .duration_s = 15}, LEASE_UPDATE},           /* edited by hand */
-                {{.holder = "other", .duration_s = 0}, LEASE_UPDATE},       /* counts for no time */
-                {{.holder = "other", .duration_s = 1}, LEASE_REST},         /* a short one counts */
+                {{.holder = "", .duration_s = 1}, LEASE_UPDATE},      /* released */
+                {{.holder = "", .duration_s = 15}, LEASE_UPDATE},     /* edited by hand */
+                {{.holder = "other", .duration_s = 0}, LEASE_UPDATE}, /* counts for no time */
+                {{.holder = "other", .duration_s = 1}, LEASE_REST},   /* a short one counts */
+                {{.holder = "o", .duration_s = 15}, LEASE_REST},      /* so does a short name */
                 {{.holder = "other", .duration_s = INT32_MAX}, LEASE_REST}, /* 68 years */
                 {{.holder = "me", .duration_s = 15}, LEASE_REST}, /* our write, its answer lost */
         };
@@ -241,6 +240,44 @@ static void test_lease_deleted(void **state) {
         assert_int_equal(lease_candidate_read(&standby, NULL, 2000), LEASE_REST);
         assert_int_equal(lease_candidate_read(&standby, NULL, 15999), LEASE_REST);
         assert_int_equal(lease_candidate_read(&standby, NULL, 16000), LEASE_CREATE);
+}
+
+/* Others must not take our Lease earlier than it says: they count from when they saw it. */
+static void test_our_own_record_counts_from_its_answer(void **state) {
+        struct lease_candidate me = candidate_of("me");
+        struct lease_record record;
+
+        (void)state;
+        (void)lease_candidate_begin(&me, 0);
+        (void)lease_candidate_read(&me, NULL, 1000);
+        lease_candidate_propose(&me, NOON_UNIX_MS * MS_PER_S, &record);
+        lease_candidate_written(&me, &record, 2000, 3000);
+        lease_candidate_failed(&me);
+        assert_int_equal(lease_candidate_begin(&me, 12000), LEASE_READ);
+        assert_int_equal(lease_candidate_read(&me, &record, 17999), LEASE_REST);
+        assert_int_equal(lease_candidate_read(&me, &record, 18000), LEASE_UPDATE);
+}
+
+static void test_refused_leader_reads_first(void **state) {
+        struct lease_candidate me = leader_at(1000);
+
+        (void)state;
+        assert_int_equal(lease_candidate_begin(&me, 1001), LEASE_UPDATE);
+        assert_int_equal(lease_candidate_refused(&me), LEASE_READ);
+        assert_int_equal(lease_candidate_begin(&me, 1002), LEASE_READ);
+}
+
+static void test_duration_is_rounded_up(void **state) {
+        const struct lease_timing timing = {15001, 10000, 2000};
+        struct lease_candidate me;
+        struct lease_record record;
+
+        (void)state;
+        lease_candidate_init(&me, &timing, "me");
+        (void)lease_candidate_begin(&me, 0);
+        (void)lease_candidate_read(&me, NULL, 0);
+        lease_candidate_propose(&me, NOON_UNIX_MS * MS_PER_S, &record);
+        assert_int_equal(record.duration_s, 16);
 }
 
 static void test_release(void **state) {
@@ -559,6 +596,9 @@ int main(void) {
                 cmocka_unit_test(test_leader_who_never_hears),
                 cmocka_unit_test(test_next_round),
                 cmocka_unit_test(test_lease_deleted),
+                cmocka_unit_test(test_our_own_record_counts_from_its_answer),
+                cmocka_unit_test(test_refused_leader_reads_first),
+                cmocka_unit_test(test_duration_is_rounded_up),
                 cmocka_unit_test(test_release),
                 cmocka_unit_test(test_odd_records),
                 cmocka_unit_test(test_never_two),
