@@ -1,8 +1,10 @@
-"""The release programs: hardened, and free of the paths of whoever built them."""
+"""The release programs: hardened, free of the paths of whoever built them, with an SBOM that is true."""
 
 import hashlib
+import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 
@@ -18,7 +20,7 @@ PROGRAMS = {
 }
 # What deploy/Dockerfile copies.
 SOURCES = ("meson.build", "meson_options.txt", "common", "policy", "controller", "extender", "cli")
-SOURCES += ("tests",)
+SOURCES += ("deploy", "tests")
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
@@ -63,3 +65,51 @@ def test_the_same_bytes_on_two_paths(tmp_path):
         place.mkdir(parents=True)
     one = build_at(places[0], places[0] / "build")
     assert one == build_at(places[1], tmp_path / "build-elsewhere")
+
+
+@pytest.fixture(name="write_sbom", scope="module")
+def fixture_write_sbom(binary, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sbom")
+
+    def write(name, epoch="1700000000"):
+        argv = [TOP / "deploy" / "sbom.py", folder / name, "--package=tzdata"]
+        argv += [binary(program, "release") for program in PROGRAMS]
+        subprocess.run(argv, env={**os.environ, "SOURCE_DATE_EPOCH": epoch}, check=True)
+        return (folder / name).read_text(encoding="utf-8")
+
+    return write
+
+
+def installed(package):
+    argv = ["dpkg-query", "--show", "--showformat=${Version}", package]
+    return subprocess.run(argv, capture_output=True, text=True, check=True).stdout
+
+
+def test_sbom(binary, write_sbom):
+    text = write_sbom("one.json")
+    assert text == write_sbom("two.json"), "the same programs, another document"
+    document = json.loads(text)
+    assert document["spdxVersion"] == "SPDX-2.3" and document["dataLicense"] == "CC0-1.0"
+    assert document["creationInfo"]["created"] == "2023-11-14T22:13:20Z"
+    packages = {package["SPDXID"]: package for package in document["packages"]}
+    assert len(packages) == len(document["packages"])
+    for ident, package in packages.items():
+        assert re.fullmatch(r"SPDXRef-[a-zA-Z0-9.-]+", ident)
+        assert package["versionInfo"] and package["downloadLocation"] == "NOASSERTION"
+    for program in PROGRAMS:
+        package = packages[f"SPDXRef-Package-{program}"]
+        assert package["licenseDeclared"] == "Apache-2.0"
+        sums = {row["algorithm"]: row["checksumValue"] for row in package["checksums"]}
+        assert sums["SHA256"] == sha256(binary(program, "release"))
+    for name in ("libc6", "libcurl4", "libssl3", "tzdata"):
+        assert packages[f"SPDXRef-Package-{name}"]["versionInfo"] == installed(name)
+    relations = {
+        (row["spdxElementId"], row["relationshipType"], row["relatedSpdxElement"])
+        for row in document["relationships"]
+    }
+    for element, _, related in relations:
+        assert related in packages and element in {*packages, document["SPDXID"]}
+    extender = "SPDXRef-Package-plimsoll-extender"
+    assert ("SPDXRef-DOCUMENT", "DESCRIBES", extender) in relations
+    assert (extender, "DYNAMIC_LINK", "SPDXRef-Package-libmicrohttpd12") in relations
+    assert {related for _, _, related in relations} == set(packages), "a package nobody needs"
