@@ -153,6 +153,7 @@ def test_dashboards_are_whole(name):
     for panel in board["panels"]:
         at = panel["gridPos"]
         assert panel["title"] and at["x"] + at["w"] <= 24
+        assert panel["type"] == "row" or panel["description"], panel["title"]
         for x in range(at["x"], at["x"] + at["w"]):
             for y in range(at["y"], at["y"] + at["h"]):
                 assert taken.setdefault((x, y), panel["title"]) == panel["title"], "they overlap"
