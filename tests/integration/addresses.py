@@ -1,6 +1,11 @@
-"""Addresses of synthetic nodes: both peers count them alike."""
+"""Addresses of synthetic nodes, which both peers count alike, and addresses in URLs."""
 
 import ipaddress
+
+
+def url_host(address):
+    """An address as the host of a URL."""
+    return f"[{address}]" if ":" in address else address
 
 
 def address_of(first, index):

@@ -16,6 +16,8 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
+from addresses import url_host
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 PYTHON = "/usr/bin/python3"
 DEFAULT_TIMEOUT_S = 30.0
@@ -442,8 +444,9 @@ class Exporters(Peer):
         """Scrape a target, by address or by name."""
         named = {key.replace("_", "-"): value for key, value in headers.items()}
         by_address = target[0].isdigit() or ":" in target
-        host = f"[{target}]" if ":" in target else target
-        base = f"http://{host}:{self.port}" if by_address else f"{self.url}/node/{target}"
+        base = (
+            f"http://{url_host(target)}:{self.port}" if by_address else f"{self.url}/node/{target}"
+        )
         return fetch(f"{base}/metrics{query}", headers=named)
 
     def set(self, targets, **more):

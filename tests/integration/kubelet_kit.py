@@ -1,6 +1,7 @@
 """Pretended kubelets: HTTPS, the pages that the controller reads, and what goes wrong with them."""
 
 import http.server
+import socket
 import ssl
 import threading
 import time
@@ -64,6 +65,7 @@ class Kubelet:
                 pass
 
         class Server(http.server.ThreadingHTTPServer):
+            address_family = socket.AF_INET6 if ":" in address else socket.AF_INET
             daemon_threads = True
 
             def handle_error(self, *_):

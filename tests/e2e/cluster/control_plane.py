@@ -7,6 +7,7 @@ import ssl
 import subprocess
 
 import yaml
+from addresses import url_host
 from harness import Process, fetch, wait_until
 from tools import build
 
@@ -19,6 +20,7 @@ MANAGER_PORT = 26257
 SCHEDULER_PORT = 26300
 # Far more than a start takes (3 s), since a loaded machine is not a defect.
 START_TIMEOUT_S = 120
+SERVICES = ("10.0.0.0/24", "fd00:10::/112")
 
 AUDIT_POLICY = {
     "apiVersion": "audit.k8s.io/v1",
@@ -41,7 +43,7 @@ class ControlPlane:
     """A cluster without nodes.
 
     `directory` takes keys, data and the output of every process (.out, .err); `address` is a
-    loopback address that no other cluster of the sandbox has. Without a manager nobody but its
+    loopback address that no other cluster of the sandbox has, or an IPv6 address. Without a manager nobody but its
     users touches an object, and what controllers make is not there. `module` is where API server and
     scheduler come from (tools/build.py).
     """
@@ -53,8 +55,9 @@ class ControlPlane:
         self.processes = []
         self.scheduler_count = 0
         self.audit_read_bytes, self.audited = 0, {}
-        self.url = f"https://{address}:{API_PORT}"
-        self.etcd_url = f"http://{address}:{ETCD_PORT}"
+        self.host = url_host(address)
+        self.url = f"https://{self.host}:{API_PORT}"
+        self.etcd_url = f"http://{self.host}:{ETCD_PORT}"
         os.makedirs(directory, exist_ok=True)
         self._write_keys()
         self.kubeconfig = self.write_kubeconfig(
@@ -133,9 +136,9 @@ class ControlPlane:
             f"--data-dir={self.path('etcd-data')}",
             f"--listen-client-urls={self.etcd_url}",
             f"--advertise-client-urls={self.etcd_url}",
-            f"--listen-peer-urls=http://{self.address}:{ETCD_PORT + 1}",
-            f"--initial-advertise-peer-urls=http://{self.address}:{ETCD_PORT + 1}",
-            f"--initial-cluster=default=http://{self.address}:{ETCD_PORT + 1}",
+            f"--listen-peer-urls=http://{self.host}:{ETCD_PORT + 1}",
+            f"--initial-advertise-peer-urls=http://{self.host}:{ETCD_PORT + 1}",
+            f"--initial-cluster=default=http://{self.host}:{ETCD_PORT + 1}",
             "--unsafe-no-fsync",
             "--log-level=warn",
         )
@@ -164,7 +167,7 @@ class ControlPlane:
             f"--service-account-signing-key-file={self.signing_key}",
             "--service-account-issuer=https://kubernetes.default.svc",
             "--authorization-mode=Node,RBAC",
-            "--service-cluster-ip-range=10.0.0.0/24",
+            f"--service-cluster-ip-range={SERVICES[':' in self.address]}",
             "--endpoint-reconciler-type=none",
             # Nodes without kubelets would never lose the taint.
             "--disable-admission-plugins=TaintNodesByCondition",
@@ -255,7 +258,7 @@ class ControlPlane:
             name=process_name,
         )
         process.api = Api(
-            f"https://{self.address}:{port}", self.authority.cert,
+            f"https://{self.host}:{port}", self.authority.cert,
             self.path("pki/admin.crt"), self.path("pki/admin.key"),
         )  # fmt: skip
         # Its certificate is its own.

@@ -66,7 +66,7 @@ def start_kwok(plane):
         f"--kubeconfig={plane.kubeconfig}",
         "--manage-all-nodes=false",
         f"--manage-nodes-with-annotation-selector={MANAGED}=fake",
-        f"--server-address={plane.address}:{KWOK_PORT}",
+        f"--server-address={plane.host}:{KWOK_PORT}",
         f"--node-ip={plane.address}",
         f"--node-port={KWOK_PORT}",
         # HTTP and HTTPS on the same port.
@@ -79,7 +79,7 @@ def start_kwok(plane):
 
 def exporter_template(plane):
     """--target-url-template for the pages that kwok computes from the pods on each node."""
-    return f"http://{plane.address}:{KWOK_PORT}/metrics/nodes/{{node}}/metrics/exporter"
+    return f"http://{plane.host}:{KWOK_PORT}/metrics/nodes/{{node}}/metrics/exporter"
 
 
 class Fleet:

@@ -30,7 +30,7 @@ import os
 import time
 import zlib
 
-from addresses import address_of
+from addresses import address_of, url_host
 from httpd import Server
 
 from . import agent, trouble
@@ -84,9 +84,9 @@ class Fleet:
     # -- pages -------------------------------------------------------------------------------
 
     def connected(self, conn):
-        """Refuse what does not come over loopback; RST and silence on command."""
+        """Refuse what nobody asked for and is not loopback; RST and silence on command."""
         address = conn.local_address
-        if not (address.startswith("127.") or address == "::1"):
+        if not (address.startswith("127.") or address in ("::1", *self.options.host)):
             conn.reset()
             return
         target = self.targets.get(address)
@@ -357,13 +357,13 @@ class Fleet:
         return {"connections": len(idle)}
 
 
-def ready_line(scheme, port, admin_port):
+def ready_line(scheme, loopback, port, admin_port):
     print(
         json.dumps(
             {
                 "port": port,
-                "url": f"{scheme}://127.0.0.1:{port}",
-                "admin_url": f"http://127.0.0.1:{admin_port}",
+                "url": f"{scheme}://{url_host(loopback)}:{port}",
+                "admin_url": f"http://{url_host(loopback)}:{admin_port}",
                 "pid": os.getpid(),
             }
         ),

@@ -20,8 +20,9 @@ def parse_options(arguments=None):
     add = parser.add_argument
     add("--port", type=int, default=0, help="on every address of 127.0.0.0/8; 0 takes a free one")
     add(
-        "--host", action="append", default=[], help="on these addresses alone; the first has --port"
-    )
+        "--host", action="append", default=[],
+        help="on these addresses alone; the first has --port, and is ::1 where there is no IPv4",
+    )  # fmt: skip
     add("--admin-port", type=int, default=0)
     add("--speed", type=float, default=1.0, help="how many seconds of counters pass in one")
     add("--cpus", type=int, default=4)
@@ -47,8 +48,9 @@ async def run(options):
             port = await fleet.server.listen(host, port, tls)
     else:
         port = await listen_everywhere(fleet, options.port, tls)
-    admin_port = await fleet.admin_server.listen("127.0.0.1", options.admin_port)
-    ready_line("https" if tls else "http", port, admin_port)
+    loopback = "::1" if "::1" in options.host[:1] else "127.0.0.1"
+    admin_port = await fleet.admin_server.listen(loopback, options.admin_port)
+    ready_line("https" if tls else "http", loopback, port, admin_port)
     await stop.wait()
 
 
