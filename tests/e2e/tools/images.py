@@ -21,7 +21,7 @@ from tools import build  # noqa: E402
 HOME = build.cache() / "images"
 TOP = build.HERE.parents[2]
 PROGRAMS = ("mmdebstrap", "buildah", "podman", "runc")
-BASE = "localhost/plimsoll-e2e-base:bookworm"
+BASE = "localhost/plimsoll-e2e-base:bookworm-ccache"
 BASE_DAYS = 7
 PROBE = "localhost/plimsoll-e2e-probe"
 UNABLE = HOME / "unable"
@@ -70,7 +70,7 @@ def make_base():
     tar = HOME / "base.tar"
     tar.unlink(missing_ok=True)
     done = subprocess.run(
-        ["mmdebstrap", "--quiet", "--variant=minbase", "bookworm", str(tar)],
+        ["mmdebstrap", "--quiet", "--variant=minbase", "--include=ccache", "bookworm", str(tar)],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     if done.returncode != 0:
@@ -106,11 +106,14 @@ def build_images():
     (HOME / "containers.conf").write_text(CONTAINERS_CONF)
     make_base()
     probe()
+    compiled = HOME / "ccache"
+    compiled.mkdir(exist_ok=True)
     for program in ("plimsoll-controller", "plimsoll-extender"):
         print(f"building the image of {program}", flush=True)
         done = run(
             "buildah", "bud", "--isolation=chroot", "--network=host", "--layers",
-            f"--build-arg=BASE={BASE}", f"--file={TOP}/deploy/Dockerfile",
+            f"--build-arg=BASE={BASE}", "--build-arg=CC=ccache gcc",
+            f"--volume={compiled}:/root/.cache/ccache", f"--file={TOP}/deploy/Dockerfile",
             f"--target={program.removeprefix('plimsoll-')}", f"--tag={image(program)}", str(TOP),
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, capture_output=False,
         )  # fmt: skip
