@@ -118,6 +118,12 @@ class Resolver:
             for handler in self.waiting.pop(name, ()):
                 handler.answer(self.reply(handler.request[0], by_tcp=False))
 
+    def is_waiting(self, name):
+        """Whether the first of those that hang is still under way: its socket is open."""
+        port = self.waiting[name][0].client_address[1]
+        with open("/proc/net/udp", encoding="ascii") as file:
+            return f":{port:04X} " in file.read()
+
     def reply(self, data, by_tcp):
         name, kind, end = self.question(data)
         fault, flags, records, claimed = self.faults.get(name), ANSWER, [], 0
