@@ -134,7 +134,8 @@ static void set_trouble(struct reflector *r, const char *step, const char *reaso
                        (int)sizeof(r->trouble) - 16, err->msg);
         if (r->spec.on_trouble)
                 r->spec.on_trouble(r->spec.userdata);
-        if (r->trouble_reason && strcmp(r->trouble_reason, reason) == 0)
+        if (r->trouble_reason && strcmp(r->trouble_reason, reason) == 0 &&
+            r->is_watch_trouble != r->must_list)
                 return;
         log_warn(MSG("list/watch failed, retrying"), STR("resource", r->spec.name),
                  STR("step", step), STR("reason", reason), ERR(err));
