@@ -82,6 +82,11 @@ def test_faults_on_the_wire(standin):
     assert len(standin.call("GET", NODES).body) == 4 * 1024 * 1024 + 2
     standin.fault("html")
     assert standin.call("GET", NODES).headers["Content-Type"] == "text/html"
+    standin.fault("html", status=502)
+    assert standin.call("GET", NODES).status == 502
+    standin.fault("expired")
+    with standin.watch(f"{NODES}?watch=1") as watch:
+        assert (watch.status, watch.next()[1]["code"]) == (200, 410)
     standin.fault("content_type", content_type="application/x-other")
     answer = standin.call("GET", NODES)
     assert (answer.headers["Content-Type"], answer.body) == ("application/x-other", whole)

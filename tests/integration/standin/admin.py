@@ -27,6 +27,7 @@ silently test nothing.
                                      as when etcd is compacted and the API server starts afresh
     POST   /standin/bookmarks        {on: bool} or {now: true}
     POST   /standin/protobuf         {on: bool}: whether it has protobuf; open watches stay as they are
+    POST   /standin/certificate      {directory}: serve the one there (certs.py) from now on
     POST   /standin/close            {}: close every idle API connection
 
     POST   /standin/auth             {tokens: [{token, user, groups, rules}], certificates?, reset?}
@@ -162,6 +163,7 @@ class Admin:
         self.journal = journal
         self.jobs = []
         self.thaw_timer = None
+        self.tls = None
 
     def handle(self, request):
         path = request.path.rstrip("/")
@@ -314,6 +316,11 @@ class Admin:
         if "seconds" in body:
             loop = asyncio.get_running_loop()
             self.thaw_timer = loop.call_later(body["seconds"], self.post_thaw, {})
+
+    def post_certificate(self, body):
+        _only(body, "directory")
+        where = body["directory"]
+        self.tls.load_cert_chain(f"{where}/server.crt", f"{where}/server.key")
 
     def post_thaw(self, body):
         _only(body)

@@ -26,7 +26,9 @@ What it does, by `action`:
     empty        200 with an empty body
     huge         200 with a JSON string of `mebibytes` (default 64)
     deep         200 with 100,000 opening brackets
-    html         200 with a login page as text/html
+    html         `status` (default 200) with a login page as text/html; `location`: a redirect to it
+    mute         200, and then nothing, for a watch
+    expired      200 and an ERROR event with code 410, as for a watch from too long ago
     content_type the real answer, called `content_type` (default text/html)
     not_http     bytes that are no HTTP at all
 """
@@ -51,6 +53,8 @@ ACTIONS = {
     "huge",
     "deep",
     "html",
+    "expired",
+    "mute",
     "content_type",
     "not_http",
 }
@@ -74,6 +78,7 @@ _KEYS = {
     "reset",
     "mebibytes",
     "content_type",
+    "location",
 }
 
 
@@ -176,7 +181,15 @@ def act(fault, request, go_on, refuse):
     elif action == "deep":
         request.reply(200, b'{"items":' + b"[" * 100_000)
     elif action == "html":
-        request.reply(200, b"<html><body>Please log in</body></html>", "text/html")
+        headers = [("Location", spec["location"])] if "location" in spec else []
+        page = b"<html><body>Please log in</body></html>"
+        request.reply(spec.get("status", 200), page, "text/html", headers)
+    elif action == "mute":
+        request.stream()
+    elif action == "expired":
+        stream = request.stream()
+        stream.write(b'{"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired"}}\n')
+        stream.finish()
     elif action == "content_type":
         media = spec.get("content_type", "text/html")
 

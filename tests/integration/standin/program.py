@@ -132,6 +132,7 @@ class StandIn:
                 os.path.join(options.tls_dir, "server.key"),
                 os.path.join(options.tls_dir, "ca.crt") if options.client_certs else None,
             )
+        self.admin.tls = tls
         port = await self.server.listen(options.host, options.port, tls)
         admin_port = await self.admin_server.listen("127.0.0.1", options.admin_port)
         host = f"[{options.host}]" if ":" in options.host else options.host

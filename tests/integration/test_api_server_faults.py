@@ -1,0 +1,237 @@
+"""What may stand before an API server, or become of it: positions that expire without an end, pages of a
+proxy, connections that are dead without having ended, another CA. Both programs, against one stand-in."""
+
+import shutil
+import socket
+import threading
+import time
+
+import pytest
+
+import controller_kit
+import extender_kit
+from controller_kit import all_readings, log_lines
+from extender_kit import CPU, Extender, node_names, policy, write_policy
+from harness import NIGHTLY, wait_until
+from standin import certs
+
+NODES = node_names(6)
+BUSY = NODES[0]
+RULES = policy(hot={"5m": 1}, period="2s")
+AGENTS = (controller_kit.AGENT, extender_kit.AGENT)
+FAILED = "list/watch failed, retrying"
+NOTICED_S = 30
+# A fault lasts for a minute, or until each program has met it so often.
+LASTS_S, HITS = (60, 3) if NIGHTLY else (0, 3)
+# A watch that fails and the lists behind it, three requests, at the backoff's mean of 5 s, for two
+# resources: 72 a minute. The rest is for the first pauses, which are short, and for chance.
+CALLS_PER_MIN = 180
+
+LOGIN = {"action": "html", "status": 302, "location": "https://login.example/"}
+PAGES = "with text/html from http"
+FAULTS = {
+    "a page of HTML": ({"action": "html"}, PAGES),
+    "502 and HTML": ({"action": "html", "status": 502}, PAGES),
+    "a redirect to a login page": (LOGIN, PAGES),
+    "watches answered 410": ({"action": "status", "status": 410, "verb": "watch"}, "watch: 410"),
+    "watches that begin with 410": ({"action": "expired", "verb": "watch"}, "watch: 410"),
+    "pages of lists answered 410": (
+        {"action": "status", "status": 410, "verb": "list", "path": "continue="},
+        "list: 410",
+    ),
+}
+
+
+class World:
+    """A stand-in with one busy node of six, and both programs well."""
+
+    def __init__(self, standin, controller, extender):
+        self.standin, self.controller, self.extender = standin, controller, extender
+        self.programs = dict(zip(AGENTS, (controller, extender)))
+        self.count = len(NODES)
+
+    def calls(self, agent, since_unix, verbs):
+        rows = self.standin.admin("requests", since=since_unix, agent=agent, limit=50000)
+        return [row for row in rows if row["at_unix"] >= since_unix and row["verb"] in verbs]
+
+    def rejected(self):
+        with self.extender.scheduler() as scheduler:
+            return list(scheduler.filter(NODES)[1])
+
+    def tells(self, what, program, since):
+        """Seconds until the log and readiness of a program tell of it."""
+
+        def told():
+            lines = log_lines(program.process, FAILED)
+            return what in program.ready()[1] and any(what.split(": ")[-1] in row for row in lines)
+
+        wait_until(told, 90, f"{program.url} to tell of {what}: {program.ready()[1]}")
+        return time.monotonic() - since
+
+    def sees_news(self):
+        """Seconds until both know of a node that has just come. `make nightly` also waits until they say
+        that all is well, 8 s later."""
+        since = time.monotonic()
+        self.standin.add_nodes(1, start=self.count)
+        self.count += 1
+        tables = {
+            self.controller: "plimsoll_nodes",
+            self.extender: "plimsoll_extender_table_nodes",
+        }
+        for program, metric in tables.items():
+            wait_until(lambda p=program, m=metric: p.metric(m) == self.count, 60, metric)
+        took_s = time.monotonic() - since
+        for program in self.programs.values() if NIGHTLY else ():
+            wait_until(lambda p=program: is_well(p), 60, "readiness without trouble")
+        assert self.rejected() == [BUSY]
+        return took_s
+
+
+def is_well(program):
+    ready, text = program.ready()
+    assert ready and not any(word in text for word in ("watch:", "list:", "failed")), text
+    return True
+
+
+@pytest.fixture
+def start_world(start_standin, start_exporters, run, binary, start_controller, tmp_path):
+    def start(*flags):
+        standin, exporters = start_standin("--nodes", len(NODES), *flags), start_exporters(
+            "--speed", "20"
+        )
+        exporters.set("all", load={"cpu": 0.1})
+        exporters.set(["127.1.0.1"], load={"cpu": 0.9})
+        # More than a page.
+        standin.add_pods(250, nodes=NODES)
+        path = write_policy(tmp_path / "policy.yaml", RULES)
+        controller = start_controller(standin, exporters, content=path)
+        extender = Extender(run, binary, standin, f"--policy-config-path={path}")
+        world = World(standin, controller, extender)
+        wait_until(lambda: len(all_readings(standin, CPU)) == len(NODES), 60, "all annotations")
+        wait_until(lambda: world.rejected() == [BUSY], 60, "the busy node to be rejected")
+        return world
+
+    return start
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        name if name == "a page of HTML" else pytest.param(name, marks=pytest.mark.nightly)
+        for name in FAULTS
+    ],
+)
+def test_answers_that_do_not_help(start_world, name):
+    """Requests are few, what was in force stays, it is told, and it is over when the fault is."""
+    fault, told = FAULTS[name]
+    world = start_world()
+    rules = [world.standin.fault(count=-1, user_agent=f"^{agent}", **fault) for agent in AGENTS]
+    began_unix, began = time.time(), time.monotonic()
+    world.standin.admin("compact", {"watches": "cut"})
+    told_s = {agent: world.tells(told, p, began) for agent, p in world.programs.items()}
+
+    def are_met():
+        hits = world.standin.faults()
+        return time.monotonic() - began > LASTS_S and all(hits[r]["hits"] >= HITS for r in rules)
+
+    wait_until(are_met, 120, "the fault to be met")
+    lasted_s = time.monotonic() - began
+    assert world.rejected() == [BUSY]
+    per_min = {}
+    for agent in AGENTS:
+        calls = len(world.calls(agent, began_unix, ("list", "watch")))
+        per_min[agent] = calls * 60 / lasted_s
+        # What a minute may have, plus the first second's.
+        assert calls < 20 + CALLS_PER_MIN * lasted_s / 60, f"{agent}: {calls} in {lasted_s:.0f} s"
+    lines = {a: len(log_lines(p.process, FAILED)) for a, p in world.programs.items()}
+    assert max(lines.values()) <= 6, "each resource tells once of each kind of failure"
+    assert set(all_readings(world.standin, CPU)) == set(NODES), "readings alone, no page"
+    world.standin.clear_faults()
+    back_s = world.sees_news()
+    print(
+        f"{name} for {lasted_s:.1f} s: lists and watches a minute { {a: round(n) for a, n in per_min.items()} }, "
+        f"told after { {a: round(s, 1) for a, s in told_s.items()} } s, {lines} lines of log; "
+        f"a new node was seen {back_s:.1f} s after the end"
+    )
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("how", ["all", "watches"])
+def test_connections_that_are_frozen(start_world, how):
+    """Open, and nothing comes. Without an answer anywhere it is told; where a new connection has one,
+    what happened meanwhile is known, within 30 seconds both."""
+    world = start_world()
+    world.sees_news()
+    began = time.monotonic()
+    if how == "all":
+        world.standin.admin("freeze", {})
+        took_s = {a: world.tells("no answer", p, began) for a, p in world.programs.items()}
+        world.standin.admin("thaw", {})
+        back_s = world.sees_news()
+    else:
+        rules = [
+            world.standin.fault("mute", verb="watch", resource="nodes", user_agent=f"^{agent}")
+            for agent in AGENTS
+        ]
+        world.standin.admin("watches/finish", {"resource": "nodes"})
+        wait_until(
+            lambda: all(world.standin.faults()[rule]["hits"] for rule in rules), what="both mute"
+        )
+        began = time.monotonic()
+        back_s = world.sees_news()
+        took_s = {"both": back_s}
+    print(f"frozen, {how}: noticed after {took_s} s; a new node was seen after {back_s:.1f} s")
+    assert max(took_s.values()) < NOTICED_S
+    assert world.rejected() == [BUSY]
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_server_that_never_speaks(run, binary, start_standin, tmp_path, scheme):
+    """It takes connections: no handshake ends, no request is answered."""
+    standin = start_standin()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        taken = []
+
+        def take():
+            while True:
+                try:
+                    taken.append(listener.accept()[0])
+                except OSError:
+                    return
+
+        taker = threading.Thread(target=take)
+        taker.start()
+        url = f"{scheme}://127.0.0.1:{listener.getsockname()[1]}"
+        kubeconfig = standin.edit_kubeconfig(tmp_path / "kubeconfig", cluster={"server": url})
+        began = time.monotonic()
+        extender = Extender(run, binary, kubeconfig)
+        wait_until(lambda: log_lines(extender.process, FAILED), 60, "a line about it")
+        took_s = time.monotonic() - began
+        print(f"{scheme}: told after {took_s:.1f} s: {log_lines(extender.process, FAILED)[0]}")
+        assert took_s < NOTICED_S and taken
+        listener.shutdown(socket.SHUT_RDWR)
+        taker.join()
+        for one in taken:
+            one.close()
+
+
+@pytest.mark.nightly
+def test_another_ca(start_world, tmp_path):
+    """The server has a certificate of another CA; then the file of the CA has that one too."""
+    ours, other = tmp_path / "ours", tmp_path / "other"
+    world = start_world("--tls-dir", ours)
+    certs.make(str(other))
+    began = time.monotonic()
+    world.standin.admin("certificate", {"directory": str(other)})
+    world.standin.admin("watches/cut", {})
+    world.standin.admin("close", {})
+    told_s = {a: world.tells("certificate", p, began) for a, p in world.programs.items()}
+    assert world.rejected() == [BUSY]
+    shutil.copy(other / "ca.crt", ours / "ca.crt")
+    back_s = world.sees_news()
+    print(
+        f"another CA: told after {told_s} s; a new node was seen {back_s:.1f} s after the file's change"
+    )
+    # The file's period is a minute; a handshake that failed does not wait for it.
+    assert back_s < 30
