@@ -1,6 +1,8 @@
 """The images of deploy/Dockerfile run as the manifests run them: read-only root, no capabilities, a
 user who is nobody. tools/images.py has built them, or has said why this machine cannot."""
 
+import hashlib
+import json
 import os
 import pathlib
 import re
@@ -73,8 +75,28 @@ def test_holds_nothing_else(program):
         assert sorted(executable) == [*plugin, f"usr/bin/{program}"]
         for path in executable:
             assert not missing(os.path.join(root, path)), path
+        packages = json.loads(read(f"{root}/usr/share/plimsoll.spdx.json"))["packages"]
+        listed = {p["packageFileName"]: p["checksums"] for p in packages if "checksums" in p}
+        assert sorted(listed) == sorted(executable)
+        for path, sums in listed.items():
+            content = pathlib.Path(root, path).read_bytes()
+            for row in sums:
+                hashed = hashlib.new(row["algorithm"], content).hexdigest()
+                assert hashed == row["checksumValue"], path
+        assert {"libc6", "libcurl4", "tzdata"} <= {package["name"] for package in packages}
     finally:
         images.podman("image", "umount", image)
+
+
+@pytest.mark.nightly
+def test_the_same_bytes_on_two_paths():
+    """Two builds from nothing, with the same time given."""
+    one, two = (
+        images.podman("image", "inspect", "--format={{.Digest}}", images.again(PROGRAMS[0], name))
+        for name in images.PATHS
+    )
+    assert one.returncode == two.returncode == 0, "no images: run it with PLIMSOLL_NIGHTLY=1"
+    assert one.stdout == two.stdout
 
 
 @pytest.mark.parametrize("program", PROGRAMS)

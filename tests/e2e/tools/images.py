@@ -5,6 +5,8 @@ mmdebstrap makes the base from Debian's packages, buildah builds in a chroot; th
 storage of their own in $XDG_CACHE_HOME/plimsoll-e2e/images (else ~/.cache/..), where podman() finds
 them. A machine that cannot do this (not root, programs missing, no network, containers forbidden)
 is told so in one line, and test_image.py is skipped. A Dockerfile that does not build is an error.
+With PLIMSOLL_NIGHTLY=1 the controller's image is built twice more from nothing, on two paths, for the
+test that compares them.
 """
 
 import os
@@ -12,6 +14,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1])]
@@ -25,6 +28,11 @@ BASE = "localhost/plimsoll-e2e-base:bookworm-ccache"
 BASE_DAYS = 7
 PROBE = "localhost/plimsoll-e2e-probe"
 UNABLE = HOME / "unable"
+# Any time: what is built at that time has the same bytes whenever it is built.
+EPOCH = "1700000000"
+PATHS = {"one": ".", "two": "another/place"}
+SOURCES = ("meson.build", "meson_options.txt", "common", "policy", "controller", "extender", "cli")
+SOURCES += ("tests", "deploy")
 # runc, because crun refuses hybrid cgroups; the limits are ones that a container may have.
 CONTAINERS_CONF = """
 [engine]
@@ -42,6 +50,11 @@ class Unable(Exception):
 
 def image(program):
     return f"localhost/{program}:e2e"
+
+
+def again(program, name):
+    """The image that was built from nothing on the path of PATHS with this name."""
+    return f"{image(program)}-{name}"
 
 
 def run(program, *argv, **options):
@@ -97,6 +110,28 @@ def probe():
         raise Unable(f"podman run: {last_words(done)}")
 
 
+def build_image(program, tag, sources, *options):
+    done = run(
+        "buildah", "bud", "--isolation=chroot", "--network=host", "--layers", *options,
+        f"--build-arg=BASE={BASE}", f"--file={sources}/deploy/Dockerfile",
+        f"--target={program.removeprefix('plimsoll-')}", f"--tag={tag}", str(sources),
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, capture_output=False,
+    )  # fmt: skip
+    if done.returncode != 0:
+        sys.exit(f"images.py: {done.stdout[-4000:]}")
+
+
+def build_twice(program):
+    for name, folder in PATHS.items():
+        print(f"building the image of {program} from nothing", flush=True)
+        with tempfile.TemporaryDirectory() as scratch:
+            sources = pathlib.Path(scratch) / folder
+            sources.mkdir(parents=True, exist_ok=True)
+            subprocess.run(["cp", "-r", *(TOP / source for source in SOURCES), sources], check=True)
+            when = (f"--timestamp={EPOCH}", f"--build-arg=SOURCE_DATE_EPOCH={EPOCH}")
+            build_image(program, again(program, name), sources, "--no-cache", *when)
+
+
 def build_images():
     if os.geteuid() != 0:
         raise Unable("building images needs root")
@@ -108,17 +143,12 @@ def build_images():
     probe()
     compiled = HOME / "ccache"
     compiled.mkdir(exist_ok=True)
+    cached = ("--build-arg=CC=ccache gcc", f"--volume={compiled}:/root/.cache/ccache")
     for program in ("plimsoll-controller", "plimsoll-extender"):
         print(f"building the image of {program}", flush=True)
-        done = run(
-            "buildah", "bud", "--isolation=chroot", "--network=host", "--layers",
-            f"--build-arg=BASE={BASE}", "--build-arg=CC=ccache gcc",
-            f"--volume={compiled}:/root/.cache/ccache", f"--file={TOP}/deploy/Dockerfile",
-            f"--target={program.removeprefix('plimsoll-')}", f"--tag={image(program)}", str(TOP),
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, capture_output=False,
-        )  # fmt: skip
-        if done.returncode != 0:
-            sys.exit(f"images.py: {done.stdout[-4000:]}")
+        build_image(program, image(program), TOP, *cached)
+    if os.environ.get("PLIMSOLL_NIGHTLY") == "1":
+        build_twice("plimsoll-controller")
     podman("image", "prune", "--force", "--filter=until=24h")
 
 
