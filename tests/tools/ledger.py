@@ -38,7 +38,7 @@ MAY_SKIP = [
     (r"test_controller_real_resources\.", r"no time of any disk", lacks_disk_times),
     (r"test_upgrade\.", r"the history is not in this clone", lacks_history),
     (r"test_image\.", r"building images needs root", lacks_root),
-    (r"test_read_only_root\.", r"no second user id without root", lacks_root),
+    (r"test_(read_only_root|ipv6)\.", r"no second user id without root", lacks_root),
 ]
 
 
