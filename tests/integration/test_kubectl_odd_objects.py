@@ -1,5 +1,6 @@
 """kubectl-plimsoll where objects lack fields, or hold something else: it says what it can, and ends."""
 
+import copy
 import json
 import os
 import random
@@ -8,7 +9,7 @@ import subprocess
 import pytest
 
 from harness import NIGHTLY, SANITIZER_SIGNS
-from paper_cluster import PaperCluster
+from paper_cluster import PaperCluster, node
 
 ROUNDS = 200 if NIGHTLY else 6
 ODD = (None, 7, -1.5, "", "odd \x1b[2J\u00e9", [], {}, [None], [{}], {"a": 1}, True)
@@ -35,10 +36,28 @@ def pods():
     return [{**pod, "metadata": {**pod["metadata"], "uid": f"u{i}"}} for i in range(6)]
 
 
+@pytest.fixture
+def cluster():
+    paper = PaperCluster("0.1.0")
+    yield paper
+    paper.close()
+
+
+@pytest.fixture
+def plimsoll(binary, cluster):
+    def call(*verb):
+        return subprocess.run(
+            [binary("kubectl-plimsoll"), *verb, f"--server={cluster.url}"],
+            env={**os.environ, "KUBECONFIG": "", "HOME": "/none"},
+            capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+
+    return call
+
+
 @pytest.mark.parametrize("seed", range(ROUNDS))
-def test_odd_objects(binary, seed):
+def test_odd_objects(cluster, plimsoll, seed):
     draw = random.Random(seed)
-    cluster = PaperCluster("0.1.0")
     cluster.objects["/api/v1/pods"] = pods()
     for item in cluster.nodes():
         item["status"]["capacity"] = {"cpu": "8", "memory": "32Gi"}
@@ -46,11 +65,7 @@ def test_odd_objects(binary, seed):
         if isinstance(content, (dict, list)):
             cluster.objects[path] = bend(draw, content, draw.choice((0, 0.03, 0.1, 0.3)))
     for verb in VERBS:
-        done = subprocess.run(
-            [binary("kubectl-plimsoll"), *verb, f"--server={cluster.url}"],
-            env={**os.environ, "KUBECONFIG": "", "HOME": "/none"},
-            capture_output=True, text=True, timeout=60, check=False,
-        )  # fmt: skip
+        done = plimsoll(*verb)
         assert done.returncode in (0, 1, 2), (verb, done.returncode, done.stderr)
         assert not SANITIZER_SIGNS.search(done.stderr), done.stderr
         assert "\x1b" not in done.stdout + done.stderr
@@ -58,4 +73,32 @@ def test_odd_objects(binary, seed):
             assert done.stderr.startswith("kubectl plimsoll "), (verb, done.stderr)
         elif "-ojson" in verb:
             json.loads(done.stdout)
-    cluster.close()
+
+
+def test_objects_that_cannot_be_told_apart(cluster, plimsoll):
+    """Nodes without a name, or one that is no text, or twice; pods of no node, and finished ones."""
+    names = [f"node-{i}" for i in range(10)]
+    cluster.spec()["syncPolicy"].append({"name": "cpu_usage_avg_1m", "period": "1m"})
+    cluster.objects["/api/v1/nodes"] = [
+        *({**node(name), "status": {"capacity": {"cpu": "8", "memory": "1Gi"}}} for name in names),
+        node("node-0"),
+        {"metadata": {"name": "\ud800"}},
+        {"metadata": {}},
+        {"metadata": {"name": ""}},
+    ]
+    listed = [copy.deepcopy(pods()[0]) for _ in range(14)]
+    for number, pod in enumerate(listed):
+        pod["metadata"] |= {"uid": f"u{number}", "namespace": f"s{number}"}
+    listed[10]["spec"]["nodeName"] = "elsewhere"
+    listed[11]["status"]["phase"] = "Failed"
+    del listed[12]["spec"]["nodeName"]
+    listed[13]["metadata"]["name"] = "\ud800"
+    cluster.objects["/api/v1/pods"] = listed
+    for flags in ((), ("--requests",), ("--requests", "-owide")):
+        done = plimsoll("top", *flags)
+        assert done.returncode == 0, done.stderr
+        assert all(done.stdout.count(f"{name} ") == 1 for name in names), done.stdout
+    assert plimsoll("explain", "node", "node-9").stdout.startswith("node-9: passes")
+    assert len(json.loads(plimsoll("doctor", "-ojson").stdout)["checks"]) > 25
+    refused = plimsoll("top", "--watch", "-ojson")
+    assert refused.returncode == 2 and "expected with -o table or wide" in refused.stderr

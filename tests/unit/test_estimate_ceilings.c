@@ -59,6 +59,26 @@ static void test_workloads(void **state) {
         workload_set_free(NULL);
 }
 
+/* The only one that nobody holds makes room; where all are held, there are more. */
+static void test_held_workloads(void **state) {
+        struct workload_set *workloads = workload_set_new();
+
+        (void)state;
+        for (int i = 1; i <= WORKLOADS_MAX; i++) {
+                struct workload *workload = workload_numbered(workloads, i);
+                const struct workload_change change = {workload, 1};
+                workload_learn(&change, 1, 1, 4);
+                if (i == 1)
+                        workload_unref(workloads, workload);
+        }
+        (void)workload_numbered(workloads, -1);
+        assert_null(workload_set_find(workloads, "d/w1", 4));
+        assert_int_equal(workload_set_count(workloads), WORKLOADS_MAX);
+        (void)workload_numbered(workloads, -2);
+        assert_int_equal(workload_set_count(workloads), WORKLOADS_MAX + 1);
+        workload_set_free(workloads);
+}
+
 /* A reading that moves by more than a number holds teaches nothing. */
 static void test_surprise(void **state) {
         struct workload_set *workloads = workload_set_new();
@@ -120,9 +140,8 @@ static void test_recent_pods(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_workloads),
-                cmocka_unit_test(test_surprise),
-                cmocka_unit_test(test_changes),
+                cmocka_unit_test(test_workloads),   cmocka_unit_test(test_held_workloads),
+                cmocka_unit_test(test_surprise),    cmocka_unit_test(test_changes),
                 cmocka_unit_test(test_recent_pods),
         };
 

@@ -30,12 +30,16 @@ static void test_what_is_kept(void **state) {
         assert_true(kept_annotations_set(&kept, annotations, prefix));
         assert_false(kept_annotations_set(&kept, annotations, prefix));
         check(&kept, "cpu_usage_avg_5m", "0.5,T");
+        (void)json_object_set_new(annotations, "load.example.com/cpu_usage_avg_5m",
+                                  json_string("0.6,T"));
+        assert_true(kept_annotations_set(&kept, annotations, prefix)); /* of the same length */
+        check(&kept, "cpu_usage_avg_5m", "0.6,T");
         check(&kept, "empty", "");
         check(&kept, "not a name", NULL);
         check(&kept, "number", NULL);
         check(&kept, "odd", "a?b???");
         /* A value is no key. */
-        check(&kept, "0.5,T", NULL);
+        check(&kept, "0.6,T", NULL);
         assert_true(kept_annotations_set(&kept, NULL, prefix));
         check(&kept, "cpu_usage_avg_5m", NULL);
         assert_false(kept_annotations_set(&kept, NULL, prefix));
