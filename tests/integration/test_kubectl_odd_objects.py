@@ -1,4 +1,5 @@
-"""kubectl-plimsoll where objects lack fields, or hold something else: it says what it can, and ends."""
+"""kubectl-plimsoll where objects lack fields, hold something else, or come in pages; and words that are
+none: it says what it can, and ends."""
 
 import copy
 import json
@@ -102,3 +103,23 @@ def test_objects_that_cannot_be_told_apart(cluster, plimsoll):
     assert len(json.loads(plimsoll("doctor", "-ojson").stdout)["checks"]) > 25
     refused = plimsoll("top", "--watch", "-ojson")
     assert refused.returncode == 2 and "expected with -o table or wide" in refused.stderr
+
+
+def test_pages_of_a_list(cluster, plimsoll):
+    items = cluster.nodes()
+    first = {"kind": "List", "metadata": {"resourceVersion": "1", "continue": "a b&"}}
+    cluster.objects["/api/v1/nodes?limit=500"] = (200, {**first, "items": items[:3]})
+    cluster.objects["/api/v1/nodes?limit=500&continue=a%20b%26"] = items[3:]
+    assert [row["node"] for row in json.loads(plimsoll("top", "-ojson").stdout)["nodes"]] == [
+        f"node-{i}" for i in range(4)
+    ]
+
+
+def test_words_that_are_no_verb(binary):
+    def call(*words):
+        argv = [binary("kubectl-plimsoll"), *words]
+        return subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
+
+    assert call("help").stdout == call("--help").stdout != ""
+    assert call("quite-something-else").returncode == 2
+    assert "--help lists all" in call("quite-something-else").stderr
