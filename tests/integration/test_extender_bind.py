@@ -271,6 +271,11 @@ def test_other_refusals(cluster):
     cluster.standin.fault("status", verb="create", path=BINDING, status=422, message="so not")
     assert cluster.error(binding(odd)) == "422 so not"
     assert cluster.results() == {"conflict": 1, "not_found": 1, "invalid": 1}
+    # One that may not be looked at.
+    cluster.standin.fault("status", verb="create", path=BINDING, status=409)
+    cluster.standin.fault("status", verb="get", resource="pods", status=403, message="not you")
+    assert cluster.error(binding(odd)) == "403 not you"
+    assert cluster.results() == {"conflict": 1, "not_found": 1, "invalid": 1, "forbidden": 1}
 
 
 WATCHING = [
