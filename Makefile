@@ -2,7 +2,7 @@
 BUILD ?= build
 GATE = /usr/bin/python3 tests/tools/gate.py
 
-.PHONY: help build demo quick test e2e ci nightly check bench coverage fuzz format placement clean
+.PHONY: help build demo quick test e2e ci nightly check bench coverage fuzz format mutants placement clean
 
 help:
 	@echo 'make demo     look at it: a real exporter, a stand-in API server, both programs (DEMO=once ends by itself)'
@@ -10,13 +10,14 @@ help:
 	@echo 'make quick    what your change is about: its unit tests and one integration file'
 	@echo 'make e2e      both programs with real Kubernetes; its first run builds that, for minutes'
 	@echo 'make ci       what CI runs: make check, make test and make e2e, counted together'
-	@echo 'make nightly  make ci in full size, with the long runs, the fuzzers, other processors, coverage: hours'
+	@echo 'make nightly  make ci in full size, with the long runs, the fuzzers, other processors, mutants, coverage: hours'
 	@echo 'make check    what needs no running program: format, lint, builds, sanitizers, unit tests, clang-tidy'
 	@echo 'make build    both programs, into $(BUILD)/'
 	@echo 'make bench    compare with peers, and write docs/performance.md anew (BENCH=quick: 3 minutes, no page)'
 	@echo 'make placement  simulate which nodes get the pods, and write docs/placement.md: 10 minutes'
 	@echo 'make coverage what the tests reach of each library (COVERAGE=quick: unit tests and fuzz corpora only)'
 	@echo 'make fuzz     run every fuzz target for FUZZ_SECONDS=60 each'
+	@echo 'make mutants  small changes in what decides about nodes, and whether unit tests notice'
 	@echo 'make format   apply the formatters'
 
 build:
@@ -48,7 +49,7 @@ ci:
 
 nightly:
 	@tests/tools/install-packages build check integration e2e cross coverage
-	@PLIMSOLL_NIGHTLY=1 $(GATE) unit tidy images integration e2e fuzz cross coverage
+	@PLIMSOLL_NIGHTLY=1 $(GATE) unit tidy images integration e2e fuzz cross mutants coverage
 
 check:
 	@tests/tools/install-packages build check
@@ -65,6 +66,10 @@ coverage:
 fuzz:
 	@tests/tools/install-packages build check
 	@$(GATE) fuzz
+
+mutants:
+	@tests/tools/install-packages build check
+	@/usr/bin/python3 tests/tools/mutants.py
 
 placement:
 	@tests/tools/install-packages build

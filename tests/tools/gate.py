@@ -11,6 +11,8 @@
     gate.py fuzz           every fuzz target for $FUZZ_SECONDS: 60, or 600 with PLIMSOLL_NIGHTLY=1, which
                            is 2 hours and 10 minutes on two processors; see tests/tools/fuzz
     gate.py cross          the unit tests of the pure libraries for arm64 and s390x, by qemu
+    gate.py mutants        small changes in what decides about nodes: do the unit tests notice?
+                           ($MUTANTS of them, 600)
     gate.py coverage       what unit tests, fuzz corpora and integration tests reach, by library, and
                            that it is no less than in coverage.txt ($COVERAGE=quick: without the
                            integration tests, and not compared)
@@ -306,6 +308,11 @@ def coverage(gate):
     gate.step("coverage", argv, is_shown=True)
 
 
+def mutants(gate):
+    sample = os.environ.get("MUTANTS", "600")
+    gate.step("mutants", [PYTHON, "tests/tools/mutants.py", "--sample", sample], is_shown=True)
+
+
 def quick_tests(gate):
     changed = quick.changed_files(TOP)
     suites = quick.suites(changed)
@@ -327,6 +334,7 @@ GROUPS = {
     "e2e": e2e,
     "fuzz": fuzz,
     "cross": cross,
+    "mutants": mutants,
     "coverage": coverage,
     "quick": quick_tests,
 }

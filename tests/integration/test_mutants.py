@@ -1,0 +1,87 @@
+"""What tests/tools/mutate.py makes of a source, and that each of its mutants runs when it is told to."""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tools"))
+import mutate  # the folder of tools has to be in the path first
+
+SOURCE = """\
+#include <assert.h>
+#include <stdio.h> /* 1 < 2 */
+
+enum { MOST = 7 };
+
+static int clamp(const char *text, int value) {
+        char room[8] = "a < 1";
+
+        assert(value < 100);
+        if (value > MOST && text)
+                return MOST;
+        value = value * 2 - (int)sizeof(room);
+        return value < -1 ? -1 : value;
+}
+
+int main(void) {
+        printf("%d %d", clamp("", 5), clamp("", 20));
+        return 0;
+}
+"""
+
+
+def test_what_is_changed():
+    assert [(m.line, m.what) for m in mutate.mutants(SOURCE)] == [
+        (4, "7 becomes 8"),
+        (4, "7 becomes 6"),
+        (6, "clamp() returns (int){0}"),
+        (10, "if not (value > MOST && text)"),
+        (10, "> becomes >="),
+        (10, "&& becomes ||"),
+        (11, "without return MOST;"),
+        (12, "without value = value * 2 - (int)sizeof(room);"),
+        (12, "* becomes /"),
+        (12, "2 becomes 3"),
+        (12, "2 becomes 1"),
+        (12, "- becomes +"),
+        (13, "< becomes <="),
+        (13, "< becomes >"),
+        (13, "1 becomes 2"),
+        (13, "1 becomes 2"),
+        (16, "main() returns (int){0}"),
+        (17, 'without printf("%d %d", clamp("", 5), clamp("", 20));'),
+        (17, "5 becomes 6"),
+        (17, "5 becomes 4"),
+        (17, "20 becomes 21"),
+        (17, "20 becomes 19"),
+        (18, "0 becomes 1"),
+    ]
+
+
+def test_all_at_once(tmp_path):
+    chosen = dict(enumerate(mutate.inside_functions(SOURCE, mutate.mutants(SOURCE)), 1))
+    assert len(chosen) == 21, "all but the two outside"
+    (tmp_path / "all.c").write_text(mutate.schemata(SOURCE, chosen), encoding="ascii")
+    subprocess.run(["gcc", "-w", "-fPIC", "-o", "all", "all.c"], cwd=tmp_path, check=True)
+
+    def said(number):
+        env = os.environ | {"MUTANT": str(number)}
+        return subprocess.run(
+            [tmp_path / "all"], env=env, stdout=subprocess.PIPE, text=True, check=False
+        ).stdout
+
+    numbers = {mutant.what: i for i, mutant in chosen.items()}
+    assert said(0) == "2 7"
+    assert said(numbers["clamp() returns (int){0}"]) == "0 0"
+    assert said(numbers["without return MOST;"]) == "2 32"
+    assert said(numbers["- becomes +"]) == "18 7"
+    assert said(numbers["main() returns (int){0}"]) == ""
+
+
+def test_the_same_code():
+    before, after = "f__0:\n\tje .L3\n.L3:\n\tret\n", "f__7:\n\tje .L9\n.L9:\n\tret\n"
+    code = mutate.assembly(
+        f"{before}\t.size\tf__0\n{after}\t.size\tf__7\nf__8:\n\tnop\n\t.size\t\n"
+    )
+    assert mutate.is_same(code, 7) and not mutate.is_same(code, 8)
