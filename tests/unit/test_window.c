@@ -96,6 +96,46 @@ static void test_plan(void **state) {
         assert_int_equal(window_resolution_ms(7 * MS_PER_DAY), 35 * MS_PER_MIN);
 }
 
+/* From the first half of its 5 minutes on a mean is one to remember. */
+static void test_half_of_a_mean(void **state) {
+        static const struct {
+                int64_t span_ms;
+                bool is_provisional;
+        } rows[] = {{149999, true}, {150000, false}};
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct window_plan *plan = window_plan_new(&cpu_max_1h, 1, 15 * MS_PER_S);
+                struct window_store *store = window_store_new(plan);
+                scrape(store, 0, 0, 0);
+                scrape(store, rows[i].span_ms, 0.5, 0);
+                struct window_reading reading = window_read(store, &cpu_max_1h, rows[i].span_ms);
+                assert_int_equal(reading.status, WINDOW_KNOWN);
+                assert_int_equal(reading.is_provisional, rows[i].is_provisional);
+                window_store_free(store);
+                window_plan_free(plan);
+        }
+}
+
+/* The largest value that counts: what is above it is no measurement. */
+static void test_absurd(void **state) {
+        static const struct {
+                double value;
+                enum window_status status;
+        } rows[] = {{1e12, WINDOW_KNOWN}, {1e12 + 1, WINDOW_NO_DATA}};
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct window_plan *plan = window_plan_new(&mem_avg_5m, 1, 15 * MS_PER_S);
+                struct window_store *store = window_store_new(plan);
+                scrape(store, 0, 0, rows[i].value);
+                scrape(store, 15000, 0, rows[i].value);
+                assert_int_equal(window_read(store, &mem_avg_5m, 15000).status, rows[i].status);
+                window_store_free(store);
+                window_plan_free(plan);
+        }
+}
+
 /* Windows of every length have bounded memory, even those that make no sense. */
 static void test_odd_windows(void **state) {
         static const int64_t windows_ms[] = {
@@ -542,6 +582,8 @@ static void test_renumbered(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_plan),
+                cmocka_unit_test(test_half_of_a_mean),
+                cmocka_unit_test(test_absurd),
                 cmocka_unit_test(test_odd_windows),
                 cmocka_unit_test(test_cold_start),
                 cmocka_unit_test(test_edge),

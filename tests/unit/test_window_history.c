@@ -61,7 +61,7 @@ static void check_near(float value, double expected) {
 static void test_means(void **state) {
         const struct metric_query queries[] = {avg_5m, avg_1h};
         struct store store = new_store(queries, 2);
-        float ratios[COUNT];
+        float ratios[COUNT + 1] = {[COUNT] = 42};
 
         (void)state;
         assert_false(read(&store, 0, ratios));
@@ -70,6 +70,7 @@ static void test_means(void **state) {
         assert_true(read(&store, 160, ratios));
         for (int i = 0; i < COUNT; i++)
                 check_near(ratios[i], i < COUNT / 2 ? 0.2 : 0.6);
+        assert_true(ratios[COUNT] == 42.0F); /* what is behind the series is not ours */
         /* Twenty minutes later, without a scrape: the past moves to the left. */
         assert_true(read(&store, 180, ratios));
         for (int i = 0; i < COUNT; i++)
