@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "controller/window/window.h"
+#include "controller/window/window_plan.h"
 
 #define CPU_BIT (1u << METRIC_CPU)
 #define MEM_BIT (1u << METRIC_MEM)
@@ -89,7 +90,10 @@ static void test_plan(void **state) {
         window_store_free(store);
         window_plan_free(plan);
 
+        const struct metric_query endless = {METRIC_CPU, METRIC_AVG, INT64_MAX};
+        assert_int_equal(window_length_ms(&endless), 366 * MS_PER_DAY);
         assert_int_equal(window_resolution_ms(1), 1);
+        assert_int_equal(window_resolution_ms(100 * MS_PER_S), 4 * MS_PER_S);
         assert_int_equal(window_resolution_ms(5 * MS_PER_MIN), 12 * MS_PER_S);
         assert_int_equal(window_resolution_ms(MS_PER_HOUR), MS_PER_MIN);
         assert_int_equal(window_resolution_ms(MS_PER_DAY), 5 * MS_PER_MIN);
@@ -131,6 +135,26 @@ static void test_absurd(void **state) {
                 scrape(store, 0, 0, rows[i].value);
                 scrape(store, 15000, 0, rows[i].value);
                 assert_int_equal(window_read(store, &mem_avg_5m, 15000).status, rows[i].status);
+                window_store_free(store);
+                window_plan_free(plan);
+        }
+}
+
+/* A gauge says nothing of the time between two scrapes that are more than four intervals apart. */
+static void test_gap_of_slow_scrapes(void **state) {
+        static const struct {
+                int64_t span_ms;
+                enum window_status status;
+        } rows[] = {{240000, WINDOW_KNOWN}, {240001, WINDOW_NO_DATA}};
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct window_plan *plan = window_plan_new(&mem_avg_5m, 1, MS_PER_MIN);
+                struct window_store *store = window_store_new(plan);
+                scrape(store, 0, 0, 0.5);
+                scrape(store, rows[i].span_ms, 0, 0.5);
+                assert_int_equal(window_read(store, &mem_avg_5m, rows[i].span_ms).status,
+                                 rows[i].status);
                 window_store_free(store);
                 window_plan_free(plan);
         }
@@ -584,6 +608,7 @@ int main(void) {
                 cmocka_unit_test(test_plan),
                 cmocka_unit_test(test_half_of_a_mean),
                 cmocka_unit_test(test_absurd),
+                cmocka_unit_test(test_gap_of_slow_scrapes),
                 cmocka_unit_test(test_odd_windows),
                 cmocka_unit_test(test_cold_start),
                 cmocka_unit_test(test_edge),
