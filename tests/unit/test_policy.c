@@ -547,6 +547,7 @@ static void test_own_resources(void **state) {
         assert_string_equal(policy->warnings[1],
                             "line 5: spec.syncPolicy: spec.metrics[2] is not used: there is no "
                             "xpu_usage_<statistic>_<window>");
+        assert_round_trip(policy);
 }
 
 /* Texts that are read as another kind of value, or not at all, when they stand without quotes. */
