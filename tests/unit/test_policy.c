@@ -445,6 +445,7 @@ static void test_rules(void **state) {
         assert_int_equal(policy->rules[1].limits.end, 2);
         assert_string_equal(policy->rules[1].priority_class, "batch");
         assert_true(policy->rules[1].priority_below == -1);
+        assert_round_trip(policy);
         assert_string_equal(policy->rules[1].labels.labels[0].name, "a.b/c");
         assert_true(policy->has_last);
         assert_int_equal(policy->predicate_count, 1);
