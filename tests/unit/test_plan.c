@@ -433,6 +433,7 @@ static void test_replan(void **state) {
         add_metric(&other, "mem_usage_avg_5m", MS_PER_MIN);
         plan_init(&next, &other, 0.01, 0);
         all_usable(&policy, &values, 0.5);
+        values.has_hot = true;
         struct plan_record *record = plan_record_new(&plan);
         struct plan_choice choice = plan_choose_all(&plan, &values);
         plan_confirm(record, &choice, &values, start_unix_ms);
@@ -440,6 +441,7 @@ static void test_replan(void **state) {
         assert_int_equal(record->count, 2);
         assert_true(record->metrics[0].at_unix_ms == PLAN_NEVER);
         assert_true(record->metrics[1].at_unix_ms == start_unix_ms);
+        assert_true(record->hot.at_unix_ms == start_unix_ms);
         plan_record_free(record);
 }
 
