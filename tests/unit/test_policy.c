@@ -420,6 +420,7 @@ static void test_pools(void **state) {
                 assert_int_equal(policy_pool_of(policy, labels), rows[i].pool);
         }
         assert_int_equal(policy_pool_of(policy, NULL), 0);
+        assert_round_trip(policy);
 }
 
 static void test_rules(void **state) {
