@@ -263,6 +263,11 @@ static void test_crossing_a_limit(void **state) {
         all_usable(&policy, &values, 0.651); /* less than the dead band, but above 65 % */
         choice = plan_choose(&plan, record, &values, start_unix_ms + 3 * MS_PER_MIN);
         assert_int_equal(choice.metrics, 9);
+        /* Any limit of the metric counts, not the first alone. */
+        policy.predicates[1] = (struct policy_predicate){.metric = 0, .limit_ratio = 0.9};
+        policy.predicate_total = 2;
+        assert_true(plan_crosses_limit(&plan, 0, 0.899, 0.901));
+        assert_false(plan_crosses_limit(&plan, 1, 0.899, 0.901));
 }
 
 static void test_without_dead_band(void **state) {
