@@ -22,8 +22,8 @@ CRD = "CustomResourceDefinition/<none>/dynamicschedulerpolicies.scheduler.policy
 HELM_LABELS = {
     "app.kubernetes.io/managed-by": "Helm",
     "app.kubernetes.io/instance": "plimsoll",
-    "helm.sh/chart": "plimsoll-0.1.0",
-    "app.kubernetes.io/version": "0.1.0",
+    "helm.sh/chart": "plimsoll-0.2.0",
+    "app.kubernetes.io/version": "0.2.0",
 }
 NOTES = (
     "helm.sh/resource-policy",
@@ -188,7 +188,7 @@ def test_every_value_changes_something(render):
     assert spaces == {"other", None}
     binding = found["ClusterRoleBinding", "plimsoll-controller"]
     assert binding["subjects"][0]["namespace"] == "other"
-    for name, image in (("controller", "mine:7"), ("extender", "plimsoll-extender:0.1.0")):
+    for name, image in (("controller", "mine:7"), ("extender", "plimsoll-extender:0.2.0")):
         deployment = found["Deployment", f"plimsoll-{name}"]["spec"]
         meta, spec = deployment["template"]["metadata"], deployment["template"]["spec"]
         (container,) = spec["containers"]

@@ -96,7 +96,7 @@ def sample(count, hostile=False):
     warning = "line 11: spec.predicate[2].name: mem_usage_max_avg_1d blocks a node for 1d after it was full once"
     yaml = "\n".join(f"  - {{name: {row['name']}, period: 3m}}" for row in METRICS)
     return {
-        "program": "plimsoll-controller", "version": "0.1.0", "role": "writer", "ready": True,
+        "program": "plimsoll-controller", "version": "0.2.0", "role": "writer", "ready": True,
         "at": time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime()), "checks": checks,
         "policy": {"name": "default", "scoring": "spread", "whenAllOver": "pass",
                    "hasHotValue": True, "metrics": METRICS, "warningCount": int(hostile),
