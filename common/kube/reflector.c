@@ -16,6 +16,7 @@
 #include "kube/kube_proto.h"
 #include "kube/list_page.h"
 #include "kube/list_proto.h"
+#include "kube/reflector_request.h"
 #include "kube/watch_stream.h"
 
 enum {
@@ -185,20 +186,6 @@ static void replace(char **place, const char *text) {
         *place = copy;
 }
 
-static void add_query(struct buf *path, const char *name, const char *value) {
-        _cleanup_(freep) char *escaped = kube_escape(value);
-
-        (void)buf_printf(path, "%c%s=%s", memchr(path->data, '?', path->len) ? '&' : '?', name,
-                         escaped);
-}
-
-static void add_selectors(const struct reflector *r, struct buf *path, const char *fields) {
-        if (fields)
-                add_query(path, "fieldSelector", fields);
-        if (r->spec.label_selector)
-                add_query(path, "labelSelector", r->spec.label_selector);
-}
-
 /* A truncated path would request something else: all objects, or the first page again. */
 static bool is_too_long(const struct buf *path, struct kube_answer *ret) {
         if (!path->overflow)
@@ -208,18 +195,6 @@ static bool is_too_long(const struct buf *path, struct kube_answer *ret) {
         return true;
 }
 
-static const char *accept_list(const struct reflector_spec *spec) {
-        if (spec->metadata_only)
-                return spec->proto ? KUBE_ACCEPT_PROTO_METADATA_LIST : KUBE_ACCEPT_METADATA_LIST;
-        return spec->proto ? KUBE_ACCEPT_PROTO : NULL;
-}
-
-static const char *accept_watch(const struct reflector_spec *spec) {
-        if (spec->metadata_only)
-                return spec->proto ? KUBE_ACCEPT_PROTO_METADATA : KUBE_ACCEPT_METADATA;
-        return spec->proto ? KUBE_ACCEPT_PROTO : NULL;
-}
-
 /* The list */
 
 static void on_list_failure(struct reflector *r, const struct kube_answer *answer);
@@ -227,21 +202,20 @@ static void on_page(void *userdata, const struct kube_answer *answer);
 
 static void request_page(struct reflector *r) {
         _cleanup_(buf_done) struct buf path = BUF_INIT(PATH_MAX_BYTES);
+        bool is_initial = r->list_kind == LIST_INITIAL;
         struct kube_answer refusal;
-        char limit[24];
 
-        (void)snprintf(limit, sizeof(limit), "%zu", r->page_limit);
-        (void)buf_puts(&path, r->spec.path);
-        add_selectors(r, &path,
-                      r->list_kind == LIST_INITIAL ? r->spec.initial_field_selector
-                                                   : r->spec.field_selector);
-        add_query(&path, "limit", limit);
-        if (r->continue_token) {
-                add_query(&path, "continue", r->continue_token);
-        } else if (r->list_kind == LIST_NOT_OLDER) {
-                add_query(&path, "resourceVersion", r->resource_version);
-                add_query(&path, "resourceVersionMatch", "NotOlderThan");
-        }
+        reflector_list_path(&r->spec,
+                            &(struct reflector_page){
+                                    .field_selector = is_initial ? r->spec.initial_field_selector
+                                                                 : r->spec.field_selector,
+                                    .limit = r->page_limit,
+                                    .continue_token = r->continue_token,
+                                    .not_older_than = r->list_kind == LIST_NOT_OLDER
+                                                              ? r->resource_version
+                                                              : NULL,
+                            },
+                            &path);
         if (is_too_long(&path, &refusal)) {
                 on_list_failure(r, &refusal);
                 return;
@@ -250,7 +224,7 @@ static void request_page(struct reflector *r) {
                                              .method = "GET",
                                              .path = path.data,
                                              .resource = r->spec.name,
-                                             .accept = accept_list(&r->spec),
+                                             .accept = reflector_list_accept(&r->spec),
                                              .timeout_ms = PAGE_TIMEOUT_MS,
                                              .max_body_bytes = PAGE_MAX_BYTES,
                                              .wants_gzip = true,
@@ -509,15 +483,8 @@ static void start_watch(struct reflector *r) {
         int64_t max_s = r->is_quiet ? WATCH_QUIET_MAX_S : WATCH_MAX_S;
         int64_t timeout_s = min_s + random_below(max_s - min_s + 1);
         struct kube_answer refusal;
-        char timeout[24];
 
-        (void)snprintf(timeout, sizeof(timeout), "%lld", (long long)timeout_s);
-        (void)buf_puts(&path, r->spec.path);
-        add_selectors(r, &path, r->spec.field_selector);
-        add_query(&path, "watch", "1");
-        add_query(&path, "resourceVersion", r->resource_version);
-        add_query(&path, "allowWatchBookmarks", "true");
-        add_query(&path, "timeoutSeconds", timeout);
+        reflector_watch_path(&r->spec, r->resource_version, timeout_s, &path);
         if (is_too_long(&path, &refusal)) {
                 set_trouble(r, "watch", kube_outcome_name(refusal.outcome), &refusal.err);
                 pause_after(r, &refusal);
@@ -534,7 +501,7 @@ static void start_watch(struct reflector *r) {
                                              .method = "GET",
                                              .path = path.data,
                                              .resource = r->spec.name,
-                                             .accept = accept_watch(&r->spec),
+                                             .accept = reflector_watch_accept(&r->spec),
                                              .timeout_ms = (timeout_s + WATCH_GRACE_S) * MS_PER_S,
                                              .idle_timeout_ms = r->spec.watch_idle_ms,
                                              .answer_timeout_ms = r->spec.watch_answer_ms,

@@ -1,0 +1,36 @@
+/*
+ * What a reflector asks the API server for: the paths and encodings of its lists and watches. Pure.
+ *
+ * Kubernetes API concepts: chunked lists (limit, continue), resourceVersionMatch, watch bookmarks,
+ * metadata-only objects, protobuf.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "kube/reflector.h"
+
+/* One page of a list. All texts are borrowed. */
+struct reflector_page {
+        const char *field_selector; /* NULL: none */
+        size_t limit;               /* objects */
+        const char *continue_token; /* NULL: the first page */
+        const char
+                *not_older_than; /* a resourceVersion; NULL: the present moment. First page only */
+};
+
+/** reflector_list_path() - append the path of @page to @out, which may overflow */
+void reflector_list_path(const struct reflector_spec *spec, const struct reflector_page *page,
+                         struct buf *out);
+/** reflector_watch_path() - append the path of a watch from @resource_version that the server ends
+ * after @timeout_s to @out, which may overflow */
+void reflector_watch_path(const struct reflector_spec *spec, const char *resource_version,
+                          int64_t timeout_s, struct buf *out);
+
+/** reflector_list_accept(), reflector_watch_accept() - the header Accept; NULL: JSON of whole
+ * objects
+ */
+const char *reflector_list_accept(const struct reflector_spec *spec);
+const char *reflector_watch_accept(const struct reflector_spec *spec);
