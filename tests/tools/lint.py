@@ -1,4 +1,5 @@
-"""House rules that a compiler does not know: who may include whom, and functions we do not use.
+"""House rules that a compiler does not know: who may include whom, functions we do not use, and that
+every C source is built.
 
 Prints one line per breach, `file:line: what`, and fails if there is any.
 """
@@ -198,11 +199,23 @@ def check_page_source(path):
         yield MAX_LINES, f"{len(lines)} lines: split by idea"
 
 
+def check_is_built(path):
+    """A test that nobody builds is never red."""
+    build = TOP / path.parent / "meson.build"
+    while not build.exists():
+        build = build.parent.parent / "meson.build"
+    name = re.sub("^(test|fuzz|bench)_", "", path.stem)
+    if not re.search(rf"\b{name}\b", build.read_text(encoding="utf-8")):
+        yield 1, f"{build.relative_to(TOP)} does not name it"
+
+
 def check_file(path):
     if path.suffix in PAGE_SUFFIXES:
         if path.parts[0] != "tests":
             yield from check_page_source(path)
         return
+    if path.suffix == ".c":
+        yield from check_is_built(path)
     raw = (TOP / path).read_text(encoding="utf-8")
     lines = without_comments(raw).split("\n")
     for number, (line, raw_line) in enumerate(zip(lines, raw.split("\n")), 1):
