@@ -289,6 +289,7 @@ static void test_release(void **state) {
         assert_string_equal(record.holder, "");
         assert_int_equal(record.duration_s, 1);
         assert_string_equal(record.renew_time, "2026-07-23T12:00:00.000000Z");
+        assert_string_equal(record.acquire_time, record.renew_time);
         lease_candidate_resign(&me);
         assert_false(lease_candidate_leads(&me, 1000));
 

@@ -19,6 +19,7 @@
 #define GPU "name: gpu, series: s, kind: gauge"
 #define RULE(match) "  rules: [{match: {" match "}, exempt: true}]\n"
 #define POOL(labels) "  pools: [{nodeSelector: {" labels "}}]\n"
+#define POOLS(a, b) "  pools: [{nodeSelector: {" a "}}, {nodeSelector: {" b "}}]\n"
 #define METRIC(fields) "  metrics: [{" fields "}]\n"
 
 static struct policy *policy_with(const char *spec) {
@@ -66,33 +67,24 @@ static void test_refused(void **state) {
 
 /* The longest there is of each, and what a list leaves to the spec's. */
 static void test_round_trip(void **state) {
-        _cleanup_(policy_freep) struct policy *policy = policy_with(METRIC(
-                GPU
-                ", capacity: 1, match: {a: \"\\\"\\\\ ~\"}") "  predicate: [{name: "
-                                                             "cpu_usage_avg_5m, maxLimitPecent: "
-                                                             "0.8}]\n"
-                                                             "  priority: [{name: "
-                                                             "cpu_usage_avg_5m, weight: 1, target: "
-                                                             "0.5}]\n"
-                                                             "  pools:\n"
-                                                             "  - nodeSelector: {a.b/c: x, " LONG63
-                                                             ": \"\"}\n"
-                                                             "    predicate: [{name: "
-                                                             "gpu_usage_avg_5m, maxLimitPecent: "
-                                                             "0.5, overLimit: last}]\n"
-                                                             "  - {nodeSelector: {n: 1}, priority: "
-                                                             "[{name: gpu_usage_avg_5m, weight: "
-                                                             "2}]}\n"
-                                                             "  rules:\n"
-                                                             "  - {match: {namespaces: "
-                                                             "[kube-system, \"ops-*\", " LONG63
-                                                             "]}, exempt: true}\n"
-                                                             "  - match: {labels: {a.b/c: \"\"}, "
-                                                             "priorityClass: batch, priorityBelow: "
-                                                             "-1}\n"
-                                                             "    limits: [{name: "
-                                                             "cpu_usage_avg_5m, maxLimitPercent: "
-                                                             "50}]\n");
+        static const char spec[] =
+                "  metrics:\n"
+                "  - {name: gpu, series: s, kind: gauge, capacity: 1, match: {a: \"\\\"\\\\ ~\"}}\n"
+                "  predicate: [{name: cpu_usage_avg_5m, maxLimitPecent: 0.8}]\n"
+                "  priority: [{name: cpu_usage_avg_5m, weight: 1, target: 0.5}]\n"
+                "  extender: {shortlist: auto}\n"
+                "  pools:\n"
+                "  - nodeSelector: {a.b/c: x, " LONG63 ": \"\"}\n"
+                "    predicate:\n"
+                "    - {name: gpu_usage_avg_5m, maxLimitPecent: 0.5, overLimit: last}\n"
+                "  - nodeSelector: {n: 1}\n"
+                "    priority: [{name: gpu_usage_avg_5m, weight: 2}]\n"
+                "  rules:\n"
+                "  - match: {namespaces: [kube-system, \"ops-*\", " LONG63 "]}\n"
+                "    exempt: true\n"
+                "  - match: {labels: {a.b/c: \"\"}, priorityClass: batch, priorityBelow: -1}\n"
+                "    limits: [{name: cpu_usage_avg_5m, maxLimitPercent: 50}]\n";
+        _cleanup_(policy_freep) struct policy *policy = policy_with(spec);
         _cleanup_(buf_done) struct buf first = BUF_INIT(1 << 20), second = BUF_INIT(1 << 20);
         _cleanup_(policy_freep) struct policy *again = NULL;
         struct error err = ERROR_NULL;
@@ -104,6 +96,7 @@ static void test_round_trip(void **state) {
         assert_true(policy_equal(policy, again));
         policy_print(again, &second);
         assert_string_equal(first.data, second.data);
+        assert_non_null(strstr(first.data, "    shortlist: auto\n"));
         assert_non_null(strstr(first.data, ", target: 0.5}"));
         assert_non_null(strstr(first.data, "    exempt: true\n"));
         assert_non_null(strstr(first.data, "      priorityBelow: -1\n"));
@@ -121,6 +114,9 @@ static void test_pools_are_compared(void **state) {
                 {POOL("a: b"), POOL("a: c"), false},
                 {POOL("a: b"), POOL("c: b"), false},
                 {POOL("a: b"), POOL("a: b, c: d"), false},
+                {POOLS("a: b", "c: d"), POOLS("a: b", "c: d"), true},
+                {POOLS("a: b", "c: d"), POOLS("c: d", "a: b"), false},
+                {POOLS("a: b", "c: d"), POOL("a: b"), false},
         };
 
         (void)state;
