@@ -63,7 +63,7 @@ def test_every_resource_by_every_statistic(start_standin, start_exporters, start
     asked = set(exporters.scrapes(TARGET)[-1][2].split(","))
     assert asked == {
         *("cpu", "meminfo", "loadavg", "pressure"),
-        *("diskstats", "netdev", "netclass", "filesystem"),
+        *("diskstats", "netdev", "netclass", "filesystem", "uname"),
     }
 
 
@@ -161,7 +161,7 @@ def test_gpu_utilisation(start_standin, start_exporters, start_controller):
         assert not there & {"gpu_absent_usage_avg_5m", "gpu_temperature_usage_avg_5m"}
         assert (node == NODE) == ("gpu_usage_avg_5m" in there)
     # Of node_exporter no more is asked for: the GPU's series stand elsewhere.
-    assert exporters.scrapes(TARGET)[-1][2] == "cpu"
+    assert exporters.scrapes(TARGET)[-1][2] == "cpu,uname"
     assert controller.ready()[0]
 
 
