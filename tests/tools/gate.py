@@ -31,6 +31,7 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -219,6 +220,11 @@ def test_files(group):
     return sorted((TOP / "tests" / group).glob("test_*.py"))
 
 
+def waits(path):
+    """For the night: all tests of the file are marked so."""
+    return re.search(r"^pytestmark = .*\bmark\.nightly\b", path.read_text(encoding="utf-8"), re.M)
+
+
 def unit(gate):
     gate.beside(gate.step, "lint", [PYTHON, "tests/tools/lint.py"])
     gate.beside(gate.step, "format", ["tests/tools/format"])
@@ -247,7 +253,7 @@ def integration(gate):
         gate.step("readme", [PYTHON, "tests/tools/readme.py", str(OUT / "gcc")])
         demo = [str(SANDBOX), PYTHON, "tests/demo/demo.py", "--build", str(OUT / "gcc"), "--once"]
         gate.beside(gate.step, "demo", demo)
-    files = {path.stem: [path] for path in test_files("integration")}
+    files = {path.stem: [path] for path in test_files("integration") if NIGHTLY or not waits(path)}
     gate.pytest("integration", files, INTEGRATION_LANES)
 
 
