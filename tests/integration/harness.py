@@ -21,6 +21,7 @@ from addresses import url_host
 HERE = os.path.dirname(os.path.abspath(__file__))
 PYTHON = "/usr/bin/python3"
 DEFAULT_TIMEOUT_S = 30.0
+POLL_SHARE, POLL_MAX_S = 0.05, 0.15
 # make nightly: the full sizes and the long runs.
 NIGHTLY = os.environ.get("PLIMSOLL_NIGHTLY") == "1"
 
@@ -39,9 +40,11 @@ def wait_until(condition, timeout_s=DEFAULT_TIMEOUT_S, what="the condition", pol
     """Call `condition` until it returns something true, and return that.
 
     `what` completes the sentence "waited N s for ..". The last value, or the last AssertionError,
-    that the condition gave is part of the failure.
+    that the condition gave is part of the failure. Calls become rarer, as far as POLL_MAX_S: they
+    cost processors that the programs under test need.
     """
-    deadline = time.monotonic() + timeout_s
+    began = time.monotonic()
+    deadline = began + timeout_s
     last = None
     while True:
         try:
@@ -52,7 +55,8 @@ def wait_until(condition, timeout_s=DEFAULT_TIMEOUT_S, what="the condition", pol
             last = error
         if time.monotonic() > deadline:
             raise AssertionError(f"waited {timeout_s:g} s for {what}; last seen: {last!r}")
-        time.sleep(poll_s)
+        waited_s = time.monotonic() - began
+        time.sleep(max(poll_s, min(POLL_SHARE * waited_s, POLL_MAX_S)))
 
 
 class Process:
