@@ -1,6 +1,7 @@
 """Fixtures of the tests with a real cluster.
 
 plane              the control plane that the tests share, with kwok, and with deploy/ applied
+own_plane          one for the tests of a file, which makes it their `plane`
 start_plane()      one of the test's own, for tests that kill it
 bare               one of the test's own that has never heard of us, with kwok and a scheduler
 unscheduled        the same without the scheduler
@@ -135,6 +136,13 @@ def new_plane(directory, number):
 @pytest.fixture(scope="session")
 def shared_plane(log_root):
     plane = new_plane(log_folder(log_root, "cluster"), 0)
+    yield plane
+    plane.stop()
+
+
+@pytest.fixture(scope="module")
+def own_plane(request, log_root):
+    plane = new_plane(log_folder(log_root, f"cluster-{request.module.__name__}"), 50)
     yield plane
     plane.stop()
 

@@ -2,7 +2,6 @@
 resource, in the log and on /readyz; all else goes on; and what is given back is used by itself."""
 
 import copy
-import os
 import time
 
 import pytest
@@ -10,7 +9,6 @@ import yaml
 from cluster.plimsoll import ACCOUNTS, NAMESPACE, TOP, ask, fast_policy, metrics, page, refused
 from cluster.relay import Relay
 from cluster.workloads import pod_object
-from conftest import new_plane
 from harness import fetch, wait_until
 
 CRD_FILE = TOP / "deploy" / "base" / "crd.yaml"
@@ -21,13 +19,6 @@ HOT = {"cpu": 0.9, "mem": 0.3}
 CALM = {"cpu": 0.2, "mem": 0.3}
 # Nobody may ask more than five times in two seconds for what it may not have.
 REFUSED_PER_S = 2.5
-
-
-@pytest.fixture(scope="module")
-def own_plane(log_root):
-    plane = new_plane(os.path.join(log_root, "cluster-api-rights"), 53)
-    yield plane
-    plane.stop()
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """The API server goes away, forgets history, refuses a token: nothing of ours restarts or errs."""
 
-import os
 import threading
 import time
 
@@ -8,7 +7,6 @@ import pytest
 from cluster.plimsoll import ACCOUNTS, ask, fast_policy, refused, total
 from cluster.relay import Relay
 from cluster.workloads import Background, pod_object
-from conftest import new_plane
 from harness import NIGHTLY, wait_until
 
 OUTAGE_S = 60 if NIGHTLY else 6
@@ -17,13 +15,6 @@ TOKEN_S = 15
 CPU = "cpu_usage_avg_5s"
 HOT = {"cpu": 0.9, "mem": 0.3}
 CALM = {"cpu": 0.2, "mem": 0.3}
-
-
-@pytest.fixture(scope="module")
-def own_plane(log_root):
-    plane = new_plane(os.path.join(log_root, "cluster-api-trouble"), 51)
-    yield plane
-    plane.stop()
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """The real metrics-server and kwok's kubelets as sources, beside the exporters of the same nodes."""
 
-import os
 import time
 
 import pytest
@@ -8,7 +7,6 @@ from cluster.metrics_server import LIST_PATH, MetricsServer, point_to_kwok
 from cluster.nodes import exporter_template
 from cluster.plimsoll import page, refused, total
 from cluster.workloads import load_pod
-from conftest import new_plane
 from harness import wait_until
 from standin.node_metrics import NodeMetrics
 
@@ -25,13 +23,6 @@ APART = 0.03
 PREFIX, KUBELETS = "exporter.example.com/", "kubelet.example.com/"
 # CPUs and Gi of memory that the pods of a node use. (metrics-server leaves out who uses nothing.)
 LOADS = [(0.1, 1), (1, 2), (2, 8), (4, 16), (6, 24), (7.5, 28)]
-
-
-@pytest.fixture(scope="module")
-def own_plane(log_root):
-    plane = new_plane(os.path.join(log_root, "cluster-metrics-server"), 53)
-    yield plane
-    plane.stop()
 
 
 @pytest.fixture

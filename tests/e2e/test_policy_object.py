@@ -1,7 +1,6 @@
 """The policy as an object of the cluster, with the CRD of deploy/: kubectl apply, and it is in force."""
 
 import copy
-import os
 import re
 import time
 
@@ -9,7 +8,6 @@ import pytest
 import yaml
 from cluster.plimsoll import ACCOUNTS, TOP, ask, metrics
 from cluster.workloads import pod_object
-from conftest import new_plane
 from harness import fetch, wait_until
 
 POLICY_FILE = TOP / "policy" / "crane.yaml"
@@ -29,13 +27,6 @@ BAD = {
     "count": (("hotValue", 0, "count"), 0, "spec.hotValue[0].count"),
     "time range": (("hotValue", 1, "timeRange"), "0", "spec.hotValue[1].timeRange"),
 }
-
-
-@pytest.fixture(scope="module")
-def own_plane(log_root):
-    plane = new_plane(os.path.join(log_root, "cluster-policy-object"), 52)
-    yield plane
-    plane.stop()
 
 
 @pytest.fixture
