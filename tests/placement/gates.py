@@ -25,9 +25,9 @@ GATES = [
     ("loop", 16, [], [("hotNodeMinutes", 0.45)]),
     ("noreq", 2, [], [("hotNodeMinutes", 0.12)]),
     ("hetero", 3, [], [("hotNodeMinutes", 0.10)]),
-    ("stale", 12, [], [("hotNodeMinutes", 0.35)]),
-    ("clumps", 8, ["--lag", "0.2"], [("hotNodeMinutes", 0.40)]),
-    ("steady", 12, [], [("hotNodeMinutes", 0.25)]),
+    ("stale", 6, [], [("hotNodeMinutes", 0.35)]),
+    ("clumps", 4, ["--lag", "0.2"], [("hotNodeMinutes", 0.40)]),
+    ("steady", 6, [], [("hotNodeMinutes", 0.25)]),
     ("restart", 4, [], [("hotNodeMinutes", 0.12)]),
     ("allhot", 2, [], [("throttledCoreSeconds", 0.40)]),
 ]
