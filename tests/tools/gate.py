@@ -63,7 +63,8 @@ THREADED = (
     *("kube_api", "reflector", "node_table", "node_metrics", "status_page"),
 )
 
-ENV = os.environ | {
+INHERITED = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+ENV = INHERITED | {
     "ASAN_OPTIONS": "abort_on_error=1:detect_stack_use_after_return=1:strict_string_checks=1",
     "UBSAN_OPTIONS": "halt_on_error=1:abort_on_error=1:print_stacktrace=1",
     "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1",
