@@ -197,6 +197,16 @@ def test_promises_have_tests():
         assert f"\ndef {name}(" in (TOP / path).read_text("utf-8"), f"{path} has no {name}"
 
 
+def test_figures_have_tests():
+    """docs/robustness.md names the file of the tests that measured them."""
+    page = (TOP / "docs/robustness.md").read_text("utf-8")
+    files = {
+        path.name for group in ("integration", "e2e") for path in (TOP / "tests" / group).iterdir()
+    }
+    named = set(re.findall(r"`(test_\w+\.\w+)`", page))
+    assert len(named) > 15 and named - files <= {"test_plan_edges.c"}, named - files
+
+
 def permissions(path, suffix=""):
     """(account, object, verb) of a file with roles and their bindings."""
     objects = list(yaml.safe_load_all((TOP / path).read_text("utf-8")))
