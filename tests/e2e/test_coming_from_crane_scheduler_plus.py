@@ -138,12 +138,26 @@ class Watcher(threading.Thread):
         return self.answers
 
 
-def test_there_and_back(bare, agents, log_dir, run, binary, figure):
+@pytest.fixture
+def background(bare, run):
+    """Starts a thread, which ends before what it talks to."""
+    started = []
+
+    def start_thread(thread):
+        started.append(thread)
+        thread.start()
+        return thread
+
+    yield start_thread
+    for thread in started:
+        thread.stop()
+
+
+def test_there_and_back(bare, agents, log_dir, run, binary, background, figure):
     fleet = Fleet(bare, agents)
     names = [fleet.add(1, load={"cpu": cpu, "mem": mem})[0] for cpu, mem in LOADS]
     hot = names[0]
-    fork = ForkController(bare, fleet, dict(zip(names, LOADS)))
-    fork.start()
+    fork = background(ForkController(bare, fleet, dict(zip(names, LOADS))))
     plimsoll = Plimsoll(bare, log_dir, run, binary)
     controller = {}
 
@@ -183,6 +197,8 @@ def test_there_and_back(bare, agents, log_dir, run, binary, figure):
     assert all(len(theirs(name)) == 7 for name in names)
     assert not refused(bare, "plimsoll-controller")
     extender = start(bare, plimsoll, run, "plimsoll-extender", "--port=0", "--compact-scores=false")
+    # The built-in policy would reject the same node, and score otherwise.
+    extender.wait_log(r'policy is in force" from="DynamicSchedulerPolicy default"')
     passing = frozenset(names) - {hot}
     wait_until(
         lambda: set(ask(extender, "filter", pod_object("asked-0"), names)["NodeNames"]) == passing,
@@ -192,8 +208,7 @@ def test_there_and_back(bare, agents, log_dir, run, binary, figure):
     scores = {row["Host"]: row["Score"] for row in rows}
     # An order, where the fork has zeros.
     assert min(scores.values()) > 0 and len(set(scores.values())) > 1, scores
-    watcher = Watcher(extender, names)
-    watcher.start()
+    watcher = background(Watcher(extender, names))
 
     follow(bare, block(PAGE, "rest"))
     wait_until(lambda: not any(theirs(name) for name in names), 30, "theirs to be gone")
