@@ -236,6 +236,40 @@ static void test_retries_are_spread(void **state) {
         }
 }
 
+static void test_counting_and_confirming(void **state) {
+        struct life life;
+
+        (void)state;
+        begin(&life, "cpu_usage_max_avg_1d", 3 * MS_PER_HOUR, 0.01);
+        assert_int_equal(plan_choice_count(&(struct plan_choice){.metrics = 5, .peaks = 7}), 5);
+        assert_int_equal(plan_choice_count(&(struct plan_choice){.peaks = 1, .has_hot = true}), 2);
+        life.values.peak_ratio[0] = 0.7;
+        life.values.peak_age_ms[0] = 1000;
+        plan_confirm(life.record, &(struct plan_choice){.metrics = 1}, &life.values, start_unix_ms);
+        assert_true(life.record->metrics[0].peak_unix_ms == PLAN_NEVER);
+        plan_confirm(life.record, &(struct plan_choice){.peaks = 1}, &life.values, start_unix_ms);
+        assert_true(life.record->metrics[0].peak_unix_ms == start_unix_ms - 1000);
+        plan_record_free(life.record);
+}
+
+/* What lies behind the policy's last metric is not looked at. */
+static void test_the_last_metric(void **state) {
+        struct life life;
+
+        (void)state;
+        begin(&life, "cpu_usage_avg_5m", 3 * MS_PER_MIN, 0.01);
+        life.policy.sync[1] = life.policy.sync[0];
+        life.plan.early_delta_ratio = 0.1;
+        life.values.usable = life.values.peaks = 3;
+        life.values.ratio[0] = life.values.ratio[1] = 0.9;
+        struct plan_choice choice = choose(&life, 10 * MS_PER_MIN);
+        assert_int_equal(choice.metrics, 1);
+        assert_int_equal(choice.peaks, 1);
+        assert_int_equal(plan_choose_all(&life.plan, &life.values).metrics, 1);
+        assert_false(plan_is_overdue(&life.plan, life.record, &life.values, start_unix_ms));
+        plan_record_free(life.record);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_when_a_value_is_due),
@@ -246,6 +280,8 @@ int main(void) {
                 cmocka_unit_test(test_a_peak_of_the_future),
                 cmocka_unit_test(test_next_turn),
                 cmocka_unit_test(test_retries_are_spread),
+                cmocka_unit_test(test_counting_and_confirming),
+                cmocka_unit_test(test_the_last_metric),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
