@@ -64,6 +64,31 @@ def pytest_collection_modifyitems(config, items):
     items[:] = [item for item in items if item not in left_out]
 
 
+def pytest_runtestloop(session):
+    """Lanes that were given the same files share them: a lane runs those that it claims first."""
+    claims = os.environ.get("PLIMSOLL_CLAIMS")
+    if not claims or session.config.option.collectonly or session.testsfailed:
+        return None
+    by_file = {}
+    for item in session.items:
+        by_file.setdefault(item.path, []).append(item)
+    claimed = (item for path, items in by_file.items() if claim(claims, path) for item in items)
+    item = next(claimed, None)
+    while item:
+        following = next(claimed, None)
+        session.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        item = following
+    return True
+
+
+def claim(directory, path):
+    try:
+        pathlib.Path(directory, path.stem).touch(exist_ok=False)
+        return True
+    except FileExistsError:
+        return False
+
+
 def pytest_terminal_summary(terminalreporter, config):
     # make e2e takes them from the XML, and shows of this output the end: that shall be a failure.
     if config.stash[FIGURES] and not config.option.xmlpath:

@@ -136,11 +136,12 @@ class Gate:
         argv += ["--num-processes", JOBS, "--logbase", f"testlog-{name}", *arguments]
         self.step(name, argv, count=lambda: read_meson(results))
 
-    def pytest(self, group, batches, lane_count, arguments=(), limit_s=900):
+    def pytest(self, group, batches, lane_count, limit_s=900, env=None):
         """Run test files of tests/<group>, each batch in a sandbox of its own.
 
-        `batches` has {name: files}; what is named by a file has its logs below the group's. A few
-        tests that failed have a second try when nothing else runs, and are named at the end.
+        `batches` has {name: files}; what is named by a file has its logs below the group's. `env` is
+        of the batches alone. A few tests that failed have a second try when nothing else runs, and
+        are named at the end.
         """
         if not all([self.build(name) for name in BUILDS]):
             self.ledger.account(f"{group}: its build failed", 1, 0)
@@ -160,10 +161,10 @@ class Gate:
             logs = OUT / f"{group}-logs" / ("" if batch.startswith("test_") else batch)
             argv = [*within, PYTHON, "-m", "pytest", "-q", "-rs", f"--junitxml={results}"]
             ended = lanes.run_one(
-                [*argv, *arguments, *map(str, tests or batches[batch])],
+                [*argv, *map(str, tests or batches[batch])],
                 OUT / f"{name}.log",
                 TOP,
-                ENV | {"PLIMSOLL_LOG_DIR": str(logs)},
+                ENV | {"PLIMSOLL_LOG_DIR": str(logs)} | ((not tests and env) or {}),
                 STEP_LIMIT_S if NIGHTLY else limit_s,
             )
             is_first = tests is None and not NIGHTLY
@@ -269,10 +270,14 @@ def e2e(gate):
     shutil.rmtree(OUT / "e2e-logs", ignore_errors=True)
     files = test_files("e2e")
     alone = [path for path in files if "mark.alone" in path.read_text(encoding="utf-8")]
-    packed = lanes.pack([path for path in files if path not in alone], E2E_LANES)
-    named = {f"lane-{i}": batch for i, batch in enumerate(packed, 1)}
+    shared = [path for path in files if path not in alone]
+    shared.sort(key=lanes.expected_s, reverse=True)
+    claims = OUT / "e2e-claims"
+    shutil.rmtree(claims, ignore_errors=True)
+    claims.mkdir()
+    named = {f"lane-{i + 1}": shared for i in range(E2E_LANES)}
     gate.settle_side_steps()  # the images
-    gate.pytest("e2e", named, E2E_LANES, limit_s=3000)
+    gate.pytest("e2e", named, E2E_LANES, limit_s=3000, env={"PLIMSOLL_CLAIMS": str(claims)})
     gate.pytest("e2e", {"alone": alone}, 1, limit_s=3000)
     if gate.build("gcc"):
         gate.step("bench", [PYTHON, "tests/bench/report.py", str(OUT / "gcc"), "--quick"])

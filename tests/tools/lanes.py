@@ -43,17 +43,6 @@ def expected_s(path):
     )
 
 
-def pack(paths, count):
-    """Distribute files over `count` batches so that each takes about as long as any other."""
-    batches = [[] for _ in range(count)]
-    takes_s = [0.0] * count
-    for path in sorted(paths, key=expected_s, reverse=True):
-        shortest = takes_s.index(min(takes_s))
-        batches[shortest].append(path)
-        takes_s[shortest] += expected_s(path)
-    return [batch for batch in batches if batch]
-
-
 def run_one(argv, log_path, cwd, env, limit_s, is_shown=False):
     """Run a command with its output in a log; (status, seconds).
 
