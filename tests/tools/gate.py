@@ -111,6 +111,11 @@ class Gate:
             self.built[name] = self._build(name, targets)
         return self.built[name]
 
+    def build_all(self):
+        """All builds that tests are run with, side by side: setting one up takes one processor."""
+        with concurrent.futures.ThreadPoolExecutor(len(BUILDS)) as pool:
+            return all(list(pool.map(self.build, BUILDS)))
+
     def _build(self, name, targets):
         compiler, arguments = COVERAGE_BUILD if name == "coverage" else BUILDS[name]
         directory = OUT / name
@@ -143,7 +148,7 @@ class Gate:
         of the batches alone. A few tests that failed have a second try when nothing else runs, and
         are named at the end.
         """
-        if not all([self.build(name) for name in BUILDS]):
+        if not self.build_all():
             self.ledger.account(f"{group}: its build failed", 1, 0)
             return
         why = subprocess.run([SANDBOX, "true"], capture_output=True, text=True, check=False)
@@ -231,8 +236,7 @@ def waits(path):
 def unit(gate):
     gate.beside(gate.step, "lint", [PYTHON, "tests/tools/lint.py"])
     gate.beside(gate.step, "format", ["tests/tools/format"])
-    for name in BUILDS:
-        gate.build(name)
+    gate.build_all()
     gate.beside(gate.meson_test, "unit-asan", "asan")
     gate.beside(gate.meson_test, "unit-gcc", "gcc")
     gate.beside(gate.meson_test, "unit-tsan", "tsan", THREADED)
