@@ -78,7 +78,7 @@ static uint32_t remember_means(struct window_store *store, const struct window_s
                 given |= UINT32_C(1) << channel;
         }
         FOREACH_CHANNEL (channel, cells->channels & ~step->means) {
-                struct window_sums sums = window_ring_sum(store, cells, channel, now_mono_ms);
+                struct window_sums sums = window_ring_sum(store, cells, channel);
                 if (sums.den <= 0 || sums.covered_ms < WINDOW_MEAN_MS / 2.0)
                         continue;
                 mean[channel] = (float)(sums.num / sums.den);
@@ -224,7 +224,7 @@ struct latest {
 static struct latest latest_mean(const struct window_store *store, const struct window_ring *ring,
                                  unsigned channel, int64_t age_ms) {
         struct window_sums sums = window_ring_sum(store, &store->plan->rings[store->plan->means],
-                                                  channel, store->last_mono_ms);
+                                                  channel);
 
         if (sums.den <= 0 || age_ms >= ring->window_ms)
                 return (struct latest){0};
@@ -243,7 +243,7 @@ static double buckets_fullness(const struct window_ring *ring, size_t count) {
 
 static bool read_mean(const struct window_store *store, const struct window_ring *ring,
                       unsigned channel, struct window_reading *ret) {
-        struct window_sums sums = window_ring_sum(store, ring, channel, store->last_mono_ms);
+        struct window_sums sums = window_ring_sum(store, ring, channel);
 
         if (sums.den <= 0 || ret->age_ms >= ring->window_ms)
                 return false;

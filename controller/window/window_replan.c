@@ -100,8 +100,6 @@ static void replay_buckets(struct window_store *to, const struct window_ring *to
         const struct window_ring_state *state = window_ring_const_state(from, origin.ring);
         const float *buckets = window_ring_buckets(from, origin.ring, origin.channel);
 
-        if (state->count == 0)
-                return;
         for (int64_t number = state->head - origin.ring->capacity + 1; number <= state->head;
              number++) {
                 float value = buckets[window_ring_index(origin.ring, number)];

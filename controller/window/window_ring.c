@@ -28,7 +28,7 @@ void window_ring_add(struct window_store *store, const struct window_ring *ring,
          * are two cells long makes up for the ones that are closed early. */
         if (state->count == 0 || spans[state->head] >= ring->resolution_ms ||
             span.ms >= 2 * ring->resolution_ms) {
-                state->head = state->count == 0 ? 0 : (state->head + 1) % ring->capacity;
+                state->head = (state->head + 1) % ring->capacity;
                 if (state->count < ring->capacity)
                         state->count++;
                 spans[state->head] = 0;
@@ -79,8 +79,8 @@ struct window_sums window_ring_between(const struct window_store *store,
 }
 
 struct window_sums window_ring_sum(const struct window_store *store, const struct window_ring *ring,
-                                   unsigned channel, int64_t now_mono_ms) {
-        return window_ring_between(store, ring, channel, now_mono_ms - ring->window_ms,
+                                   unsigned channel) {
+        return window_ring_between(store, ring, channel, store->last_mono_ms - ring->window_ms,
                                    store->last_mono_ms);
 }
 
@@ -95,14 +95,13 @@ void window_ring_put(struct window_store *store, const struct window_ring *ring,
         }
         if (number <= state->head - ring->capacity)
                 return;
-        /* From the old head on, but once around at most: what is passed over is empty. */
-        for (int64_t passed = later(state->head + 1, number - ring->capacity + 1); passed <= number;
-             passed++) {
+        /* What is passed over is empty. Once around is enough. */
+        state->head = later(state->head, number - ring->capacity);
+        while (state->head < number) {
+                size_t index = window_ring_index(ring, ++state->head);
                 FOREACH_CHANNEL (any, ring->channels)
-                        window_ring_buckets(store, ring,
-                                            any)[window_ring_index(ring, passed)] = WINDOW_EMPTY;
+                        window_ring_buckets(store, ring, any)[index] = WINDOW_EMPTY;
         }
-        state->head = later(state->head, number);
 
         float *bucket = &window_ring_buckets(store, ring, channel)[window_ring_index(ring, number)];
         if (ring->kind == WINDOW_MEANS || value > *bucket)
@@ -114,8 +113,7 @@ bool window_ring_is_empty(const struct window_store *store, const struct window_
         const struct window_ring_state *state = window_ring_const_state(store, ring);
         int64_t number = bucket_number(ring, mono_ms);
 
-        return state->count == 0 || number > state->head ||
-               number <= state->head - ring->capacity ||
+        return number > state->head || number <= state->head - ring->capacity ||
                window_ring_buckets(store, ring, channel)[window_ring_index(ring, number)] < 0;
 }
 
@@ -125,8 +123,6 @@ float window_ring_largest_between(const struct window_store *store, const struct
         const float *buckets = window_ring_buckets(store, ring, channel);
         float largest = WINDOW_EMPTY;
 
-        if (state->count == 0)
-                return WINDOW_EMPTY;
         int64_t first = later(bucket_number(ring, begin_mono_ms),
                               state->head - (int64_t)ring->capacity + 1);
         int64_t last = earlier(bucket_number(ring, end_mono_ms - 1), state->head);
@@ -158,8 +154,6 @@ size_t window_ring_collect(const struct window_store *store, const struct window
         const float *buckets = window_ring_buckets(store, ring, channel);
         size_t count = 0;
 
-        if (state->count == 0)
-                return 0;
         for (int64_t number = oldest_number(ring, state, now_mono_ms); number <= state->head;
              number++) {
                 float value = buckets[window_ring_index(ring, number)];
@@ -175,10 +169,8 @@ struct window_peak window_ring_peak(const struct window_store *store,
         const struct window_ring_state *state = window_ring_const_state(store, ring);
         const float *buckets = window_ring_buckets(store, ring, channel);
         struct window_peak peak = {.ratio = WINDOW_EMPTY};
-        int64_t at_number = 0;
+        int64_t at_number = state->head;
 
-        if (state->count == 0)
-                return peak;
         for (int64_t number = oldest_number(ring, state, now_mono_ms); number <= state->head;
              number++) {
                 float value = buckets[window_ring_index(ring, number)];

@@ -59,9 +59,9 @@ struct window_sums {
 struct window_sums window_ring_between(const struct window_store *store,
                                        const struct window_ring *ring, unsigned channel,
                                        int64_t begin_mono_ms, int64_t end_mono_ms);
-/** window_ring_sum() - over the trailing window */
+/** window_ring_sum() - over the window that ends with the last step */
 struct window_sums window_ring_sum(const struct window_store *store, const struct window_ring *ring,
-                                   unsigned channel, int64_t now_mono_ms);
+                                   unsigned channel);
 
 /* Buckets: one number per fixed stretch of time, negative where there is none. */
 
@@ -98,7 +98,7 @@ float window_ring_largest_between(const struct window_store *store, const struct
 /* The largest mean in a window's buckets; of equal ones the latest. */
 struct window_peak {
         float ratio;        /* WINDOW_EMPTY when there is none */
-        int64_t at_mono_ms; /* when it was, at the latest */
+        int64_t at_mono_ms; /* when it was, at the latest; of no meaning when there is none */
         size_t buckets;     /* number of filled ones */
 };
 
