@@ -10,6 +10,7 @@
 enum { COUNT = 30, STEP_MS = 2 * MS_PER_MIN };
 
 static const struct metric_query avg_5m = {METRIC_CPU, METRIC_AVG, 5 * MS_PER_MIN};
+static const struct metric_query avg_1d = {METRIC_CPU, METRIC_AVG, MS_PER_DAY};
 static const struct metric_query avg_1h = {METRIC_CPU, METRIC_AVG, MS_PER_HOUR};
 static const struct metric_query max_1h = {METRIC_CPU, METRIC_MAX_AVG, MS_PER_HOUR};
 static const struct metric_query max_1d = {METRIC_CPU, METRIC_MAX_AVG, MS_PER_DAY};
@@ -36,8 +37,8 @@ static void run(struct store *store, int from_min, int to_min, double ratio) {
         for (int64_t at_ms = from_min * MS_PER_MIN + 15 * MS_PER_S; at_ms <= to_min * MS_PER_MIN;
              at_ms += 15 * MS_PER_S) {
                 struct window_step step = {.at_mono_ms = at_ms, .counters = 1u << METRIC_CPU};
-                step.den[METRIC_CPU] = 15;
-                step.num[METRIC_CPU] = 15 * ratio;
+                step.den[METRIC_CPU] = 0.1;
+                step.num[METRIC_CPU] = 0.1 * ratio;
                 (void)window_store_add(store->windows, &step);
         }
 }
@@ -48,13 +49,13 @@ static bool read(const struct store *store, int at_min, float ratios[COUNT]) {
 }
 
 static void check(float value, double expected) {
-        if (fabs((double)value - expected) > 1e-5)
+        if (!(fabs((double)value - expected) < 1e-5))
                 fail_msg("%.9g, not %.9g", (double)value, expected);
 }
 
 /* A cell across the edge of two steps counts in both, by its share of the time. */
 static void check_near(float value, double expected) {
-        if (fabs((double)value - expected) > 0.05)
+        if (!(fabs((double)value - expected) < 0.05))
                 fail_msg("%.9g, not near %.9g", (double)value, expected);
 }
 
@@ -124,11 +125,67 @@ static void test_choice(void **state) {
         }
 }
 
+/* Of windows that reach as far the finest, of equal ones the first. */
+static void test_finest(void **state) {
+        static const struct {
+                const struct metric_query *queries[2];
+                /* Of the last two steps: their mean, of cells that begin at 15 s; or the largest
+                 * 5-minute mean in them. */
+                double before, latest;
+        } rows[] = {
+                {{&avg_1h, &avg_1d}, 0.075, 0.725},
+                {{&avg_1d, &avg_1h}, 0.075, 0.725},
+                {{&avg_1h, &max_1h}, 0.075, 0.725},
+                {{&max_1h, &avg_1h}, (double)WINDOW_HISTORY_UNKNOWN, 0.28},
+                {{&p90_1h, &max_1h}, 0, 0.28},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                const struct metric_query queries[] = {*rows[i].queries[0], *rows[i].queries[1]};
+                struct store store = new_store(queries, 2);
+                float ratios[COUNT];
+                run(&store, 0, 121, 0);
+                run(&store, 121, 123, 0.8);
+                assert_true(read(&store, 123, ratios));
+                check(ratios[COUNT - 2], rows[i].before);
+                check(ratios[COUNT - 1], rows[i].latest);
+                end_store(&store);
+        }
+}
+
+/* Usage of 0 is known, but not as a maximum; of a channel without windows nothing is. */
+static void test_zero(void **state) {
+        static const struct {
+                const struct metric_query *query;
+                unsigned channel;
+                double expected;
+        } rows[] = {
+                {&avg_1h, METRIC_CPU, 0},
+                {&p90_1h, METRIC_CPU, 0},
+                {&max_1h, METRIC_CPU, (double)WINDOW_HISTORY_UNKNOWN},
+                {&avg_1h, METRIC_MEM, (double)WINDOW_HISTORY_UNKNOWN},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct store store = new_store(rows[i].query, 1);
+                float ratios[COUNT];
+                run(&store, 0, 120, 0);
+                assert_int_equal(window_history(store.windows, rows[i].channel, STEP_MS, COUNT,
+                                                120 * MS_PER_MIN, ratios),
+                                 rows[i].expected == 0);
+                for (int k = 1; k < COUNT; k++)
+                        check(ratios[k], rows[i].expected);
+                end_store(&store);
+        }
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_means),
-                cmocka_unit_test(test_maxima),
-                cmocka_unit_test(test_choice),
+                cmocka_unit_test(test_means),  cmocka_unit_test(test_maxima),
+                cmocka_unit_test(test_choice), cmocka_unit_test(test_finest),
+                cmocka_unit_test(test_zero),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
