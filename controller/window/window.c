@@ -188,12 +188,14 @@ static int compare_floats(const void *a, const void *b) {
         return x < y ? -1 : x > y;
 }
 
-/* Nearest rank: the smallest value that at least this share of the values does not exceed. */
+/* Nearest rank: the smallest value that at least this share of the values, above 0, does not
+ * exceed.
+ * @count: > 0 */
 static float quantile(float *values, size_t count, double share) {
         size_t rank = (size_t)ceil(share * (double)count);
 
         qsort(values, count, sizeof(*values), compare_floats);
-        return values[rank > 0 ? rank - 1 : 0];
+        return values[rank - 1];
 }
 
 static double quantile_share(enum metric_statistic statistic) {

@@ -85,7 +85,7 @@ static void replay_cells(struct window_store *to, const struct window_ring *to_r
         for (uint32_t age = state->count; age-- > 0;) {
                 size_t index = window_ring_index(spans_ring, state->head - age);
                 int64_t end_mono_ms = begin_mono_ms + spans[index];
-                struct window_cell by_channel[WINDOW_MAX_CHANNELS] = {{0}};
+                struct window_cell by_channel[WINDOW_MAX_CHANNELS];
                 FOREACH_CHANNEL (channel, to_ring->channels)
                         by_channel[channel] = origin_cell(from, origins[channel], spans_ring, index,
                                                           begin_mono_ms, end_mono_ms);
