@@ -1,0 +1,496 @@
+/* Each fault of an installation is found by its own check, and none where there is none. */
+#include "paper_cluster.h"
+
+#include "cli/doctor/doctor_check.h"
+
+#define CONTROLLER "*/deployments/plimsoll-controller"
+#define EXTENDER "*/deployments/plimsoll-extender"
+#define SCHEDULER "*/deployments/plimsoll-scheduler"
+#define SERVICE "*/services/plimsoll-extender"
+#define PODS "*/kube-system/pods"
+#define LEASE "*/leases/plimsoll-controller"
+#define CONFIG "*/configmaps"
+#define NETWORK "*/networkpolicies/plimsoll-controller"
+#define GUARD "*/plimsoll-controller-nodes"
+#define CRD "*/customresourcedefinitions/*"
+#define POLICY "*/dynamicschedulerpolicies/default"
+#define REQUESTS "*/certificatesigningrequests"
+#define NODES "/api/v1/nodes"
+#define AUTOSCALER "*/cluster-autoscaler-status"
+#define PAGES "*/proxy/metrics"
+#define STANDBY "*/plimsoll-controller-0:8090/proxy/metrics"
+#define CONTROLLERS "*/plimsoll-controller-?:8090/proxy/metrics"
+#define EXTENDERS "*/plimsoll-extender-?:8010/proxy/metrics"
+#define EXTENDER_0 "*/plimsoll-extender-0:8010/proxy/metrics"
+
+#define CPU "'cpu_usage_avg_5m': '" PAPER_FRESH "'"
+#define MEM "'mem_usage_avg_5m': '" PAPER_FRESH "'"
+#define METRIC(what, rest) "'" what "_usage_avg_5m': '" rest "'"
+#define HOUR_OLD "0.25000,2026-03-01T11:00:00Z"
+#define SOURCES "'name': 'PLIMSOLL_METRICS_SOURCE'"
+#define ARGUMENT "--leader-elect=true"
+#define REJECTS                                                                                    \
+        { POLICY, "'estimate'", "'estimate', 'whenAllOver': 'reject'", 0 }
+#define NO_KUBELET                                                                                 \
+        { NETWORK, ", {'port': 10250}", "", 0 }
+
+struct fault {
+        const char *check; /* NULL: nothing is found */
+        enum doctor_state state;
+        const char *what; /* part of the finding */
+        struct paper_change changes[PAPER_CHANGES];
+        const char *denied[2];
+        size_t nodes; /* 0: as usual */
+};
+
+static const struct fault program_faults[] = {
+        {NULL, DOCTOR_OK, NULL, .changes = {{0}}},
+        {"kubernetes", DOCTOR_WARNING, "1.24", .changes = {{"/version", "36+", "24", 0}}},
+        {"kubernetes", DOCTOR_UNKNOWN, "no minor", .changes = {{"/version", "36+", "+", 0}}},
+        {"kubernetes", DOCTOR_UNKNOWN, "no minor", .changes = {{"/version", "36+", "1000", 0}}},
+        {"kubernetes", DOCTOR_UNKNOWN, "no minor", .changes = {{"/version", NULL, "{}", 0}}},
+        {"controller", DOCTOR_FAULT, "no Deployment", .changes = {{CONTROLLER, NULL, NULL, 0}}},
+        {"controller-replicas", DOCTOR_WARNING, "1 of 2",
+         .changes = {{CONTROLLER, "Replicas': 2", "Replicas': 1", 0}}},
+        {"controller-replicas", DOCTOR_FAULT, "none of 2",
+         .changes = {{CONTROLLER, "'readyReplicas': 2", "", 0}}},
+        {"controller-replicas", DOCTOR_WARNING, "one replica",
+         .changes = {{CONTROLLER, "eplicas': 2", "eplicas': 1", 0}}},
+        {"extender", DOCTOR_FAULT, "no Deployment", .changes = {{EXTENDER, NULL, NULL, 0}}},
+        /* It is beside a second scheduler. */
+        {.changes = {{EXTENDER, NULL, NULL, 0}, {SCHEDULER, NULL, "{}", 0}}},
+        {"extender-replicas", DOCTOR_FAULT, "none",
+         .changes = {{EXTENDER, "Replicas': 2", "Replicas': 0", 0}}},
+        {"extender-service", DOCTOR_FAULT, "no Service", .changes = {{SERVICE, NULL, NULL, 0}}},
+        {"extender-service", DOCTOR_FAULT, "does not select",
+         .changes = {{SERVICE, ": 'plimsoll-extender'", ": 'x'", 0}}},
+        {"extender-service", DOCTOR_FAULT, "does not select",
+         .changes = {{SERVICE, "'selector'", "'ports'", 0}}},
+        {"extender-service", DOCTOR_UNKNOWN, "403", .changes = {{SERVICE, NULL, "403", 0}}},
+        {"restarts", DOCTOR_WARNING, "plimsoll-controller-0 was restarted 12 times (OOMKilled)",
+         .changes = {{PODS, "'restartCount': 0",
+                      "'restartCount': 12, 'lastState': {'terminated': {'reason': 'OOMKilled'}}",
+                      1}}},
+        {"restarts", DOCTOR_WARNING, "a pod was restarted 5 times (for an unknown reason)",
+         .changes = {{PODS, "'items': [",
+                      "'items': [{'status': {'containerStatuses': [{'restartCount': 5}]}}, ", 0}}},
+        {.changes = {{PODS, "'restartCount': 0", "'restartCount': 4", 0}}},
+        /* Pods of others, and one that does not run yet. */
+        {.changes = {{PODS, "'items': [",
+                      "'items': [7, {'metadata': {'labels': {"
+                      "'app.kubernetes.io/name': 'plimsoll-scheduler'}}}, ",
+                      0}}},
+        {.changes = {{PODS, "Running", "Pending", 1}}},
+        {"versions", DOCTOR_WARNING, "1 of 4",
+         .changes = {{EXTENDER_0, "version='", "version='0.0.", 0}}},
+        {"leader", DOCTOR_FAULT, "nobody has ever", .changes = {{LEASE, NULL, NULL, 0}}},
+        {"leader", DOCTOR_UNKNOWN, "403", .changes = {{LEASE, NULL, "403", 0}}},
+        {"leader", DOCTOR_FAULT, "nobody holds",
+         .changes = {{LEASE, "'plimsoll-controller-1'", "''", 0}}},
+        {"leader", DOCTOR_FAULT, "nobody holds", .changes = {{LEASE, NULL, "{'spec': {}}", 0}}},
+        {"leader", DOCTOR_FAULT, "nobody holds", .changes = {{LEASE, "renewTime", "r", 0}}},
+        {"leader", DOCTOR_FAULT, "nobody holds", .changes = {{LEASE, "2026-03-01T", "", 0}}},
+        {"leader", DOCTOR_FAULT, "renewed it last at 2026-03-01T11:54:55",
+         .changes = {{LEASE, "11:59:55", "11:54:55", 0}}},
+        {.changes = {{LEASE, "11:59:55", "11:54:55", 0},
+                     {CONTROLLER, ARGUMENT, "--leader-elect=false", 0}}},
+        /* The command line decides, and its last word. */
+        {.changes = {{LEASE, NULL, NULL, 0},
+                     {CONTROLLER, ARGUMENT,
+                      "--leader-elector', '--leader-elect', 7, '--leader-elect=false", 0},
+                     {CONTROLLER, SOURCES, "'name': 'PLIMSOLL_LEADER_ELECT'", 0}}},
+        {.changes = {{LEASE, NULL, NULL, 0},
+                     {CONTROLLER, "'" ARGUMENT "'", "", 0},
+                     {CONTROLLER, SOURCES, "'name': 'PLIMSOLL_LEADER_ELECT'", 0},
+                     {CONTROLLER, "node-exporter,kubelet", "false", 0}}},
+        {"leader", DOCTOR_FAULT, "nobody has ever",
+         .changes = {{LEASE, NULL, NULL, 0}, {CONTROLLER, ARGUMENT, "--leader-elect", 0}}},
+        {"controller-permissions", DOCTOR_FAULT, "it may not patch nodes",
+         .denied = {"plimsoll-controller", "patch\",\"group\":\"\",\"resource\":\"nodes"}},
+        {"controller-permissions", DOCTOR_FAULT, "it may not create events, patch events",
+         .denied = {"plimsoll-controller", "events"}},
+        {"controller-permissions", DOCTOR_FAULT, "it may not get nodes/metrics",
+         .denied = {"plimsoll-controller", "\"metrics\""}},
+        {"extender-permissions", DOCTOR_FAULT, "it may not watch pods",
+         .denied = {"plimsoll-extender", "watch\",\"group\":\"\",\"resource\":\"pods"}},
+        {"network-policy", DOCTOR_FAULT, "port 9100", .changes = {{NETWORK, "9100", "9101", 0}}},
+        {"network-policy", DOCTOR_FAULT, "port 10250", .changes = {NO_KUBELET}},
+        {"network-policy", DOCTOR_FAULT, "port 9200",
+         .changes = {{CONTROLLER, ARGUMENT, "--node-exporter-port=9200", 0}}},
+        {.changes = {{CONTROLLER, ARGUMENT, "--node-exporter-port=9200", 0},
+                     {NETWORK, "9100", "9000, 'endPort': 9300", 0}}},
+        {.changes = {{CONTROLLER, ARGUMENT, "--node-exporter-port=x", 0}}},
+        {.changes = {NO_KUBELET, {CONTROLLER, "exporter,kubelet", "exporter", 0}}},
+        {.changes = {NO_KUBELET, {CONTROLLER, SOURCES, "'name': 'OTHER'", 0}}},
+        {.changes = {NO_KUBELET, {NETWORK, "[{'ports'", "[{}, {'ports'", 0}}},
+        {.changes = {{NETWORK, NULL, "{'spec': {}}", 0}}},
+        {.changes = {{NETWORK, NULL, NULL, 0}}},
+        {"kubelet-tls", DOCTOR_WARNING, "not verified",
+         .changes = {{CONTROLLER, ARGUMENT, "--kubelet-insecure-skip-verify", 0}}},
+        {.changes = {{CONTROLLER, ARGUMENT, "--kubelet-insecure-skip-verify=false", 0}}},
+        {.changes = {{CONTROLLER, ARGUMENT,
+                      "--kubelet-insecure-skip-verify', "
+                      "'--kubelet-client-certificate=/a",
+                      0}}},
+        {"node-guard", DOCTOR_WARNING, "plimsoll-controller-nodes",
+         .changes = {{GUARD, NULL, NULL, 0}}},
+        {"node-guard", DOCTOR_UNKNOWN, "403", .changes = {{GUARD, NULL, "403", 0}}},
+};
+
+static const struct fault policy_faults[] = {
+        {"policy-definition", DOCTOR_WARNING, "has no DynamicSchedulerPolicy",
+         .changes = {{CRD, NULL, NULL, 0}, {POLICY, NULL, NULL, 0}}},
+        {"policy-established", DOCTOR_FAULT, "not established",
+         .changes = {{CRD, "'True'", "'False', 'message': 'no'", 0}}},
+        {"policy-established", DOCTOR_FAULT, "it has no such condition",
+         .changes = {{CRD, "'type'", "'t'", 0}}},
+        {"policy-established", DOCTOR_FAULT, "it has no such condition",
+         .changes = {{CRD, "'status': 'True'", "'s': 1", 0}}},
+        {.changes = {{CRD, "[", "[{'type': 'NamesAccepted', 'status': 'False'}, ", 0}}},
+        {"policy-object", DOCTOR_WARNING, "built-in", .changes = {{POLICY, NULL, NULL, 0}}},
+        {"policy-valid", DOCTOR_FAULT, "refused", .changes = {{POLICY, "t': 1", "t': -1", 0}}},
+        {"policy-valid", DOCTOR_FAULT, "it is refused: nested deeper than",
+         .changes = {{POLICY, "'metadata'",
+                      "'x': [[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[]]]]]]]]"
+                      "]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]], 'metadata'",
+                      0}}},
+        {"policy-warnings", DOCTOR_WARNING, "1 warnings: spec.predicat",
+         .changes = {{POLICY, "'predicate'", "'predicat': [], 'predicate'", 0}}},
+        {"policy-in-force", DOCTOR_FAULT, "does not confirm it: valid",
+         .changes = {{POLICY, "'True'", "'False'", 0}}},
+        {"policy-in-force", DOCTOR_FAULT, "its status is empty",
+         .changes = {{POLICY, "'conditions'", "'c'", 0}}},
+        {"policy-in-force", DOCTOR_WARNING, "latest change",
+         .changes = {{POLICY, "generation': 3", "generation': 4", 0}}},
+        {"policy-limits", DOCTOR_FAULT, "every node is above",
+         .changes = {REJECTS, {NODES, "0.25000,", "0.95000,", 0}}},
+        {.changes = {{NODES, "0.25000,", "0.95000,", 0}}},          /* they all pass */
+        {.changes = {REJECTS, {NODES, "0.25000,", "0.95000,", 6}}}, /* one is below */
+        {"policy-weights", DOCTOR_WARNING, "no priority",
+         .changes = {{POLICY,
+                      "'priority': [{'name': 'mem_usage_avg_5m', 'weight': 1}], "
+                      "'extender': {'scoring': 'estimate'}",
+                      "'priority': []", 0}}},
+        {"cluster-autoscaler", DOCTOR_WARNING, "autoscaler runs",
+         .changes = {REJECTS, {AUTOSCALER, NULL, "{}", 0}}},
+        {"karpenter", DOCTOR_WARNING, "Karpenter runs",
+         .changes = {REJECTS, {"/apis/karpenter.sh", NULL, "{}", 0}}},
+        {.changes = {{AUTOSCALER, NULL, "{}", 0}}},
+        {.changes = {REJECTS,
+                     {AUTOSCALER, NULL, "{}", 0},
+                     {POLICY, "'maxLimitPecent'", "'overLimit': 'last', 'maxLimitPecent'", 0}}},
+        {.changes = {REJECTS,
+                     {AUTOSCALER, NULL, "{}", 0},
+                     {POLICY, "'maxLimitPecent': 0.8", "'maxLimitPecent': 0", 0}}},
+};
+
+static const struct fault node_faults[] = {
+        {"annotations", DOCTOR_WARNING, "1 of 4 nodes have no annotation of the policy: node-0",
+         .changes = {{NODES, "'annotations'", "'a'", 1}}},
+        {"annotations", DOCTOR_FAULT,
+         "4 of 4 nodes have no annotation of the policy: node-0, "
+         "node-1, node-2, ...",
+         .changes = {{NODES, "'annotations'", "'a'", 0}}},
+        {"annotations-fresh", DOCTOR_WARNING, "1 of 4 nodes have no usable",
+         .changes = {{NODES, PAPER_FRESH, HOUR_OLD, 2}}},
+        {"annotations-fresh", DOCTOR_FAULT, "4 of 4",
+         .changes = {{NODES, PAPER_FRESH, HOUR_OLD, 0}}},
+        {"annotations-format", DOCTOR_WARNING, "read (cpu_usage_avg_5m): node-0",
+         .changes = {{NODES, CPU, METRIC("cpu", "much"), 1}}},
+        /* What is no text is no annotation. */
+        {.changes = {{NODES, CPU, "'cpu_usage_avg_5m': 7", 1}}},
+        {"annotations-unit", DOCTOR_FAULT, "percent (mem_usage_avg_5m)",
+         .changes = {{NODES, MEM, METRIC("mem", "38.0,2026-03-01T11:59:30Z"), 1}}},
+        /* What a resource of the policy's own, or another's metric, measures is no share. */
+        {.changes =
+                 {{POLICY, "'syncPolicy': [",
+                   "'metrics': [{'name': 'gpu', 'kind': 'gauge', 'series': 'gpu', 'capacity': 1}], "
+                   "'syncPolicy': [{'name': 'gpu_usage_avg_5m', 'period': '3m'}, "
+                   "{'name': 'heat', 'period': '3m'}, ",
+                   0},
+                  {NODES, CPU,
+                   CPU
+                   ", " METRIC("gpu",
+                               "38.0,2026-03-01T11:59:30Z") ", 'heat': '38.0,2026-03-01T11:59:30Z'",
+                   0}}},
+        /* Nothing is written of it, nor expected. */
+        {.changes = {{POLICY, "'15m'", "'0s'", 0},
+                     {NODES, CPU, CPU ", 'cpu_usage_max_avg_1h': 'old'", 0}}},
+        {"annotations-clock", DOCTOR_WARNING, "future (cpu_usage_avg_5m)",
+         .changes = {{NODES, CPU, METRIC("cpu", "0.2,2026-03-01T12:05:00Z"), 1}}},
+        {"annotations-clock", DOCTOR_WARNING, "future",
+         .changes = {{NODES, CPU, METRIC("cpu", "0.2,2026-03-01T12:40:00Z"), 1}}},
+        {"annotations-clock", DOCTOR_WARNING, "future",
+         .changes = {{NODES, CPU, METRIC("cpu", "0.2,2026-03-02T02:30:00Z"), 1}}},
+        {"annotations-timezone", DOCTOR_FAULT, "whole hours",
+         .changes = {{NODES, "T11:59:30Z", "T19:59:30Z", 0}}},
+        {"annotations-timezone", DOCTOR_FAULT, "1 of 4 nodes have time stamps that are ahead by",
+         .changes = {{NODES, "T11:59:30Z", "T12:30:00Z", 1}}},
+        {"annotations-prefix", DOCTOR_FAULT, "(load.example.com/",
+         .changes = {{NODES, "'cpu_usage", "'load.example.com/cpu_usage", 0},
+                     {NODES, "'mem_usage", "'load.example.com/mem_usage", 0}}},
+        {"annotations-prefix", DOCTOR_FAULT, "(a.example/mem_usage_avg_5m_peak)",
+         .changes = {{NODES, CPU, "'a': 'b'", 1},
+                     {NODES, "'mem_usage_avg_5m'", "'a.example/mem_usage_avg_5m_peak'", 1}}},
+        /* Another installation writes its own. */
+        {.changes = {{NODES, CPU, CPU ", 'a.example/cpu_usage_avg_5m': '" PAPER_FRESH "'", 0}}},
+        {"annotations-left", DOCTOR_WARNING, "(cpu_usage_max_avg_1d)",
+         .changes = {{NODES, CPU, CPU ", 'cpu_usage_max_avg_1d': '" HOUR_OLD "'", 0}}},
+        {"annotations-left", DOCTOR_WARNING, "(cpu_usage_max_avg_1d_peak)",
+         .changes = {{NODES, CPU, CPU ", 'cpu_usage_max_avg_1d_peak': '" HOUR_OLD "'", 0}}},
+        /* Peaks of the policy's, and what is no reading or no metric. */
+        {.changes = {{NODES, CPU,
+                      CPU ", 'cpu_usage_max_avg_1h_peak': '" HOUR_OLD "', "
+                          "'net_usage_avg_5m': 'x', 'disk_usage_avg_5m': 7, "
+                          "'_peak': '" HOUR_OLD "', 'other': '" HOUR_OLD "'",
+                      0}}},
+        {"annotations-writers", DOCTOR_FAULT, "(kubelet): node-0",
+         .changes = {{NODES, "'f:cri'", "'f:mem_usage_avg_5m'", 1}}},
+        {.changes = {{NODES, "'manager': 'kubelet'", "'m': ''", 0},
+                     {NODES, "'f:cri'", "'f:mem_usage_avg_5m'", 0}}},
+        {"metrics-written", DOCTOR_FAULT, "no node has net_usage_avg_5m, disk_usage_avg_5m",
+         .changes = {{POLICY, "'15m'}",
+                      "'15m'}, {'name': 'net_usage_avg_5m', 'period': '3m'}, "
+                      "{'name': 'disk_usage_avg_5m', 'period': '3m'}",
+                      0},
+                     {POLICY, "'predicate': [",
+                      "'predicate': ["
+                      "{'name': 'disk_usage_avg_5m', 'maxLimitPecent': 0.8}, "
+                      "{'name': 'net_usage_avg_5m', 'maxLimitPecent': 0.8}, ",
+                      0}}},
+        {"nodes-ready", DOCTOR_WARNING, "1 of 4 nodes are not ready: node-0",
+         .changes = {{NODES, "'status': 'True'", "'status': 'Unknown'", 1}}},
+        {"nodes-ready", DOCTOR_FAULT, "4 of 4",
+         .changes = {{NODES, "'type': 'Ready'", "'type': 'Rested'", 0}}},
+        {"nodes-ready", DOCTOR_WARNING, "1 of 4", .changes = {{NODES, "'type'", "'t'", 1}}},
+        {"nodes-ready", DOCTOR_WARNING, "1 of 4",
+         .changes = {{NODES, "'status': 'True'", "'s': 1", 1}}},
+        {.changes = {{NODES, "[{'type'", "[{'type': 'Full', 'status': 'False'}, {'type'", 0}}},
+        {"nodes-cordoned", DOCTOR_WARNING, "3 of 4",
+         .changes = {{NODES, "'spec': {}", "'spec': {'unschedulable': true}", 3}}},
+        {.changes = {{NODES, "'spec': {}", "'spec': {'unschedulable': true}", 2}}},
+        {.changes = {{NODES, "'spec': {}", "'spec': {'unschedulable': false}", 0}}},
+        /* A name that a terminal would obey. */
+        {"nodes-ready", DOCTOR_WARNING, "not ready: ?[2Jn??\?",
+         .changes = {{NODES, "node-0", "\\u001b[2Jn\\u00e9\\u007f", 1},
+                     {NODES, "'True'", "'False'", 1}}},
+        {"kubelet-certificates", DOCTOR_WARNING,
+         "1 requests of kubelets for a serving certificate "
+         "wait, such as system:node:node-1's",
+         .changes = {{REQUESTS, "11:59:00", "11:49:00", 0}}},
+        {"kubelet-certificates", DOCTOR_WARNING,
+         "2 requests of kubelets for a serving certificate "
+         "wait, such as ?'s",
+         .changes = {{REQUESTS, "11:59:00", "11:49:00", 0},
+                     {REQUESTS, "'conditions'", "'c'", 0},
+                     {REQUESTS, "'username'", "'u'", 0}}},
+        {.changes = {{REQUESTS, "'creationTimestamp': '2026-03-01T11:59:00Z'", "", 0}}},
+        {.changes = {{REQUESTS, "2026-03-01T11:59:00Z", "once", 0}}},
+};
+
+static const struct fault metric_faults[] = {
+        {"metrics-pages", DOCTOR_UNKNOWN, "403", .changes = {{STANDBY, NULL, "403", 0}}},
+        /* The one that leads may be the one that is not seen. */
+        {"metrics-pages", DOCTOR_UNKNOWN, "403",
+         .changes = {{"*/plimsoll-controller-1:*", NULL, "403", 0}}},
+        {"exporters", DOCTOR_WARNING,
+         "3 exporters fail, over all replicas; failed scrapes by "
+         "reason: connect: 2, timeout: 7",
+         .changes = {{STANDBY, "failing{source='node-exporter'} 0", "failing 3", 0},
+                     {STANDBY, "'connect'} 0", "'connect'} 2", 0},
+                     {STANDBY, "'timeout'} 0", "'timeout'} 7", 0}}},
+        /* The samples are their affair, too. */
+        {"exporters", DOCTOR_WARNING, "none is counted",
+         .changes = {{STANDBY, "failing{source='node-exporter'} 0", "failing 3", 0},
+                     {STANDBY, "nodes_stale 0", "nodes_stale 2", 0}}},
+        {.changes = {{STANDBY, "failing{source='node-exporter'} 0",
+                      "failing{source='node-exporter'} 4\n"
+                      "plimsoll_nodes_served{source='kubelet'} 4",
+                      0}}},
+        {"samples", DOCTOR_WARNING, "2 nodes have no",
+         .changes = {{STANDBY, "nodes_stale 0", "nodes_stale 2", 0}}},
+        {"policy-loaded", DOCTOR_FAULT, "a controller cannot",
+         .changes = {{STANDBY, "policy_failed 0", "policy_failed 1", 0}}},
+        {"policy-loaded", DOCTOR_FAULT, "an extender cannot",
+         .changes = {{EXTENDER_0, "policy_failed 0", "policy_failed 1", 0}}},
+        {"patches", DOCTOR_WARNING, "15 of 20",
+         .changes = {{STANDBY, "waiting 0", "waiting 15", 0},
+                     {EXTENDERS, "table_nodes 4", "table_nodes 20", 0}},
+         .nodes = 20},
+        {.changes = {{STANDBY, "waiting 0", "waiting 10", 0},
+                     {EXTENDERS, "table_nodes 4", "table_nodes 20", 0}},
+         .nodes = 20},
+        {.changes = {{STANDBY, "waiting 0", "waiting 4", 0}}}, /* of few nodes it is no matter */
+        {"one-leader", DOCTOR_FAULT, "2 controllers",
+         .changes = {{STANDBY, "leader 0", "leader 1", 0}}},
+        {"one-leader", DOCTOR_FAULT, "no controller in kube-system",
+         .changes = {{CONTROLLERS, "leader", "l", 0}}},
+        {"extender-called", DOCTOR_WARNING, "ever called",
+         .changes = {{EXTENDERS, "'200'} 500", "'200'} 0", 0}}},
+        {"extender-answers", DOCTOR_WARNING, "500 of 1000",
+         .changes = {{EXTENDER_0, "'200'}", "'400'}", 0}}},
+        {.changes = {{EXTENDERS, "'200'} 500",
+                      "'200'} 990\n"
+                      "plimsoll_extender_requests_total{code='400'} 10",
+                      0}}},
+        {"extender-speed", DOCTOR_WARNING, "400 of 1000 calls took more than 100 ms",
+         .changes = {{EXTENDERS, "'0.1'} 500", "'0.1'} 300", 0}}},
+        {.changes = {{EXTENDERS, "le='0.1'", "le='1'", 0}}}, /* nothing says how many were fast */
+        {"extender-table", DOCTOR_FAULT, "2 extenders know 4 nodes, of 4 each",
+         .changes = {{EXTENDERS, "nodes 4", "nodes 2", 0}}},
+        {"extender-table", DOCTOR_FAULT, "know 10 nodes",
+         .changes = {{EXTENDERS, "nodes 4", "nodes 5", 0}}},
+        {.changes = {{EXTENDERS, "table_nodes", "t", 0}}},
+        {"certificate", DOCTOR_WARNING, "in 7 days",
+         .changes = {{EXTENDERS, "1774958400", "1772971200", 0}}},
+        {"certificate", DOCTOR_FAULT, "expired",
+         .changes = {{EXTENDERS, "1774958400", "1772366340", 0}}},
+        {.changes = {{EXTENDERS, "plimsoll_tls", "t", 0}}}, /* plain HTTP */
+};
+
+static const struct fault scheduler_faults[] = {
+        {"scheduler-registered", DOCTOR_FAULT, "ConfigMap scheduler: no extender has port 8010",
+         .changes = {{CONFIG, ":8010", "", 0}}},
+        {"scheduler-registered", DOCTOR_FAULT, "port 8010",
+         .changes = {{CONFIG, "extenders", "e", 0}}},
+        {"scheduler-registered", DOCTOR_FAULT, "port 8010",
+         .changes = {{CONFIG, "- urlPrefix", "  a", 0}}},
+        {.changes = {{CONFIG, "127.0.0.1:8010", "plimsoll-extender.kube-system", 0}}},
+        {.changes = {{CONFIG, "extenders:\\n", "extenders:\\n- urlPrefix: http://a\\n", 0}}},
+        {"scheduler-ignorable", DOCTOR_FAULT, "ignorable",
+         .changes = {{CONFIG, "ignorable: true", "ignorable: [true]", 0}}},
+        {"scheduler-timeout", DOCTOR_WARNING, "5s",
+         .changes = {{CONFIG, "httpTimeout: 200ms", "", 0}}},
+        {"scheduler-timeout", DOCTOR_WARNING, "5s", .changes = {{CONFIG, "200ms", "0s", 0}}},
+        {"scheduler-timeout", DOCTOR_WARNING, "30s", .changes = {{CONFIG, "200ms", "30s", 0}}},
+        {"scheduler-weight", DOCTOR_FAULT, "not set", .changes = {{CONFIG, "weight: 3", "", 0}}},
+        {"scheduler-weight", DOCTOR_FAULT, "not set", .changes = {{CONFIG, "t: 3", "t: 0", 0}}},
+        {"scheduler-weight", DOCTOR_WARNING, "weight is 1",
+         .changes = {{CONFIG, "t: 3", "t: 1", 0}}},
+        {"scheduler-names", DOCTOR_WARNING, "nodeCacheCapable",
+         .changes = {{CONFIG, "nodeCacheCapable: true", "", 0}}},
+        {"scheduler-verbs", DOCTOR_FAULT, "no filterVerb",
+         .changes = {{CONFIG, "filterVerb: filter", "", 0}}},
+        {.changes = {{CONFIG, "filterVerb: filter", "", 0}, /* without limits there is no need */
+                     {POLICY, "'predicate'", "'priority': [], 'p'", 0},
+                     {POLICY,
+                      "'priority': [], 'p': [{'name': 'cpu_usage_avg_5m', "
+                      "'maxLimitPecent': 0.8}], ",
+                      "", 0}}},
+        {"scheduler-verbs", DOCTOR_FAULT, "no prioritizeVerb", /* the weight then is none, too */
+         .changes = {{CONFIG, "prioritizeVerb: prioritize", "", 0},
+                     {CONFIG, "weight: 3", "weight: 1", 0}}},
+        {"scheduler-sampling", DOCTOR_WARNING, "adaptive of 150",
+         .changes = {{EXTENDERS, "table_nodes 4", "table_nodes 150", 0}}, .nodes = 150},
+        {"scheduler-sampling", DOCTOR_WARNING, "percentageOfNodesToScore is 30 of 150",
+         .changes = {{EXTENDERS, "table_nodes 4", "table_nodes 150", 0},
+                     {CONFIG, "- schedulerName", "- percentageOfNodesToScore: 30\\n  s", 0},
+                     {CONFIG, "profiles", "percentageOfNodesToScore: 100\\nprofiles", 0}},
+         .nodes = 150},
+        {.changes = {{EXTENDERS, "table_nodes 4", "table_nodes 150", 0},
+                     {CONFIG, "profiles", "percentageOfNodesToScore: 100\\nprofiles", 0}},
+         .nodes = 150},
+        {.changes = {{EXTENDERS, "table_nodes 4", "table_nodes 150", 0},
+                     {CONFIG, "profiles:\\n- s", "percentageOfNodesToScore: 100\\nx", 0}},
+         .nodes = 150},
+        {.changes = {{EXTENDERS, "table_nodes 4", "table_nodes 150", 0},
+                     {CONFIG, "profiles:\\n- s", "percentageOfNodesToScore: 100\\nprofiles: x\\nx",
+                      0},
+                     /* One without us samples as it likes. */
+                     {CONFIG, "'items': [",
+                      "'items': [{'data': {'a': 'kind: "
+                      "KubeSchedulerConfiguration\\n'}}, ",
+                      0}},
+         .nodes = 150},
+        {"scheduler-batching", DOCTOR_WARNING, "off in all 2 profiles",
+         .changes = {{CONFIG, "profiles:\\n", "profiles:\\n- schedulerName: other\\n", 0}}},
+        {.changes = {{CONFIG, "profiles:\\n", "profiles:\\n- schedulerName: other\\n", 0},
+                     {"/version", "36+", "34", 0}}},
+};
+
+static const struct {
+        const struct fault *rows;
+        size_t count;
+} faults[] = {
+        {program_faults, ARRAY_LEN(program_faults)},     {policy_faults, ARRAY_LEN(policy_faults)},
+        {node_faults, ARRAY_LEN(node_faults)},           {metric_faults, ARRAY_LEN(metric_faults)},
+        {scheduler_faults, ARRAY_LEN(scheduler_faults)},
+};
+
+static const struct doctor_checks *const chapters[] = {
+        &doctor_program_checks, &doctor_policy_checks, &doctor_node_checks, &doctor_metric_checks,
+        &doctor_scheduler_checks};
+
+static bool is_expected(const struct fault *fault, const struct doctor_check *check,
+                        const struct doctor_finding *finding) {
+        if (fault->check && strcmp(fault->check, check->id) == 0 &&
+            finding->state == fault->state && strstr(finding->what, fault->what))
+                return true;
+        print_error("%s: %s\n", check->id, finding->what);
+        return false;
+}
+
+/* Return: whether what the checks find is the fault, and nothing else. */
+static bool is_found(const struct doctor_facts *facts, const struct fault *fault) {
+        size_t count = 0;
+        bool is_well = true;
+
+        for (size_t i = 0; i < ARRAY_LEN(chapters); i++)
+                for (size_t j = 0; j < chapters[i]->count; j++) {
+                        struct doctor_finding finding = {0};
+                        chapters[i]->rows[j].fn(facts, &finding);
+                        if (finding.state == DOCTOR_OK)
+                                continue;
+                        count++;
+                        is_well &= is_expected(fault, &chapters[i]->rows[j], &finding);
+                }
+        return is_well && count == (fault->check ? 1 : 0);
+}
+
+static void test_one_by_one(void **state) {
+        struct paper_cluster *paper = *state;
+        size_t bad = 0;
+
+        for (size_t i = 0; i < ARRAY_LEN(faults); i++)
+                for (size_t j = 0; j < faults[i].count; j++) {
+                        _cleanup_(doctor_facts_done) struct doctor_facts facts = {0};
+                        const struct fault *fault = &faults[i].rows[j];
+                        struct error err = ERROR_NULL;
+                        paper_reset(paper, fault->nodes ? fault->nodes : PAPER_NODES);
+                        for (size_t k = 0; k < PAPER_CHANGES && fault->changes[k].where; k++)
+                                paper_change(paper, &fault->changes[k]);
+                        memcpy(paper->denied, fault->denied, sizeof(paper->denied));
+                        assert_int_equal(paper_collect(paper, NULL, "", &facts, &err), 0);
+                        if (is_found(&facts, fault))
+                                continue;
+                        print_error("table %zu, row %zu: %s\n", i, j,
+                                    fault->check ? fault->check : "nothing to be found");
+                        bad++;
+                }
+        assert_int_equal(bad, 0);
+}
+
+static bool has_fault(const char *check) {
+        for (size_t i = 0; i < ARRAY_LEN(faults); i++)
+                for (size_t j = 0; j < faults[i].count; j++)
+                        if (faults[i].rows[j].check && strcmp(faults[i].rows[j].check, check) == 0)
+                                return true;
+        return false;
+}
+
+static void test_every_check_has_a_fault(void **state) {
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(chapters); i++)
+                for (size_t j = 0; j < chapters[i]->count; j++)
+                        if (!has_fault(chapters[i]->rows[j].id))
+                                fail_msg("%s has none", chapters[i]->rows[j].id);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_one_by_one),
+                cmocka_unit_test(test_every_check_has_a_fault),
+        };
+
+        return cmocka_run_group_tests(tests, paper_set_up, paper_tear_down);
+}
