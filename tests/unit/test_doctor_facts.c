@@ -1,0 +1,158 @@
+/* What is asked of a cluster, where it answers oddly. */
+#include "paper_cluster.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "cli/doctor/doctor_check.h"
+
+#define PODS PAPER_SYSTEM "/pods"
+#define CONFIG PAPER_SYSTEM "/configmaps"
+#define NODES "/api/v1/nodes"
+
+/* Collects after the change. */
+static void collect(struct paper_cluster *paper, const struct paper_change *change,
+                    struct doctor_facts *ret) {
+        struct error err = ERROR_NULL;
+
+        paper_reset(paper, PAPER_NODES);
+        paper_change(paper, change);
+        assert_int_equal(paper_collect(paper, NULL, "", ret, &err), 0);
+}
+
+static void test_reviews(void **state) {
+        static const struct {
+                const char *answer, *why;
+        } rows[] = {
+                {"{'status': {}}", "no status.allowed"},
+                {"{'status': {'allowed': 'yes'}}", "no status.allowed"},
+                {"{'status': ", "line 1"},
+                {"403", "403"},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(doctor_facts_done) struct doctor_facts facts = {0};
+                collect(*state, &(struct paper_change){PAPER_REVIEWS, NULL, rows[i].answer, 0},
+                        &facts);
+                for (size_t j = 0; j < DOCTOR_ACCOUNTS; j++) {
+                        assert_false(facts.permissions[j].is_known);
+                        assert_string_equal(facts.permissions[j].missing, "");
+                        assert_non_null(strstr(facts.permissions[j].err.msg, PAPER_REVIEWS));
+                        assert_non_null(strstr(facts.permissions[j].err.msg, rows[i].why));
+                }
+        }
+}
+
+static void test_ceilings(void **state) {
+        _cleanup_(doctor_facts_done) struct doctor_facts facts = {0}, others = {0};
+        _cleanup_(buf_done) struct buf list = BUF_INIT(PAPER_MAX_BYTES);
+
+        buf_puts(&list, "{'items': [");
+        for (int i = 0; i < 2 * DOCTOR_MAX_PAGES; i++)
+                buf_puts(&list, PAPER_POD("controller", "0", "8090") ", ");
+        buf_puts(&list, PAPER_POD("extender", "0", "8010") "]}");
+        collect(*state, &(struct paper_change){PODS, NULL, list.data, 0}, &facts);
+        assert_int_equal(facts.page_count, DOCTOR_MAX_PAGES);
+        assert_non_null(facts.pages[DOCTOR_MAX_PAGES - 1].text);
+
+        buf_clear(&list);
+        buf_puts(&list, "{'items': [{'data': {");
+        for (int i = 0; i < 2 * DOCTOR_MAX_CONFIGS; i++)
+                buf_printf(&list, "'%d': 'kind: KubeSchedulerConfiguration', ", i);
+        buf_puts(&list, "'last': ''}}]}");
+        collect(*state, &(struct paper_change){CONFIG, NULL, list.data, 0}, &others);
+        assert_int_equal(others.config_count, DOCTOR_MAX_CONFIGS);
+        assert_string_equal(others.configs[0].from, "ConfigMap ");
+}
+
+static void test_configs(void **state) {
+        static const char *const others[] = {
+                "7",
+                "'kind: Pod'",
+                "'kind: [KubeSchedulerConfiguration]'",
+                "'kind: NoKubeSchedulerConfiguration'",
+                "'# KubeSchedulerConfiguration\\na: b'",
+                "'kind: KubeSchedulerConfiguration: {'",
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(others); i++) {
+                _cleanup_(doctor_facts_done) struct doctor_facts facts = {0};
+                _cleanup_(freep) char *data = xasprintf("'data': {'a': %s, ", others[i]);
+                collect(*state, &(struct paper_change){CONFIG, "'data': {", data, 0}, &facts);
+                assert_int_equal(facts.config_count, 1);
+                assert_string_equal(facts.configs[0].from, "ConfigMap scheduler");
+        }
+}
+
+static void test_config_file(void **state) {
+        static const struct {
+                const char *content; /* NULL: there is no such file */
+                int r;
+                const char *why;
+        } rows[] = {
+                {"kind: KubeSchedulerConfiguration", 0, ""},
+                {"kind: Pod", -EINVAL, "no KubeSchedulerConfiguration"},
+                {"kind: {", -EINVAL, "line "},
+                {NULL, -ENOENT, ""},
+        };
+        struct paper_cluster *paper = *state;
+
+        paper_reset(paper, PAPER_NODES);
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(doctor_facts_done) struct doctor_facts facts = {0};
+                char path[] = "/tmp/plimsoll-doctor-XXXXXX";
+                struct error err = ERROR_NULL;
+                int fd = mkstemp(path);
+                assert_true(fd >= 0);
+                if (rows[i].content)
+                        assert_true(dprintf(fd, "%s\n", rows[i].content) > 0);
+                else
+                        assert_int_equal(unlink(path), 0);
+                assert_int_equal(close(fd), 0);
+                assert_int_equal(paper_collect(paper, path, "", &facts, &err), rows[i].r);
+                assert_int_equal(facts.config_count, rows[i].r == 0);
+                if (rows[i].r == 0)
+                        assert_string_equal(facts.configs[0].from, path);
+                else
+                        assert_true(strstr(err.msg, path) && strstr(err.msg, rows[i].why));
+                (void)unlink(path);
+        }
+}
+
+/* Keys with the programs' prefix are theirs; without it, or behind another, they are others'. */
+static void test_prefix(void **state) {
+        static const struct {
+                const char *key;
+                size_t prefixed, foreign;
+        } rows[] = {
+                {"load.example.com/mem_usage_avg_5m", 0, 0},
+                {"mem_usage_avg_5m", 4, 0},
+                {"a.example/mem_usage_avg_5m", 4, 0},
+                {"load.example.com/net_usage_avg_5m", 0, 4},
+                {"load.example.com/", 0, 0},
+        };
+        struct paper_cluster *paper = *state;
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(doctor_facts_done) struct doctor_facts facts = {0};
+                _cleanup_(freep) char *key = xasprintf("'%s'", rows[i].key);
+                struct error err = ERROR_NULL;
+                paper_reset(paper, PAPER_NODES);
+                paper_change(paper, &(struct paper_change){NODES, "'cpu_usage_avg_5m'", "'a'", 0});
+                paper_change(paper, &(struct paper_change){NODES, "'mem_usage_avg_5m'", key, 0});
+                assert_int_equal(paper_collect(paper, NULL, "load.example.com/", &facts, &err), 0);
+                assert_int_equal(facts.nodes.prefixed.count, rows[i].prefixed);
+                assert_int_equal(facts.nodes.foreign.count, rows[i].foreign);
+        }
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_reviews), cmocka_unit_test(test_ceilings),
+                cmocka_unit_test(test_configs), cmocka_unit_test(test_config_file),
+                cmocka_unit_test(test_prefix),
+        };
+
+        return cmocka_run_group_tests(tests, paper_set_up, paper_tear_down);
+}
