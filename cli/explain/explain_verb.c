@@ -81,7 +81,7 @@ static void tell_taint_level(struct cluster *cluster, const struct policy *polic
         unsigned level = 0;
         size_t i;
 
-        if (cluster_get(cluster, path, &object, &err) < 0) {
+        if (cluster_get(cluster, path, &object, &err) != KUBE_OK) {
                 (void)fprintf(stderr, "kubectl plimsoll explain: no taints: %s\n", err.msg);
                 return;
         }
