@@ -74,7 +74,8 @@ static bool has_node(const struct explanation *explanation) {
  * @document: gets it; NULL: it is printed */
 static void tell_taint_level(struct cluster *cluster, const struct policy *policy, const char *node,
                              json_t *document) {
-        _cleanup_(freep) char *path = xasprintf("/api/v1/nodes/%s", node);
+        _cleanup_(freep) char *escaped = kube_escape(node);
+        _cleanup_(freep) char *path = xasprintf("/api/v1/nodes/%s", escaped);
         json_auto_t *object = NULL;
         struct error err = ERROR_NULL;
         const json_t *taint;

@@ -47,3 +47,11 @@ def test_taints_that_cannot_be_read(cluster, plimsoll):
     assert "taint  level" not in refused.stdout
     (row,) = json.loads(plimsoll("explain", "node", "node-0", "-ojson").stdout)
     assert row["node"] == "node-0" and "taintLevel" not in row
+
+
+def test_a_node_with_an_odd_name(cluster, plimsoll):
+    """What a server lists is asked for by its own name, whatever that holds."""
+    cluster.spec()["taints"] = {}
+    cluster.objects["/api/v1/nodes"] = [node("a/b?c")]
+    cluster.objects["/api/v1/nodes/a%2Fb%3Fc"] = tainted("load.plimsoll.io/1", "load.plimsoll.io/2")
+    assert plimsoll("explain", "node", "a/b?c").stdout.endswith("  taint  level 2 of 4\n")
