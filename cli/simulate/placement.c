@@ -75,7 +75,8 @@ static json_t *add_candidate(const struct judging *judging, json_t *candidates, 
                 return known;
         const json_t *node = strmap_get(&judging->nodes, name, strlen(name));
         json_t *annotations = node ? json_copy(json_at(node, "annotations", NULL)) : json_object();
-        return json_object_set_new(candidates, name, annotations) == 0 ? annotations : NULL;
+        (void)json_object_set_new(candidates, name, annotations);
+        return annotations;
 }
 
 static void add_ranked(const struct judging *judging, json_t *candidates, const json_t *kept) {

@@ -90,9 +90,7 @@ static int check_decision(const json_t *item, const char *place, struct error *e
 }
 
 static int check_note(const json_t *note, const char *place, struct error *err) {
-        if (!json_is_string(note))
-                return error_set(err, EINVAL, "%s: expected a string", place);
-        return 0;
+        return json_string_value(note) ? 0 : error_set(err, EINVAL, "%s: expected a string", place);
 }
 
 static int read_list(const json_t *root, const char *key,
@@ -178,17 +176,13 @@ void recording_done(struct recording *recording) {
 static int write_all(const json_t *root, int fd) {
         FILE *out = fdopen(fd, "w");
 
-        if (!out) {
-                int cause = errno;
-                (void)close(fd);
-                return -cause;
-        }
+        if (!out)
+                mem_exhausted();
         bool is_written = json_dumpf(root, out, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) == 0 &&
                           fputc('\n', out) != EOF && fflush(out) == 0 && fsync(fd) == 0;
-        int cause = errno;
-        if (fclose(out) == 0 && is_written)
-                return 0;
-        return is_written ? -errno : -cause;
+        int cause = is_written ? 0 : errno;
+        (void)fclose(out);
+        return -cause;
 }
 
 int recording_save(const json_t *root, const char *path, struct error *err) {
@@ -250,7 +244,6 @@ static void bind_pods(const struct recording *recording, struct estimator *estim
 
         json_array_foreach (recording->pods, i, pod) {
                 const char *node = json_string_at(pod, "node", NULL);
-                const char *bound = json_string_at(pod, "bound", NULL);
                 struct estimator_pod to = {
                         .id = i + 1,
                         .node = node,
@@ -259,8 +252,9 @@ static void bind_pods(const struct recording *recording, struct estimator *estim
                                 {[ESTIMATE_CPU] = json_number_value(json_at(pod, "cores", NULL)),
                                  [ESTIMATE_MEM] = json_number_value(json_at(pod, "bytes", NULL))},
                 };
-                if (timestamp_parse(bound, strlen(bound), &to.bound_unix_ms))
-                        estimator_bind(estimator, &to);
+                /* check_pod() has read it before. */
+                (void)read_time(pod, "", "bound", &to.bound_unix_ms, NULL);
+                estimator_bind(estimator, &to);
         }
 }
 

@@ -63,8 +63,6 @@ static void take_pod(void *userdata, const char *text, size_t len) {
         json_t *pod = json_pack("{s:o, s:s, s:f, s:f}", "node", node, "bound", bound, "cores",
                                 facts.request.of[ESTIMATE_CPU], "bytes",
                                 facts.request.of[ESTIMATE_MEM]);
-        if (!pod)
-                return;
         (void)json_array_append_new(taking->pods, pod);
         (void)strmap_put(&taking->places, facts.uid.text, facts.uid.len, node);
         show_progress("pods", taking->pods);

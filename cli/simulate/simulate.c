@@ -127,44 +127,33 @@ static void show(const struct simulation *simulation) {
         output_document(root, settings.output, stdout);
 }
 
-/* Tables own their policies, and placements have tables of their own: each policy is read twice. */
-static int place(const struct recording *recording, const struct node_table_options *options,
-                 struct placements *ret, struct error *err) {
-        struct policy *before = NULL, *after = NULL;
-
-        int r = in_force(recording, &before, err);
-        if (r < 0)
-                return r;
-        r = policy_load_file(settings.filename, false, &after, err);
-        if (r < 0) {
-                policy_free(before);
-                return r;
-        }
-        placement_judge(recording, options, before, after, ret);
-        return 0;
-}
-
 static int compare(const struct recording *recording, const struct node_table_options *options,
                    struct policy *policy, struct error *err) {
         _cleanup_(node_table_freep) struct node_table *before_table = NULL, *after_table = NULL;
         _cleanup_(placement_done) struct placements placements = {0};
+        _cleanup_(policy_freep) struct policy *before = NULL, *placed_before = NULL,
+                                              *placed_after = NULL;
         const struct explained_pod pod = {0};
-        struct policy *before_policy = NULL;
 
+        /* Tables own their policies, and placements have tables of their own. */
         int r = recording_table(recording, options, policy, &after_table, err);
         if (r == 0)
-                r = in_force(recording, &before_policy, err);
+                r = in_force(recording, &before, err);
         if (r == 0)
-                r = recording_table(recording, options, before_policy, &before_table, err);
+                r = in_force(recording, &placed_before, err);
         if (r == 0)
-                r = place(recording, options, &placements, err);
+                r = policy_load_file(settings.filename, false, &placed_after, err);
+        if (r == 0)
+                r = recording_table(recording, options, TAKE_PTR(before), &before_table, err);
         if (r < 0)
                 return r;
-        _cleanup_(explain_judged_done) struct explain_judged before, after;
+        placement_judge(recording, options, TAKE_PTR(placed_before), TAKE_PTR(placed_after),
+                        &placements);
+        _cleanup_(explain_judged_done) struct explain_judged judged_before, judged_after;
         _cleanup_(difference_done) struct difference difference;
-        explain_judge(before_table, &pod, recording->at_unix_ms, &before);
-        explain_judge(after_table, &pod, recording->at_unix_ms, &after);
-        difference_init(&difference, &before.explanation, &after.explanation);
+        explain_judge(before_table, &pod, recording->at_unix_ms, &judged_before);
+        explain_judge(after_table, &pod, recording->at_unix_ms, &judged_after);
+        difference_init(&difference, &judged_before.explanation, &judged_after.explanation);
         show(&(struct simulation){recording, settings.filename, node_table_policy(after_table),
                                   &difference, &placements});
         return difference.newly_rejected > 0 ? EXIT_REJECTS : 0;

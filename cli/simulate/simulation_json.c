@@ -1,15 +1,9 @@
 /* The simulation for programs. */
 #include "base/clock.h"
-#include "base/number.h"
 #include "cli/simulate/simulation.h"
 
 static json_t *integer_or_null(size_t value, bool is_known) {
         return is_known ? json_integer((json_int_t)value) : json_null();
-}
-
-/* JSON has no infinity. */
-static json_t *ratio_json(double ratio) {
-        return number_is_finite(ratio) ? json_real(ratio) : json_null();
 }
 
 static json_t *side_json(const struct difference_side *side, size_t row) {
@@ -22,9 +16,8 @@ static json_t *side_json(const struct difference_side *side, size_t row) {
                                  of->scores10[row], "rank",
                                  integer_or_null(side->ranks[row], side->ranks[row] > 0));
         if (by)
-                json_object_update_new(json,
-                                       json_pack("{s:o, s:f}", "value", ratio_json(value_ratio),
-                                                 "limit", by->limit_ratio));
+                json_object_update_new(json, json_pack("{s:f, s:f}", "value", value_ratio, "limit",
+                                                       by->limit_ratio));
         return json;
 }
 

@@ -17,6 +17,11 @@
         "3m}, {name: disk_usage_avg_1h, period: 3m}]\n"                                            \
         "  predicate: [" predicates "]\n"                                                          \
         "  priority: [" priorities "]\n" more
+#define SYNC(entries)                                                                              \
+        "apiVersion: scheduler.policy.crane.io/v1alpha1\n"                                         \
+        "kind: DynamicSchedulerPolicy\n"                                                           \
+        "spec:\n"                                                                                  \
+        "  syncPolicy: [" entries "]\n"
 #define CPU_LIMIT(limit) "{name: cpu_usage_avg_5m, maxLimitPecent: " limit "}"
 #define CPU "{name: cpu_usage_avg_5m, weight: 1}"
 #define MEM "{name: mem_usage_avg_5m, weight: 1}"
@@ -167,10 +172,43 @@ static void test_predicate_and_metrics(void **state) {
         done(&after);
 }
 
+/* A metric is new when the old policy has it not, or not written; with a weight of 0 it is not
+ * used.
+ */
+static void test_new_metrics(void **state) {
+        static const struct {
+                const char *before;
+                bool is_new;
+        } rows[] = {
+                {SYNC("{name: cpu_usage_avg_5m, period: 3m}"), true},
+                {SYNC("{name: disk_usage_avg_1h, period: 0s}"), true},
+                {SYNC("{name: disk_usage_avg_1h, period: 9m}"), false},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct side before, after;
+                struct difference difference;
+                judge(&before, rows[i].before);
+                judge(&after, POLICY("",
+                                     "{name: disk_usage_avg_1h, weight: 1}, {name: "
+                                     "cpu_usage_avg_5m, weight: 0}",
+                                     ""));
+                difference_init(&difference, &before.judged.explanation, &after.judged.explanation);
+                assert_int_equal(difference.metric_count, 1);
+                assert_int_equal(difference.metrics[0].metric, 2);
+                assert_int_equal(difference.metrics[0].is_new, rows[i].is_new);
+                difference_done(&difference);
+                done(&before);
+                done(&after);
+        }
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_cases),
                 cmocka_unit_test(test_predicate_and_metrics),
+                cmocka_unit_test(test_new_metrics),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,8 +2,10 @@
 #include "cmocka_wrap.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -173,12 +175,47 @@ static void test_save(void **state) {
         assert_int_equal(rmdir(directory), 0);
 }
 
+/* The file of before stays when the device is full, whatever of the text has been written then. */
+static void test_save_without_room(void **state) {
+        enum { BUFFER = 4096, AROUND = 16, LONG = 3 * BUFFER };
+        static char filler[LONG + 1];
+        char directory[] = "/tmp/test-recording-XXXXXX";
+        json_auto_t *before = json_pack("{s:i}", "before", 1);
+        struct rlimit had, none;
+
+        (void)state;
+        memset(filler, 'x', LONG);
+        assert_non_null(mkdtemp(directory));
+        _cleanup_(freep) char *path = xasprintf("%s/file", directory);
+        assert_int_equal(recording_save(before, path, NULL), 0);
+        assert_int_equal(getrlimit(RLIMIT_FSIZE, &had), 0);
+        none = (struct rlimit){0, had.rlim_max};
+        (void)signal(SIGXFSZ, SIG_IGN);
+        /* Also where its last byte is the first that has no place in the buffer. */
+        for (size_t i = 0; i <= AROUND; i++) {
+                size_t len = i < AROUND ? BUFFER - i : LONG;
+                json_auto_t *root = json_pack("[s]", filler + LONG - len);
+                struct error err = ERROR_NULL;
+                assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+                int r = recording_save(root, path, &err);
+                assert_int_equal(setrlimit(RLIMIT_FSIZE, &had), 0);
+                assert_int_equal(r, -EFBIG);
+                assert_non_null(strstr(err.msg, "/file: cannot write: "));
+                json_auto_t *kept = json_load_file(path, 0, NULL);
+                assert_true(json_equal(kept, before));
+        }
+        (void)signal(SIGXFSZ, SIG_DFL);
+        assert_int_equal(unlink(path), 0);
+        assert_int_equal(rmdir(directory), 0); /* nothing else is in it */
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_node),
                 cmocka_unit_test(test_documents),
                 cmocka_unit_test(test_table),
                 cmocka_unit_test(test_save),
+                cmocka_unit_test(test_save_without_room),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
