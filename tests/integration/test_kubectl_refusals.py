@@ -1,14 +1,20 @@
 """What kubectl plimsoll says where the API server refuses a call, or tells what no server should."""
 
+import copy
 import json
 import os
 import subprocess
 
 import pytest
+import yaml
 
-from paper_cluster import PaperCluster, node
+from extender_kit import CPU, policy
+from paper_cluster import EXTENDERS, POLICY_PATH, SYSTEM, PaperCluster, node, stamp
 
 FIRST = "/api/v1/nodes/node-0"
+NODES = "/api/v1/nodes"
+PODS = "/api/v1/pods"
+ASKED = f"{SYSTEM}/pods/{{}}:8010/proxy/decisions"
 
 
 @pytest.fixture
@@ -52,6 +58,99 @@ def test_taints_that_cannot_be_read(cluster, plimsoll):
 def test_a_node_with_an_odd_name(cluster, plimsoll):
     """What a server lists is asked for by its own name, whatever that holds."""
     cluster.spec()["taints"] = {}
-    cluster.objects["/api/v1/nodes"] = [node("a/b?c")]
+    cluster.objects[NODES] = [node("a/b?c")]
     cluster.objects["/api/v1/nodes/a%2Fb%3Fc"] = tainted("load.plimsoll.io/1", "load.plimsoll.io/2")
     assert plimsoll("explain", "node", "a/b?c").stdout.endswith("  taint  level 2 of 4\n")
+
+
+def written(tmp_path, content):
+    (tmp_path / "policy.yaml").write_text(yaml.safe_dump(content))
+    return str(tmp_path / "policy.yaml")
+
+
+def pod(number, **more):
+    return {
+        "metadata": {"name": f"web-{number}", "namespace": "shop", "uid": f"uid-{number}"}
+        | {"creationTimestamp": stamp(60)},
+        "spec": {"nodeName": f"node-{number}", "containers": []},
+        "status": {"phase": "Running"},
+    } | more
+
+
+def test_what_is_not_recorded(cluster, plimsoll, tmp_path):
+    """Nodes without a name, and pods of which it is not known which, where or since when they are."""
+    cluster.objects[NODES] = [node("node-0"), {"metadata": {}}, {"metadata": {"name": "\ud800"}}]
+    odd = [pod(number) for number in range(4)]
+    del odd[1]["metadata"]["uid"]
+    del odd[2]["spec"]["nodeName"]
+    del odd[3]["metadata"]["creationTimestamp"]
+    odd.append(pod(4, status={"phase": "Succeeded"}))
+    listed = {"kind": "List", "metadata": {"resourceVersion": "1"}, "items": odd}
+    escaped = json.dumps(pod(5)).replace('"metadata"', '"m\\u0065tadata"')
+    cluster.objects[PODS] = json.dumps(listed).removesuffix("]}") + f", {escaped}]}}"
+    plimsoll("record", str(tmp_path / "record.json"))
+    recorded = json.loads((tmp_path / "record.json").read_text())
+    assert [item["name"] for item in recorded["nodes"]] == ["node-0"]
+    assert [item["node"] for item in recorded["pods"]] == ["node-0"]
+
+
+def asked(name, at):
+    return {"namespace": "shop", "name": name, "at": at}
+
+
+def test_which_decisions_are_the_last(cluster, plimsoll, tmp_path):
+    """By the newest time that an extender tells of a pod, and then by name."""
+    path = written(tmp_path, policy(limits={CPU: 0.9}, weights={CPU: 1}))
+    times = [f"2026-07-23T11:33:0{number}.000Z" for number in range(5)]
+    for name in EXTENDERS:
+        for number in range(3):
+            at = {"at": times[0], "best_nodes": [{"node": "node-0"}]}
+            decision = {**asked(f"web-{number}", times[0]), "prioritize": at}
+            cluster.objects[f"{ASKED.format(name)}?pod=shop/web-{number}"] = decision
+
+    def last(*answers, count=1):
+        for name, lines in zip(EXTENDERS, answers):
+            cluster.objects[ASKED.format(name)] = {"decisions": lines}
+        argv = ("simulate", "-f", path, "-ojson", f"--placements={count}")
+        shown = json.loads(plimsoll(*argv).stdout)["placements"]
+        return [item["pod"] for item in shown["items"]]
+
+    early = [asked("web-0", times[1]), asked("web-1", times[3])]
+    late = [asked("web-0", times[4]), asked("web-1", times[0])]
+    assert last(early, late) == last(late, early) == ["web-0"]
+    same = [asked("web-2", times[1]), asked("web-1", times[1])]
+    assert last(same, same) == ["web-1"]
+    assert last(same, same, count=9) == ["web-1", "web-2"]
+    cluster.objects |= {f"{ASKED.format(name)}?pod=shop/web-9": 404 for name in EXTENDERS}
+    assert last([asked("web-9", times[4])], early) == []
+    nothing = [{**asked("web-0", times[4]), key: value} for key in same[0] for value in (None, "?")]
+    assert last(nothing, nothing, count=9) == []
+
+
+def test_only_the_policy_in_force_estimates(cluster, plimsoll, tmp_path):
+    """Then too, pods that were bound a moment ago count where they are."""
+    content = policy(limits={CPU: 0.9}, weights={CPU: 1}, scoring="estimate")
+    cluster.objects[POLICY_PATH] = {**content, "metadata": {"name": "default"}}
+    for item in cluster.nodes():
+        item["status"]["capacity"] = {"cpu": "8", "memory": "32Gi"}
+    bound = pod(2)
+    bound["metadata"]["creationTimestamp"] = stamp()
+    bound["spec"]["containers"] = [{"resources": {"requests": {"cpu": "4"}}}]
+    cluster.objects[PODS] = [bound]
+    path = written(tmp_path, policy(limits={CPU: 0.9}, weights={CPU: 1}))
+    shown = json.loads(plimsoll("simulate", "-f", path, "-ojson").stdout)
+    assert [row["before"]["rank"] for row in shown["nodes"]] == [1, 1, 4, 1]
+    assert [row["after"]["rank"] for row in shown["nodes"]] == [1, 1, 1, 1]
+
+
+def test_simulations_that_fail(cluster, plimsoll, tmp_path):
+    path = written(tmp_path, policy(limits={CPU: 0.9}, weights={CPU: 1}))
+    simulate, record = ("simulate", "-f", path), ("record", str(tmp_path / "x.json"))
+    assert "'x': expected nothing but flags" in plimsoll(*simulate, "x", status=2).stderr
+    for verb in (simulate, record):
+        assert "--annotation-prefix" in plimsoll(*verb, "--annotation-prefix=-", status=2).stderr
+        assert "/none" in plimsoll(*verb, "--kubeconfig=/none", status=2).stderr
+    cluster.objects[NODES] = cluster.nodes()[:1] * 2
+    twice = plimsoll(*simulate, status=2).stderr
+    assert twice.startswith("kubectl plimsoll simulate: nodes[1].name: 'node-0' is a duplicate")
+    assert not (tmp_path / "x.json").exists()

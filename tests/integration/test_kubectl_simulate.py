@@ -444,6 +444,9 @@ def test_the_page(binary, cluster, tmp_path):
 
 def test_progress_on_a_terminal(binary, cluster, tmp_path):
     path = write(tmp_path / "policy.yaml", STRICT)
+    for number in range(len(LOADS), 200):
+        cluster.nodes().append(copy.deepcopy(cluster.nodes()[0]))
+        cluster.nodes()[number]["metadata"]["name"] = f"node-{number}"
     master, slave = pty.openpty()
     done = subprocess.run(
         [binary("kubectl-plimsoll"), "simulate", "-f", path, f"-s={cluster.url}"],
@@ -453,6 +456,7 @@ def test_progress_on_a_terminal(binary, cluster, tmp_path):
     os.close(slave)
     said = os.read(master, 65536).decode()
     os.close(master)
+    assert all(f"nodes: {count}" in said for count in (100, 200)) and "nodes: 101" not in said
     assert "decisions: 4" in said and said.endswith("\r\x1b[K")
     assert "decisions: 4" not in done.stdout and done.returncode == 1
 
