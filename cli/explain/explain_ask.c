@@ -77,7 +77,7 @@ static void ask_one(struct asking *asking, const json_t *pod) {
                 return;
         asking->asked_count++;
         enum kube_outcome outcome = cluster_get(asking->cluster, path, &answer, &err);
-        if (outcome == KUBE_OK && !json_is_object(answer)) {
+        if (outcome == KUBE_OK && json_typeof(answer) != JSON_OBJECT) {
                 set_why(&asking->why_not, xasprintf("GET %s: the answer is no decision", path));
                 json_decref(answer);
         } else if (outcome == KUBE_OK) {

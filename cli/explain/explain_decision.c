@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 #include "base/duration.h"
-#include "base/number.h"
 #include "base/timestamp.h"
 #include "codec/json.h"
 
@@ -24,7 +23,7 @@ static bool get_number(const json_t *object, const char *key, double *ret) {
         const json_t *number = json_at(object, key, NULL);
 
         *ret = json_number_value(number);
-        return json_is_number(number) && number_is_finite(*ret);
+        return json_is_number(number);
 }
 
 /* A number times @factor: a ratio as percent with 100. */
@@ -79,7 +78,7 @@ static void take_newer(json_t *into, const json_t *other, const char *call, cons
 }
 
 json_t *explain_decision_newer(json_t *a, json_t *b) {
-        bool is_b = !a || (b && newest_unix_ms(b) > newest_unix_ms(a));
+        bool is_b = !a || newest_unix_ms(b) > newest_unix_ms(a);
         json_t *newer = is_b ? b : a, *older = is_b ? a : b;
         const char *uid = json_string_at(newer, "uid", NULL);
         const char *older_uid = json_string_at(older, "uid", NULL);

@@ -13,11 +13,11 @@
 
 /**
  * explain_decision_newer() - of two replicas' the newest answer to each call
- * @a: @b: owned from now on; NULL: none
+ * @a: @b: owned from now on; @a is NULL when there is none yet
  *
  * A Service may give the filter call to one replica, and prioritize to another. Answers about pods
  * of different uids are not put together.
- * Return: owned by the caller; NULL when both are
+ * Return: owned by the caller
  */
 _must_check_ json_t *explain_decision_newer(json_t *a, json_t *b);
 /**
