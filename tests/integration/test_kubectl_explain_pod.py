@@ -148,12 +148,15 @@ def test_names(cluster, explain):
     assert "GET /api/v1/namespaces/default/pods/web-0: 404 " in nobody and nobody.count("\n") == 1
     for name in (
         "shop/",
+        "sh.p/web-0",
         "/web-0",
         "shop/web-0/x",
         "shop/web?0",
         "Shop/web-0",
         "../x",
         "shop/..",
+        "shop/",
+        "sh.p/web-0",
         "",
     ):
         assert "expected NAMESPACE/NAME" in explain(name, status=2)
@@ -167,7 +170,7 @@ def mutual_tls(cluster):
     for item in cluster.objects[PODS]:
         if item["metadata"]["name"] in EXTENDERS:
             item["spec"] = copy.deepcopy(spec)
-            item["spec"]["containers"][0]["args"] += ["--tls-cert-file=c", "--client-ca-file=a"]
+            item["spec"]["containers"][0]["args"] += [1, "--tls-cert-file=c", "--client-ca-file=a"]
     for name in EXTENDERS:
         cluster.objects[proxy(name, "https:")] = 403
 

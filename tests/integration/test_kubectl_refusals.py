@@ -154,3 +154,52 @@ def test_simulations_that_fail(cluster, plimsoll, tmp_path):
     twice = plimsoll(*simulate, status=2).stderr
     assert twice.startswith("kubectl plimsoll simulate: nodes[1].name: 'node-0' is a duplicate")
     assert not (tmp_path / "x.json").exists()
+
+
+def test_explanations_that_lack_something(cluster, plimsoll):
+    """What can be told without it is told."""
+    cluster.objects[PODS] = 403
+    told = plimsoll("explain", "nodes")
+    assert "scores lack what is in flight: GET /api/v1/pods" in told.stderr
+    assert all(f"node-{number}: passes" in told.stdout for number in range(4))
+    cluster.objects[NODES] = 403
+    assert ": GET /api/v1/nodes" in plimsoll("explain", "nodes", status=2).stderr
+    for _ in range(40):
+        cluster.spec()["priority"] = [cluster.spec()["priority"]]
+    deep = plimsoll("explain", "nodes", status=2).stderr
+    assert deep.startswith("kubectl plimsoll explain: DynamicSchedulerPolicy default: ")
+    cluster.objects[POLICY_PATH] = 403
+    assert f": GET {POLICY_PATH}: 403 " in plimsoll("explain", "nodes", status=2).stderr
+
+
+def test_nodes_of_the_input_by_the_policy_of_the_cluster(cluster, plimsoll):
+    content = policy(limits={CPU: 0.2}, weights={CPU: 1})
+    cluster.objects[POLICY_PATH] = {**content, "metadata": {"name": "default"}}
+    listed = json.dumps({"items": [{"kind": "Node", **node("here")}]})
+    shown = plimsoll("explain", "-", input=listed).stdout
+    assert shown.startswith(f"here: rejected: {CPU} above 0.2; score ") and "node-0" not in shown
+
+
+def test_a_pods_nodes(cluster, plimsoll):
+    """Five of them; with -o wide all."""
+    cluster.objects["/api/v1/namespaces/shop/pods/web-0"] = pod(0)
+    best = [{"node": f"node-{number}", "score": 9 - number} for number in range(7)]
+    answer = {**asked("web-0", stamp()), "prioritize": {"at": stamp(), "best_nodes": best}}
+    for name in EXTENDERS:
+        cluster.objects[f"{ASKED.format(name)}?pod=shop/web-0"] = answer
+    for flags, count in ((), 5), (("-owide",), 7):
+        assert plimsoll("explain", "pod", "shop/web-0", *flags).stdout.count(": score ") == count
+
+
+def test_pods_that_are_no_extender(cluster, plimsoll):
+    """They lack a label, a name, or do not run."""
+    cluster.objects["/api/v1/namespaces/shop/pods/web-0"] = pod(0)
+    odd = [copy.deepcopy(item) for item in cluster.objects[f"{SYSTEM}/pods"][2:]]
+    del odd[0]["metadata"]["labels"]
+    odd[1]["status"]["phase"] = "Pending"
+    odd.append({key: value for key, value in odd[1].items() if key != "status"})
+    odd.append(copy.deepcopy(odd[1]))
+    del odd[-1]["metadata"]["name"]
+    cluster.objects[f"{SYSTEM}/pods"] = odd
+    shown = plimsoll("explain", "pod", "shop/web-0").stdout
+    assert "no extender tells: no pod of plimsoll-extender runs in namespace kube-system\n" in shown
