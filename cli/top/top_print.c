@@ -180,7 +180,7 @@ static void put_node(const struct top_view *view, const struct layout *layout,
         (void)fprintf(out, "%*d", GAP + SCORE_WIDTH, node->score10);
         for (size_t i = 0; i < layout->columns; i++)
                 put_usage(view, layout, node, i, style, out);
-        (void)fprintf(out, "%*.3g", GAP + HOT_WIDTH, node->hot < 1e99 ? node->hot : 9e99);
+        (void)fprintf(out, "%*s%*.3g", GAP, "", HOT_WIDTH, node->hot < 1e99 ? node->hot : 9e99);
         put_age(node->age_ms, out);
         format_verdict(view, node, verdict);
         (void)fprintf(out, "  %s",
