@@ -1,6 +1,5 @@
 #include "cli/cluster/cluster.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -50,8 +49,6 @@ const char *cluster_namespace(const struct cluster *cluster) {
 }
 
 void cluster_free(struct cluster *cluster) {
-        if (!cluster)
-                return;
         kube_api_free(cluster->api);
         http_client_free(cluster->client);
         kube_access_free(cluster->access);
@@ -98,8 +95,7 @@ enum kube_outcome cluster_get(struct cluster *cluster, const char *path, json_t 
             json_parse(answer.body, answer.body_bytes, ret, &answer.err) < 0)
                 answer.outcome = KUBE_BAD_ANSWER;
         if (answer.outcome != KUBE_OK)
-                (void)error_set(err, answer.err.code ? answer.err.code : EIO, "GET %s: %s", path,
-                                answer.err.msg);
+                (void)error_set(err, answer.err.code, "GET %s: %s", path, answer.err.msg);
         return answer.outcome;
 }
 
@@ -126,8 +122,7 @@ static enum kube_outcome list_one(struct cluster *cluster, const char *path, con
             list_page_parse(answer.body, answer.body_bytes, fn, userdata, &page, &answer.err) < 0)
                 answer.outcome = KUBE_BAD_ANSWER;
         if (answer.outcome != KUBE_OK)
-                (void)error_set(err, answer.err.code ? answer.err.code : EIO, "GET %s: %s", path,
-                                answer.err.msg);
+                (void)error_set(err, answer.err.code, "GET %s: %s", path, answer.err.msg);
         *token = TAKE_PTR(page.continue_token);
         return answer.outcome;
 }

@@ -11,14 +11,14 @@
 static void format_name(const struct policy_sync *sync, char *text, size_t text_bytes) {
         const char *usage = strstr(sync->name, "_usage_"), *window = strrchr(sync->name, '_');
 
-        if (!sync->is_query || !usage) {
+        if (!sync->is_query) {
                 (void)snprintf(text, text_bytes, "%.40s", sync->name);
                 return;
         }
         const char *statistic = usage + strlen("_usage_");
         size_t len = (size_t)(usage - sync->name);
         (void)snprintf(text, text_bytes, "%.*s %s", (int)len, sync->name, window + 1);
-        for (size_t i = 0; i < len && i < text_bytes - 1; i++)
+        for (size_t i = 0; text[i] > ' '; i++)
                 text[i] = (char)toupper((unsigned char)text[i]);
         /* The mean is what everybody expects. */
         size_t end = strlen(text);
