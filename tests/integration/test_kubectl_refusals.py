@@ -30,9 +30,10 @@ def plimsoll(binary, cluster):
         done = subprocess.run(
             [binary("kubectl-plimsoll"), *words, f"-s={cluster.url}"],
             env={**os.environ, "HOME": "/none", "KUBECONFIG": ""},
-            capture_output=True, text=True, timeout=60, check=False, **more,
+            text=True, timeout=60, check=False,
+            **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more},
         )  # fmt: skip
-        assert done.returncode == status, done.stdout + done.stderr
+        assert done.returncode == status, f"{done.stdout}{done.stderr}"
         return done
 
     return call
@@ -203,3 +204,50 @@ def test_pods_that_are_no_extender(cluster, plimsoll):
     cluster.objects[f"{SYSTEM}/pods"] = odd
     shown = plimsoll("explain", "pod", "shop/web-0").stdout
     assert "no extender tells: no pod of plimsoll-extender runs in namespace kube-system\n" in shown
+
+
+def test_watching_onto_a_full_disk(plimsoll):
+    """It ends."""
+    with open("/dev/full", "wb") as full:
+        done = plimsoll("top", "--watch", "--interval=1h", status=1, stdout=full)
+    assert "standard output" in done.stderr
+
+
+def requested(plimsoll, *flags):
+    return json.loads(plimsoll("top", "--requests", "-ojson", *flags).stdout)["nodes"]
+
+
+def test_requests_of_odd_nodes(cluster, plimsoll):
+    """A capacity that is none is not known, and so neither is what is used."""
+    odd = ({"cpu": "much", "memory": "32Gi"}, {"cpu": "-8"}, {"cpu": 8}, None)
+    for item, capacity in zip(cluster.nodes(), odd):
+        item["status"]["capacity"] = capacity
+    unread = json.dumps(pod(0)).replace('"metadata"', '"m\\u0065tadata"')
+    listed = json.dumps([pod(0), pod(0, status={"phase": "Failed"}), pod(9)]).strip("[]")
+    frame = {"kind": "List", "metadata": {"resourceVersion": "1"}, "items": []}
+    cluster.objects[PODS] = json.dumps(frame).replace("[]", f"[{listed}, {unread}]")
+    rows = requested(plimsoll)
+    assert [row["pods"] for row in rows] == [1, 0, 0, 0]
+    assert all(row["cpu"] == {"capacity": 0, "requested": 0} for row in rows)
+    gib = 1 << 30
+    assert rows[0]["memory"] == {"capacity": 32 * gib, "requested": 0, "used": 8 * gib} | {
+        "reclaimable": 0
+    }
+    wide = plimsoll("top", "--requests", "-owide").stdout.splitlines()
+    assert wide[2].split() == ["node-1", "0", *("0.0", "0.00", "-", "-") * 2]
+    cluster.objects[NODES] = 403
+    assert ": GET /api/v1/nodes" in plimsoll("top", "--requests", status=2).stderr
+
+
+def test_by_which_metric_requests_are_compared(cluster, plimsoll, tmp_path):
+    """The mean of the shortest window; without one, nothing is known."""
+    ratios = {"gpus": 0.1, "cpu_usage_avg_5m": 0.25, "cpu_usage_avg_1m": 0.5}
+    ratios |= {"cpu_usage_max_avg_1h": 0.7, "cpu_usage_avg_15m": 0.75}
+    for metric, ratio in ratios.items():
+        cluster.annotate(metric, f"{ratio},{stamp(5)}")
+    for item in cluster.nodes():
+        item["status"]["capacity"] = {"cpu": "8", "memory": "32Gi"}
+    cluster.objects[PODS] = []
+    path = written(tmp_path, policy(limits={}, weights=dict.fromkeys(ratios, 1)))
+    row = requested(plimsoll, "-f", path)[0]
+    assert row["cpu"]["used"] == 4 and "used" not in row["memory"]
