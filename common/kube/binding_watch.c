@@ -51,9 +51,9 @@ static void forget_oldest(struct binding_watch *watch) {
 static void forget_old(struct binding_watch *watch, int64_t now_unix_ms) {
         int64_t limit_unix_ms = now_unix_ms - watch->recent_ms - CLOCK_SKEW_MS;
 
-        while (!STAILQ_EMPTY(&watch->seen) &&
-               (STAILQ_FIRST(&watch->seen)->at_unix_ms < limit_unix_ms ||
-                watch->by_uid.len > SEEN_MAX))
+        /* The newest, which has just been counted, stays. */
+        while (STAILQ_FIRST(&watch->seen)->at_unix_ms < limit_unix_ms ||
+               watch->by_uid.len > SEEN_MAX)
                 forget_oldest(watch);
 }
 
@@ -132,8 +132,7 @@ static void on_pod(void *userdata, enum reflector_event event, const json_t *pod
                 return;
         remember(watch, uid, now_unix_ms);
         forget_old(watch, now_unix_ms);
-        if (watch->bindings)
-                metrics_inc(watch->bindings);
+        metrics_inc(watch->bindings);
         watch->fn(watch->userdata, node, at_unix_ms);
 }
 
@@ -147,9 +146,8 @@ struct binding_watch *binding_watch_new(struct loop *loop, struct kube_api *api,
         watch->recent_ms = recent_ms;
         watch->fn = fn;
         watch->userdata = userdata;
-        if (metrics)
-                watch->bindings = metrics_counter(metrics, "plimsoll_bindings_total",
-                                                  "Pod bindings observed.", NULL);
+        watch->bindings = metrics_counter(metrics, "plimsoll_bindings_total",
+                                          "Pod bindings observed.", NULL);
         watch->reflector = reflector_new(
                 loop, api, metrics,
                 &(struct reflector_spec){

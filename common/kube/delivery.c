@@ -28,29 +28,22 @@ void delivery_init(struct delivery *delivery, const struct reflector_spec *spec,
                    struct metrics *metrics) {
         *delivery = (struct delivery){.spec = spec};
         delivery->held.max_objects = spec->max_objects ? spec->max_objects : DEFAULT_MAX_OBJECTS;
-        if (metrics)
-                register_metrics(delivery, metrics);
+        register_metrics(delivery, metrics);
 }
 
 void delivery_done(struct delivery *delivery) {
         object_index_done(&delivery->held);
 }
 
-static void count(struct metric *counter) {
-        if (counter)
-                metrics_inc(counter);
-}
-
 void delivery_count_event(struct delivery *delivery, enum watch_event_type type) {
-        count(delivery->events[type]);
+        metrics_inc(delivery->events[type]);
 }
 
 size_t delivery_count(struct delivery *delivery) {
         size_t objects = delivery->spec->on_text ? delivery->text_count
                                                  : delivery->held.entries.len;
 
-        if (delivery->objects)
-                metrics_set(delivery->objects, (double)objects);
+        metrics_set(delivery->objects, (double)objects);
         return objects;
 }
 
@@ -68,7 +61,7 @@ static json_t *decode(struct delivery *delivery, const char *text, size_t len) {
         json_t *object = NULL;
 
         if (json_parse(text, len, &object, NULL) < 0)
-                count(delivery->ignored);
+                metrics_inc(delivery->ignored);
         return object;
 }
 
@@ -79,10 +72,10 @@ static void tell_present(struct delivery *delivery, const json_t *object, uint64
 
         switch (object_index_see(&delivery->held, object, hash, &old)) {
         case OBJECT_UNUSABLE:
-                count(delivery->ignored);
+                metrics_inc(delivery->ignored);
                 return;
         case OBJECT_OVER_LIMIT:
-                count(delivery->ignored);
+                metrics_inc(delivery->ignored);
                 if (!delivery->is_over_limit)
                         log_error(MSG("object limit reached, ignoring further objects"),
                                   STR("resource", delivery->spec->name),
@@ -116,7 +109,7 @@ void delivery_extra(struct delivery *delivery, const char *text, size_t len) {
         if (json_string_at(object, "metadata", "name", NULL))
                 tell(delivery, REFLECTOR_PRESENT, object);
         else if (object)
-                count(delivery->ignored);
+                metrics_inc(delivery->ignored);
 }
 
 /* Most changes of nodes are of fields that the table leaves out. */
@@ -167,5 +160,5 @@ void delivery_deleted(struct delivery *delivery, const char *text, size_t len) {
         if (object && object_index_remove(&delivery->held, object))
                 tell(delivery, REFLECTOR_DELETED, object);
         else if (object)
-                count(delivery->ignored);
+                metrics_inc(delivery->ignored);
 }

@@ -13,13 +13,13 @@
 
 struct delivery {
         const struct reflector_spec *spec;
-        struct metric *events[WATCH_EVENT_TYPE_COUNT], *ignored, *objects; /* NULL: not counted */
+        struct metric *events[WATCH_EVENT_TYPE_COUNT], *ignored, *objects;
         struct object_index held;
         bool is_over_limit;
         size_t text_count; /* objects that exist, as far as list and watch have told */
 };
 
-/** delivery_init() - @spec is borrowed until delivery_done(); @metrics may be NULL */
+/** delivery_init() - @spec is borrowed until delivery_done() */
 void delivery_init(struct delivery *delivery, const struct reflector_spec *spec,
                    struct metrics *metrics);
 void delivery_done(struct delivery *delivery);

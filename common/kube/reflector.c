@@ -113,9 +113,8 @@ const char *reflector_trouble(const struct reflector *reflector) {
 
 static void count(struct reflector *r, const char *name, const char *help, const char *label,
                   const char *value) {
-        if (r->metrics)
-                metrics_inc(metrics_counter(r->metrics, name, help,
-                                            LABELS("resource", r->spec.name, label, value)));
+        metrics_inc(metrics_counter(r->metrics, name, help,
+                                    LABELS("resource", r->spec.name, label, value)));
 }
 
 static void count_list(struct reflector *r, const char *result) {
