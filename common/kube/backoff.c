@@ -8,9 +8,7 @@ int64_t backoff_next_ms(struct backoff *backoff, int64_t now_mono_ms) {
                 backoff->failures = 0;
         backoff->last_mono_ms = now_mono_ms;
 
-        int64_t pause_ms = backoff->first_ms;
-        for (unsigned i = 0; i < backoff->failures && pause_ms < backoff->max_ms; i++)
-                pause_ms *= 2;
+        int64_t pause_ms = backoff->first_ms << backoff->failures;
         if (pause_ms >= backoff->max_ms)
                 pause_ms = backoff->max_ms;
         else
