@@ -67,16 +67,17 @@ static bool parse_time(const char *text, int64_t *ret_unix_ms) {
 static int take_secret(const json_t *status, const char *key, enum secret_kind kind, char **ret,
                        struct error *err) {
         const json_t *value = json_at(status, key, NULL);
+        const char *plain = json_string_value(value);
+        size_t len = json_string_length(value);
 
-        if (!value || json_is_null(value))
+        if (json_is_null(value) || !value)
                 return 0;
-        if (!json_is_string(value))
+        if (!plain)
                 return error_set(err, EINVAL, "status.%s: not a string", key);
-        if (json_string_length(value) == 0)
+        if (len == 0)
                 return 0;
-        _cleanup_(secret_freep) char *text = xmemdup0(json_string_value(value),
-                                                      json_string_length(value));
-        int r = secret_check(kind, text, json_string_length(value), err);
+        _cleanup_(secret_freep) char *text = xmemdup0(plain, len);
+        int r = secret_check(kind, text, len, err);
         if (r < 0)
                 return error_wrap(err, r, "status.%s", key);
         *ret = TAKE_PTR(text);
@@ -118,7 +119,7 @@ int exec_credential_parse(const char *text, size_t len, const char *api_version,
                 return error_set(err, EINVAL, "status: neither token nor client certificate");
 
         const json_t *expires = json_at(status, "expirationTimestamp", NULL);
-        if (expires && !json_is_null(expires)) {
+        if (!json_is_null(expires) && expires) {
                 const char *time = json_string_at(expires, NULL);
                 if (!time || !parse_time(time, &credential.expires_unix_ms))
                         return error_set(err, EINVAL, "status.expirationTimestamp: not a time");

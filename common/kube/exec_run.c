@@ -97,25 +97,23 @@ static int spawn(const struct exec_plugin *plugin, int output_fd, int errors_fd,
 
         (void)sigemptyset(&none);
         (void)sigfillset(&all);
-        if (posix_spawn_file_actions_init(&actions) != 0 || posix_spawnattr_init(&attributes) != 0)
+        /* They fail for want of memory alone. The last one is for curl's wake-up descriptors: ours
+         * are closed by themselves. */
+        if (posix_spawn_file_actions_init(&actions) != 0 ||
+            posix_spawnattr_init(&attributes) != 0 ||
+            posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0) ||
+            posix_spawn_file_actions_adddup2(&actions, output_fd, STDOUT_FILENO) != 0 ||
+            posix_spawn_file_actions_adddup2(&actions, errors_fd, STDERR_FILENO) != 0 ||
+            posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1) != 0)
                 mem_exhausted();
-        int r = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-        if (r == 0)
-                r = posix_spawn_file_actions_adddup2(&actions, output_fd, STDOUT_FILENO);
-        if (r == 0)
-                r = posix_spawn_file_actions_adddup2(&actions, errors_fd, STDERR_FILENO);
-        /* Ours are closed by themselves; curl's wake-up descriptors are not. */
-        if (r == 0)
-                r = posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
         /* The daemon blocks signals and ignores SIGPIPE; a plugin expects neither. */
         (void)posix_spawnattr_setsigmask(&attributes, &none);
         (void)posix_spawnattr_setsigdefault(&attributes, &all);
         (void)posix_spawnattr_setpgroup(&attributes, 0);
         (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
                                                             POSIX_SPAWN_SETPGROUP);
-        if (r == 0)
-                r = posix_spawnp(ret_pid, plugin->command, &actions, &attributes, arguments,
-                                 environment);
+        int r = posix_spawnp(ret_pid, plugin->command, &actions, &attributes, arguments,
+                             environment);
         (void)posix_spawnattr_destroy(&attributes);
         (void)posix_spawn_file_actions_destroy(&actions);
         return -r;
@@ -142,11 +140,9 @@ static void stream_read(struct exec_run *run, struct stream *stream) {
 
         while (stream->fd >= 0) {
                 ssize_t n = read(stream->fd, piece, sizeof(piece));
-                if (n < 0 && errno == EINTR)
-                        continue;
-                if (n < 0 && errno == EAGAIN)
-                        return;
-                if (n <= 0) {
+                if (n < 0)
+                        return; /* EAGAIN: there is no other for a pipe that does not block */
+                if (n == 0) {
                         stream_close(run, stream);
                         return;
                 }
@@ -204,7 +200,7 @@ static void on_look(void *userdata) {
                 finish(run, status);
                 return;
         }
-        if (run->err.code == 0 && now_mono_ms >= run->deadline_mono_ms) {
+        if (now_mono_ms >= run->deadline_mono_ms) {
                 (void)error_set(&run->err, ETIMEDOUT, "timed out after %lld s, killed",
                                 (long long)(run->timeout_ms / MS_PER_S));
                 end(run);
