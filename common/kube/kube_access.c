@@ -101,7 +101,8 @@ static int check_server(char *server, struct error *err) {
                 if ((unsigned char)*c <= 0x20 || (unsigned char)*c >= 0x7f)
                         return error_set(err, EINVAL,
                                          "server: contains a space or control character");
-        if (host[0] == '\0' || host[0] == '/' || host[0] == ':')
+        /* There is something: no slash is left at its end. */
+        if (host[0] == '/' || host[0] == ':')
                 return error_set(err, EINVAL, "server '%s': no host", server);
         return 0;
 }
@@ -113,8 +114,8 @@ static int check_server(char *server, struct error *err) {
 static bool may_see_secrets(const char *server) {
         const char *host = after_scheme(server);
 
-        if (!host || strncasecmp(server, "https://", 8) == 0)
-                return host;
+        if (strncasecmp(server, "https://", 8) == 0)
+                return true;
         bool is_bracketed = host[0] == '[';
         size_t len = strcspn(host, is_bracketed ? "]" : ":/");
         char text[INET6_ADDRSTRLEN + 1];
@@ -130,6 +131,10 @@ static bool may_see_secrets(const char *server) {
                (inet_pton(AF_INET, text, &v4) == 1 && ntohl(v4.s_addr) >> 24 == 127);
 }
 
+static bool is_set(const char *text) {
+        return text && *text;
+}
+
 /* The pod's service account; -ENOENT outside of a pod, or without a token. */
 static int load_in_cluster(const char *directory, struct kubeconfig *ret, struct error *err) {
         const char *host = getenv("KUBERNETES_SERVICE_HOST");
@@ -139,7 +144,7 @@ static int load_in_cluster(const char *directory, struct kubeconfig *ret, struct
         struct error problem = ERROR_NULL;
         uint64_t port_number = 0;
 
-        if (!host || !*host || !port || !*port)
+        if (!is_set(host) || !is_set(port))
                 return error_set(err, ENOENT, "not in a pod (KUBERNETES_SERVICE_HOST is not set)");
         if (access(token_file, F_OK) < 0 && errno == ENOENT)
                 return error_set(err, ENOENT, "the pod has no service account token (%s)",
@@ -165,9 +170,9 @@ static int load_usual_kubeconfig(const struct kubeconfig_choice *choice, struct 
         const char *from_environment = getenv("KUBECONFIG");
         const char *home = getenv("HOME");
 
-        if (from_environment && *from_environment)
+        if (is_set(from_environment))
                 return kubeconfig_load(from_environment, false, choice, ret, err);
-        if (!home || !*home)
+        if (!is_set(home))
                 return NO_KUBECONFIG;
         _cleanup_(freep) char *path = xasprintf("%s/.kube/config", home);
         return access(path, F_OK) == 0 ? kubeconfig_load(path, true, choice, ret, err)
@@ -180,7 +185,7 @@ static int load_source(const struct kube_access_options *options, struct kubecon
         struct error in_cluster = ERROR_NULL;
         int usual = NO_KUBECONFIG;
 
-        if (options->kubeconfig && *options->kubeconfig)
+        if (is_set(options->kubeconfig))
                 return kubeconfig_load(options->kubeconfig, true, &options->choice, ret, err);
         if (options->prefers_kubeconfig)
                 usual = load_usual_kubeconfig(&options->choice, ret, err);
@@ -188,17 +193,16 @@ static int load_source(const struct kube_access_options *options, struct kubecon
                 return usual;
         int r = load_in_cluster(directory ? directory : default_service_account_directory, ret,
                                 &in_cluster);
-        if (r != -ENOENT) {
-                *ret_is_in_cluster = r == 0;
-                if (r < 0 && err)
-                        *err = in_cluster;
-                return r;
-        }
+        *ret_is_in_cluster = r == 0;
+        if (r == 0)
+                return 0;
+        if (r != -ENOENT)
+                return error_set(err, r, "%s", in_cluster.msg);
         if (!options->prefers_kubeconfig)
                 usual = load_usual_kubeconfig(&options->choice, ret, err);
         if (usual != NO_KUBECONFIG)
                 return usual;
-        if (options->master && *options->master)
+        if (is_set(options->master))
                 return 0; /* a server without authentication, such as kubectl proxy */
         return error_set(err, ENOENT,
                          "%s, $KUBECONFIG is not set and there is no ~/.kube/config: "
@@ -207,10 +211,6 @@ static int load_source(const struct kube_access_options *options, struct kubecon
 }
 
 /* ---- What the command line says instead of the file. */
-
-static bool is_set(const char *text) {
-        return text && *text;
-}
 
 static int override(const struct kube_access_options *options, struct kubeconfig *source,
                     struct error *err) {
@@ -397,6 +397,14 @@ static int exec_credentials(struct kube_access *config, int64_t now_mono_ms, int
         return 0;
 }
 
+/* The file's text now, or @text without a file. It was read at the start: it has one. */
+static const char *text_of(struct secret_file *file, int64_t now_mono_ms, const char *text) {
+        const char *from_file = NULL;
+
+        (void)!secret_file_get(file, now_mono_ms, &from_file, NULL);
+        return from_file ? from_file : text;
+}
+
 int kube_access_credentials(struct kube_access *config, int64_t now_mono_ms, int64_t now_unix_ms,
                             struct kube_credentials *ret, struct error *err) {
         const struct kubeconfig *source = &config->source;
@@ -404,24 +412,16 @@ int kube_access_credentials(struct kube_access *config, int64_t now_mono_ms, int
                 .impersonation = (const char *const *)config->impersonation,
                 .tls.server_name = source->tls_server_name,
                 .tls.is_insecure = source->is_insecure,
-                .tls.ca_pem = source->ca_pem,
-                .tls.cert_pem = source->cert_pem,
-                .tls.key_pem = source->key_pem,
+                .tls.ca_pem = text_of(&config->ca, now_mono_ms, source->ca_pem),
+                .tls.cert_pem = text_of(&config->cert, now_mono_ms, source->cert_pem),
+                .tls.key_pem = text_of(&config->key, now_mono_ms, source->key_pem),
         };
         int r = 0;
 
-        if (config->ca.path)
-                r = secret_file_get(&config->ca, now_mono_ms, &credentials.tls.ca_pem, err);
-        if (r == 0 && config->cert.path)
-                r = secret_file_get(&config->cert, now_mono_ms, &credentials.tls.cert_pem, err);
-        if (r == 0 && config->key.path)
-                r = secret_file_get(&config->key, now_mono_ms, &credentials.tls.key_pem, err);
-        if (r == 0 && config->may_send_secrets) {
-                credentials.bearer = source->token;
+        if (config->may_send_secrets) {
+                credentials.bearer = text_of(&config->token, now_mono_ms, source->token);
                 credentials.basic_auth = source->basic_auth;
-                if (config->token.path)
-                        r = secret_file_get(&config->token, now_mono_ms, &credentials.bearer, err);
-                else if (source->exec)
+                if (source->exec)
                         r = exec_credentials(config, now_mono_ms, now_unix_ms, &credentials, err);
         }
         if (r < 0)
