@@ -43,8 +43,8 @@ struct lease {
 char *lease_identity_new(void) {
         char host[HOST_NAME_MAX_BYTES + 1] = "";
 
-        if (gethostname(host, HOST_NAME_MAX_BYTES) < 0 || !host[0])
-                (void)snprintf(host, sizeof(host), "plimsoll");
+        /* Linux has none that is longer. An empty one will do: what tells us apart is the rest. */
+        (void)gethostname(host, HOST_NAME_MAX_BYTES);
         return xasprintf("%s_%016llx", host, (unsigned long long)random_below(INT64_MAX));
 }
 
@@ -133,8 +133,7 @@ static void update_leading(struct lease *lease) {
                 log_info(MSG("started leading"), STR("lease", lease->name),
                          STR("namespace", lease->name_space),
                          STR("identity", lease->candidate.identity));
-                if (lease->events.on_started_leading)
-                        lease->events.on_started_leading(lease->events.userdata);
+                lease->events.on_started_leading(lease->events.userdata);
                 return;
         }
         if (lease->is_releasing)
@@ -142,8 +141,7 @@ static void update_leading(struct lease *lease) {
         else
                 log_warn(MSG("stopped leading"), STR("lease", lease->name),
                          STR("holder", lease->candidate.seen.holder), STR("error", lease->trouble));
-        if (lease->events.on_stopped_leading)
-                lease->events.on_stopped_leading(lease->events.userdata);
+        lease->events.on_stopped_leading(lease->events.userdata);
 }
 
 static void update(struct lease *lease) {

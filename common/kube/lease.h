@@ -34,7 +34,7 @@ struct lease_options {
         const char *name_space, *name; /* of the Lease; copied, as all texts here */
         const char *identity;          /* lease_identity_new() */
         struct lease_timing timing;
-        struct lease_events events; /* any may be NULL; none may free the lease */
+        struct lease_events events; /* none may free the lease */
 };
 
 /** lease_identity_new() - host name and random digits; owned by the caller */
