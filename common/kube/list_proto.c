@@ -19,12 +19,12 @@ static int parse_frame(const struct kube_proto *list, struct list_page *ret, str
         while ((step = proto_next(&proto, &field)) == PROTO_MORE)
                 if (field.number == LIST_META && field.wire == PROTO_BYTES)
                         meta = field;
-        bool ok = step == PROTO_END && buf_puts(&frame, "{\"kind\":") &&
-                  buf_json_string(&frame, list->kind, list->kind_len) &&
-                  buf_puts(&frame, ",\"items\":[],\"metadata\":") &&
-                  proto_json_write(&frame, &kube_proto_list_meta, meta.bytes, meta.len) &&
-                  buf_putc(&frame, '}');
-        if (!ok)
+        (void)buf_puts(&frame, "{\"kind\":");
+        (void)buf_json_string(&frame, list->kind, list->kind_len);
+        (void)buf_puts(&frame, ",\"items\":[],\"metadata\":");
+        bool ok = proto_json_write(&frame, &kube_proto_list_meta, meta.bytes, meta.len);
+        (void)buf_putc(&frame, '}');
+        if (step != PROTO_END || !ok || frame.overflow)
                 return error_set(err, EBADMSG, "list truncated or malformed");
         return list_page_parse(frame.data, frame.len, NULL, NULL, ret, err);
 }

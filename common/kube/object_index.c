@@ -72,7 +72,7 @@ static struct held *held_new(const char *uid, uint64_t hash, uint32_t generation
 
 /* Of an object's metadata, as far as it is plain text. */
 struct outline {
-        struct skim_string name, name_space, uid, version;
+        struct skim_string name, name_space, version;
 };
 
 static bool skim_metadata(struct skim *skim, struct outline *outline) {
@@ -82,7 +82,6 @@ static bool skim_metadata(struct skim *skim, struct outline *outline) {
         for (skim_enter(skim); (step = skim_member(skim, &key)) == SKIM_MORE;) {
                 bool ok = skim_is(&key, "name")        ? skim_plain_text(skim, &outline->name)
                           : skim_is(&key, "namespace") ? skim_plain_text(skim, &outline->name_space)
-                          : skim_is(&key, "uid")       ? skim_plain_text(skim, &outline->uid)
                           : skim_is(&key, "resourceVersion")
                                   ? skim_plain_text(skim, &outline->version)
                                   : skim_value(skim);
@@ -98,10 +97,8 @@ static bool skim_outline(const char *text, size_t len, struct outline *ret) {
         struct skim_string key;
         struct skim skim;
 
-        *ret = (struct outline){none, none, none, none};
+        *ret = (struct outline){none, none, none};
         skim_init(&skim, text, len);
-        if (skim_peek(&skim) != '{')
-                return false;
         for (skim_enter(&skim); skim_member(&skim, &key) == SKIM_MORE;) {
                 if (skim_is(&key, "metadata"))
                         return skim_peek(&skim) == '{' && skim_metadata(&skim, ret);
@@ -132,8 +129,7 @@ bool object_index_is_same(struct object_index *index, const char *text, size_t l
         int key_len = snprintf(key, sizeof(key), "%.*s/%.*s", (int)outline.name_space.len,
                                outline.name_space.text, (int)outline.name.len, outline.name.text);
         struct held *held = strmap_get(&index->entries, key, (size_t)key_len);
-        if (!held || held->hash != *ret_hash || strlen(held->uid) != outline.uid.len ||
-            memcmp(held->uid, outline.uid.text, outline.uid.len) != 0)
+        if (!held || held->hash != *ret_hash)
                 return false;
         held->generation = index->generation;
         return true;
