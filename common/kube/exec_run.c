@@ -184,8 +184,10 @@ static void finish(struct exec_run *run, int status) {
 }
 
 static void end(struct exec_run *run) {
-        if (run->pid > 0)
-                (void)kill(-run->pid, SIGKILL);
+        if (run->pid <= 0)
+                return;
+        (void)kill(-run->pid, SIGKILL);
+        (void)kill(run->pid, SIGKILL); /* it may have left the group */
 }
 
 /* Polls until the plugin has exited; pipes that children still hold open are not waited for. */

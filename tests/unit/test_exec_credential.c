@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 
 #include "base/clock.h"
 #include "credential_files.h"
@@ -258,6 +260,26 @@ static void test_exec_hangs(void **state) {
         loop_free(ended.loop);
 }
 
+/* This program as a plugin, in the process group of the one that has begun it. */
+static int leave_and_hang(void) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (setpgid(0, getpgid(getppid())) < 0)
+                return 1;
+        return pause();
+}
+
+static void test_exec_leaves_its_group(void **state) {
+        struct exec_plugin *plugin = plugin_new("");
+        struct ended ended;
+
+        (void)state;
+        free(plugin->command);
+        plugin->command = xstrdup("/proc/self/exe");
+        if (run(plugin, 500, &ended) != -ETIMEDOUT)
+                fail_msg("%s", ended.err.msg);
+        exec_plugin_free(plugin);
+}
+
 /* What the plugin is told, and that a child of it which stays does not hold us up. */
 static void test_exec_surroundings(void **state) {
         struct exec_plugin *plugin = plugin_new("");
@@ -296,15 +318,19 @@ static void test_exec_surroundings(void **state) {
         assert_int_equal(kill(pid, SIGKILL), 0);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_exec_credential),
                 cmocka_unit_test(test_exec_failures),
                 cmocka_unit_test(test_exec_stderr),
                 cmocka_unit_test(test_masking),
                 cmocka_unit_test_setup_teardown(test_exec_hangs, set_up, tear_down),
+                cmocka_unit_test(test_exec_leaves_its_group),
                 cmocka_unit_test_setup_teardown(test_exec_surroundings, set_up, tear_down),
         };
 
+        (void)argv;
+        if (argc > 1)
+                return leave_and_hang();
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
