@@ -2,6 +2,7 @@
 #include "cmocka_wrap.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -133,6 +134,7 @@ static void test_exec_failures(void **state) {
                 {"exit 3", 10000, -EPROTO, "exit status 3"},
                 {"kill -9 $$", 10000, -EPROTO, "signal 9"},
                 {"echo no", 10000, -EINVAL, "not JSON"},
+                {":", 10000, -EINVAL, "not JSON"},
                 {"exec sleep 100", 50, -ETIMEDOUT, "killed"},
                 {"sleep 100 & wait", 50, -ETIMEDOUT, "killed"}, /* its children too */
                 {"exec sleep 100 >&-", 50, -ETIMEDOUT, "killed"},
@@ -157,6 +159,32 @@ static void test_exec_failures(void **state) {
         plugin->install_hint = xstrdup("install it so");
         assert_int_equal(run(plugin, 1000, &ended), -ENOENT);
         assert_non_null(strstr(ended.err.msg, "install it so"));
+        exec_plugin_free(plugin);
+}
+
+/* A run needs four; with fewer it ends like one that could not be started, and leaves none open. */
+static void test_exec_without_descriptors(void **state) {
+        struct exec_plugin *plugin = plugin_new("");
+        struct rlimit before;
+
+        (void)state;
+        assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+        for (rlim_t spare = 0; spare < 4; spare++) {
+                struct ended ended = {.loop = loop_new()};
+                int lowest = open("/dev/null", O_RDONLY | O_CLOEXEC);
+                const struct rlimit few = {(rlim_t)lowest + spare, before.rlim_max};
+                assert_int_equal(close(lowest), 0);
+                assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+                ended.run = exec_run_new(ended.loop, plugin, 10000, on_ended, &ended);
+                assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+                loop_run(ended.loop);
+                assert_int_equal(ended.err.code, -EMFILE);
+                assert_string_equal(ended.err.msg, "credential plugin sh: Too many open files");
+                assert_string_equal(ended.said, "");
+                assert_int_equal(open("/dev/null", O_RDONLY | O_CLOEXEC), lowest);
+                assert_int_equal(close(lowest), 0);
+                loop_free(ended.loop);
+        }
         exec_plugin_free(plugin);
 }
 
@@ -195,6 +223,7 @@ static void test_masking(void **state) {
                 const char *text, *masked;
         } rows[] = {
                 {"", ""},
+                {"the user service-accounts/default", "the user service-accounts/default"},
                 {"error: cannot reach sts.example.com: timeout",
                  "error: cannot reach sts.example.com: timeout"},
                 {"Authorization: Bearer 0123456789abcdef", "Authorization: Bearer ***"},
@@ -210,6 +239,11 @@ static void test_masking(void **state) {
                 (void)snprintf(text, sizeof(text), "%s", rows[i].text);
                 secret_mask(text, "hunter2");
                 assert_string_equal(text, rows[i].masked);
+        }
+        for (size_t i = 0; i < 2; i++) { /* no secret is known */
+                char text[] = "it says hunter2";
+                secret_mask(text, i == 0 ? NULL : "");
+                assert_string_equal(text, "it says hunter2");
         }
 }
 
@@ -322,6 +356,7 @@ int main(int argc, char **argv) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_exec_credential),
                 cmocka_unit_test(test_exec_failures),
+                cmocka_unit_test(test_exec_without_descriptors),
                 cmocka_unit_test(test_exec_stderr),
                 cmocka_unit_test(test_masking),
                 cmocka_unit_test_setup_teardown(test_exec_hangs, set_up, tear_down),

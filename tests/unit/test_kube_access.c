@@ -59,6 +59,13 @@ static void test_base64(void **state) {
         };
 
         (void)state;
+        /* Longer than any PEM. */
+        _cleanup_(freep) char *longest = xmalloc(2 * SECRET_PEM_MAX_BYTES);
+        memset(longest, 'A', 2 * SECRET_PEM_MAX_BYTES);
+        char *none = NULL;
+        assert_int_equal(secret_from_base64(longest, 2 * SECRET_PEM_MAX_BYTES, &none, NULL),
+                         -EINVAL);
+        assert_null(none);
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 char *pem = NULL;
                 struct error err = ERROR_NULL;
@@ -109,6 +116,12 @@ static void test_token_check(void **state) {
                         assert_null(strstr(err.msg, "abc"));
                 free(text);
         }
+        _cleanup_(freep) char *text = xcalloc(1, SECRET_TOKEN_MAX_BYTES + 2);
+        memset(text, 'x', SECRET_TOKEN_MAX_BYTES);
+        assert_int_equal(secret_check(SECRET_TOKEN, text, SECRET_TOKEN_MAX_BYTES, NULL), 0);
+        text[SECRET_TOKEN_MAX_BYTES] = 'x';
+        assert_int_equal(secret_check(SECRET_TOKEN, text, SECRET_TOKEN_MAX_BYTES + 1, NULL),
+                         -EINVAL);
 }
 
 static void test_in_cluster(void **state) {
@@ -138,10 +151,34 @@ static void test_in_cluster(void **state) {
         kube_access_free(config);
         options.master = NULL;
 
+        static const struct {
+                const char *host, *port, *problem;
+                int code;
+        } rows[] = {
+                {"10.0.0.1", "0x10", "'0x10': not a port", -EINVAL},
+                {"10.0.0.1", "0", "'0': not a port", -EINVAL},
+                {"10.0.0.1", "65536", "'65536': not a port", -EINVAL},
+                {"10.0.0.1", "", "not in a pod", -ENOENT},
+                {"", "443", "not in a pod", -ENOENT},
+        };
         struct error err = ERROR_NULL;
-        assert_int_equal(setenv("KUBERNETES_SERVICE_PORT", "0x10", 1), 0);
-        assert_int_equal(kube_access_load(&options, &config, &err), -EINVAL);
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                assert_int_equal(setenv("KUBERNETES_SERVICE_HOST", rows[i].host, 1), 0);
+                assert_int_equal(setenv("KUBERNETES_SERVICE_PORT", rows[i].port, 1), 0);
+                assert_int_equal(kube_access_load(&options, &config, &err), rows[i].code);
+                assert_non_null(strstr(err.msg, rows[i].problem));
+        }
+        assert_int_equal(setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1", 1), 0);
+        assert_int_equal(unsetenv("KUBERNETES_SERVICE_PORT"), 0);
+        assert_int_equal(kube_access_load(&options, &config, &err), -ENOENT);
         assert_int_equal(setenv("KUBERNETES_SERVICE_PORT", "443", 1), 0);
+
+        /* A token that cannot be looked at is not one that isn't there. */
+        _cleanup_(freep) char *no_directory = path_of("ca.crt");
+        options.service_account_directory = no_directory;
+        assert_int_equal(kube_access_load(&options, &config, &err), -ENOTDIR);
+        options.service_account_directory = directory;
+
         put_file("ca.crt", "no PEM");
         assert_int_equal(kube_access_load(&options, &config, &err), -EINVAL);
         assert_non_null(strstr(err.msg, "ca.crt"));
@@ -168,6 +205,8 @@ static void test_servers(void **state) {
                 {"h:6443", false},
                 {"ftp://h", false},
                 {"https://", false},
+                {"//", false},
+                {"https://h\x7f", false},
                 {"https:///x", false},
                 {"https://:1", false},
                 {"https://u:hunter2@h", false},
@@ -200,11 +239,21 @@ static void test_plain_http(void **state) {
                 const char *master;
                 bool is_sent;
         } rows[] = {
-                {"https://10.0.0.1", true},       {"http://127.0.0.1:8001", true},
-                {"http://127.9.9.9", true},       {"http://[::1]:1/x", true},
-                {"http://localhost:1", true},     {"http://10.0.0.1", false},
-                {"http://localhost.evil", false}, {"http://127.0.0.1.evil:1", false},
-                {"http://[fd00::1]", false},      {"http://1270.0.0.1", false},
+                {"https://10.0.0.1", true},
+                {"http://127.0.0.1:8001", true},
+                {"http://127.9.9.9", true},
+                {"http://[::1]:1/x", true},
+                {"http://localhost:1", true},
+                {"http://10.0.0.1", false},
+                {"http://localhost.evil", false},
+                {"http://127.0.0.1.evil:1", false},
+                {"http://[fd00::1]", false},
+                {"http://1270.0.0.1", false},
+                {"http://[0:0:1::1]", false},
+                {"http://[::1:0:0]", false},
+                {"http://[::2]", false},
+                {"http://[localhost]", false},
+                {"http://localhost-localhost-localhost-localhost-localhost", false},
         };
         _cleanup_(freep) char *text = document(SERVER, "token: t");
         _cleanup_(freep) char *path = write_file("config", text);
@@ -404,6 +453,7 @@ static void test_overrides_that_are_refused(void **state) {
                 {{.token = "a b"}, "--token"},
                 {{.as = ""}, "an empty name"},
                 {{.as = "a\nb"}, "control character"},
+                {{.as = "a\x7f"}, "control character"},
                 {{.as_groups = groups, .as_group_count = 1}, "needs --as"},
                 {{.as = "a", .as_groups = groups, .as_group_count = 2}, "control character"},
         };
@@ -439,6 +489,19 @@ static void test_nothing_found(void **state) {
         assert_int_equal(kube_access_load(&options, &config, &err), -ENOENT);
         assert_non_null(strstr(err.msg, "--kubeconfig"));
         assert_null(config);
+        /* What is empty is not set. */
+        options.kubeconfig = options.master = "";
+        assert_int_equal(setenv("KUBECONFIG", "", 1), 0);
+        assert_int_equal(setenv("HOME", "", 1), 0);
+        assert_int_equal(kube_access_load(&options, &config, &err), -ENOENT);
+        options.kubeconfig = options.master = NULL;
+        /* A file whose cluster says nothing, and nobody else does. */
+        _cleanup_(freep) char *nowhere = document("", "token: t");
+        _cleanup_(freep) char *nowhere_path = write_file("nowhere", nowhere);
+        options.kubeconfig = nowhere_path;
+        assert_int_equal(kube_access_load(&options, &config, &err), -EINVAL);
+        assert_non_null(strstr(err.msg, "has no server"));
+        options.kubeconfig = NULL;
 
         /* ~/.kube/config is the last resort */
         _cleanup_(freep) char *kube = path_of(".kube");

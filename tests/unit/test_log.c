@@ -2,48 +2,15 @@
 #include "cmocka_wrap.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/timestamp.h"
-
-enum { CAPTURE_MAX = 60000 }; /* below a pipe's 64 KiB, so that writers never wait */
-
-static int saved_stderr = -1, capture_fd = -1;
-
-static void capture_begin(void) {
-        int fds[2];
-
-        assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
-        saved_stderr = dup(STDERR_FILENO);
-        assert_true(saved_stderr >= 0);
-        assert_true(dup2(fds[1], STDERR_FILENO) >= 0);
-        (void)close(fds[1]);
-        capture_fd = fds[0];
-}
-
-/* Everything since capture_begin(); owned by the caller. */
-static char *capture_end(void) {
-        char *text = xmalloc(CAPTURE_MAX + 1);
-        size_t len = 0;
-
-        (void)dup2(saved_stderr, STDERR_FILENO); /* closes the pipe's last writer */
-        (void)close(saved_stderr);
-        for (ssize_t n = 1; n > 0 && len < CAPTURE_MAX; len += (size_t)n) {
-                n = read(capture_fd, text + len, CAPTURE_MAX - len);
-                if (n < 0)
-                        n = 0;
-        }
-        (void)close(capture_fd);
-        text[len] = '\0';
-        return text;
-}
+#include "captured_log.h"
 
 /* Checks and cuts off "ts=<now>"; returns what follows. */
 static const char *after_time(const char *line, const char *prefix, int64_t begun_unix_ms) {
