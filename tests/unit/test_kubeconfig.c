@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "base/buf.h"
 #include "credential_files.h"
 #include "kube/kubeconfig.h"
 
@@ -27,6 +28,9 @@ static void test_kubeconfig_errors(void **state) {
                 {SERVER ", certificate-authority-data: " PEM_BASE64, "", NULL},
                 {SERVER ", insecure-skip-tls-verify: true, certificate-authority: x", "",
                  "contradicts"},
+                {SERVER ", insecure-skip-tls-verify: true, certificate-authority-data: " PEM_BASE64,
+                 "", "contradicts"},
+                {SERVER ", insecure-skip-tls-verify: false, certificate-authority: x", "", NULL},
                 {SERVER, "auth-provider: {name: gcp}", "line 10: user u: auth-provider"},
                 {SERVER, "as: root", "as: impersonation"},
                 {SERVER, "as-groups: [x]", "impersonation"},
@@ -67,6 +71,9 @@ static void test_kubeconfig_errors(void **state) {
                 {SERVER, "client-certificate: a, client-certificate-data: '*'",
                  "client-certificate"},
                 {SERVER, "client-certificate: a, client-key-data: '*'", "client-key"},
+                {SERVER, "token: ~, username: [x], password: ''", NULL}, /* nothing is set */
+                {SERVER, "exec: {apiVersion: client.authentication.k8s.io/v1beta1, command: x}",
+                 NULL},
                 {SERVER, "exec: {command: x}", "apiVersion"},
                 {SERVER, "exec: {apiVersion: client.authentication.k8s.io/v1}", "command"},
                 {SERVER, "exec: {apiVersion: client.authentication.k8s.io/v1alpha1, command: x}",
@@ -99,6 +106,7 @@ static void test_kubeconfig_shapes(void **state) {
                 {"current-context: ''", "no current-context"},
                 {"current-context: c", "no context named 'c'"},
                 {"{current-context: c, contexts: {}}", "not a list"},
+                {"{current-context: c, contexts: null}", "no context named 'c'"},
                 {"{current-context: c, contexts: [1, {}, {name: c}]}", "cluster: missing"},
                 {"{current-context: c, contexts: [{name: c, context: 7}]}", "not a mapping"},
                 {"{current-context: c, contexts: [{name: c, context: {cluster: k}}]}",
@@ -169,7 +177,8 @@ static void test_kubeconfig_fields(void **state) {
 static void test_choice(void **state) {
         static const char text[] =
                 "current-context: a\n"
-                "contexts: [{name: a, context: {cluster: one, user: u}}]\n"
+                "contexts: [{name: a, context: {cluster: one, user: u}},\n"
+                "           {name: anonymous, context: {cluster: one}}]\n"
                 "clusters: [{name: one, cluster: {server: 'https://one'}},\n"
                 "           {name: two, cluster: {server: 'https://two'}}]\n"
                 "users: [{name: u, user: {token: u}}, {name: v, user: {token: v}}]\n";
@@ -181,6 +190,8 @@ static void test_choice(void **state) {
                 {{"", "", ""}, "https://one", "u", NULL},
                 {{NULL, "two", NULL}, "https://two", "u", NULL},
                 {{"a", NULL, "v"}, "https://one", "v", NULL},
+                {{"anonymous", NULL, NULL}, "https://one", NULL, NULL},
+                {{"anonymous", NULL, "v"}, "https://one", "v", NULL},
                 {{NULL, "three", NULL}, NULL, NULL, "no cluster named 'three'"},
                 {{NULL, NULL, "w"}, NULL, NULL, "no user named 'w'"},
         };
@@ -197,7 +208,8 @@ static void test_choice(void **state) {
                         continue;
                 }
                 assert_string_equal(config.server, rows[i].server);
-                assert_string_equal(config.token, rows[i].token);
+                assert_string_equal(config.token ? config.token : "",
+                                    rows[i].token ? rows[i].token : "");
         }
 }
 
@@ -228,6 +240,53 @@ static void test_merge(void **state) {
         assert_int_equal(kubeconfig_load(missing, false, NULL, &config, &err), -ENOENT);
         assert_int_equal(kubeconfig_load(missing, true, NULL, &config, &err), -ENOENT);
         assert_int_equal(kubeconfig_load(directory, true, NULL, &config, &err) < 0, 1);
+        /* Only what is not there is passed over: not what cannot be looked at, or is none. */
+        _cleanup_(freep) char *below_a_file = xasprintf("%s:%s/a/x", missing, directory);
+        _cleanup_(freep) char *none = write_file("none", "[]\n");
+        assert_int_equal(kubeconfig_load(below_a_file, false, NULL, &config, &err), -ENOTDIR);
+        assert_int_equal(kubeconfig_load(none, false, NULL, &config, &err), -EINVAL);
+        assert_non_null(strstr(err.msg, "not a kubeconfig"));
+}
+
+/* There is a ceiling for how many files are merged. */
+static void test_many_files(void **state) {
+        _cleanup_(kubeconfig_done) struct kubeconfig config = {0};
+        _cleanup_(freep) char *text = document(SERVER, "token: t");
+        _cleanup_(freep) char *path = write_file("config", text);
+        _cleanup_(buf_done) struct buf paths = BUF_INIT(1 << 16);
+        struct error err = ERROR_NULL;
+
+        (void)state;
+        for (size_t i = 0; i < 64; i++)
+                (void)buf_printf(&paths, "%s:", path);
+        if (kubeconfig_load(paths.data, false, NULL, &config, &err) < 0)
+                fail_msg("%s", err.msg);
+        assert_string_equal(config.token, "t");
+        kubeconfig_done(&config);
+        (void)buf_puts(&paths, path);
+        assert_int_equal(kubeconfig_load(paths.data, false, NULL, &config, &err), -E2BIG);
+        assert_string_equal(err.msg, "more than 64 kubeconfig files");
+}
+
+/* A plugin that asks for it is told of the CA, wherever the cluster has it. */
+static void test_cluster_info(void **state) {
+        static const char expected[] =
+                "{\"server\":\"https://h:6443\",\"certificate-authority-data\":\"" PEM_BASE64 "\"}";
+        static const char *const clusters[] = {
+                SERVER ", certificate-authority: ca.crt",
+                SERVER ", certificate-authority-data: " PEM_BASE64,
+        };
+
+        (void)state;
+        put_file("ca.crt", PEM);
+        for (size_t i = 0; i < ARRAY_LEN(clusters); i++) {
+                _cleanup_(kubeconfig_done) struct kubeconfig config = {0};
+                _cleanup_(freep) char *text = document(clusters[i],
+                                                       EXEC(", provideClusterInfo: true"));
+                _cleanup_(freep) char *path = write_file("config", text);
+                assert_int_equal(kubeconfig_load(path, true, NULL, &config, NULL), 0);
+                assert_string_equal(config.exec->cluster_json, expected);
+        }
 }
 
 int main(void) {
@@ -237,6 +296,8 @@ int main(void) {
                 cmocka_unit_test(test_kubeconfig_fields),
                 cmocka_unit_test(test_choice),
                 cmocka_unit_test_setup_teardown(test_merge, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(test_many_files, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(test_cluster_info, set_up, tear_down),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
