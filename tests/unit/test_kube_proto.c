@@ -310,6 +310,55 @@ static void test_refused_lists(void **state) {
         }
 }
 
+/* What no server sends as the frame of a list: whatever its items are, they are not told. */
+static void test_refused_list_frames(void **state) {
+        static const struct {
+                size_t kind_bytes; /* ends in "List" */
+                const char *object;
+                size_t object_bytes;
+                int code;
+        } rows[] = {
+#define ROW(bytes) bytes, sizeof(bytes) - 1
+                {7,
+                 ROW("\x0a\x03\x12\x01"
+                     "7"),
+                 0},
+                {7,
+                 ROW("\x08\x01\x0a\x03\x12\x01"
+                     "7"),
+                 0}, /* metadata, once as a number */
+                {7, ROW("\x08\x01"), -EBADMSG},
+                {7, ROW("\x0a\x02\x10\x07"), -EBADMSG}, /* the version is a number */
+                {7,
+                 ROW("\x0a\x03\x12\x01"
+                     "7\x10\x01"),
+                 -EBADMSG}, /* an item is one */
+                {7,
+                 ROW("\x0a\x03\x12\x01"
+                     "7\x12\x7f"),
+                 -EBADMSG}, /* cut */
+                {300000,
+                 ROW("\x0a\x03\x12\x01"
+                     "7"),
+                 -EBADMSG}, /* a kind as long as a list */
+#undef ROW
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct buf data = BUF_INIT(PROTO_TEST_MAX_BYTES);
+                _cleanup_(freep) char *kind = xcalloc(1, rows[i].kind_bytes + 1);
+                size_t items;
+                memset(kind, 'x', rows[i].kind_bytes);
+                memcpy(kind + rows[i].kind_bytes - 4, "List", 4);
+                proto_put_envelope(&data, kind, rows[i].object, rows[i].object_bytes);
+                int r = parse_list(&kube_proto_pod, data.data, data.len, &items);
+                if (r != rows[i].code || items != 0)
+                        fail_msg("row %zu gave %d and %zu items", i, r, items);
+                buf_done(&data);
+        }
+}
+
 /* ---- Watches. */
 
 struct expected_watch {
@@ -383,6 +432,12 @@ static void test_recorded_status(void **state) {
                                        "\"reason\":\"BadRequest\",\"code\":400}");
         buf_done(&text);
         free(data);
+        /* Of another kind, with a name as long: as what was asked for. */
+        static const char binder[] = "k8s\0\x0a\x08\x12\x06"
+                                     "Binder\x12\x05\x0a\x03\x0a\x01n";
+        assert_true(kube_proto_object(&text, &kube_proto_pod, binder, sizeof(binder) - 1));
+        assert_string_equal(text.data, "{\"metadata\":{\"name\":\"n\"}}");
+        buf_done(&text);
 }
 
 static void test_envelopes(void **state) {
@@ -397,7 +452,8 @@ static void test_envelopes(void **state) {
                 {ROW("\x0a\x05\x12\x03Pod\x12\x02xy"), "Pod", "xy"},
                 {ROW("\x12\x02xy\x0a\x09\x0a\x02v1\x12\x03Pod\x1a\x00\x22\x00\x28\x07"), "Pod",
                  "xy"},
-                {ROW("\x0a\x05\x12\x04Pod\x12\x02xy"), NULL, NULL}, /* the type is malformed */
+                {ROW("\x0a\x04\x10\x07\x0a\x00\x12\x02xy"), "", "xy"}, /* the kind is a number */
+                {ROW("\x0a\x05\x12\x04Pod\x12\x02xy"), NULL, NULL},    /* the type is malformed */
                 {ROW("\x12\x03xy"), NULL, NULL},
                 {"k8s\x01", 4, NULL, NULL},
                 {"k8s", 3, NULL, NULL},
@@ -426,7 +482,7 @@ int main(void) {
                 cmocka_unit_test(test_recorded_lists),   cmocka_unit_test(test_recorded_all),
                 cmocka_unit_test(test_cut_lists),        cmocka_unit_test(test_refused_lists),
                 cmocka_unit_test(test_recorded_watches), cmocka_unit_test(test_recorded_status),
-                cmocka_unit_test(test_envelopes),
+                cmocka_unit_test(test_envelopes),        cmocka_unit_test(test_refused_list_frames),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

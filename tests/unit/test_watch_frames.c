@@ -172,6 +172,28 @@ static void test_refused_frames(void **state) {
         }
 }
 
+/* Fields of other numbers and types, wherever they are, say nothing. */
+static void test_other_fields(void **state) {
+        struct buf body = BUF_INIT(1 << 10), raw = body, object = body, data = body, log = body;
+
+        (void)state;
+        put_object(&object, &(struct event){"ADDED", "Pod", "a", "1"});
+        proto_put_message(&raw, 1, &object);
+        proto_put_text(&raw, 2, "x");
+        proto_put_int(&raw, 1, 7);
+        proto_put_text(&body, 1, "ADDED");
+        proto_put_message(&body, 2, &raw);
+        proto_put_text(&body, 3, "x");
+        proto_put_int(&body, 1, 7);
+        proto_put_int(&body, 2, 7);
+        put_frame(&data, body.data, body.len);
+        assert_int_equal(decode(&data, data.len, WATCH_LINE_MAX_BYTES, &log, NULL), 0);
+        assert_string_equal(log.data, "ADDED 1 " POD("a", "1") ";");
+        buf_done(&body);
+        buf_done(&data);
+        buf_done(&log);
+}
+
 /* A cut frame is no event, and no fault. */
 static void test_cut(void **state) {
         struct buf data = BUF_INIT(PROTO_TEST_MAX_BYTES);
@@ -227,7 +249,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_events), cmocka_unit_test(test_refused_frames),
                 cmocka_unit_test(test_cut),    cmocka_unit_test(test_ceiling),
-                cmocka_unit_test(test_lines),
+                cmocka_unit_test(test_lines),  cmocka_unit_test(test_other_fields),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
