@@ -49,7 +49,7 @@ static void test_events(void **state) {
                 const char *log;
         } rows[] = {
                 {"", 0, ""},
-                {"\n\r\n  \n", 0, ""},
+                {"\n\r\n \t \n", 0, ""},
                 {EVENT("ADDED", "a", "1") EVENT("MODIFIED", "a", "2") EVENT("DELETED", "a", "3"), 0,
                  "ADDED a 1;MODIFIED a 2;DELETED a 3;"},
                 /* a bookmark has no name */
@@ -78,6 +78,12 @@ static void test_events(void **state) {
                 {"{\"type\":\"ADDED\"}\n", -EBADMSG, ""},
                 {"{\"type\":\"ADDED\",\"object\":[]}\n", -EBADMSG, ""},
                 {"{\"type\":\"ADDED\",\"object\":{\"metadata\":1}}\n", -EBADMSG, ""},
+                /* what is no value, wherever it is */
+                {"{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"resourceVersion\":x}}}\n",
+                 -EBADMSG, ""},
+                {"{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"a\":x}}}\n", -EBADMSG, ""},
+                {"{\"type\":\"ADDED\",\"object\":{\"a\":x}}\n", -EBADMSG, ""},
+                {"{\"type\":01}\n", -EBADMSG, ""},
                 {"{\"type\":7,\"object\":" OBJECT("a", "1") "}\n", -EBADMSG, ""},
                 {EVENT("GROWN", "a", "1"), -EBADMSG, ""},
                 {EVENT("ADDED", "a", ""), -EBADMSG, ""}, /* nowhere to go on from */
@@ -119,6 +125,27 @@ static void test_line_ceiling(void **state) {
         }
 }
 
+/* What a large event took is given back; and a piece of nothing is no beginning. */
+static void test_large_event(void **state) {
+        enum { LARGE_BYTES = 300 << 10 };
+        struct buf log = BUF_INIT(1 << 10), line = BUF_INIT(1 << 20);
+        struct watch_stream stream;
+
+        (void)state;
+        (void)buf_printf(&line, "{\"x\":\"%*s\",", LARGE_BYTES, "");
+        (void)buf_puts(&line, "\"type\":\"ADDED\",\"object\":" OBJECT("a", "1") "}\n");
+        watch_stream_init(&stream, NULL, WATCH_LINE_MAX_BYTES, note_event, &log);
+        assert_int_equal(watch_stream_feed(&stream, "", 0, NULL), 0);
+        assert_int_equal(watch_stream_feed(&stream, line.data, line.len - 1, NULL), 0);
+        assert_true(stream.line.cap > LARGE_BYTES);
+        assert_int_equal(watch_stream_feed(&stream, "\n", 1, NULL), 0);
+        assert_string_equal(log.data, "ADDED a 1;");
+        assert_int_equal(stream.line.cap, 0);
+        watch_stream_done(&stream);
+        buf_done(&line);
+        buf_done(&log);
+}
+
 static void note_item(void *userdata, const char *text, size_t len) {
         json_auto_t *object = NULL;
 
@@ -156,6 +183,8 @@ static void test_list_page(void **state) {
                 {"{}", -EBADMSG, "", NULL},
                 {LIST("[]", ""), -EBADMSG, "", NULL}, /* no version */
                 {LIST("[]", "\"resourceVersion\":7"), -EBADMSG, "", NULL},
+                {LIST("[]", "\"resourceVersion\":\"\""), -EBADMSG, "", NULL},
+                {LIST("[]", VERSION ",\"n\":1e999"), -EBADMSG, "", NULL}, /* not for jansson */
                 {LIST("{}", VERSION), -EBADMSG, "", NULL},
                 {LIST("[1]", VERSION), -EBADMSG, "", NULL},
                 /* what stands before a fault has been handed on */
@@ -264,7 +293,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_events),        cmocka_unit_test(test_line_ceiling),
                 cmocka_unit_test(test_list_page),     cmocka_unit_test(test_list_page_cut),
-                cmocka_unit_test(test_long_versions),
+                cmocka_unit_test(test_long_versions), cmocka_unit_test(test_large_event),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
