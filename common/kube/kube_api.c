@@ -217,20 +217,19 @@ static enum kube_outcome outcome_of(const struct kube_call *call,
 /* In JSON or protobuf; NULL: it is neither. */
 static json_t *parse_status(const struct http_response *response) {
         _cleanup_(buf_done) struct buf text = BUF_INIT(2 * STATUS_MAX_BYTES);
+        const char *json = response->body;
+        size_t len = response->body_bytes;
         json_t *status = NULL;
 
-        if (response->body_bytes > STATUS_MAX_BYTES)
+        if (len > STATUS_MAX_BYTES)
                 return NULL;
-        if (kube_proto_is(response->body, response->body_bytes)) {
-                if (!kube_proto_object(&text, &kube_proto_status, response->body,
-                                       response->body_bytes) ||
-                    json_parse(text.data, text.len, &status, NULL) < 0)
+        if (kube_proto_is(json, len)) {
+                if (!kube_proto_object(&text, &kube_proto_status, json, len))
                         return NULL;
-        } else if (response->body[0] != '{' ||
-                   json_parse(response->body, response->body_bytes, &status, NULL) < 0) {
-                return NULL;
+                json = text.data;
+                len = text.len;
         }
-        return status;
+        return json_parse(json, len, &status, NULL) < 0 ? NULL : status;
 }
 
 /* "403 nodes is forbidden: ...", from a Status or, as throttling and proxies answer, plain text. */

@@ -15,6 +15,7 @@ struct fixture {
         struct scripted_server server;
         struct loop *loop;
         struct http_client *client;
+        struct kube_access_options access; /* of which start() sets the server */
         struct kube_access *config;
         struct metrics *metrics;
         struct kube_api *api;
@@ -50,7 +51,8 @@ static inline void start(struct fixture *f) {
         (void)buf_puts(&f->log, "");
         scripted_server_start(&f->server);
         (void)snprintf(master, sizeof(master), "http://127.0.0.1:%u", f->server.port);
-        if (kube_access_load(&(struct kube_access_options){.master = master}, &f->config, &err) < 0)
+        f->access.master = master;
+        if (kube_access_load(&f->access, &f->config, &err) < 0)
                 fail_msg("%s", err.msg);
         f->loop = loop_new();
         f->metrics = metrics_new();

@@ -353,6 +353,7 @@ static void test_plugin_hangs(void **state) {
         (void)state;
         start(&f, "unused");
         struct kube_call *waiting = kube_start(f.api, &request);
+        assert_false(kube_is_answered(waiting));
         kube_cancel(kube_start(f.api, &request));
         for (int i = 0; i < 2; i++) {
                 request.timeout_ms = i == 0 ? 100 : 0;
