@@ -104,6 +104,28 @@ static void test_somebody_else_holds_it(void **state) {
         assert_int_equal(lease_candidate_read(&me, &theirs, 33000), LEASE_REST);
 }
 
+/* Whatever of it has changed, somebody has written it, and the time begins anew. */
+static void test_any_change_counts(void **state) {
+        static const struct lease_record seen = {"other", 15, 3, "t0", "t1"};
+        static const struct lease_record changed[] = {
+                {"third", 15, 3, "t0", "t1"}, {"other", 14, 3, "t0", "t1"},
+                {"other", 15, 4, "t0", "t1"}, {"other", 15, 3, "t9", "t1"},
+                {"other", 15, 3, "t0", "t9"},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(changed); i++) {
+                struct lease_candidate me = candidate_of("me");
+                int64_t expires_ms = 14999 + changed[i].duration_s * MS_PER_S;
+                (void)lease_candidate_begin(&me, 0);
+                assert_int_equal(lease_candidate_read(&me, &seen, 0), LEASE_REST);
+                assert_int_equal(lease_candidate_read(&me, &changed[i], 14999), LEASE_REST);
+                if (lease_candidate_read(&me, &changed[i], expires_ms - 1) != LEASE_REST ||
+                    lease_candidate_read(&me, &changed[i], expires_ms) != LEASE_UPDATE)
+                        fail_msg("row %zu", i);
+        }
+}
+
 static void test_free_again(void **state) {
         static const struct {
                 struct lease_record record;
@@ -591,6 +613,7 @@ int main(void) {
                 cmocka_unit_test(test_timing),
                 cmocka_unit_test(test_first_of_all),
                 cmocka_unit_test(test_somebody_else_holds_it),
+                cmocka_unit_test(test_any_change_counts),
                 cmocka_unit_test(test_free_again),
                 cmocka_unit_test(test_leader_finds_another),
                 cmocka_unit_test(test_leader_whose_answer_was_lost),
