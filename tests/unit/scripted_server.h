@@ -38,8 +38,8 @@ struct scripted_server {
         struct scripted_reply script[SCRIPT_MAX];
         size_t count;
         void *userdata;
-        atomic_size_t served;
-        atomic_size_t surprises; /* requests past the script's end, or not as expected */
+        atomic_size_t served, answered; /* @answered: what there was to send has been sent */
+        atomic_size_t surprises;        /* requests past the script's end, or not as expected */
         char surprise[SCRIPT_REQUEST_MAX];
         int held[SCRIPT_MAX];
         size_t held_count;
@@ -119,6 +119,7 @@ static inline void scripted_serve(struct scripted_server *server, int fd) {
                 server->held[server->held_count++] = fd;
         else
                 (void)close(fd);
+        atomic_fetch_add(&server->answered, 1);
 }
 
 static inline void *scripted_run(void *userdata) {
