@@ -503,7 +503,7 @@ int controller_new(const struct controller_parts *parts, const struct controller
                 c->compiled,
                 &(struct writer_events){.values = on_values,
                                         .on_idle = on_writer_idle,
-                                        .on_active = parts->on_writer ? on_active : NULL,
+                                        .on_active = on_active,
                                         .userdata = c});
         source_set_policy(c->sources, policy);
         follow_policy(c);
@@ -571,8 +571,6 @@ int controller_exit_code(const struct controller *c) {
 void controller_free(struct controller *c) {
         struct tracked *t;
 
-        if (!c)
-                return;
         source_set_free(c->sources);
         if (c->nodes) {
                 TRACKED_FOREACH(t, c->nodes) {

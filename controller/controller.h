@@ -45,7 +45,7 @@ struct controller;
 
 /* What it needs; borrowed. */
 struct controller_parts {
-        /* controller_is_writer() has changed, after controller_new(); may be NULL. */
+        /* controller_is_writer() has changed, after controller_new(). */
         void (*on_writer)(void *userdata);
         void *userdata;
         struct loop *loop;

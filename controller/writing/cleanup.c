@@ -43,12 +43,10 @@ struct cleanup {
         struct loop_timer deadline, progress;
         struct outage_log failures;
         size_t nodes, done, failed;
-        bool is_over;
         int exit_code;
 };
 
 static void finish(struct cleanup *cleanup, int exit_code) {
-        cleanup->is_over = true;
         cleanup->exit_code = exit_code;
         loop_stop(cleanup->loop);
 }
@@ -130,8 +128,7 @@ static void on_done(void *userdata, struct publisher_job *job, const struct kube
 /* Nodes */
 
 static void dirty_node_free(struct dirty_node *node) {
-        if (node->job.state != PUBLISHER_IDLE)
-                publisher_cancel(&node->job);
+        publisher_cancel(&node->job);
         json_decref(node->nulls);
         free(node->name);
         free(node);
@@ -142,8 +139,7 @@ static void on_node(void *userdata, enum reflector_event event, const json_t *ob
         const char *name = json_string_at(object, "metadata", "name", NULL);
 
         /* Events after the list are our own patches, or new nodes, which have none. */
-        if (event != REFLECTOR_PRESENT || !name || cleanup->is_over ||
-            loop_timer_is_armed(&cleanup->progress))
+        if (event != REFLECTOR_PRESENT || loop_timer_is_armed(&cleanup->progress))
                 return;
         json_t *nulls = own_keys_find(object, cleanup->policy, cleanup->options.prefix);
         struct node_taints taints = node_taints_read(json_at(object, "spec", "taints", NULL));
@@ -190,7 +186,7 @@ static void on_synced(void *userdata, size_t count) {
         const struct strmap_entry *entry;
         size_t dirty = 0;
 
-        if (cleanup->is_over || loop_timer_is_armed(&cleanup->progress))
+        if (loop_timer_is_armed(&cleanup->progress))
                 return;
         cleanup->nodes = count;
         loop_timer_disarm(cleanup->loop, &cleanup->deadline);
@@ -323,8 +319,6 @@ struct cleanup *cleanup_new(struct loop *loop, struct kube_api *api, struct metr
 void cleanup_free(struct cleanup *cleanup) {
         const struct strmap_entry *entry;
 
-        if (!cleanup)
-                return;
         kube_cancel(cleanup->call);
         reflector_free(cleanup->reflector);
         STRMAP_FOREACH (entry, &cleanup->by_name)

@@ -33,8 +33,6 @@ struct leader *leader_new(struct loop *loop, struct kube_api *api, struct metric
 }
 
 void leader_free(struct leader *leader) {
-        if (!leader)
-                return;
         lease_free(leader->lease);
         free(leader);
 }

@@ -23,7 +23,6 @@ struct publisher {
         struct publisher_events events;
         struct kube_fence fence;
         struct patch_queue queue;
-        struct publisher_jobs sent;
         size_t in_flight, max_in_flight;
         double patches_per_s, max_tokens, tokens;
         int64_t filled_mono_ms;
@@ -47,7 +46,6 @@ struct publisher *publisher_new(struct loop *loop, struct kube_api *api, struct 
         publisher->events = *events;
         publisher->fence = fence;
         patch_queue_init(&publisher->queue);
-        TAILQ_INIT(&publisher->sent);
         publisher->max_in_flight = max_in_flight;
         publisher->patches_per_s = patches_per_s;
         publisher->max_tokens = patches_per_s > 10 ? patches_per_s / 10 : 1;
@@ -62,9 +60,6 @@ struct publisher *publisher_new(struct loop *loop, struct kube_api *api, struct 
 void publisher_free(struct publisher *publisher) {
         if (!publisher)
                 return;
-        publisher_drop_queue(publisher);
-        while (!TAILQ_EMPTY(&publisher->sent))
-                publisher_cancel(TAILQ_FIRST(&publisher->sent));
         loop_timer_disarm(publisher->loop, &publisher->timer);
         buf_done(&publisher->patch);
         free(publisher);
@@ -100,7 +95,6 @@ static void on_done(void *userdata, const struct kube_answer *answer) {
 
         job->call = NULL;
         job->state = PUBLISHER_IDLE;
-        TAILQ_REMOVE(&publisher->sent, job, link);
         publisher->in_flight--;
         metrics_inc(metrics_counter(publisher->metrics, "plimsoll_patches_total",
                                     "Patches of nodes by outcome, after retries.",
@@ -123,7 +117,6 @@ static void send(struct publisher *publisher, struct publisher_job *job) {
                                                 name);
 
         job->state = PUBLISHER_IN_FLIGHT;
-        TAILQ_INSERT_TAIL(&publisher->sent, job, link);
         publisher->in_flight++;
         job->call = kube_start(publisher->api,
                                &(struct kube_request){
@@ -218,17 +211,14 @@ void publisher_push(struct publisher *publisher, struct publisher_job *job, unsi
 void publisher_cancel(struct publisher_job *job) {
         struct publisher *publisher = job->publisher;
 
-        if (job->state == PUBLISHER_QUEUED) {
-                patch_queue_drop(&publisher->queue, &job->place);
-                job->state = PUBLISHER_IDLE;
-        } else if (job->state == PUBLISHER_IN_FLIGHT) {
-                kube_cancel(TAKE_PTR(job->call));
-                TAILQ_REMOVE(&publisher->sent, job, link);
-                publisher->in_flight--;
-                job->state = PUBLISHER_IDLE;
-        } else {
+        if (job->state == PUBLISHER_IDLE)
                 return;
-        }
+        if (job->state == PUBLISHER_QUEUED)
+                patch_queue_drop(&publisher->queue, &job->place);
+        else
+                publisher->in_flight--;
+        kube_cancel(TAKE_PTR(job->call));
+        job->state = PUBLISHER_IDLE;
         pump_later(publisher);
 }
 

@@ -9,7 +9,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/queue.h>
 
 #include "base/attributes.h"
 #include "base/buf.h"
@@ -25,13 +24,10 @@ struct publisher_job {
         struct patch_place place; /* in the queue; its first member */
         const char *node;
         const struct publisher_events *events; /* instead of the publisher's; NULL: those */
-        TAILQ_ENTRY(publisher_job) link;       /* among those in flight */
         struct publisher *publisher;
         struct kube_call *call;
         enum { PUBLISHER_IDLE, PUBLISHER_QUEUED, PUBLISHER_IN_FLIGHT } state;
 };
-
-TAILQ_HEAD(publisher_jobs, publisher_job);
 
 struct publisher_events {
         const char *content_type; /* of patches; NULL: application/merge-patch+json */
@@ -57,7 +53,7 @@ struct publisher;
 struct publisher *publisher_new(struct loop *loop, struct kube_api *api, struct metrics *metrics,
                                 double patches_per_s, size_t max_in_flight, struct kube_fence fence,
                                 const struct publisher_events *events);
-/** publisher_free() - cancels without events; jobs become idle */
+/** publisher_free() - after every job has been cancelled, or was answered */
 void publisher_free(struct publisher *publisher);
 DEFINE_FREEP(struct publisher, publisher_free);
 
@@ -65,7 +61,8 @@ DEFINE_FREEP(struct publisher, publisher_free);
  * flight
  * @level: below PATCH_QUEUE_LEVELS */
 void publisher_push(struct publisher *publisher, struct publisher_job *job, unsigned level);
-/** publisher_cancel() - the job is idle when this returns, without an on_done event */
+/** publisher_cancel() - the job is idle when this returns, without an on_done event; nothing
+ * happens when it is idle */
 void publisher_cancel(struct publisher_job *job);
 /** publisher_drop_queue() - cancel all queued jobs; patches in flight continue */
 void publisher_drop_queue(struct publisher *publisher);

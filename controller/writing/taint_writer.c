@@ -107,8 +107,7 @@ void taint_writer_add(struct taint_writer *writer, struct taint_node *node, cons
 }
 
 static void drop_patch(struct taint_node *node) {
-        if (node->job.state != PUBLISHER_IDLE)
-                publisher_cancel(&node->job);
+        publisher_cancel(&node->job);
         if (node->is_failing)
                 outage_log_gone(&node->writer->outages);
         node->is_failing = false;

@@ -209,8 +209,7 @@ static void on_started_leading(void *userdata) {
         int64_t since_unix_ms = now_unix(writer) - timing->duration_ms - timing->retry_ms;
         struct writer_node *node;
 
-        if (writer->events.on_active)
-                writer->events.on_active(writer->events.userdata);
+        writer->events.on_active(writer->events.userdata);
         TAILQ_FOREACH (node, &writer->nodes, link) {
                 struct plan_values values;
                 if (node->turn_unix_ms < since_unix_ms)
@@ -224,8 +223,7 @@ static void on_started_leading(void *userdata) {
 }
 
 static void drop_patch(struct writer_node *node) {
-        if (node->job.state != PUBLISHER_IDLE)
-                publisher_cancel(&node->job);
+        publisher_cancel(&node->job);
         free(TAKE_PTR(node->pending));
         if (node->is_failing)
                 outage_log_gone(&node->writer->outages);
@@ -237,8 +235,7 @@ static void on_stopped_leading(void *userdata) {
         struct writer *writer = userdata;
         struct writer_node *node;
 
-        if (writer->events.on_active)
-                writer->events.on_active(writer->events.userdata);
+        writer->events.on_active(writer->events.userdata);
         TAILQ_FOREACH (node, &writer->nodes, link)
                 drop_patch(node);
         taint_writer_stop(writer->taints);
@@ -284,8 +281,6 @@ void writer_update(struct writer_node *node, const struct plan_values *values) {
 void writer_push_all(struct writer *writer) {
         struct writer_node *node;
 
-        if (!writer->publisher)
-                return;
         TAILQ_FOREACH (node, &writer->nodes, link)
                 publisher_push(writer->publisher, &node->job, 0);
 }
@@ -349,8 +344,6 @@ struct writer *writer_new(const struct writer_options *options,
 }
 
 void writer_free(struct writer *writer) {
-        if (!writer)
-                return;
         leader_free(writer->leader);
         taint_writer_free(writer->taints);
         publisher_free(writer->publisher);

@@ -50,7 +50,7 @@ struct writer_events {
         void (*values)(void *userdata, const struct writer_node *node, struct plan_values *ret);
         /* No patch is queued or in flight any more. */
         void (*on_idle)(void *userdata);
-        /* writer_is_active() has changed; may be NULL. */
+        /* writer_is_active() has changed. */
         void (*on_active)(void *userdata);
         void *userdata;
 };
@@ -87,7 +87,8 @@ void writer_remove(struct writer_node *node);
 /** writer_update() - the node has new @values: patch it at once if its annotations have expired, or
  * if a mean has moved far */
 void writer_update(struct writer_node *node, const struct plan_values *values);
-/** writer_push_all() - patch every node, with every usable value unless it has turns */
+/** writer_push_all() - patch every node, with every usable value unless it has turns; not in a dry
+ * run */
 void writer_push_all(struct writer *writer);
 
 /** writer_tick() - every second or so: readiness, and log lines that were held back */
