@@ -84,8 +84,9 @@ bool node_taints_patch(const struct node_taints *taints, unsigned level, struct 
 
         remove_above(taints, level, out);
         add_up_to(taints, level, out);
-        if (out->len == before || !buf_putc(out, ']'))
+        if (out->len == before)
                 return false;
         out->data[before] = '['; /* in place of the first comma */
-        return true;
+        buf_putc(out, ']');
+        return !out->overflow;
 }

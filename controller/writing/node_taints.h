@@ -36,6 +36,7 @@ unsigned node_taints_count(const struct node_taints *taints);
 /** node_taints_say() - does the node carry just what it has at @level? */
 bool node_taints_say(const struct node_taints *taints, unsigned level);
 
-/** node_taints_patch() - append the JSON patch to @level; false, and nothing, when the node carries
- * just that, or when it does not fit */
+/** node_taints_patch() - append the JSON patch to @level; false when there is nothing to append,
+ * since the node carries just that, or when not all of it fits: what @out holds is then of no use
+ */
 bool node_taints_patch(const struct node_taints *taints, unsigned level, struct buf *out);

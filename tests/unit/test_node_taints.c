@@ -87,6 +87,21 @@ static void test_patch(void **state) {
         }
 }
 
+/* Half a patch would leave a node at another level. */
+static void test_patch_that_does_not_fit(void **state) {
+        const struct node_taints from = {.count = 4, .at = {4, 1, 3}};
+        struct buf whole = BUF_INIT(4096);
+
+        (void)state;
+        assert_true(node_taints_patch(&from, 0, &whole));
+        for (size_t max_bytes = 0; max_bytes <= whole.len; max_bytes++) {
+                struct buf out = BUF_INIT(max_bytes);
+                assert_int_equal(node_taints_patch(&from, 0, &out), max_bytes == whole.len);
+                buf_done(&out);
+        }
+        buf_done(&whole);
+}
+
 static void test_count(void **state) {
         (void)state;
         assert_int_equal(node_taints_count(&(struct node_taints){.count = 7}), 0);
@@ -97,6 +112,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_read),
                 cmocka_unit_test(test_patch),
+                cmocka_unit_test(test_patch_that_does_not_fit),
                 cmocka_unit_test(test_count),
         };
 
