@@ -35,11 +35,11 @@ static bool is_query_name(const struct policy *policy, const char *name) {
 /* @name: the key without its prefix */
 static bool is_named_so(const char *name, const json_t *value, const struct policy *policy) {
         struct annotation annotation;
+        const char *text = json_string_value(value); /* NULL: it is none */
 
         return strcmp(name, ANNOTATION_HOT_VALUE) == 0 || policy_sync_index(policy, name) >= 0 ||
-               (is_query_name(policy, name) && json_is_string(value) &&
-                annotation_parse(json_string_value(value), json_string_length(value), NULL,
-                                 &annotation, NULL) == 0);
+               (text && is_query_name(policy, name) &&
+                annotation_parse(text, json_string_length(value), NULL, &annotation, NULL) == 0);
 }
 
 json_t *own_keys_find(const json_t *node, const struct policy *policy, const char *prefix) {

@@ -33,6 +33,10 @@ static void test_find(void **state) {
                  "{\"annotations\": {\"psi_io_usage_p95_1h\": \"0.5,2026-07-23T11:25:54Z\", "
                  "\"psi_io_usage_p99_1h\": \"yes\", \"replicas\": \"0.5,2026-07-23T11:25:54Z\"}}",
                  "{\"psi_io_usage_p95_1h\":null}"},
+                {"",
+                 "{\"annotations\": {\"psi_io_usage_p95_1h\": 0.5, \"psi_io_usage_p99_1h\": "
+                 "null}, \"managedFields\": [{}, {\"manager\": 7}]}",
+                 "{}"},
                 /* of a gauge with a name of its own: the API server knows it is ours */
                 {"",
                  "{\"annotations\": {\"gpu_temp\": \"0.5,2026-07-23T11:25:54Z\", \"theirs\": "
