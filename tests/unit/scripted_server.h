@@ -37,6 +37,8 @@ struct scripted_server {
         pthread_t thread;
         struct scripted_reply script[SCRIPT_MAX];
         size_t count;
+        struct scripted_reply usual[4]; /* to requests that are not the next of the script */
+        size_t usual_count;
         void *userdata;
         atomic_size_t served, answered; /* @answered: what there was to send has been sent */
         atomic_size_t surprises;        /* requests past the script's end, or not as expected */
@@ -82,28 +84,44 @@ static inline void scripted_read_request(int fd, char request[static SCRIPT_REQU
         request[len] = '\0';
 }
 
+static inline bool scripted_is_for(const struct scripted_reply *reply, const char *request) {
+        for (size_t i = 0; i < ARRAY_LEN(reply->expect) && reply->expect[i]; i++)
+                if (!strstr(request, reply->expect[i]))
+                        return false;
+        return true;
+}
+
+static inline const struct scripted_reply *scripted_usual(const struct scripted_server *server,
+                                                          const char *request) {
+        for (size_t i = 0; i < server->usual_count; i++)
+                if (scripted_is_for(&server->usual[i], request))
+                        return &server->usual[i];
+        return NULL;
+}
+
 static inline void scripted_serve(struct scripted_server *server, int fd) {
         char request[SCRIPT_REQUEST_MAX];
         size_t index = atomic_load(&server->served);
         int on = 1;
 
         scripted_read_request(fd, request);
-        bool is_expected = index < server->count;
-        for (size_t i = 0; is_expected && i < 4 && server->script[index].expect[i]; i++)
-                is_expected = strstr(request, server->script[index].expect[i]);
-        if (!is_expected) {
+        bool is_expected = index < server->count &&
+                           scripted_is_for(&server->script[index], request);
+        const struct scripted_reply *usual = is_expected ? NULL : scripted_usual(server, request);
+        if (!is_expected && !usual) {
                 (void)snprintf(server->surprise, sizeof(server->surprise), "%s", request);
                 atomic_fetch_add(&server->surprises, 1);
         }
-        if (index >= server->count) {
+        if (index >= server->count && !usual) {
                 (void)close(fd);
                 return;
         }
-        const struct scripted_reply *reply = &server->script[index];
+        const struct scripted_reply *reply = usual ? usual : &server->script[index];
         if (reply->before)
                 reply->before(server->userdata);
         /* Before the client can have the answer and look. */
-        atomic_store(&server->served, index + 1);
+        if (!usual)
+                atomic_store(&server->served, index + 1);
         (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
         size_t len = reply->response_bytes ? reply->response_bytes
                      : reply->response     ? strlen(reply->response)
@@ -144,6 +162,13 @@ static inline void scripted_add(struct scripted_server *server, struct scripted_
         server->script[server->count++] = reply;
 }
 
+/* The same for a reply that is given as often as it is asked for. */
+static inline void scripted_add_usual(struct scripted_server *server, struct scripted_reply reply) {
+        if (server->usual_count == ARRAY_LEN(server->usual))
+                abort();
+        server->usual[server->usual_count++] = reply;
+}
+
 static inline void scripted_server_start(struct scripted_server *server) {
         struct sockaddr_in address = {.sin_family = AF_INET,
                                       .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -168,6 +193,8 @@ static inline void scripted_server_stop(struct scripted_server *server) {
                 (void)close(server->held[i]);
         for (size_t i = 0; i < server->count; i++)
                 free(server->script[i].response);
+        for (size_t i = 0; i < server->usual_count; i++)
+                free(server->usual[i].response);
         (void)close(server->listen_fd);
         (void)close(server->stop_fd);
 }
