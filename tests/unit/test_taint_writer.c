@@ -211,6 +211,23 @@ static void test_stopped(void **state) {
         end(&f);
 }
 
+/* What a node carries is not known before the watch has shown it. */
+static void test_not_seen_yet(void **state) {
+        struct fixture f = {0};
+        struct taint_node unseen;
+
+        (void)state;
+        begin(&f, "null");
+        taint_writer_add(f.writer, &unseen, "unseen", &f.hot_track);
+        wait_ms(&f, SETTLED_MS);
+        read_all(&f, 0.1);
+        for (size_t i = 0; i < LOAD_LEVEL_RISE; i++)
+                read_node(&f, &unseen, &f.hot_track, 0.9);
+        expect_quiet(&f);
+        taint_writer_remove(&unseen);
+        end(&f);
+}
+
 /* Of many nodes not all are looked at every time. */
 static void test_many_nodes(void **state) {
         enum { NODES = 1000, LOOK_EVERY_MS = NODES / 10 };
@@ -239,7 +256,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_unknown_load), cmocka_unit_test(test_rests),
                 cmocka_unit_test(test_failing),      cmocka_unit_test(test_stopped),
-                cmocka_unit_test(test_many_nodes),
+                cmocka_unit_test(test_not_seen_yet), cmocka_unit_test(test_many_nodes),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
