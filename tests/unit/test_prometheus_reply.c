@@ -76,6 +76,12 @@ static void test_series(void **state) {
                 {SUCCESS("vector", "[{\"metric\":{\"\\u0069nstance\":\"\\u00e9\\ud83d\\ude00\\n\","
                                    "\"node\":\"a\\u0000b\"},\"value\":[1,\"2\"]}]"),
                  "|\xc3\xa9\xf0\x9f\x98\x80\n|: 1=2; "},
+                /* The last code point that is written with four digits. */
+                {SUCCESS("vector", "[{\"metric\":{\"node\":\"\\uffff\"},\"value\":[1,\"2\"]}]"),
+                 "||\xef\xbf\xbf: 1=2; "},
+                /* Times that no double holds. */
+                {SUCCESS("matrix", "[{\"metric\":{},\"values\":[[1e999,\"2\"],[3,\"4\"]]}]"),
+                 "||: 3=4; "},
                 {"{\"status\":\"success\",\"infos\":[\"i\"],\"data\":{\"resultType\":\"vector\","
                  "\"result\":[],\"stats\":{\"a\":[1,{\"b\":-1.5e+3}]}}}",
                  ""},
@@ -187,6 +193,31 @@ static void test_bytes_that_are_no_json(void **state) {
         }
 }
 
+/* A byte of 0 is a byte as others are. */
+static void test_nul(void **state) {
+        static const char text[] = SUCCESS("vector", "[\"\\\0\"]");
+        struct prometheus_reply reply;
+
+        (void)state;
+        assert_int_equal(prometheus_reply_open(text, sizeof(text) - 1, &reply, NULL), -EBADMSG);
+}
+
+/* Whoever asks on past the last series hears again that there is none. */
+static void test_end(void **state) {
+        static const char text[] = SUCCESS("vector", "[{\"metric\":{},\"value\":[1,\"2\"]}]");
+        struct prometheus_reply reply;
+        struct prometheus_series series;
+        struct prometheus_point point;
+
+        (void)state;
+        assert_int_equal(prometheus_reply_open(text, strlen(text), &reply, NULL), 0);
+        assert_true(prometheus_reply_next(&reply, &series));
+        assert_true(prometheus_series_next(&series, &reply, &point));
+        assert_false(prometheus_series_next(&series, &reply, &point));
+        for (int i = 0; i < 2; i++)
+                assert_false(prometheus_reply_next(&reply, &series));
+}
+
 static void test_warnings(void **state) {
         static const char text[] = "{\"warnings\":[\"replica 2 is gone\",\"another\"],"
                                    "\"status\":\"success\",\"data\":{\"resultType\":\"vector\","
@@ -219,6 +250,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_series),   cmocka_unit_test(test_failures),
                 cmocka_unit_test(test_cut_off),  cmocka_unit_test(test_bytes_that_are_no_json),
+                cmocka_unit_test(test_nul),      cmocka_unit_test(test_end),
                 cmocka_unit_test(test_warnings), cmocka_unit_test(test_long_label),
         };
 

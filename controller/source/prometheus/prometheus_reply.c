@@ -22,11 +22,21 @@ static void skip_space(struct cursor *c) {
                 c->at++;
 }
 
-/* @c and the space behind it. */
-static bool take(struct cursor *c, char wanted) {
-        if (c->at == c->end || *c->at != wanted)
+static bool is_at(const struct cursor *c, char wanted) {
+        return c->at < c->end && *c->at == wanted;
+}
+
+static bool take_byte(struct cursor *c, char wanted) {
+        if (!is_at(c, wanted))
                 return false;
         c->at++;
+        return true;
+}
+
+/* @wanted and the space behind it. */
+static bool take(struct cursor *c, char wanted) {
+        if (!take_byte(c, wanted))
+                return false;
         skip_space(c);
         return true;
 }
@@ -49,25 +59,16 @@ static bool skip_digits(struct cursor *c) {
 }
 
 static bool skip_number(struct cursor *c) {
-        if (c->at < c->end && *c->at == '-')
-                c->at++;
-        if (c->at < c->end && *c->at == '0')
-                c->at++;
-        else if (!skip_digits(c))
+        (void)take_byte(c, '-');
+        if (!take_byte(c, '0') && !skip_digits(c))
                 return false;
-        if (c->at < c->end && *c->at == '.') {
-                c->at++;
-                if (!skip_digits(c))
-                        return false;
-        }
-        if (c->at < c->end && (*c->at == 'e' || *c->at == 'E')) {
-                c->at++;
-                if (c->at < c->end && (*c->at == '+' || *c->at == '-'))
-                        c->at++;
-                if (!skip_digits(c))
-                        return false;
-        }
-        return true;
+        if (take_byte(c, '.') && !skip_digits(c))
+                return false;
+        if (!take_byte(c, 'e') && !take_byte(c, 'E'))
+                return true;
+        if (!take_byte(c, '+'))
+                (void)take_byte(c, '-');
+        return skip_digits(c);
 }
 
 static int hex_digit(char c) {
@@ -159,9 +160,8 @@ static bool take_escape(struct cursor *c, struct sink *sink) {
 static bool take_string(struct cursor *c, char *text, size_t cap, bool *ret_is_cut) {
         struct sink sink = {.text = text, .cap = cap};
 
-        if (c->at == c->end || *c->at != '"')
+        if (!take_byte(c, '"'))
                 return false;
-        c->at++;
         for (;;) {
                 if (c->at == c->end || (unsigned char)*c->at < 0x20)
                         return false;
@@ -198,9 +198,7 @@ static bool has_another(struct cursor *c, char closing, bool *ret_ok) {
         skip_space(c);
         if (take(c, ','))
                 return true;
-        *ret_ok = c->at < c->end && *c->at == closing;
-        if (*ret_ok)
-                c->at++;
+        *ret_ok = take_byte(c, closing);
         return false;
 }
 
@@ -212,10 +210,8 @@ static bool walk_object(struct cursor *c, member_fn *fn, void *userdata) {
 
         if (!take(c, '{'))
                 return false;
-        if (c->at < c->end && *c->at == '}') {
-                c->at++;
+        if (take_byte(c, '}'))
                 return true;
-        }
         do {
                 char key[32];
                 if (!take_label(c, key, sizeof(key)))
@@ -235,12 +231,9 @@ static bool skip_member(struct cursor *c, const char *key, void *userdata) {
 static bool skip_array(struct cursor *c, unsigned depth) {
         bool ok = true;
 
-        if (!take(c, '['))
-                return false;
-        if (c->at < c->end && *c->at == ']') {
-                c->at++;
+        (void)take(c, '[');
+        if (take_byte(c, ']'))
                 return true;
-        }
         do
                 if (!skip_value(c, depth))
                         return false;
@@ -286,21 +279,17 @@ static bool take_text(struct cursor *c, char *text, size_t cap) {
         bool is_cut;
 
         text[0] = '\0';
-        return c->at < c->end && *c->at == '"' ? take_string(c, text, cap, &is_cut)
-                                               : skip_value(c, 1);
+        return is_at(c, '"') ? take_string(c, text, cap, &is_cut) : skip_value(c, 1);
 }
 
 static bool take_warnings(struct cursor *c, struct envelope *envelope) {
         bool ok = true;
 
         envelope->warning_count = 0;
-        if (c->at == c->end || *c->at != '[')
+        if (!take(c, '['))
                 return skip_value(c, 1);
-        (void)take(c, '[');
-        if (c->at < c->end && *c->at == ']') {
-                c->at++;
+        if (take_byte(c, ']'))
                 return true;
-        }
         do {
                 char text[PROMETHEUS_TEXT_MAX];
                 if (!take_text(c, text, sizeof(text)))
@@ -317,7 +306,7 @@ static bool take_data_member(struct cursor *c, const char *key, void *userdata) 
         if (strcmp(key, "resultType") == 0)
                 return take_text(c, envelope->result_type, sizeof(envelope->result_type));
         if (strcmp(key, "result") == 0)
-                envelope->result = c->at < c->end && *c->at == '[' ? c->at : NULL;
+                envelope->result = is_at(c, '[') ? c->at : NULL;
         return skip_value(c, 2);
 }
 
@@ -335,7 +324,7 @@ static bool take_member(struct cursor *c, const char *key, void *userdata) {
         if (strcmp(key, "data") == 0) {
                 envelope->result = NULL;
                 envelope->result_type[0] = '\0';
-                if (c->at < c->end && *c->at == '{')
+                if (is_at(c, '{'))
                         return walk_object(c, take_data_member, envelope);
         }
         return skip_value(c, 1);
@@ -387,7 +376,7 @@ static bool take_metric_label(struct cursor *c, const char *key, void *userdata)
                 if (strcmp(key, names[i]) != 0)
                         continue;
                 series->labels[i][0] = '\0';
-                if (c->at < c->end && *c->at == '"')
+                if (is_at(c, '"'))
                         return take_label(c, series->labels[i], PROMETHEUS_LABEL_MAX);
         }
         return skip_value(c, 4);
@@ -403,10 +392,10 @@ static bool take_series_member(struct cursor *c, const char *key, void *userdata
 
         if (strcmp(key, "metric") == 0) {
                 forget_labels(series);
-                if (c->at < c->end && *c->at == '{')
+                if (is_at(c, '{'))
                         return walk_object(c, take_metric_label, series);
         } else if (strcmp(key, series->is_matrix ? "values" : "value") == 0) {
-                series->points = c->at < c->end && *c->at == '[' ? c->at : NULL;
+                series->points = is_at(c, '[') ? c->at : NULL;
         }
         return skip_value(c, 4);
 }
@@ -418,7 +407,7 @@ static const char *enter(const char *at, const char *end) {
         skip_space(&c);
         if (!take(&c, '[') && !take(&c, ','))
                 return NULL;
-        return c.at < c.end && *c.at != ']' ? c.at : NULL;
+        return is_at(&c, ']') ? NULL : c.at;
 }
 
 bool prometheus_reply_next(struct prometheus_reply *reply, struct prometheus_series *ret) {
@@ -430,7 +419,7 @@ bool prometheus_reply_next(struct prometheus_reply *reply, struct prometheus_ser
                 ret->is_matrix = reply->is_matrix;
                 ret->points = NULL;
                 forget_labels(ret);
-                bool is_series = *c.at == '{';
+                bool is_series = is_at(&c, '{');
                 if (!(is_series ? walk_object(&c, take_series_member, ret) : skip_value(&c, 3)))
                         return false;
                 reply->next = c.at;
