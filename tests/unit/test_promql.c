@@ -115,7 +115,7 @@ static void test_history(void **state) {
 /* The operator's devices and speed; a pattern cannot break out of its string. */
 static void test_network(void **state) {
         const struct node_network_options rules = {
-                .devices = {.count = 2, .globs = {"eth?.*", "a\"}[1s])"}},
+                .devices = {.count = 2, .globs = {"Eth?.*", "a\"}[1s])"}},
                 .speed_bytes = 1.25e8,
         };
         const struct promql named = {.policy = &policy, .network = &rules};
@@ -127,7 +127,7 @@ static void test_network(void **state) {
         assert_string_equal(
                 out.data,
                 "({__name__=\"net_tx_usage_avg_5m\"} or on (instance) ((max without (device) ("
-                "rate(node_network_transmit_bytes_total{device=~\"eth...*|a...1s..\"}[5m]) / "
+                "rate(node_network_transmit_bytes_total{device=~\"Eth...*|a...1s..\"}[5m]) / "
                 "(node_network_speed_bytes > 0 or node_network_carrier * 0 + 125000000) and "
                 "node_network_carrier == 1) / rate(node_time_seconds[5m])) and on (instance) "
                 "node_network_carrier))" GUARD);
@@ -136,7 +136,45 @@ static void test_network(void **state) {
         buf_done(&out);
 }
 
-/* The longest name and formula fit; what does not is said, not cut. */
+static void fill(char *text, size_t size, char c) {
+        memset(text, c, size - 1);
+        text[size - 1] = '\0';
+}
+
+/* The longest that a policy and its operator can ask for fits. */
+static void test_longest(void **state) {
+        static struct policy longest = {.metric_count = 1};
+        static struct node_network_options rules = {.devices.count = GLOB_LIST_MAX,
+                                                    .speed_bytes = 1.2345678901234567e300};
+        const struct promql asks = {.policy = &longest, .network = &rules};
+        struct policy_metric *metric = &longest.metrics[0];
+        const unsigned resources[] = {METRIC_NET, METRIC_RESOURCE_COUNT};
+        char name[METRIC_NAME_MAX + 1];
+
+        (void)state;
+        fill(name, sizeof(name), 'n');
+        *metric = (struct policy_metric){.reduce = POLICY_REDUCE_MAX,
+                                         .match_count = POLICY_MAX_MATCHES};
+        fill(metric->name, sizeof(metric->name), 'm');
+        fill(metric->series, sizeof(metric->series), 's');
+        fill(metric->capacity_series, sizeof(metric->capacity_series), 'c');
+        for (size_t i = 0; i < POLICY_MAX_MATCHES; i++) {
+                fill(metric->matches[i].name, sizeof(metric->matches[i].name), 'l');
+                fill(metric->matches[i].value, sizeof(metric->matches[i].value), '"');
+        }
+        for (size_t i = 0; i < GLOB_LIST_MAX; i++)
+                fill(rules.devices.globs[i], GLOB_MAX_BYTES, '*');
+        for (size_t i = 0; i < ARRAY_LEN(resources); i++) {
+                const struct metric_query query = {resources[i], METRIC_AVG, 123456};
+                struct buf out = BUF_INIT(PROMQL_MAX_BYTES), past = BUF_INIT(PROMQL_MAX_BYTES);
+                assert_true(promql_now(&asks, name, &query, &out));
+                assert_true(promql_history(&asks, resources[i], 123456, &past));
+                buf_done(&out);
+                buf_done(&past);
+        }
+}
+
+/* What does not fit is said, not cut. */
 static void test_overflow(void **state) {
         struct buf small = BUF_INIT(40);
 
@@ -147,9 +185,9 @@ static void test_overflow(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_now),      cmocka_unit_test(test_every_resource),
-                cmocka_unit_test(test_history),  cmocka_unit_test(test_network),
-                cmocka_unit_test(test_overflow),
+                cmocka_unit_test(test_now),     cmocka_unit_test(test_every_resource),
+                cmocka_unit_test(test_history), cmocka_unit_test(test_network),
+                cmocka_unit_test(test_longest), cmocka_unit_test(test_overflow),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

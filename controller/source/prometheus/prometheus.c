@@ -399,8 +399,6 @@ static void forget(struct prometheus *source, size_t slot) {
 static void add_node(struct source *base, struct node *node) {
         struct prometheus *source = self(base);
 
-        if (source->phase == PHASE_STOPPED)
-                return;
         make_room(source, node->slot);
         forget(source, node->slot);
         if (!source->nodes[node->slot])

@@ -72,7 +72,7 @@ struct prometheus_api *prometheus_api_new(struct loop *loop, struct http_client 
         api->metrics = metrics;
         api->options = *options;
         api->address_len = strlen(options->address);
-        while (api->address_len > 0 && options->address[api->address_len - 1] == '/')
+        while (options->address[api->address_len - 1] == '/')
                 api->address_len--;
         credentials_init(&api->credentials, &options->credentials);
         api->asked = metrics_counter(metrics, "plimsoll_prometheus_queries_total",
@@ -84,8 +84,6 @@ struct prometheus_api *prometheus_api_new(struct loop *loop, struct http_client 
 }
 
 void prometheus_api_free(struct prometheus_api *api) {
-        if (!api)
-                return;
         credentials_done(&api->credentials);
         free(api);
 }

@@ -42,7 +42,6 @@ struct prometheus_api *prometheus_api_new(struct loop *loop, struct http_client 
                                           const struct prometheus_api_options *options);
 /** prometheus_api_free() - every call has come to its end or was cancelled */
 void prometheus_api_free(struct prometheus_api *api);
-DEFINE_FREEP(struct prometheus_api, prometheus_api_free);
 
 struct prometheus_answer {
         const char *failure; /* static text, a label of metrics; NULL: there is a reply */

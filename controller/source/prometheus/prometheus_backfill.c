@@ -1,5 +1,7 @@
 #include "controller/source/prometheus/prometheus_backfill.h"
 
+#include <assert.h>
+
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -161,8 +163,7 @@ static void ask(void *userdata) {
 
 void prometheus_backfill_add(struct prometheus_backfill *backfill, const struct promql *promql,
                              unsigned resource, int64_t reach_ms, double now_unix_s) {
-        if (backfill->job_count == WINDOW_MAX_CHANNELS)
-                return;
+        assert(backfill->job_count < WINDOW_MAX_CHANNELS);
         backfill->jobs[backfill->job_count++] = (struct job){
                 .promql = promql,
                 .resource = resource,
@@ -201,8 +202,6 @@ struct prometheus_backfill *prometheus_backfill_new(
 }
 
 void prometheus_backfill_free(struct prometheus_backfill *backfill) {
-        if (!backfill)
-                return;
         prometheus_backfill_drop(backfill);
         free(backfill);
 }

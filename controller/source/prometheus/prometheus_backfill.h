@@ -36,11 +36,11 @@ struct prometheus_backfill *prometheus_backfill_new(
         const struct prometheus_backfill_events *events);
 /** prometheus_backfill_free() - as prometheus_backfill_drop() */
 void prometheus_backfill_free(struct prometheus_backfill *backfill);
-DEFINE_FREEP(struct prometheus_backfill, prometheus_backfill_free);
 
 /**
  * prometheus_backfill_add() - read a resource's last @reach_ms, after those that were added before
  * @promql:     borrowed until prometheus_backfill_drop()
+ * @resource:   not one that was added since then
  * @reach_ms:   cut to PROMETHEUS_BACKFILL_LONGEST_MS
  * @now_unix_s: the time by Prometheus' clock
  */

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/log.h"
 #include "base/mem.h"
 #include "base/number.h"
 
@@ -31,11 +30,7 @@ static void add_query(struct prometheus_round *round, const char *name,
                       const struct metric_query *query, int metric) {
         struct buf text = BUF_INIT(PROMQL_MAX_BYTES);
 
-        if (!promql_now(&round->promql, name, query, &text)) {
-                log_warn(MSG("PromQL query for the metric is too long"), STR("metric", name));
-                buf_done(&text);
-                return;
-        }
+        (void)promql_now(&round->promql, name, query, &text);
         round->queries[round->query_count++] = (struct prometheus_query){
                 .name = xstrdup(name),
                 .promql = buf_take(&text),
