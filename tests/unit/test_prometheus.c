@@ -1,0 +1,368 @@
+/* The source that asks a Prometheus, round by round. */
+#include <errno.h>
+#include <semaphore.h>
+
+#include "controller/source/prometheus/prometheus.h"
+#include "prometheus_fixture.h"
+
+enum { INTERVAL_MS = 30000 };
+
+#define VECTOR(series) RESULT("vector", series)
+#define OF(node, value) VALUE("\"instance\":\"" node ":9100\"", value)
+
+static struct node a = {.name = (char[]){"a"}, .slot = 0};
+static struct node far_off = {.name = (char[]){"b"}, .slot = 200};
+static struct node successor = {.name = (char[]){"c"}, .slot = 200};
+static struct node unheard = {.name = (char[]){"d"}, .slot = 9999};
+
+static sem_t go_on; /* the server, in a `before` */
+
+static void wait_for_test(void *userdata) {
+        (void)userdata;
+        while (sem_wait(&go_on) < 0)
+                ;
+}
+
+static void on_reading(void *userdata, struct node *node, const struct source_reading *reading) {
+        struct fixture *f = userdata;
+
+        (void)buf_printf(&f->log, "+%s", node->name);
+        if (reading->ready & 1)
+                (void)buf_printf(&f->log, " %g", reading->values_ratio[0]);
+        if (reading->step)
+                (void)buf_printf(&f->log, " step %g", reading->step->num[METRIC_CPU]);
+        (void)buf_puts(&f->log, ";");
+}
+
+static void on_failure(void *userdata, struct node *node, const char *reason) {
+        struct fixture *f = userdata;
+
+        (void)buf_printf(&f->log, "-%s %s;", node->name, reason);
+}
+
+static void on_peak(void *userdata, struct node *node, const struct metric_query *query,
+                    double ratio, int64_t age_ms) {
+        struct fixture *f = userdata;
+
+        assert_int_equal(query->resource, METRIC_CPU);
+        (void)buf_printf(&f->log, "^%s %g %lld;", node->name, ratio, (long long)age_ms);
+}
+
+static struct source *source_new(struct fixture *f, bool is_once) {
+        const struct prometheus_options options = {
+                .api = {.address = f->address, .timeout_ms = 10000, .max_reply_bytes = 1 << 20},
+                .interval_ms = INTERVAL_MS,
+                .is_percent = true,
+                .is_once = is_once,
+        };
+        const struct source_sink sink = {.on_reading = on_reading,
+                                         .on_failure = on_failure,
+                                         .on_peak = on_peak,
+                                         .userdata = f};
+
+        return prometheus_new(f->loop, f->client, f->metrics, &options, &sink);
+}
+
+static struct source *begin(struct fixture *f, const struct policy *policy, bool is_once) {
+        start(f);
+        struct source *source = source_new(f, is_once);
+        source->ops->set_policy(source, policy);
+        return source;
+}
+
+static void end(struct fixture *f, struct source *source) {
+        source->ops->stop(source);
+        source_free(source);
+        stop(f);
+}
+
+static double cut_rounds(const struct fixture *f) {
+        return metrics_value(
+                metrics_counter(f->metrics, "plimsoll_prometheus_rounds_cut_total", "", NULL));
+}
+
+/* Nodes may come for 5 seconds before the first round. */
+static void test_first_round(void **state) {
+        struct policy policy = {0};
+        struct fixture f = {0};
+
+        (void)state;
+        add_metric(&policy, "cpu_usage_avg_5m");
+        expect(&f, 200, "POST /api/v1/query ", "cpu_usage_avg_5m",
+               VECTOR(OF("a", "0.5") "," OF("b", "0.25")));
+        struct source *source = begin(&f, &policy, false);
+        for (int ms = 0; ms < 4750; ms += 250) {
+                source->ops->add_node(source, &a); /* as if its address had changed */
+                pass(&f, 250);
+        }
+        source->ops->add_node(source, &far_off);
+        pass(&f, 249);
+        assert_int_equal(atomic_load(&f.server.served), 0);
+        pass(&f, 1);
+        run_until(&f, queries(&f, "ok"), 1);
+        check_log(&f, "+a 0.5;+b 0.25;");
+        end(&f, source);
+}
+
+/* Nobody is told of a node that is gone, its place is another's, and without nodes or metrics there
+ * are no queries. */
+static void test_nodes_go(void **state) {
+        struct policy policy = {0}, nothing = {0};
+        struct node *leaver = xcalloc(1, sizeof(*leaver));
+        struct fixture f = {0};
+
+        (void)state;
+        add_metric(&policy, "cpu_usage_avg_5m");
+        for (int i = 0; i < 3; i++)
+                expect(&f, 200, "cpu_usage_avg_5m", NULL,
+                       VECTOR(OF("a", "0.5") "," OF("b", "0.25")));
+        *leaver = far_off;
+        struct source *source = begin(&f, &policy, false);
+        source->ops->add_node(source, &a);
+        source->ops->add_node(source, &a);
+        source->ops->add_node(source, leaver);
+        pass(&f, 300);
+        run_until(&f, queries(&f, "ok"), 1);
+        check_log(&f, "+a 0.5;+b 0.25;");
+
+        source->ops->remove_node(source, &unheard);
+        source->ops->remove_node(source, leaver);
+        source->ops->remove_node(source, leaver);
+        free(leaver);
+        pass(&f, INTERVAL_MS);
+        run_until(&f, queries(&f, "ok"), 2);
+        check_log(&f, "+a 0.5;");
+
+        source->ops->add_node(source, &successor); /* it waits for the next round */
+        pass(&f, 5000);
+        pass(&f, INTERVAL_MS - 5000);
+        run_until(&f, queries(&f, "ok"), 3);
+        check_log(&f, "+a 0.5;-c no_data;");
+
+        source->ops->set_policy(source, &nothing);
+        pass(&f, INTERVAL_MS);
+        source->ops->set_policy(source, &policy);
+        source->ops->remove_node(source, &successor);
+        source->ops->remove_node(source, &a);
+        pass(&f, INTERVAL_MS);
+        pass(&f, INTERVAL_MS); /* a round would be cut off now */
+        source->ops->stop(source);
+        source->ops->add_node(source, &a);
+        pass(&f, INTERVAL_MS);
+        check_log(&f, "");
+        assert_true(cut_rounds(&f) == 0);
+        end(&f, source);
+}
+
+/* What the policy before asked is not waited for, nor told. */
+static void test_policy_in_a_round(void **state) {
+        struct policy before = {0}, after = {0};
+        struct fixture f = {0};
+
+        (void)state;
+        add_metric(&before, "cpu_usage_avg_5m");
+        add_metric(&after, "mem_usage_avg_5m");
+        scripted_add(&f.server,
+                     (struct scripted_reply){.expect = {"cpu_usage_avg_5m"}, .holds = true});
+        expect(&f, 200, "mem_usage_avg_5m", NULL, VECTOR(OF("a", "0.5")));
+        struct source *source = begin(&f, &before, false);
+        source->ops->add_node(source, &a);
+        pass(&f, 300);
+        run_until(&f, NULL, 1);
+        source->ops->set_policy(source, &after);
+        pass(&f, INTERVAL_MS);
+        run_until(&f, queries(&f, "ok"), 1);
+        check_log(&f, "+a 0.5;");
+        assert_true(cut_rounds(&f) == 0);
+        end(&f, source);
+}
+
+#define IS_MAX "cpu_usage_max_avg_1h"
+#define IS_MEAN "or%20on"
+#define PIECE "POST /api/v1/query_range "
+
+static void expect_round(struct fixture *f) {
+        expect(f, 200, "POST /api/v1/query ", IS_MAX, VECTOR(""));
+        expect(f, 200, "POST /api/v1/query ", IS_MEAN, VECTOR(OF("a", "0.5")));
+}
+
+static void expect_last_piece(struct fixture *f) {
+        scripted_add(&f->server, (struct scripted_reply){
+                                         .expect = {PIECE},
+                                         .response = scripted_http(200, "", RESULT("matrix", "")),
+                                         .before = wait_for_test,
+                                 });
+}
+
+/* Peaks of nodes that are known, of values that are some; in percent where a rule recorded them.
+ * Until all has been read no window is filled, and then at once. */
+static void test_history(void **state) {
+        struct policy policy = {0};
+        struct fixture f = {0};
+
+        (void)state;
+        add_metric(&policy, IS_MAX);
+        expect_round(&f);
+        expect(&f, 200, PIECE, NULL,
+               RESULT("matrix",
+                      "{\"metric\":{\"instance\":\"a\"},\"values\":[[1784805894,\"0.4\"],"
+                      "[1784805834,\"NaN\"]]},"
+                      "{\"metric\":{\"instance\":\"x\"},\"values\":[[1784805894,\"0.4\"]]},"
+                      "{\"metric\":{\"instance\":\"a\",\"__name__\":\"cpu_usage_avg_5m\"},"
+                      "\"values\":[[1784805774,\"30\"]]}"));
+        expect_last_piece(&f);
+        struct source *source = begin(&f, &policy, false);
+        source->ops->add_node(source, &a);
+        source->ops->add_node(source, &far_off);
+        pass(&f, 300);
+        run_until(&f, queries(&f, "ok"), 3);
+        check_log(&f, "+a;-b no_data;^a 0.4 60000;^a 0.3 180000;");
+        assert_int_equal(sem_post(&go_on), 0);
+        run_until(&f, queries(&f, "ok"), 4);
+        check_log(&f, "+a step 0.5;");
+        end(&f, source);
+}
+
+static void expect_query(struct fixture *f, const char *name, const char *series) {
+        _cleanup_(freep) char *reply = xasprintf(VECTOR("%s"), series);
+
+        expect(f, 200, "POST /api/v1/query ", name, reply);
+}
+
+/* A round that is under way when the history ends, or is given up, hands its nodes in by itself,
+ * once. The history's fourth question comes with the second round: behind the first four queries,
+ * which is as many as are asked at a time. */
+static void test_history_in_a_round(void **state) {
+        static const char *const names[] = {"cpu_usage_avg_5m", IS_MAX, "g1", "g2", "g3", "g4"};
+        struct policy policy = {0};
+        struct fixture f = {0};
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(names); i++)
+                add_metric(&policy, names[i]);
+        for (size_t i = 0; i < ARRAY_LEN(names); i++)
+                expect_query(&f, names[i], i == 0 ? OF("a", "0.5") : "");
+        for (int i = 0; i < 3; i++)
+                expect(&f, 422, PIECE, NULL, FAILED);
+        for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+                if (i == PROMETHEUS_QUERIES_AT_A_TIME)
+                        expect(&f, 422, PIECE, NULL, FAILED);
+                expect_query(&f, names[i], i == 0 ? OF("a", "0.5") : "");
+        }
+        struct source *source = begin(&f, &policy, false);
+        source->ops->add_node(source, &a);
+        pass(&f, 300);
+        for (int failed = 1; failed <= 3; failed++) {
+                run_until(&f, queries(&f, "query"), failed);
+                pass(&f, 5000 * failed);
+        }
+        run_until(&f, queries(&f, "ok"), 2.0 * ARRAY_LEN(names));
+        check_log(&f, "+a 0.5;+a 0.5 step 0.5;");
+        end(&f, source);
+}
+
+/* With --once a slow answer is waited for, and the history before the second round. */
+static void test_once(void **state) {
+        struct policy policy = {0};
+        struct fixture f = {0};
+
+        (void)state;
+        add_metric(&policy, IS_MAX);
+        expect(&f, 200, "POST /api/v1/query ", IS_MAX, VECTOR(""));
+        f.server.script[0].before = wait_for_test;
+        expect(&f, 200, "POST /api/v1/query ", IS_MEAN, VECTOR(OF("a", "0.5")));
+        expect(&f, 200, PIECE, NULL, RESULT("matrix", ""));
+        expect_last_piece(&f);
+        expect_round(&f);
+        struct source *source = begin(&f, &policy, true);
+        source->ops->add_node(source, &a);
+        for (int i = 0; i < 3; i++)
+                pass(&f, 1000);
+        check_log(&f, "");
+        assert_int_equal(sem_post(&go_on), 0);
+        run_until(&f, queries(&f, "ok"), 3);
+        check_log(&f, "+a;");
+        for (int i = 0; i < 3; i++)
+                pass(&f, 1000);
+        assert_int_equal(sem_post(&go_on), 0);
+        run_until(&f, queries(&f, "ok"), 4);
+        check_log(&f, "");
+        pass(&f, 1000);
+        run_until(&f, queries(&f, "ok"), 6);
+        check_log(&f, "+a step 0.5;");
+        assert_true(cut_rounds(&f) == 0);
+        end(&f, source);
+}
+
+/* Whoever knows no POST is asked by GET from then on. */
+static void test_no_post(void **state) {
+        static const int statuses[] = {405, 501};
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(statuses); i++) {
+                struct policy policy = {0};
+                struct fixture f = {0};
+                add_metric(&policy, "cpu_usage_avg_5m");
+                expect(&f, statuses[i], "POST /api/v1/query ", NULL, "");
+                for (int round = 0; round < 2; round++)
+                        expect(&f, 200, "GET /api/v1/query?query=", "cpu_usage_avg_5m",
+                               VECTOR(OF("a", "0.5")));
+                struct source *source = begin(&f, &policy, false);
+                source->ops->add_node(source, &a);
+                pass(&f, 300);
+                run_until(&f, queries(&f, "ok"), 1);
+                pass(&f, INTERVAL_MS);
+                run_until(&f, queries(&f, "ok"), 2);
+                check_log(&f, "+a 0.5;+a 0.5;");
+                end(&f, source);
+        }
+}
+
+static void test_address(void **state) {
+        static const struct {
+                const char *address, *complaint; /* NULL: a good one */
+        } rows[] = {
+                {"http://p", NULL},
+                {"https://[fd00::1]:9090/a/b/", NULL},
+                {"http://p/~", NULL},
+                {"p:9090", "expected http://... or https://..."},
+                {"http://", "no host"},
+                {"http:///x", "no host"},
+                {"http://:9090", "no host"},
+                {"http://u:p@h", "must not contain a user"},
+                {"http://p/?x", "unexpected '?'"},
+                {"http://p/a b", "unexpected ' '"},
+                {"http://p/\x7f", "unexpected"},
+                {"http://p/\xc3\xa9", "unexpected"},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct error err = ERROR_NULL;
+                int r = prometheus_address_check(rows[i].address, &err);
+                if (r != (rows[i].complaint ? -EINVAL : 0) ||
+                    (rows[i].complaint && !strstr(err.msg, rows[i].complaint)))
+                        fail_msg("%s: %d %s", rows[i].address, r, err.msg);
+        }
+        for (int len = PROMETHEUS_ADDRESS_MAX; len <= PROMETHEUS_ADDRESS_MAX + 1; len++) {
+                _cleanup_(freep) char *address = xasprintf("http://%0*d", len - 7, 0);
+                int r = prometheus_address_check(address, NULL);
+                assert_int_equal(r, len == PROMETHEUS_ADDRESS_MAX ? 0 : -EINVAL);
+        }
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_first_round),
+                cmocka_unit_test(test_nodes_go),
+                cmocka_unit_test(test_policy_in_a_round),
+                cmocka_unit_test(test_history),
+                cmocka_unit_test(test_history_in_a_round),
+                cmocka_unit_test(test_once),
+                cmocka_unit_test(test_no_post),
+                cmocka_unit_test(test_address),
+        };
+
+        (void)sem_init(&go_on, 0, 0);
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
