@@ -1,6 +1,5 @@
 /* The source that asks a Prometheus, round by round. */
 #include <errno.h>
-#include <semaphore.h>
 
 #include "controller/source/prometheus/prometheus.h"
 #include "prometheus_fixture.h"
@@ -14,14 +13,6 @@ static struct node a = {.name = (char[]){"a"}, .slot = 0};
 static struct node far_off = {.name = (char[]){"b"}, .slot = 200};
 static struct node successor = {.name = (char[]){"c"}, .slot = 200};
 static struct node unheard = {.name = (char[]){"d"}, .slot = 9999};
-
-static sem_t go_on; /* the server, in a `before` */
-
-static void wait_for_test(void *userdata) {
-        (void)userdata;
-        while (sem_wait(&go_on) < 0)
-                ;
-}
 
 static void on_reading(void *userdata, struct node *node, const struct source_reading *reading) {
         struct fixture *f = userdata;
@@ -99,7 +90,7 @@ static void test_first_round(void **state) {
         pass(&f, 249);
         assert_int_equal(atomic_load(&f.server.served), 0);
         pass(&f, 1);
-        run_until(&f, queries(&f, "ok"), 1);
+        run_until_asked(&f, "ok", 1);
         check_log(&f, "+a 0.5;+b 0.25;");
         end(&f, source);
 }
@@ -107,7 +98,7 @@ static void test_first_round(void **state) {
 /* Nobody is told of a node that is gone, its place is another's, and without nodes or metrics there
  * are no queries. */
 static void test_nodes_go(void **state) {
-        struct policy policy = {0}, nothing = {0};
+        struct policy policy = {0}, no_metrics = {0};
         struct node *leaver = xcalloc(1, sizeof(*leaver));
         struct fixture f = {0};
 
@@ -122,7 +113,7 @@ static void test_nodes_go(void **state) {
         source->ops->add_node(source, &a);
         source->ops->add_node(source, leaver);
         pass(&f, 300);
-        run_until(&f, queries(&f, "ok"), 1);
+        run_until_asked(&f, "ok", 1);
         check_log(&f, "+a 0.5;+b 0.25;");
 
         source->ops->remove_node(source, &unheard);
@@ -130,16 +121,16 @@ static void test_nodes_go(void **state) {
         source->ops->remove_node(source, leaver);
         free(leaver);
         pass(&f, INTERVAL_MS);
-        run_until(&f, queries(&f, "ok"), 2);
+        run_until_asked(&f, "ok", 2);
         check_log(&f, "+a 0.5;");
 
         source->ops->add_node(source, &successor); /* it waits for the next round */
         pass(&f, 5000);
         pass(&f, INTERVAL_MS - 5000);
-        run_until(&f, queries(&f, "ok"), 3);
+        run_until_asked(&f, "ok", 3);
         check_log(&f, "+a 0.5;-c no_data;");
 
-        source->ops->set_policy(source, &nothing);
+        source->ops->set_policy(source, &no_metrics);
         pass(&f, INTERVAL_MS);
         source->ops->set_policy(source, &policy);
         source->ops->remove_node(source, &successor);
@@ -168,10 +159,10 @@ static void test_policy_in_a_round(void **state) {
         struct source *source = begin(&f, &before, false);
         source->ops->add_node(source, &a);
         pass(&f, 300);
-        run_until(&f, NULL, 1);
+        run_until(&f, served, &f.server, 1);
         source->ops->set_policy(source, &after);
         pass(&f, INTERVAL_MS);
-        run_until(&f, queries(&f, "ok"), 1);
+        run_until_asked(&f, "ok", 1);
         check_log(&f, "+a 0.5;");
         assert_true(cut_rounds(&f) == 0);
         end(&f, source);
@@ -215,10 +206,10 @@ static void test_history(void **state) {
         source->ops->add_node(source, &a);
         source->ops->add_node(source, &far_off);
         pass(&f, 300);
-        run_until(&f, queries(&f, "ok"), 3);
+        run_until_asked(&f, "ok", 3);
         check_log(&f, "+a;-b no_data;^a 0.4 60000;^a 0.3 180000;");
-        assert_int_equal(sem_post(&go_on), 0);
-        run_until(&f, queries(&f, "ok"), 4);
+        assert_int_equal(sem_post(&f.go_on), 0);
+        run_until_asked(&f, "ok", 4);
         check_log(&f, "+a step 0.5;");
         end(&f, source);
 }
@@ -253,10 +244,10 @@ static void test_history_in_a_round(void **state) {
         source->ops->add_node(source, &a);
         pass(&f, 300);
         for (int failed = 1; failed <= 3; failed++) {
-                run_until(&f, queries(&f, "query"), failed);
+                run_until_asked(&f, "query", failed);
                 pass(&f, 5000 * failed);
         }
-        run_until(&f, queries(&f, "ok"), 2.0 * ARRAY_LEN(names));
+        run_until_asked(&f, "ok", 2.0 * ARRAY_LEN(names));
         check_log(&f, "+a 0.5;+a 0.5 step 0.5;");
         end(&f, source);
 }
@@ -279,16 +270,16 @@ static void test_once(void **state) {
         for (int i = 0; i < 3; i++)
                 pass(&f, 1000);
         check_log(&f, "");
-        assert_int_equal(sem_post(&go_on), 0);
-        run_until(&f, queries(&f, "ok"), 3);
+        assert_int_equal(sem_post(&f.go_on), 0);
+        run_until_asked(&f, "ok", 3);
         check_log(&f, "+a;");
         for (int i = 0; i < 3; i++)
                 pass(&f, 1000);
-        assert_int_equal(sem_post(&go_on), 0);
-        run_until(&f, queries(&f, "ok"), 4);
+        assert_int_equal(sem_post(&f.go_on), 0);
+        run_until_asked(&f, "ok", 4);
         check_log(&f, "");
         pass(&f, 1000);
-        run_until(&f, queries(&f, "ok"), 6);
+        run_until_asked(&f, "ok", 6);
         check_log(&f, "+a step 0.5;");
         assert_true(cut_rounds(&f) == 0);
         end(&f, source);
@@ -310,9 +301,9 @@ static void test_no_post(void **state) {
                 struct source *source = begin(&f, &policy, false);
                 source->ops->add_node(source, &a);
                 pass(&f, 300);
-                run_until(&f, queries(&f, "ok"), 1);
+                run_until_asked(&f, "ok", 1);
                 pass(&f, INTERVAL_MS);
-                run_until(&f, queries(&f, "ok"), 2);
+                run_until_asked(&f, "ok", 2);
                 check_log(&f, "+a 0.5;+a 0.5;");
                 end(&f, source);
         }
@@ -363,6 +354,5 @@ int main(void) {
                 cmocka_unit_test(test_address),
         };
 
-        (void)sem_init(&go_on, 0, 0);
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -85,13 +85,13 @@ static void test_retries(void **state) {
         prometheus_backfill_add(history.backfill, &promql, METRIC_CPU, MS_PER_HOUR, NOW_UNIX_S);
         prometheus_backfill_add(history.backfill, &promql, METRIC_MEM, 10 * MS_PER_MIN, NOW_UNIX_S);
         for (size_t i = 0; i < ARRAY_LEN(pauses_ms); i++) {
-                run_until(f, queries(f, "query"), (double)i + 1);
+                run_until_asked(f, "query", (double)i + 1);
                 check_log(f, "");
                 pass(f, pauses_ms[i] - 1);
                 assert_int_equal(atomic_load(&f->server.served), i + 1); /* not yet */
                 pass(f, 1);
         }
-        run_until(f, queries(f, "ok"), 1);
+        run_until_asked(f, "ok", 1);
         char expected[32];
         (void)snprintf(expected, sizeof(expected), "%d done;%d done;", METRIC_CPU, METRIC_MEM);
         check_log(f, expected);
@@ -114,11 +114,11 @@ static void test_one_point(void **state) {
         prometheus_backfill_add(history.backfill, &promql, METRIC_CPU, 2 * MS_PER_MIN, NOW_UNIX_S);
         /* The second piece begins at once, and ends the history. */
         for (int i = 1; i <= 4; i++) {
-                run_until(f, queries(f, "query"), i);
+                run_until_asked(f, "query", i);
                 check_log(f, "");
                 pass(f, 15000);
         }
-        run_until(f, queries(f, "ok"), 2);
+        run_until_asked(f, "ok", 2);
         free_texts(&history);
         end(&history);
 }
@@ -146,7 +146,7 @@ static void test_many_series(void **state) {
         expect_points(&history, 1, 50, 200, NOTHING);
         begin(&history);
         prometheus_backfill_add(history.backfill, &promql, METRIC_CPU, 51 * MS_PER_MIN, NOW_UNIX_S);
-        run_until(f, queries(f, "ok"), 3);
+        run_until_asked(f, "ok", 3);
         free_texts(&history);
         end(&history);
 }
@@ -164,7 +164,7 @@ static void test_times(void **state) {
                                        "[1784633154,\"0.3\"],[1784633153,\"0.4\"]]}"));
         begin(&history);
         prometheus_backfill_add(history.backfill, &promql, METRIC_CPU, MS_PER_MIN, NOW_UNIX_S);
-        run_until(f, queries(f, "ok"), 1);
+        run_until_asked(f, "ok", 1);
         (void)snprintf(expected, sizeof(expected), "%d a 0.2 0;%d a 0.3 172800000;%d done;",
                        METRIC_CPU, METRIC_CPU, METRIC_CPU);
         check_log(f, expected);
