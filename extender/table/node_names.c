@@ -13,7 +13,6 @@ struct slot {
 
 struct node_names {
         atomic_size_t refs;
-        size_t count;
         struct node_name *rows;
         char *text; /* what the rows point into */
         struct slot *slots;
@@ -35,7 +34,6 @@ struct node_names *node_names_new(const char *const *texts, size_t count) {
         size_t slot_count = 16;
 
         names->refs = 1;
-        names->count = count;
         names->rows = xcalloc(count, sizeof(*names->rows));
         for (size_t i = 0; i < count; i++) {
                 size_t begin = buf.len;
@@ -70,7 +68,7 @@ struct node_names *node_names_ref(struct node_names *names) {
 }
 
 void node_names_unref(struct node_names *names) {
-        if (!names || atomic_fetch_sub_explicit(&names->refs, 1, memory_order_acq_rel) > 1)
+        if (atomic_fetch_sub_explicit(&names->refs, 1, memory_order_acq_rel) > 1)
                 return;
         free(names->rows);
         free(names->text);
@@ -80,10 +78,6 @@ void node_names_unref(struct node_names *names) {
 
 const struct node_name *node_names_at(const struct node_names *names, uint32_t row) {
         return &names->rows[row];
-}
-
-size_t node_names_count(const struct node_names *names) {
-        return names->count;
 }
 
 uint32_t node_names_find(const struct node_names *names, const char *name, size_t len) {

@@ -35,8 +35,6 @@ void node_names_unref(struct node_names *names);
 
 /** node_names_at() - @row below the count */
 const struct node_name *node_names_at(const struct node_names *names, uint32_t row);
-/** node_names_count() - number of rows */
-size_t node_names_count(const struct node_names *names);
 /** node_names_find() - the row of a name, or NODE_ROW_NONE */
 uint32_t node_names_find(const struct node_names *names, const char *name, size_t len);
 /** node_name_quoted() - the escaped name with its quotes, part of the entry */

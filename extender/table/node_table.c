@@ -99,8 +99,7 @@ static int64_t settle_hot(struct node_table *table, size_t row, int64_t now_unix
         binding_ring_settle(&node->bound, now_unix_ms);
         table->columns.hot[row] = (double)hot_value(policy, &node->bound, now_unix_ms);
         table->columns.hot_expires_unix_ms[row] = INT64_MAX;
-        int64_t change = hot_value_next_change_unix_ms(policy, &node->bound, now_unix_ms);
-        return change > now_unix_ms ? change : now_unix_ms + 1;
+        return hot_value_next_change_unix_ms(policy, &node->bound, now_unix_ms);
 }
 
 /* Return: until when it stands */
@@ -267,7 +266,7 @@ static void hold_estimate(struct node_table *table, struct node *node) {
 
 static void add_row(struct node_table *table, struct node *node) {
         if (table->count == table->cap)
-                resize_columns(table, table->cap ? table->cap * 2 : 64);
+                resize_columns(table, table->cap * 2);
         node->row = (uint32_t)table->count;
         hold_estimate(table, node);
         table->rows[table->count++] = node;

@@ -34,8 +34,7 @@ static void on_pod(void *userdata, enum reflector_event event, const char *text,
         struct pod_facts facts;
 
         if (!pod_facts_skim(&facts, text, len) || facts.id == 0) {
-                if (watch->unreadable)
-                        metrics_inc(watch->unreadable);
+                metrics_inc(watch->unreadable);
                 return;
         }
         if (event != REFLECTOR_DELETED && facts.node.len > 0 && facts.is_finished &&
@@ -80,11 +79,9 @@ struct pod_watch *pod_watch_new(struct loop *loop, struct kube_api *api, struct 
         watch->loop = loop;
         watch->events = events;
         watch->userdata = userdata;
-        if (metrics)
-                watch->unreadable = metrics_counter(
-                        metrics, "plimsoll_pods_unreadable_total",
-                        "Pods from list and watch that were ignored, since they cannot be read.",
-                        NULL);
+        watch->unreadable = metrics_counter(
+                metrics, "plimsoll_pods_unreadable_total",
+                "Pods from list and watch that were ignored, since they cannot be read.", NULL);
         watch->reflector = reflector_new(loop, api, metrics,
                                          &(struct reflector_spec){
                                                  .name = "pods",

@@ -65,7 +65,7 @@ static void publish(void *userdata) {
         metrics_observe(watch->publish_duration, (double)spent_ns / 1e9);
 
         int64_t change_ms = node_table_next_change_unix_ms(table) - now_unix_ms(watch);
-        if (change_ms > CHANGE_MAX_MS || change_ms < 0)
+        if (change_ms > CHANGE_MAX_MS)
                 change_ms = CHANGE_MAX_MS;
         if (change_ms < pause_ms)
                 change_ms = pause_ms;
@@ -135,9 +135,7 @@ static void on_binding(void *userdata, const char *node, int64_t at_unix_ms) {
         struct table_watch *watch = userdata;
 
         node_table_bind(watch->options.table, node, at_unix_ms, now_unix_ms(watch));
-        /* A burst may come before the next look(). NULL within binding_watch_new(). */
-        if (watch->bindings)
-                settle_live(watch);
+        settle_live(watch); /* a burst may come before the next look() */
         touched(watch);
 }
 
