@@ -142,6 +142,8 @@ def test_each_trouble_is_named(start_standin, start_controller, start_kubelet, f
         assert (
             sum(f"node={name} " in line and f"reason={reason} " in line for line in told) == 1
         ), f"{name}: {told}"
+    lacking = [line for line in told if "needs get on nodes/metrics" in line]
+    assert len(lacking) == 1 and "node=forbidden " in lacking[0], "and not what a token needs"
     ready, text = controller.ready()
     assert not ready and "nodes/metrics (get)" in text
     assert [kubelet.asked for kubelet in impostors] == [[], []]

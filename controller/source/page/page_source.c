@@ -229,8 +229,10 @@ static void on_done(void *userdata, const struct http_response *response) {
                 source->has_logged_fallback = true;
                 page_lanes_push(&source->lanes, lane_of(target), &target->place);
         } else if (response->status != 200) {
+                bool lacks_right = response->status == 403 && source->reader.profile->is_kubelet;
                 char detail[64];
-                (void)snprintf(detail, sizeof(detail), "HTTP status %d", response->status);
+                (void)snprintf(detail, sizeof(detail), "HTTP status %d%s", response->status,
+                               lacks_right ? "; the account needs get on nodes/metrics" : "");
                 target_failed(target, http_status_reason(response->status), detail);
         } else {
                 take_page(target, scrape);
