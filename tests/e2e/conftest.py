@@ -2,7 +2,7 @@
 
 plane              the control plane that the tests share, with kwok, and with deploy/ applied
 own_plane          one for the tests of a file, which makes it their `plane`
-start_plane()      one of the test's own, for tests that kill it
+start_plane(..)    one of the test's own, for tests that kill it, or want another address or version
 bare               one of the test's own that has never heard of us, with kwok and a scheduler
 unscheduled        the same without the scheduler
 log_dir            where this test's logs go; below $PLIMSOLL_LOG_DIR if that is set
@@ -147,11 +147,13 @@ def run(log_dir):
     yield from running(log_dir)
 
 
-def new_plane(directory, number):
-    plane = ControlPlane(directory, f"127.100.{number}.1")
+def new_plane(directory, address, **how):
+    plane = ControlPlane(directory, address, **how)
     try:
         start_kwok(plane)
         Plimsoll.install(plane)
+        if not how.get("has_manager", True):  # which makes it
+            plane.kubectl("create", "serviceaccount", "default", "--namespace=default")
     except BaseException:
         plane.stop()
         raise
@@ -160,14 +162,14 @@ def new_plane(directory, number):
 
 @pytest.fixture(scope="session")
 def shared_plane(log_root):
-    plane = new_plane(log_folder(log_root, "cluster"), 0)
+    plane = new_plane(log_folder(log_root, "cluster"), "127.100.0.1")
     yield plane
     plane.stop()
 
 
 @pytest.fixture(scope="module")
 def own_plane(request, log_root):
-    plane = new_plane(log_folder(log_root, f"cluster-{request.module.__name__}"), 50)
+    plane = new_plane(log_folder(log_root, f"cluster-{request.module.__name__}"), "127.100.50.1")
     yield plane
     plane.stop()
 
@@ -182,9 +184,10 @@ def plane(shared_plane):
 def start_plane(log_dir):
     planes = []
 
-    def start():
+    def start(address=None, **how):
         number = len(planes) + 1
-        planes.append(new_plane(log_folder(log_dir, f"cluster-{number}"), number))
+        directory = log_folder(log_dir, f"cluster-{number}")
+        planes.append(new_plane(directory, address or f"127.100.{number}.1", **how))
         return planes[-1]
 
     yield start

@@ -1,15 +1,12 @@
 """The older minors of Kubernetes: API server and scheduler of each, and what a user would see first.
 
 make nightly builds and runs them all (tools/build.py); otherwise there is the one of the other tests.
-No kube-controller-manager is built for them: the test creates the one ServiceAccount that is needed.
+No kube-controller-manager is built for them.
 """
 
-import os
-
 import pytest
-from cluster.control_plane import ControlPlane
-from cluster.nodes import Fleet, start_kwok
-from cluster.plimsoll import Plimsoll, fast_policy, total
+from cluster.nodes import Fleet
+from cluster.plimsoll import fast_policy, total
 from cluster.workloads import placed, pod_object
 from harness import wait_until
 from tools import build
@@ -22,21 +19,12 @@ CONTROLLER = "system:serviceaccount:kube-system:plimsoll-controller"
 @pytest.fixture(
     params=[*(pytest.param(minor, marks=pytest.mark.nightly) for minor in build.OLDER), "1.36"]
 )
-def plane(request, log_dir):
+def plane(request, start_plane):
     module = f"kubernetes-{request.param}" if request.param in build.OLDER else "kubernetes"
-    plane = ControlPlane(
-        os.path.join(log_dir, "cluster"), "127.100.61.1", has_manager=False, module=module
-    )
-    try:
-        version = plane.api.get("/version")
-        assert f"{version['major']}.{version['minor']}" == request.param
-        start_kwok(plane)
-        Plimsoll.install(plane)
-        plane.kubectl("create", "serviceaccount", "default", "--namespace=default")
-        yield plane
-        assert not plane.died()
-    finally:
-        plane.stop()
+    plane = start_plane(has_manager=False, module=module)
+    version = plane.api.get("/version")
+    assert f"{version['major']}.{version['minor']}" == request.param
+    return plane
 
 
 def test_smoke(plane, make_plimsoll, exporters, figure):

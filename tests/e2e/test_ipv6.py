@@ -8,9 +8,7 @@ import re
 import subprocess
 
 import pytest
-from cluster.control_plane import ControlPlane
-from cluster.nodes import start_kwok
-from cluster.plimsoll import Plimsoll, fast_policy, page, wait_ready
+from cluster.plimsoll import fast_policy, page, wait_ready
 from cluster.workloads import placed, pod_object
 from harness import Exporters, wait_until
 from kubelet_kit import Kubelet
@@ -41,16 +39,8 @@ def without_ipv4():
 
 
 @pytest.fixture
-def plane(without_ipv4, log_dir):
-    plane = ControlPlane(os.path.join(log_dir, "cluster"), ADDRESS, has_manager=False)
-    try:
-        start_kwok(plane)
-        Plimsoll.install(plane)
-        plane.kubectl("create", "serviceaccount", "default", "--namespace=default")
-        yield plane
-        assert not plane.died()
-    finally:
-        plane.stop()
+def plane(without_ipv4, start_plane):
+    return start_plane(ADDRESS, has_manager=False)
 
 
 @pytest.fixture
