@@ -39,7 +39,7 @@ static const struct tree_node *our_entry(const struct doctor_facts *facts, const
                 if (entry)
                         return entry;
         }
-        if (facts->config_count == 0)
+        if (facts->config_count == 0 && doctor_needs(facts, DOCTOR_CONFIG_MAPS, finding))
                 doctor_find(finding, DOCTOR_UNKNOWN,
                             "no ConfigMap has the scheduler's configuration: --scheduler-config");
         return NULL;

@@ -164,7 +164,8 @@ def test_what_cannot_be_known_is_no_fault(cluster, doctor, status):
     cluster.objects[REVIEWS_PATH] = status
     found = findings(doctor("-o", "json", "--request-timeout=5s", status=0))
     assert {state for state, _ in found.values()} == {"unknown"}
-    assert str(status) in found["metrics-pages" if status == 500 else "annotations"][1]
+    for check in ["metrics-pages"] if status == 500 else ["annotations", "scheduler-registered"]:
+        assert str(status) in found[check][1]
     assert f"POST {REVIEWS_PATH}: {status}" in found["controller-permissions"][1]
 
 
