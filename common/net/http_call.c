@@ -124,20 +124,15 @@ struct http_call *http_call_new(const struct http_request *request,
         struct http_call *call = xcalloc(1, sizeof(*call));
         call->method = request->method;
         call->url = xstrdup(request->url);
-        bool has_content_type = false;
         for (const char *const *line = request->headers; line && *line; line++) {
                 add_line(&call->headers, *line);
                 /* A line break in a token would allow header injection. */
                 call->is_malformed = call->is_malformed || strpbrk(*line, "\r\n");
-                has_content_type = has_content_type || is_header(*line, "Content-Type:");
         }
         if (request->body) {
                 call->body = xmemdup0(request->body, request->body_bytes);
                 call->body_bytes = request->body_bytes;
-                /* Not curl's default of a form, and no round trip for "Expect". */
-                if (!has_content_type)
-                        add_line(&call->headers, "Content-Type:");
-                add_line(&call->headers, "Expect:");
+                add_line(&call->headers, "Expect:"); /* no round trip for it */
         }
         call->basic_auth = xstrdup_or_null(request->basic_auth);
         if (request->tls)
@@ -157,10 +152,7 @@ struct http_call *http_call_new(const struct http_request *request,
 }
 
 void http_call_free(struct http_call *call) {
-        if (!call)
-                return;
-        if (call->received.data && call->bodies->len < call->bodies->keep_count &&
-            call->received.cap <= BODY_KEEP_BYTES) {
+        if (call->received.data && call->received.cap <= BODY_KEEP_BYTES) {
                 mem_grow(&call->bodies->bodies, call->bodies->len, &call->bodies->cap);
                 call->bodies->bodies[call->bodies->len++] = call->received;
         } else {
@@ -179,7 +171,6 @@ void http_body_pool_done(struct http_body_pool *pool) {
         while (pool->len > 0)
                 buf_done(&pool->bodies[--pool->len]);
         free(pool->bodies);
-        *pool = (struct http_body_pool){.keep_count = pool->keep_count};
 }
 
 size_t http_call_authority(const char *url, const char **ret_authority) {
@@ -283,10 +274,10 @@ static size_t on_header(char *data, size_t size, size_t count, void *userdata) {
                 const char *end = data + len;
                 uint64_t seconds = 0;
 
-                while (value < end && (*value == ' ' || *value == '\t'))
-                        value++;
                 while (end > value && strchr(" \t\r\n", end[-1]))
                         end--;
+                while (value < end && (*value == ' ' || *value == '\t'))
+                        value++;
                 if (number_parse_u64(value, (size_t)(end - value), &seconds))
                         call->retry_after_ms = MS_PER_S * (int64_t)(seconds < RETRY_AFTER_MAX_S
                                                                             ? seconds
@@ -352,16 +343,11 @@ static void configure_method(struct http_call *call) {
                                       (curl_off_t)call->body_bytes));
                 must(curl_easy_setopt(easy, CURLOPT_POSTFIELDS, call->body));
         }
-        if (strcmp(call->method, "HEAD") == 0)
-                must(curl_easy_setopt(easy, CURLOPT_NOBODY, 1L));
-        else if (strcmp(call->method, "GET") != 0 || call->body)
-                must(curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, call->method));
+        must(curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, call->method));
 }
 
 CURLcode http_call_configure(struct http_call *call, const char *user_agent) {
         CURL *easy = call->easy;
-        curl_off_t max_bytes = call->max_body_bytes < INT64_MAX ? (curl_off_t)call->max_body_bytes
-                                                                : INT64_MAX;
 
         if (call->is_malformed) {
                 (void)snprintf(call->curl_message, sizeof(call->curl_message),
@@ -390,7 +376,7 @@ CURLcode http_call_configure(struct http_call *call, const char *user_agent) {
         must(curl_easy_setopt(easy, CURLOPT_TCP_KEEPINTVL, (long)KEEPALIVE_INTERVAL_S));
         must(curl_easy_setopt(easy, CURLOPT_MAXAGE_CONN, (long)CONNECTION_MAX_IDLE_S));
         must(curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)call->connect_timeout_ms));
-        must(curl_easy_setopt(easy, CURLOPT_MAXFILESIZE_LARGE, max_bytes));
+        must(curl_easy_setopt(easy, CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)call->max_body_bytes));
         must(curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, on_socket_open));
         must(curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, call));
         must(curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_write));
@@ -510,7 +496,7 @@ void http_call_result(struct http_call *call, CURLcode code, struct http_respons
                 .body = "",
                 .body_bytes = call->received.data ? 0 : call->received_bytes,
                 .retry_after_ms = call->retry_after_ms,
-                .duration_ms = call->easy ? clock_mono_ms() - call->started_mono_ms : 0,
+                .duration_ms = clock_mono_ms() - call->started_mono_ms,
                 .err = ERROR_NULL,
         };
         if (ret_response->failure != HTTP_OK) {

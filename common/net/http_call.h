@@ -29,8 +29,7 @@ void http_tls_copy_unref(struct http_tls_copy *copy);
 /* Body buffers, reused by later calls: 5,000 bodies per period would fragment the heap. */
 struct http_body_pool {
         struct buf *bodies;
-        size_t len, cap;
-        size_t keep_count; /* buffers beyond this, or larger than BODY_KEEP_BYTES, are freed */
+        size_t len, cap; /* as many as were in use at a time, without the large ones */
 };
 
 void http_body_pool_done(struct http_body_pool *pool);

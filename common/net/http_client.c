@@ -83,7 +83,7 @@ static void give_back_easy(struct http_client *client, CURL *easy) {
 static void pump(void *userdata);
 
 static void pump_soon(struct http_client *client) {
-        if (!client->is_freed && !loop_timer_is_armed(&client->pump_timer))
+        if (!loop_timer_is_armed(&client->pump_timer))
                 loop_timer_arm(client->loop, &client->pump_timer, loop_now_mono_ms(client->loop),
                                pump, client);
 }
@@ -137,8 +137,7 @@ static void finish(struct http_call *call, CURLcode code) {
         struct http_response response;
 
         http_call_result(call, code, &response);
-        if (call->state == HTTP_CALL_ACTIVE)
-                detach(call);
+        detach(call);
         call->state = HTTP_CALL_DONE;
         enter(client);
         call->on_done(call->userdata, &response);
@@ -186,9 +185,10 @@ void http_cancel(struct http_call *call) {
 }
 
 void http_client_free(struct http_client *client) {
-        if (!client || client->is_freed)
+        if (!client)
                 return;
 
+        assert(!client->is_freed);
         client->is_freed = true;
         enter(client);
         loop_timer_disarm(client->loop, &client->pump_timer);
@@ -220,8 +220,7 @@ static void after_curl(struct http_shard *shard) {
                 struct http_call *call = NULL;
                 if (!message)
                         break;
-                if (message->msg != CURLMSG_DONE)
-                        continue;
+                assert(message->msg == CURLMSG_DONE); /* there is no other */
                 CURLcode code = message->data.result; /* finish() invalidates the message */
                 (void)curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &call);
                 finish(call, code);
@@ -508,6 +507,5 @@ struct http_client *http_client_new(struct loop *loop, const struct http_client_
                                                     : (client->expected_hosts + HOSTS_PER_SHARD -
                                                        1) / HOSTS_PER_SHARD;
         client->max_descriptors = options->max_descriptors;
-        client->bodies.keep_count = client->max_in_flight;
         return client;
 }

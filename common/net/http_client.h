@@ -100,13 +100,13 @@ struct http_request {
         const char *method;         /* "GET", "PATCH", ...; static text */
         const char *url;            /* http or https */
         const char *const *headers; /* "Name: value", NULL-terminated; may be NULL */
-        const char *body;           /* copied; may be NULL */
+        const char *body;           /* copied; may be NULL. Its Content-Type is in @headers */
         size_t body_bytes;
         int64_t connect_timeout_ms; /* 0: 5 s */
         int64_t timeout_ms;         /* whole transfer, without queueing; must be > 0 */
         int64_t idle_timeout_ms;    /* without receiving a byte; 0: off */
         int64_t answer_timeout_ms;  /* until the response headers; 0: off */
-        size_t max_body_bytes;      /* of all pieces together when streamed; must be > 0 */
+        size_t max_body_bytes;      /* of all pieces together when streamed; 1 to INT64_MAX */
         bool wants_gzip;            /* ask for gzip; the limit applies to the unpacked body */
         const char *basic_auth;     /* "user:password"; may be NULL */
         const struct http_tls *tls; /* may be NULL */
