@@ -2,6 +2,7 @@
 #include "cmocka_wrap.h"
 
 #include <poll.h>
+#include <pthread.h>
 
 #include "base/clock.h"
 #include "net/http_client.h"
@@ -75,12 +76,12 @@ static void on_done(void *userdata, const struct http_response *response) {
         loop_stop(loop);
 }
 
-static void fetch(const struct http_tls *tls) {
+static void fetch_from(uint16_t port, const struct http_tls *tls) {
         _cleanup_(http_client_freep) struct http_client *ours = http_client_new(
                 loop, &(struct http_client_options){0});
         char url[64];
 
-        (void)snprintf(url, sizeof(url), "https://127.0.0.1:%u/tls", http_server_port(server));
+        (void)snprintf(url, sizeof(url), "https://127.0.0.1:%u/tls", port);
         (void)http_start(ours, &(struct http_request){.method = "GET",
                                                       .url = url,
                                                       .timeout_ms = 20000,
@@ -88,6 +89,10 @@ static void fetch(const struct http_tls *tls) {
                                                       .tls = tls,
                                                       .on_done = on_done});
         loop_run(loop);
+}
+
+static void fetch(const struct http_tls *tls) {
+        fetch_from(http_server_port(server), tls);
 }
 
 static void test_clients(void **state) {
@@ -144,6 +149,52 @@ static void test_clients(void **state) {
                 free(cert_pem[i]);
                 free(key_pem[i]);
         }
+}
+
+/* Of one connection: shakes hands, and refuses by an alert what the client says then. */
+static void *refuse_after_handshake(void *userdata) {
+        const int *listen_fd = userdata;
+        gnutls_session_t session = NULL;
+        gnutls_certificate_credentials_t credentials = NULL;
+        char request[1024];
+
+        int fd = accept4(*listen_fd, NULL, NULL, SOCK_CLOEXEC);
+        certificate_must(gnutls_certificate_allocate_credentials(&credentials));
+        certificate_must(gnutls_certificate_set_x509_key_file(credentials, a.cert_file, a.key_file,
+                                                              GNUTLS_X509_FMT_PEM));
+        certificate_must(gnutls_init(&session, GNUTLS_SERVER | GNUTLS_NO_SIGNAL));
+        certificate_must(
+                gnutls_priority_set_direct(session, "NORMAL:-VERS-ALL:+VERS-TLS1.3", NULL));
+        certificate_must(gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, credentials));
+        gnutls_transport_set_int(session, fd);
+        certificate_must(gnutls_handshake(session));
+        certificate_must((int)gnutls_record_recv(session, request, sizeof(request)));
+        certificate_must(gnutls_alert_send(session, GNUTLS_AL_FATAL, GNUTLS_A_BAD_CERTIFICATE));
+        close(fd);
+        gnutls_deinit(session);
+        gnutls_certificate_free_credentials(credentials);
+        return NULL;
+}
+
+/* So does a server of TLS 1.3 that our certificate does not please. */
+static void test_alert_after_the_handshake(void **state) {
+        struct sockaddr_in name = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(0x7f000001)};
+        socklen_t len = sizeof(name);
+        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        pthread_t thread;
+
+        (void)state;
+        assert_int_equal(bind(fd, (struct sockaddr *)&name, len), 0);
+        assert_int_equal(listen(fd, 1), 0);
+        assert_int_equal(getsockname(fd, (struct sockaddr *)&name, &len), 0);
+        assert_int_equal(pthread_create(&thread, NULL, refuse_after_handshake, &fd), 0);
+        loop = loop_new();
+        fetch_from(ntohs(name.sin_port), &(struct http_tls){.is_insecure = true});
+        (void)pthread_join(thread, NULL);
+        if (last.failure != HTTP_TLS || !strstr(last.err.msg, "alert bad certificate"))
+                fail_msg("%s, %s", http_failure_name(last.failure), last.err.msg);
+        loop_free(loop);
+        close(fd);
 }
 
 /* Handshakes that fail */
@@ -213,6 +264,7 @@ int main(void) {
                 TEST(test_versions),
                 TEST(test_alpn),
                 cmocka_unit_test(test_clients),
+                cmocka_unit_test(test_alert_after_the_handshake),
                 TEST_MUTUAL(test_failures_are_counted),
         };
         return cmocka_run_group_tests(tests, make_certificates, remove_certificates);
