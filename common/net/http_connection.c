@@ -95,8 +95,7 @@ static struct MHD_Response *make_response(const struct http_exchange *exchange) 
                                                        MHD_RESPMEM_PERSISTENT);
         if (bytes <= JOIN_MAX_BYTES)
                 return join(exchange, bytes);
-        if (exchange->reply_count > UINT32_MAX)
-                return NULL;
+        assert(exchange->reply_count <= UINT32_MAX);
         return MHD_create_response_from_iovec((const struct MHD_IoVec *)exchange->reply,
                                               (unsigned)exchange->reply_count, NULL, NULL);
 }
@@ -212,30 +211,20 @@ enum MHD_Result http_connection_request(void *userdata, struct MHD_Connection *m
 
         (void)userdata;
         (void)version;
-        if (!connection)
-                return MHD_NO;
-        switch (connection->phase) {
-        case PHASE_HEADERS:
+        if (connection->phase == PHASE_HEADERS)
                 return begin(connection, mhd);
-        case PHASE_BODY:
-                if (*upload_data_size == 0)
-                        return answer(connection, mhd, url, method);
-                take(connection, upload_data, *upload_data_size);
-                *upload_data_size = 0;
-                return MHD_YES;
-        case PHASE_SUSPENDED: /* called again after MHD_resume_connection() */
+        if (connection->phase == PHASE_SUSPENDED) /* called again after MHD_resume_connection() */
                 return reply(connection, mhd);
-        case PHASE_IDLE:
-        case PHASE_REPLYING:
-                break;
-        }
-        return MHD_NO;
+        assert(connection->phase == PHASE_BODY);
+        if (*upload_data_size == 0)
+                return answer(connection, mhd, url, method);
+        take(connection, upload_data, *upload_data_size);
+        *upload_data_size = 0;
+        return MHD_YES;
 }
 
 static struct connection *connection_of(struct MHD_Connection *mhd) {
-        const union MHD_ConnectionInfo *info = MHD_get_connection_info(
-                mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-        return info ? info->socket_context : NULL;
+        return MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
 }
 
 void http_suspend(struct http_exchange *exchange) {
@@ -257,8 +246,6 @@ void *http_connection_request_line(void *userdata, const char *uri, struct MHD_C
 
         (void)userdata;
         (void)uri;
-        if (!connection)
-                return NULL;
         connection->phase = PHASE_HEADERS;
         connection->refusal = 0;
         connection->announced_bytes = 0;
@@ -275,8 +262,6 @@ void http_connection_completed(void *userdata, struct MHD_Connection *mhd, void 
 
         (void)mhd;
         (void)code;
-        if (!connection)
-                return;
         bool was_under_way = connection->phase >= PHASE_BODY;
         release(connection);
         connection->phase = PHASE_IDLE;
@@ -298,15 +283,16 @@ static void *on_opened(struct http_server *server, struct MHD_Connection *mhd) {
         struct connection *connection = xcalloc(1, sizeof(*connection));
 
         connection->server = server;
-        connection_watch_open(server->watch, &connection->watched, info ? info->connect_fd : -1);
+        connection_watch_open(server->watch, &connection->watched, info->connect_fd);
         pthread_mutex_lock(&server->lock);
         connection->tls = server->tls ? server_tls_ref(server->tls) : NULL;
         connection->trust_generation = atomic_load(&server->trust_generation);
         pthread_mutex_unlock(&server->lock);
 
-        info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_GNUTLS_SESSION);
-        if (connection->tls && info && info->tls_session)
+        if (connection->tls) {
+                info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_GNUTLS_SESSION);
                 server_tls_attach(connection->tls, info->tls_session, &connection->handshake);
+        }
         return connection;
 }
 
@@ -315,8 +301,8 @@ static bool has_sent_record(int fd) {
         struct tcp_info info = {0};
         socklen_t len = sizeof(info);
 
-        return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) == 0 &&
-               info.tcpi_bytes_received > TLS_RECORD_HEADER_BYTES;
+        (void)getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len);
+        return info.tcpi_bytes_received > TLS_RECORD_HEADER_BYTES;
 }
 
 /* libmicrohttpd closes the socket after this, so the fd of a watched connection is open. */
@@ -339,7 +325,7 @@ void http_connection_notify(void *userdata, struct MHD_Connection *mhd, void **c
                             enum MHD_ConnectionNotificationCode code) {
         if (code == MHD_CONNECTION_NOTIFY_STARTED)
                 *context = on_opened(userdata, mhd);
-        else if (*context)
+        else
                 on_closed(userdata, TAKE_PTR(*context));
 }
 
@@ -376,9 +362,8 @@ static enum MHD_Result see_parameter(void *userdata, enum MHD_ValueKind kind, co
 int http_query_only(const struct http_exchange *exchange, const char *name, const char **ret) {
         struct only only = {.name = name};
 
-        if (exchange->connection)
-                (void)MHD_get_connection_values_n(exchange->connection, MHD_GET_ARGUMENT_KIND,
-                                                  see_parameter, &only);
+        (void)MHD_get_connection_values_n(exchange->connection, MHD_GET_ARGUMENT_KIND,
+                                          see_parameter, &only);
         if (only.is_refused)
                 return -EINVAL;
         *ret = only.value;

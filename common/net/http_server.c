@@ -190,10 +190,8 @@ int http_server_set_tls(struct http_server *server, const struct http_server_tls
 
 void http_server_certificate_validity(struct http_server *server, int64_t *ret_begins_unix_ms,
                                       int64_t *ret_ends_unix_ms) {
-        *ret_begins_unix_ms = *ret_ends_unix_ms = 0;
         pthread_mutex_lock(&server->lock);
-        if (server->tls)
-                server_tls_validity(server->tls, ret_begins_unix_ms, ret_ends_unix_ms);
+        server_tls_validity(server->tls, ret_begins_unix_ms, ret_ends_unix_ms);
         pthread_mutex_unlock(&server->lock);
 }
 
@@ -201,8 +199,6 @@ void http_server_quiesce(struct http_server *server) {
         if (atomic_exchange(&server->is_draining, true))
                 return;
         int fd = MHD_quiesce_daemon(server->daemon);
-        if (fd < 0)
-                return;
         /* A worker's poll() still holds the socket; after shutdown() it refuses connections. */
         (void)shutdown(fd, SHUT_RDWR);
         close(fd);

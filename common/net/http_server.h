@@ -114,7 +114,7 @@ uint16_t http_server_port(const struct http_server *server);
  */
 _must_check_ int http_server_set_tls(struct http_server *server,
                                      const struct http_server_tls *files, struct error *err);
-/** http_server_certificate_validity() - of the current certificate; 0 and 0 without TLS */
+/** http_server_certificate_validity() - of the current certificate of a server with TLS */
 void http_server_certificate_validity(struct http_server *server, int64_t *ret_begins_unix_ms,
                                       int64_t *ret_ends_unix_ms);
 

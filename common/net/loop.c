@@ -104,7 +104,7 @@ void loop_fd_set(struct loop *loop, int fd, uint32_t epoll_events, loop_fd_fn *f
 }
 
 void loop_fd_remove(struct loop *loop, int fd) {
-        if (fd < 0 || (size_t)fd >= loop->watches_cap || !loop->watches[fd].fn)
+        if ((size_t)fd >= loop->watches_cap || !loop->watches[fd].fn)
                 return;
 
         struct watch *watch = &loop->watches[fd];
@@ -207,12 +207,10 @@ static int wait_timeout_ms(const struct loop *loop) {
 
 static void wake(struct loop *loop) {
         uint64_t one = 1;
-        ssize_t ignored = 0;
 
         /* EAGAIN means that the counter is full, so the loop is being woken up as it is. */
-        do
-                ignored = write(loop->wake_fd, &one, sizeof(one));
-        while (ignored < 0 && errno == EINTR);
+        ssize_t ignored = write(loop->wake_fd, &one, sizeof(one));
+        (void)ignored;
 }
 
 void loop_post(struct loop *loop, void (*fn)(void *userdata), void *userdata) {

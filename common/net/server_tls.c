@@ -70,9 +70,9 @@ static int set_pair(struct server_tls *tls, const struct http_server_tls *files,
         gnutls_datum_t cert = datum(tls->cert);
         r = gnutls_x509_crt_list_import2(&chain, &count, &cert, GNUTLS_X509_FMT_PEM,
                                          GNUTLS_X509_CRT_LIST_SORT);
-        if (r < 0 || count == 0) {
+        if (count == 0) {
                 r = error_set(err, EINVAL, "certificate %s: %s", files->cert_file,
-                              r < 0 ? gnutls_strerror(r) : "no certificate in the file");
+                              gnutls_strerror(r));
                 goto end;
         }
         tls->begins_unix_ms = gnutls_x509_crt_get_activation_time(chain[0]) * MS_PER_S;
@@ -146,9 +146,7 @@ bool server_tls_has_client_ca(const struct server_tls *tls) {
 }
 
 bool server_tls_has_same_trust(const struct server_tls *a, const struct server_tls *b) {
-        if (!a->client_ca || !b->client_ca)
-                return a->client_ca == b->client_ca;
-        return strcmp(a->client_ca, b->client_ca) == 0;
+        return !a->client_ca || strcmp(a->client_ca, b->client_ca) == 0;
 }
 
 int server_tls_succeeds(const struct server_tls *tls, const struct server_tls *old,

@@ -107,6 +107,25 @@ static void test_methods_and_paths(void **state) {
         page.release(page.release_userdata);
 }
 
+static void append_too_much(void *userdata, struct buf *out) {
+        static const char line[] = "plimsoll_things_total{thing=\"another one of very many\"} 1\n";
+
+        while (buf_puts(out, line))
+                (*(size_t *)userdata)++;
+}
+
+/* Half of a page would be taken for all of it. */
+static void test_too_many_metrics(void **state) {
+        _cleanup_(health_freep) struct health *health = health_new();
+        _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
+        size_t lines = 0;
+
+        (void)state;
+        metrics_set_section(metrics, append_too_much, &lines);
+        expect(ask(health, metrics, "GET", "/metrics"), 500, NULL);
+        assert_true(lines > 200000);
+}
+
 static void stop(void *userdata) {
         loop_stop(userdata);
 }
@@ -132,6 +151,14 @@ static void test_heartbeat(void **state) {
         loop_timer_arm(loop, &end, 0, stop, loop);
         loop_run(loop);
         expect(ask(health, NULL, "GET", "/healthz"), 200, "ok");
+}
+
+/* As attributes.h promises of whatever is freed by _cleanup_. */
+static void test_free_nothing(void **state) {
+        (void)state;
+        daemon_signals_free(NULL);
+        health_free(NULL);
+        loop_free(NULL);
 }
 
 static void test_reply_text(void **state) {
@@ -180,11 +207,39 @@ static void test_signals(void **state) {
         assert_int_equal(received.numbers[2], SIGTERM);
 }
 
+static void on_first(void *userdata, int signal_number) {
+        struct received *received = userdata;
+
+        assert_int_equal(signal_number, SIGHUP);
+        received->count++;
+        loop_stop(received->loop);
+}
+
+/* Two wait for it, and both are woken. */
+static void test_signal_for_one(void **state) {
+        _cleanup_(loop_freep) struct loop *loop = loop_new();
+        struct received received = {.loop = loop};
+        struct daemon_signals *signals[2];
+
+        (void)state;
+        daemon_block_signals();
+        for (size_t i = 0; i < ARRAY_LEN(signals); i++)
+                assert_int_equal(daemon_signals_new(loop, on_first, &received, &signals[i], NULL),
+                                 0);
+        assert_return_code(kill(getpid(), SIGHUP), 0);
+        loop_run(loop);
+        assert_int_equal(received.count, 1);
+        for (size_t i = 0; i < ARRAY_LEN(signals); i++)
+                daemon_signals_free(signals[i]);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_readiness),         cmocka_unit_test(test_long_detail_is_cut),
                 cmocka_unit_test(test_methods_and_paths), cmocka_unit_test(test_heartbeat),
                 cmocka_unit_test(test_reply_text),        cmocka_unit_test(test_signals),
+                cmocka_unit_test(test_too_many_metrics),  cmocka_unit_test(test_free_nothing),
+                cmocka_unit_test(test_signal_for_one),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -138,6 +138,7 @@ static void test_only_parameter(void **state) {
                 {"/only?q=a&r=b", "GET /only (refused)|"},
                 {"/only?r", "GET /only (refused)|"},
                 {"/only?Q=a", "GET /only (refused)|"},
+                {"/only?r&q=a", "GET /only (refused)|"},
                 {"/only?q%00=a", "GET /only (refused)|"},
                 {"/only?q=a%00b", "GET /only (refused)|"},
         };

@@ -204,12 +204,22 @@ static void test_start_fails(void **state) {
         options.port = http_server_port(server);
         assert_int_equal(http_server_start(&options, &other, &err), -EADDRINUSE);
         assert_non_null(strstr(err.msg, "listen on 127.0.0.1 port "));
+        options.bind_address = NULL;
+        assert_int_equal(http_server_start(&options, &other, &err), -EADDRINUSE);
+        assert_non_null(strstr(err.msg, "listen on every address port "));
+        options.bind_address = "203.0.113.1"; /* for documentation alone, RFC 5737 */
+        assert_int_equal(http_server_start(&options, &other, &err), -EADDRNOTAVAIL);
+        assert_non_null(strstr(err.msg, "listen on 203.0.113.1 port "));
         options.bind_address = "localhost.example";
         assert_int_equal(http_server_start(&options, &other, &err), -EINVAL);
         options.bind_address = "127.0.0.1";
-        options.tls.cert_file = "/nonexistent/tls.crt";
-        assert_int_equal(http_server_start(&options, &other, &err), -EINVAL); /* no key */
+        options.tls.client_ca_file = "/nonexistent/ca.crt";
+        assert_int_equal(http_server_start(&options, &other, &err), -EINVAL);
+        options.tls.client_ca_file = NULL;
         options.tls.key_file = "/nonexistent/tls.key";
+        assert_int_equal(http_server_start(&options, &other, &err), -EINVAL);
+        assert_string_equal(err.msg, "TLS needs both a certificate and a key");
+        options.tls.cert_file = "/nonexistent/tls.crt";
         assert_int_equal(http_server_start(&options, &other, &err), -ENOENT);
         assert_non_null(strstr(err.msg, "/nonexistent/tls.crt"));
         options.tls.cert_file = options.tls.key_file = "/dev/null";

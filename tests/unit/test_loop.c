@@ -1,7 +1,9 @@
-/* The event loop: order of timers, descriptors that change under its feet, other threads. */
+/* The event loop: order of timers, descriptors that change under its feet, other threads. Linked
+ * with --wrap=epoll_wait. */
 #include "cmocka_wrap.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -12,6 +14,15 @@
 #include "net/loop.h"
 
 static struct loop *loop;
+static int last_timeout_ms;
+
+int __real_epoll_wait(int fd, struct epoll_event *events, int max_events, int timeout_ms);
+int __wrap_epoll_wait(int fd, struct epoll_event *events, int max_events, int timeout_ms);
+
+int __wrap_epoll_wait(int fd, struct epoll_event *events, int max_events, int timeout_ms) {
+        last_timeout_ms = timeout_ms;
+        return __real_epoll_wait(fd, events, max_events, timeout_ms);
+}
 
 static int set_up(void **state) {
         (void)state;
@@ -122,7 +133,24 @@ static void disarm_other(void *userdata) {
 
 static void fail_timer(void *userdata) {
         (void)userdata;
-        fail_msg("a disarmed timer was called");
+        fail_msg("a timer was called that is not due");
+}
+
+/* A time that is further off than the kernel can wait is waited for in parts. */
+static void test_distant_timer(void **state) {
+        static const int64_t left_ms[] = {INT_MAX + INT64_C(10000), (INT64_C(1) << 32) + 10000,
+                                          INT64_MAX / 2};
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(left_ms); i++) {
+                struct loop_timer distant = {0};
+                loop_timer_arm(loop, &distant, loop_now_mono_ms(loop) + left_ms[i], fail_timer,
+                               NULL);
+                loop_post(loop, stop, NULL);
+                loop_run(loop);
+                assert_int_equal(last_timeout_ms, INT_MAX);
+                loop_timer_disarm(loop, &distant);
+        }
 }
 
 static void test_disarm_in_the_same_turn(void **state) {
@@ -247,6 +275,21 @@ static void test_high_descriptor_and_hang_up(void **state) {
         loop_run(loop);
         loop_fd_remove(loop, high);
         close(high);
+        close(ends.in);
+}
+
+/* What was never watched needs no removal, be the number beyond all tables. */
+static void test_remove_what_is_not_watched(void **state) {
+        struct ends ends = new_pipe();
+
+        (void)state;
+        loop_fd_set(loop, ends.in, EPOLLIN, on_hang_up, NULL);
+        loop_fd_remove(loop, ends.out);
+        loop_fd_remove(loop, 1 << 20);
+        loop_fd_remove(loop, -1);
+        close(ends.out);
+        loop_run(loop);
+        loop_fd_remove(loop, ends.in);
         close(ends.in);
 }
 
@@ -411,6 +454,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(test_equal_timers_keep_their_order, set_up,
                                                 tear_down),
                 cmocka_unit_test_setup_teardown(test_restless_timer, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(test_distant_timer, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_disarm_in_the_same_turn, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_stale_event_of_a_reused_descriptor, set_up,
                                                 tear_down),
@@ -419,6 +463,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(test_high_descriptor_and_hang_up, set_up,
                                                 tear_down),
                 cmocka_unit_test_setup_teardown(test_closed_behind_our_back, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(test_remove_what_is_not_watched, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_posts_keep_their_order, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_post_from_a_post, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_stop_before_run, set_up, tear_down),

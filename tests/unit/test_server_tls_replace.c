@@ -49,8 +49,14 @@ static const char *half_of(const char *path, char *half_path, size_t half_path_b
         return half_path;
 }
 
+static const char *empty(char *path, size_t path_bytes) {
+        (void)snprintf(path, path_bytes, "%s/empty", directory);
+        certificate_write(path, &(gnutls_datum_t){0});
+        return path;
+}
+
 static void test_bad_pair(void **state) {
-        char half_cert[200], half_key[200];
+        char half_cert[200], half_key[200], nothing[200];
         const struct {
                 struct http_server_tls files;
                 int code;
@@ -60,8 +66,11 @@ static void test_bad_pair(void **state) {
                 {{a.cert_file, b.key_file, NULL}, -EINVAL, "do not match"},
                 {{"/nonexistent/tls.crt", a.key_file, NULL}, -ENOENT, "/nonexistent/tls.crt"},
                 {{b.cert_file, "/nonexistent/tls.key", NULL}, -ENOENT, "/nonexistent/tls.key"},
-                {{"/dev/null", b.key_file, NULL}, -EINVAL, "/dev/null"}, /* being written */
-                {{b.cert_file, "/dev/null", NULL}, -EINVAL, "/dev/null"},
+                {{"/dev/null", b.key_file, NULL}, -EINVAL, "/dev/null: not a regular file"},
+                {{b.cert_file, "/dev/null", NULL}, -EINVAL, "/dev/null: not a regular file"},
+                /* being written */
+                {{empty(nothing, sizeof(nothing)), b.key_file, NULL}, -EINVAL, "/empty: "},
+                {{b.cert_file, nothing, NULL}, -EINVAL, "/empty: "},
                 {{half_of(b.cert_file, half_cert, sizeof(half_cert)), b.key_file, NULL},
                  -EINVAL,
                  b.cert_file},
@@ -86,6 +95,7 @@ static void test_bad_pair(void **state) {
         expect_server("b");
         assert_return_code(unlink(half_cert), errno);
         assert_return_code(unlink(half_key), errno);
+        assert_return_code(unlink(nothing), errno);
 }
 
 /* Served all the same: whoever does not verify is better off. It may be taken up again, too. */
@@ -126,10 +136,23 @@ static void test_new_client_ca(void **state) {
         assert_int_equal(peer_ask(&idle), ANSWER_GOOD);
 
         /* No CA in the file: nothing of the three is taken. */
-        const struct http_server_tls bad = {b.cert_file, b.key_file, "/dev/null"};
-        assert_int_equal(http_server_set_tls(server, &bad, &err), -EINVAL);
-        assert_non_null(strstr(err.msg, "/dev/null"));
-        expect_server("a");
+        char nothing[200], half[200];
+        const struct {
+                const char *file, *says;
+        } bad[] = {
+                {"/dev/null", "/dev/null: not a regular file"},
+                {empty(nothing, sizeof(nothing)), "/empty: "},
+                {half_of(ca.cert_file, half, sizeof(half)), "/ca.crt.half: "},
+        };
+        for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+                const struct http_server_tls pair = {b.cert_file, b.key_file, bad[i].file};
+                assert_int_equal(http_server_set_tls(server, &pair, &err), -EINVAL);
+                if (!strstr(err.msg, bad[i].says))
+                        fail_msg("'%s' lacks '%s'", err.msg, bad[i].says);
+                expect_server("a");
+        }
+        assert_return_code(unlink(nothing), errno);
+        assert_return_code(unlink(half), errno);
         replace(&b); /* the same CA: connections go on */
         assert_int_equal(peer_ask(&before), ANSWER_GOOD);
 
