@@ -1,12 +1,10 @@
 /* What the HTTP server does when memory for bodies or descriptors for connections run out. */
 #include "cmocka_wrap.h"
 
-#include <fcntl.h>
-#include <poll.h>
-#include <sys/resource.h>
-
 #include "base/clock.h"
+#include "few_descriptors.h"
 #include "http_server_fixture.h"
+#include "log_pipe.h"
 #include "metrics/metrics.h"
 #include "net/http_connection.h"
 
@@ -77,45 +75,6 @@ static void test_too_large_at_once(void **state) {
 
 /* Descriptors */
 
-struct lack {
-        struct rlimit before;
-        int log_fds[2], saved_stderr;
-};
-
-/* From here on there are no more descriptors, and the log goes into a pipe. */
-static void lack_begin(struct lack *lack) {
-        struct rlimit few;
-
-        assert_int_equal(pipe2(lack->log_fds, O_CLOEXEC), 0);
-        lack->saved_stderr = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
-        assert_true(dup2(lack->log_fds[1], STDERR_FILENO) >= 0);
-        assert_int_equal(getrlimit(RLIMIT_NOFILE, &lack->before), 0);
-        int lowest = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
-        (void)close(lowest);
-        few = lack->before;
-        few.rlim_cur = (rlim_t)lowest; /* all below are in use */
-        assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
-}
-
-/* Not before the server has noticed. */
-static void lack_end(struct lack *lack) {
-        _cleanup_(buf_done) struct buf text = BUF_INIT(ANSWER_MAX_BYTES);
-        struct pollfd poll_fd = {.fd = lack->log_fds[0], .events = POLLIN};
-        char piece[512];
-
-        while (!text.data || !strstr(text.data, "cannot accept connections")) {
-                assert_int_equal(poll(&poll_fd, 1, DEADLINE_MS), 1);
-                ssize_t got = read(lack->log_fds[0], piece, sizeof(piece));
-                assert_true(got > 0);
-                assert_true(buf_append(&text, piece, (size_t)got));
-        }
-        assert_int_equal(setrlimit(RLIMIT_NOFILE, &lack->before), 0);
-        (void)dup2(lack->saved_stderr, STDERR_FILENO);
-        close(lack->saved_stderr);
-        close(lack->log_fds[0]);
-        close(lack->log_fds[1]);
-}
-
 static void await_value(const struct metric *metric, double value) {
         int64_t end_mono_ms = clock_mono_ms() + DEADLINE_MS;
 
@@ -146,12 +105,15 @@ static void expect_served(int fd) {
 
 static void test_lack_of_descriptors(void **state) {
         int late = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        struct lack lack;
+        struct log_pipe log;
 
         (void)state;
-        lack_begin(&lack);
+        log_pipe_begin(&log);
+        struct rlimit before = few_descriptors_begin();
         connect_late(late);
-        lack_end(&lack);
+        log_pipe_await(&log, "cannot accept connections");
+        few_descriptors_end(before);
+        log_pipe_end(&log);
         expect_served(late);
 }
 
@@ -162,7 +124,7 @@ static void test_stuck_worker(void **state) {
         _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
         _cleanup_(buf_done) struct buf answer = BUF_INIT(ANSWER_MAX_BYTES);
         struct http_server_options options = defaults();
-        struct lack lack;
+        struct log_pipe log;
 
         options.threads = 1;
         options.metrics = metrics;
@@ -177,9 +139,12 @@ static void test_stuck_worker(void **state) {
         await_value(open, 2);
         while (atomic_load(&resting_count) < 1)
                 usleep(1000);
-        lack_begin(&lack);
+        log_pipe_begin(&log);
+        struct rlimit before = few_descriptors_begin();
         connect_late(late);
-        lack_end(&lack);
+        log_pipe_await(&log, "cannot accept connections");
+        few_descriptors_end(before);
+        log_pipe_end(&log);
         await_value(crowded, 1);
         assert_true(raw_is_closed(idle));
         http_resume(resting[0]);
