@@ -41,7 +41,7 @@ static bool is_same(const struct identity *a, const struct identity *b) {
 static void on_timer(void *userdata) {
         struct file_watch *watch = userdata;
         struct identity now = identify(watch->path);
-        bool exists = now.inode != 0 || now.device != 0;
+        bool exists = now.device != 0;
         bool has_changed = exists && !is_same(&now, &watch->seen);
 
         loop_timer_arm(watch->loop, &watch->timer,

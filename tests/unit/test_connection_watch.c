@@ -5,31 +5,18 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <sys/socket.h>
-#include <time.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
 #include "few_descriptors.h"
 #include "log_pipe.h"
 #include "net/connection_watch.h"
 #include "net/http_server.h"
+#include "passing_clock.h"
 
 enum { HOUR_MS = 3600 * 1000, OFTEN_MS = 40, DEADLINE_MS = 20000 };
 
-static _Atomic time_t later_s; /* than it is */
 static bool has_no_threads;
-
-int __real_clock_gettime(clockid_t id, struct timespec *ret);
-int __wrap_clock_gettime(clockid_t id, struct timespec *ret);
-
-int __wrap_clock_gettime(clockid_t id, struct timespec *ret) {
-        int r = __real_clock_gettime(id, ret);
-
-        ret->tv_sec += atomic_load(&later_s);
-        return r;
-}
 
 int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
                           void *(*fn)(void *userdata), void *userdata);
@@ -59,7 +46,7 @@ static void start(size_t max_connections) {
 
 static int set_up(void **state) {
         (void)state;
-        atomic_store(&later_s, 0);
+        atomic_store(&passed_s, 0);
         metrics = metrics_new();
         return 0;
 }
@@ -110,7 +97,7 @@ static void test_limit_is_told_once(void **state) {
                 open_connection(&connections[i]);
         assert_true(crowded() >= 2);
         assert_int_equal(log_pipe_count(&log, "connection limit reached"), 1);
-        atomic_store(&later_s, 59);
+        atomic_store(&passed_s, 59);
         open_connection(&connections[3]);
         assert_int_equal(log_pipe_count(&log, "connection limit reached"), 1);
         end(connections, ARRAY_LEN(connections));
@@ -120,7 +107,7 @@ static void test_limit_is_told_once(void **state) {
                 open_connection(&connections[i]);
         assert_int_equal(log_pipe_count(&log, "connection limit reached"), 2);
         assert_int_equal(log_pipe_count(&log, "below the limit again"), 0);
-        atomic_fetch_add(&later_s, 60);
+        atomic_fetch_add(&passed_s, 60);
         log_pipe_await(&log, "connections are below the limit again\" ended=1\n");
         open_connection(&connections[2]);
         assert_int_equal(log_pipe_count(&log, "connection limit reached"), 3);
