@@ -225,6 +225,18 @@ static void test_quantiles(void **state) {
         }
 }
 
+/* Of more than a hundred values the 99th of a hundred is not the largest. */
+static void test_p99_of_many(void **state) {
+        const struct metric_query p99_1d = {METRIC_CPU, METRIC_P99, MS_PER_DAY};
+        struct windows windows = windows_new(&p99_1d, NULL);
+
+        (void)state;
+        for (int i = 1; i <= 200; i++)
+                hand_in(&windows, i * 5 * MS_PER_MIN, i / 200.0);
+        check_value(&windows, &p99_1d, 200 * 5 * MS_PER_MIN, 0.99);
+        windows_done(&windows);
+}
+
 /* No window is fuller than full, also one that is shorter than the mean. */
 static void test_fullness(void **state) {
         struct windows windows = windows_new(&max_1m, &avg_5m);
@@ -282,6 +294,7 @@ static void test_seeds(void **state) {
         assert_true(window_store_seed(maxima.store, &max_1h, 0.5, 20 * MS_PER_MIN, now_ms));
         assert_true(window_store_seed(quantiles.store, &avg_5m, 0.5, 10 * MS_PER_MIN, now_ms));
         assert_true(window_store_seed(quantiles.store, &avg_5m, 0.9, 10 * MS_PER_MIN, now_ms));
+        assert_false(window_store_seed(quantiles.store, &max_1h, 0.9, 5 * MS_PER_MIN, now_ms));
         for (int64_t at_ms = now_ms; at_ms <= now_ms + 15000; at_ms += 15000) {
                 (void)count(&maxima, at_ms, 0, 4);
                 (void)count(&quantiles, at_ms, 0, 4);
@@ -295,15 +308,11 @@ static void test_seeds(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_channels),
-                cmocka_unit_test(test_same_moment),
-                cmocka_unit_test(test_small_totals),
-                cmocka_unit_test(test_nonsense),
-                cmocka_unit_test(test_half),
-                cmocka_unit_test(test_stale),
-                cmocka_unit_test(test_quantiles),
-                cmocka_unit_test(test_fullness),
-                cmocka_unit_test(test_peak_and_latest),
+                cmocka_unit_test(test_channels),     cmocka_unit_test(test_same_moment),
+                cmocka_unit_test(test_small_totals), cmocka_unit_test(test_nonsense),
+                cmocka_unit_test(test_half),         cmocka_unit_test(test_stale),
+                cmocka_unit_test(test_quantiles),    cmocka_unit_test(test_p99_of_many),
+                cmocka_unit_test(test_fullness),     cmocka_unit_test(test_peak_and_latest),
                 cmocka_unit_test(test_seeds),
         };
 
