@@ -81,6 +81,30 @@ static void test_parse(void **state) {
         }
 }
 
+/* What is wrong is named, and the part of the text that it is in. */
+static void test_messages(void **state) {
+        static const struct {
+                const char *text, *message;
+        } rows[] = {
+                {"", "expected <number>,<timestamp>, got ''"},
+                {"0.1", "expected <number>,<timestamp>, got '0.1'"},
+                {",", "expected a decimal number before the comma, got ''"},
+                {"x,y", "expected a decimal number before the comma, got 'x'"},
+                {"-1,2026-07-23T11:25:54Z", "expected a number >= 0, got '-1'"},
+                {"0.1,y",
+                 "expected a timestamp like 2026-07-23T11:25:54Z after the comma, got 'y'"},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct annotation got;
+                struct error err = ERROR_NULL;
+                assert_true(annotation_parse(rows[i].text, strlen(rows[i].text), NULL, &got, &err) <
+                            0);
+                assert_string_equal(err.msg, rows[i].message);
+        }
+}
+
 static void test_bytes(void **state) {
         static const char with_nul[] = "0.1\0,2026-07-23T11:25:54Z";
         char text[ANNOTATION_MAX_BYTES + 1];
@@ -186,6 +210,7 @@ static void test_expiry(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_parse),
+                cmocka_unit_test(test_messages),
                 cmocka_unit_test(test_bytes),
                 cmocka_unit_test(test_format),
                 cmocka_unit_test(test_round_trip),

@@ -23,7 +23,7 @@ static void test_what_is_kept(void **state) {
                 "{s:s, s:s, s:s, s:s, s:i, s:s}", "load.example.com/cpu_usage_avg_5m", "0.5,T",
                 "load.example.com/empty", "", "cpu_usage_avg_5m", "no prefix",
                 "load.example.com/not a name", "x", "load.example.com/number", 5,
-                "load.example.com/odd", "a\tb\xc3\xa9\x7f");
+                "load.example.com/odd", "a\tb ~\xc3\xa9\x7f");
 
         (void)state;
         check(&kept, "cpu_usage_avg_5m", NULL);
@@ -37,12 +37,15 @@ static void test_what_is_kept(void **state) {
         check(&kept, "empty", "");
         check(&kept, "not a name", NULL);
         check(&kept, "number", NULL);
-        check(&kept, "odd", "a?b???");
+        check(&kept, "odd", "a?b ~???");
         /* A value is no key. */
         check(&kept, "0.6,T", NULL);
         assert_true(kept_annotations_set(&kept, NULL, prefix));
         check(&kept, "cpu_usage_avg_5m", NULL);
         assert_false(kept_annotations_set(&kept, NULL, prefix));
+        assert_true(kept_annotations_set(&kept, annotations, prefix));
+        kept_annotations_done(&kept);
+        check(&kept, "cpu_usage_avg_5m", NULL);
         kept_annotations_done(&kept);
 }
 
@@ -59,11 +62,13 @@ static void test_ceilings(void **state) {
                 (void)snprintf(key, sizeof(key), "m%02d", i);
                 (void)json_object_set_new(annotations, key, json_string(text));
         }
+        (void)json_object_set_new(annotations, "short", json_string("1"));
         assert_true(kept_annotations_set(&kept, annotations, ""));
         assert_in_range(kept.bytes, KEPT_ANNOTATIONS_MAX_BYTES - ANNOTATION_MAX_BYTES - 10,
                         KEPT_ANNOTATIONS_MAX_BYTES);
         assert_int_equal(strlen(kept_annotations_get(&kept, "m00")), ANNOTATION_MAX_BYTES + 1);
         check(&kept, "m99", NULL);
+        check(&kept, "short", NULL); /* it would fit, but comes after one that does not */
         kept_annotations_done(&kept);
 }
 
