@@ -32,8 +32,6 @@ static uint32_t ring_upper_bound(const struct binding_ring *ring, int64_t at_uni
 }
 
 static void ring_drop_oldest(struct binding_ring *ring, uint32_t count) {
-        if (count == 0)
-                return;
         ring->first = (ring->first + count) & (ring->cap - 1);
         ring->len -= count;
 }
