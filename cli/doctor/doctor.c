@@ -69,14 +69,13 @@ static void examine(const struct doctor_facts *facts, size_t counts[static DOCTO
 
 /* With the namespace in place of @NS. */
 static void append_mend(struct buf *out, const char *mend) {
-        for (const char *at = mend; *at;) {
-                const char *there = strstr(at, "@NS");
-                buf_append(out, at, there ? (size_t)(there - at) : strlen(at));
-                if (!there)
-                        break;
+        const char *there;
+
+        for (; (there = strstr(mend, "@NS")) != NULL; mend = there + strlen("@NS")) {
+                buf_append(out, mend, (size_t)(there - mend));
                 buf_puts(out, settings.name_space);
-                at = there + strlen("@NS");
         }
+        buf_puts(out, mend);
 }
 
 /* ---- For people. */

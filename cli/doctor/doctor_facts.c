@@ -150,13 +150,12 @@ static void find_configs(struct doctor_facts *facts) {
                 const json_t *map = json_array_get(maps, i);
                 const char *name = json_string_at(map, "metadata", "name", NULL);
                 const char *key;
-                json_t *text;
-                json_object_foreach (json_at(map, "data", NULL), key, text) {
+                json_t *value;
+                json_object_foreach (json_at(map, "data", NULL), key, value) {
+                        const char *text = json_string_value(value);
                         struct tree *tree = NULL;
-                        if (!json_is_string(text) ||
-                            !strstr(json_string_value(text), "KubeSchedulerConfiguration") ||
-                            tree_parse(json_string_value(text), json_string_length(text), &tree,
-                                       NULL) < 0)
+                        if (!text || !strstr(text, "KubeSchedulerConfiguration") ||
+                            tree_parse(text, json_string_length(value), &tree, NULL) < 0)
                                 continue;
                         add_config(facts, xasprintf("ConfigMap %.64s", name ? name : ""), tree);
                 }
@@ -236,9 +235,11 @@ static int may(struct cluster *cluster, size_t need, const char *name_space, str
                                             .body_bytes = strlen(body)},
                      &answer);
         if (answer.outcome == KUBE_OK &&
-            json_parse(answer.body, answer.body_bytes, &review, &answer.err) == 0 &&
-            json_is_boolean(json_at(review, "status", "allowed", NULL)))
-                return json_is_true(json_at(review, "status", "allowed", NULL));
+            json_parse(answer.body, answer.body_bytes, &review, &answer.err) == 0) {
+                const json_t *allowed = json_at(review, "status", "allowed", NULL);
+                if (json_is_boolean(allowed))
+                        return json_typeof(allowed) == JSON_TRUE;
+        }
         (void)error_set(err, EIO, "POST %s: %s", REVIEWS_PATH,
                         answer.err.code ? answer.err.msg : "no status.allowed");
         return -1;

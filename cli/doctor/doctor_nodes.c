@@ -129,11 +129,11 @@ static const char *bare_key(const char *key) {
 }
 
 static bool is_reading(const json_t *value) {
+        const char *text = json_string_value(value);
         struct annotation annotation;
 
-        return json_is_string(value) &&
-               annotation_parse(json_string_value(value), json_string_length(value), NULL,
-                                &annotation, NULL) == 0;
+        return text &&
+               annotation_parse(text, json_string_length(value), NULL, &annotation, NULL) == 0;
 }
 
 /* A metric's name as crane and we write it, or its peak. */
