@@ -1,6 +1,6 @@
 #include "cli/doctor/doctor.h"
 
-#include <stdlib.h>
+#include <errno.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -88,16 +88,12 @@ static void print_check(void *userdata, const struct doctor_check *check,
 
         if (finding->state == DOCTOR_OK && settings.output != OUTPUT_WIDE)
                 return;
-        (void)printf("%s%-8s%s %-*s ", colours[finding->state], state_names[finding->state],
-                     style->off, ID_WIDTH, check->id);
-        (void)output_text(finding->what, SIZE_MAX, stdout);
-        (void)fputc('\n', stdout);
+        (void)printf("%s%-8s%s %-*s %s\n", colours[finding->state], state_names[finding->state],
+                     style->off, ID_WIDTH, check->id, finding->what);
         if (finding->state < DOCTOR_WARNING)
                 return;
         append_mend(&mend, check->mend);
-        (void)printf("%*swhy:  %s\n%*smend: ", 9, "", check->why, 9, "");
-        (void)output_text(mend.data, SIZE_MAX, stdout);
-        (void)fputc('\n', stdout);
+        (void)printf("%*swhy:  %s\n%*smend: %s\n", 9, "", check->why, 9, "", mend.data);
 }
 
 /* ---- For programs. */
@@ -108,14 +104,9 @@ static void add_check(void *userdata, const struct doctor_check *check,
         json_t *all = userdata;
 
         append_mend(&mend, check->mend);
-        json_t *row = json_pack("{s:s, s:s, s:s, s:s, s:s}", "id", check->id, "state",
-                                state_names[finding->state], "what", finding->what, "why",
-                                check->why, "mend", mend.data);
-        /* Text of others that is no UTF-8. */
-        if (!row)
-                row = json_pack("{s:s, s:s}", "id", check->id, "state",
-                                state_names[finding->state]);
-        json_array_append_new(all, row);
+        json_array_append_new(all, json_pack("{s:s, s:s, s:s, s:s, s:s}", "id", check->id, "state",
+                                             state_names[finding->state], "what", finding->what,
+                                             "why", check->why, "mend", mend.data));
 }
 
 static void print_document(const struct doctor_facts *facts, size_t counts[static 4]) {
@@ -141,6 +132,11 @@ static void print_table(const struct doctor_facts *facts, size_t counts[static 4
                      counts[DOCTOR_FAULT]);
 }
 
+/* It becomes part of paths, and of the commands that mend. */
+static bool is_name(const char *text) {
+        return *text && !text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-")];
+}
+
 static int run(int count, char **words, struct error *err) {
         _cleanup_(program_annotations_done) struct program_annotations annotations = {0};
         _cleanup_(cluster_freep) struct cluster *cluster = NULL;
@@ -148,6 +144,9 @@ static int run(int count, char **words, struct error *err) {
         size_t counts[DOCTOR_FAULT + 1] = {0};
 
         int r = verb_no_words(count, words, err);
+        if (r == 0 && !is_name(settings.name_space))
+                r = error_set(err, EINVAL, "--namespace: '%.64s' is no namespace's name",
+                              settings.name_space);
         if (r == 0)
                 r = program_annotations_init(&annotations, &settings.shared, err);
         if (r == 0)

@@ -15,6 +15,9 @@ void doctor_find(struct doctor_finding *finding, enum doctor_state state, const 
         va_start(args, fmt);
         (void)vsnprintf(finding->what, sizeof(finding->what), fmt, args);
         va_end(args);
+        for (char *at = finding->what; *at; at++)
+                if (*at < ' ' || *at > '~')
+                        *at = '?';
 }
 
 bool doctor_needs(const struct doctor_facts *facts, enum doctor_object object,

@@ -17,7 +17,7 @@ enum { DOCTOR_WHAT_MAX = 512 };
 /* Zero-initialised: all is well. */
 struct doctor_finding {
         enum doctor_state state;
-        char what[DOCTOR_WHAT_MAX];
+        char what[DOCTOR_WHAT_MAX]; /* printable ASCII */
 };
 
 typedef void doctor_check_fn(const struct doctor_facts *facts, struct doctor_finding *finding);
@@ -37,7 +37,8 @@ struct doctor_checks {
 extern const struct doctor_checks doctor_policy_checks, doctor_program_checks, doctor_node_checks,
         doctor_scheduler_checks, doctor_metric_checks;
 
-/** doctor_find() - set the finding; the last call of a check counts */
+/** doctor_find() - set the finding; the last call of a check counts. What is no printable ASCII
+ * becomes '?': objects hold texts of others, and one that is cut may be no UTF-8 */
 void doctor_find(struct doctor_finding *finding, enum doctor_state state, const char *fmt, ...)
         _printf_(3, 4);
 

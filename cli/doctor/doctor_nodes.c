@@ -27,21 +27,15 @@ struct listing {
         int64_t now_unix_ms;
 };
 
-/* What is no printable ASCII becomes '?'. */
-static char *printable(const char *text) {
-        char *copy = xmemdup0(text, size_min(strlen(text), NAME_MAX_BYTES));
-
-        for (char *at = copy; *at; at++)
-                if (*at < ' ' || *at > '~')
-                        *at = '?';
-        return copy;
+static char *beginning(const char *text) {
+        return xmemdup0(text, size_min(strlen(text), NAME_MAX_BYTES));
 }
 
 static void add(struct doctor_set *set, const char *name, const char *detail) {
         if (set->count < DOCTOR_EXAMPLES)
-                set->names[set->count] = printable(name);
+                set->names[set->count] = beginning(name);
         if (set->count == 0 && detail)
-                set->detail = printable(detail);
+                set->detail = beginning(detail);
         set->count++;
 }
 

@@ -16,7 +16,7 @@ enum { DOCTOR_EXAMPLES = 3 };
 /* How many nodes something is true of, and the first of them. */
 struct doctor_set {
         size_t count;
-        char *names[DOCTOR_EXAMPLES]; /* owned; printable */
+        char *names[DOCTOR_EXAMPLES]; /* owned; may be cut */
         char *detail;                 /* of the first; owned, NULL: none */
 };
 

@@ -14,6 +14,9 @@ static void test_refused(void **state) {
                 {"--annotation-prefix=a/b", "--annotation-prefix"},
                 {"--annotation-timezone=Nowhere", "--annotation-timezone"},
                 {"--kubeconfig=/none", "/none"},
+                {"--namespace=", "'' is no namespace's name"},
+                {"--namespace=a/../b", "'a/../b' is no namespace's name"},
+                {"--namespace=\xff", "is no namespace's name"},
         };
 
         (void)state;
