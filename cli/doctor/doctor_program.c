@@ -173,7 +173,7 @@ static void check_lease(const struct doctor_facts *facts, struct doctor_finding 
         if (!holder || !*holder || !renewed ||
             !timestamp_parse(renewed, strlen(renewed), &renewed_unix_ms))
                 doctor_find(finding, DOCTOR_FAULT, "nobody holds the Lease");
-        else if (facts->now_unix_ms - renewed_unix_ms > lasts_s * MS_PER_S + LEASE_SLACK_MS)
+        else if ((facts->now_unix_ms - renewed_unix_ms - LEASE_SLACK_MS) / MS_PER_S > lasts_s)
                 doctor_find(finding, DOCTOR_FAULT, "%.100s renewed it last at %s", holder, renewed);
 }
 

@@ -92,6 +92,8 @@ static const struct fault program_faults[] = {
         {"leader", DOCTOR_FAULT, "nobody holds", .changes = {{LEASE, "2026-03-01T", "", 0}}},
         {"leader", DOCTOR_FAULT, "renewed it last at 2026-03-01T11:54:55",
          .changes = {{LEASE, "11:59:55", "11:54:55", 0}}},
+        {.changes = {{LEASE, "Seconds': 15", "Seconds': 9223372036854775807", 0},
+                     {LEASE, "11:59:55", "11:54:55", 0}}},
         {"leader", DOCTOR_FAULT, "?[2J?? renewed it last",
          .changes = {{LEASE, "plimsoll-controller-1", "\\u001b[2J\\u00e9", 0},
                      {LEASE, "11:59:55", "11:54:55", 0}}},
