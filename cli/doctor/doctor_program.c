@@ -211,6 +211,16 @@ static bool asks_kubelets(const struct doctor_facts *facts) {
         return sources && strstr(sources, "kubelet") != NULL;
 }
 
+/* @entry: of a NetworkPolicy's ports; without a port it is all of its protocol. */
+static bool has_port(const json_t *entry, int64_t port) {
+        const char *protocol = json_string_at(entry, "protocol", NULL);
+        int64_t any = json_at(entry, "port", NULL) ? -1 : port;
+        int64_t from = json_int_at(any, entry, "port", NULL);
+
+        return (!protocol || strcmp(protocol, "TCP") == 0) && from <= port &&
+               port <= json_int_at(from, entry, "endPort", NULL);
+}
+
 static bool is_open(const json_t *policy, int64_t port) {
         const json_t *egress = json_at(policy, "spec", "egress", NULL);
 
@@ -218,12 +228,9 @@ static bool is_open(const json_t *policy, int64_t port) {
                 const json_t *ports = json_at(json_array_get(egress, i), "ports", NULL);
                 if (json_array_size(ports) == 0)
                         return true; /* all */
-                for (size_t j = 0; j < json_array_size(ports); j++) {
-                        const json_t *entry = json_array_get(ports, j);
-                        int64_t from = json_int_at(-1, entry, "port", NULL);
-                        if (from <= port && port <= json_int_at(from, entry, "endPort", NULL))
+                for (size_t j = 0; j < json_array_size(ports); j++)
+                        if (has_port(json_array_get(ports, j), port))
                                 return true;
-                }
         }
         return !json_is_array(egress);
 }

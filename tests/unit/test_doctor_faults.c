@@ -129,6 +129,9 @@ static const struct fault program_faults[] = {
         {.changes = {NO_KUBELET, {CONTROLLER, SOURCES, "'name': 'OTHER'", 0}}},
         {.changes = {NO_KUBELET, {CONTROLLER, SOURCES, "'n': 'PLIMSOLL_METRICS_SOURCE'", 0}}},
         {.changes = {NO_KUBELET, {NETWORK, "[{'ports'", "[{}, {'ports'", 0}}},
+        {.changes = {NO_KUBELET, {NETWORK, "9100", "443}, {'protocol': 'TCP'", 0}}}, /* any port */
+        {"network-policy", DOCTOR_FAULT, "port 10250",
+         .changes = {NO_KUBELET, {NETWORK, "443}", "443}, {'protocol': 'UDP'}", 0}}},
         {.changes = {{NETWORK, NULL, "{'spec': {}}", 0}}},
         {.changes = {{NETWORK, NULL, "{'spec': {'egress': 7}}", 0}}},
         {.changes = {{NETWORK, NULL, NULL, 0}}},
