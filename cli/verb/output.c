@@ -38,8 +38,7 @@ static void put_key(const char *key, FILE *out) {
 }
 
 static bool is_nested(const json_t *json) {
-        return (json_is_object(json) && json_object_size(json) > 0) ||
-               (json_is_array(json) && json_array_size(json) > 0);
+        return json_object_size(json) > 0 || json_array_size(json) > 0;
 }
 
 static void put_scalar(const json_t *json, FILE *out) {
@@ -85,13 +84,13 @@ static void put_yaml(const json_t *json, int indent, bool is_inline, FILE *out) 
                 (void)fprintf(out, "%*s", is_inline ? 0 : indent, "");
                 put_key(key, out);
                 (void)fputc(is_nested(value) ? '\n' : ' ', out);
-                put_yaml(value, json_is_array(value) ? indent : indent + 2, false, out);
+                put_yaml(value, json_typeof(value) == JSON_ARRAY ? indent : indent + 2, false, out);
                 is_inline = false;
         }
 }
 
 void output_document(const json_t *root, int format, FILE *out) {
-        if (format == OUTPUT_YAML) {
+        if (format == OUTPUT_YAML || !root) {
                 put_yaml(root, 0, false, out);
                 return;
         }
@@ -103,10 +102,11 @@ void output_document(const json_t *root, int format, FILE *out) {
 
 static size_t columns_of(int fd) {
         const char *variable = getenv("COLUMNS");
-        struct winsize size;
+        struct winsize size = {0};
         uint64_t columns = 0;
 
-        if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+        (void)ioctl(fd, TIOCGWINSZ, &size);
+        if (size.ws_col > 0)
                 return size.ws_col;
         return variable && number_parse_u64(variable, strlen(variable), &columns) && columns > 0
                        ? (size_t)columns

@@ -23,7 +23,8 @@ static inline bool output_is_document(int format) {
         return format == OUTPUT_JSON || format == OUTPUT_YAML;
 }
 
-/** output_document() - @root in one of these two */
+/** output_document() - @root in one of these two; NULL, which jansson makes of text that is no
+ * UTF-8, is null */
 void output_document(const json_t *root, int format, FILE *out);
 
 struct output_style {

@@ -47,6 +47,37 @@ static void test_yaml(void **state) {
         }
 }
 
+/* Of text that is no UTF-8 there is no document: programs read null. */
+static void test_no_document(void **state) {
+        static const int formats[] = {OUTPUT_JSON, OUTPUT_YAML};
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(formats); i++) {
+                _cleanup_(freep) char *text = NULL;
+                FILE *out = memory(&text);
+                output_document(NULL, formats[i], out);
+                assert_int_equal(fclose(out), 0);
+                assert_string_equal(text, "null\n");
+        }
+}
+
+/* A text past the ceiling shows as an empty one. */
+static void test_ceiling(void **state) {
+        static const size_t lens[] = {1 << 19, 1 << 20};
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(lens); i++) {
+                _cleanup_(freep) char *text = NULL, *long_text = xmalloc(lens[i] + 1);
+                FILE *out = memory(&text);
+                memset(long_text, 'a', lens[i]);
+                long_text[lens[i]] = '\0';
+                json_auto_t *root = json_string(long_text);
+                output_document(root, OUTPUT_YAML, out);
+                assert_int_equal(fclose(out), 0);
+                assert_int_equal(strlen(text), i == 0 ? lens[i] + strlen("\"\"\n") : 3);
+        }
+}
+
 static void test_text(void **state) {
         static const struct {
                 const char *text, *shown;
@@ -56,6 +87,7 @@ static void test_text(void **state) {
                 {"node-ab", "node-~", 6},
                 {"\x1b[2J", "?[2J", 9},
                 {"caf\xc3\xa9", "caf??", 9},
+                {"a\x7f", "a?", 9},
                 {"", "", 0},
                 {"a", "", 0},
         };
@@ -153,8 +185,9 @@ static void test_terminal(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_yaml),     cmocka_unit_test(test_text),
-                cmocka_unit_test(test_bar),      cmocka_unit_test(test_no_terminal),
+                cmocka_unit_test(test_yaml),        cmocka_unit_test(test_text),
+                cmocka_unit_test(test_no_document), cmocka_unit_test(test_ceiling),
+                cmocka_unit_test(test_bar),         cmocka_unit_test(test_no_terminal),
                 cmocka_unit_test(test_terminal),
         };
 
