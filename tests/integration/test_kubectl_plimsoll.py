@@ -339,7 +339,9 @@ def test_verbs(plimsoll, binary, tmp_path):
         assert plimsoll(verb, "--help").startswith(f"Usage: kubectl plimsoll {verb}")
         assert "unknown flag --nonsense" in plimsoll(verb, "--nonsense", status=2)
     assert "did you mean top?" in plimsoll("tip", status=2)
-    assert plimsoll("--version") == plimsoll("version")
+    assert plimsoll("--version") == plimsoll("version") == plimsoll("top", "--version")
+    assert plimsoll("-h") == plimsoll("help") == listed
+    assert plimsoll("__complete") == ""
     assert "Usage" in plimsoll(status=2)
     # kubectl runs the helper; a shell runs the program itself.
     os.symlink(binary("kubectl-plimsoll"), tmp_path / "kubectl-plimsoll")

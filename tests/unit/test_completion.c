@@ -1,6 +1,7 @@
 /* What a shell is offered. */
 #include "cmocka_wrap.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -8,6 +9,7 @@
 
 static int output;
 static bool is_watching;
+static const char *sort;
 static const char *const formats[] = {"table", "json", NULL};
 static const struct option_row rows[] = {
         {.help = "A heading"},
@@ -17,6 +19,7 @@ static const struct option_row rows[] = {
          .value = &output,
          .choices = formats,
          .help = "How."},
+        {.name = "sort", .type = OPTION_STRING, .value = &sort, .help = "By what."},
         {.name = "watch", .type = OPTION_BOOL, .value = &is_watching, .help = "On."},
 };
 static const struct verb top = {.name = "top", .rows = rows, .row_count = ARRAY_LEN(rows)};
@@ -31,7 +34,7 @@ static void test_offers(void **state) {
                 {{"e"}, "explain\n"},
                 {{"x"}, ""},
                 {{"top", ""}, ""},
-                {{"top", "--"}, "--output\n--watch\n--help\n"},
+                {{"top", "--"}, "--output\n--sort\n--watch\n--help\n"},
                 {{"top", "--o"}, "--output\n"},
                 {{"top", "--output=j"}, "--output=json\n"},
                 {{"top", "--output="}, "--output=table\n--output=json\n"},
@@ -42,6 +45,13 @@ static void test_offers(void **state) {
                 {{"top", "--watch=t"}, "--watch=true\n"},
                 {{"top", "--watch", ""}, ""},
                 {{"top", "--nothing=x"}, ""},
+                {{"top", "--sort", ""}, ""}, /* anything */
+                {{"top", "--sort=x"}, ""},
+                {{"top", "--outpux", ""}, ""}, /* as long as another flag */
+                {{"top", "++output", ""}, ""},
+                {{"top", "xo", ""}, ""},
+                {{"top", "="}, ""},
+                {{"top", "=", "j"}, ""},
                 {{"explain", "no"}, "node\nnobody\n"},
                 {{"explain", "node", ""}, ""},
                 {{"nothing", "-"}, ""},
@@ -65,8 +75,27 @@ static void test_offers(void **state) {
         }
 }
 
+static void test_scripts(void **state) {
+        static const struct {
+                int count;
+                const char *words[2];
+        } refused[] = {{0, {NULL}}, {1, {"ksh"}}, {2, {"bash", "zsh"}}};
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(refused); i++) {
+                char *words[] = {(char *)(uintptr_t)refused[i].words[0],
+                                 (char *)(uintptr_t)refused[i].words[1]};
+                struct error err = ERROR_NULL;
+                assert_int_equal(completion_verb.run(refused[i].count, words, &err), -EINVAL);
+                assert_string_equal(err.msg, "expected one of bash, zsh, fish");
+        }
+}
+
 int main(void) {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_offers)};
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_offers),
+                cmocka_unit_test(test_scripts),
+        };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
