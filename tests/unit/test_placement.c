@@ -24,16 +24,18 @@
 #define BY_MEM POLICY(LIMIT("0.95"), MEM, "")
 #define ESTIMATE(priorities) POLICY(LIMIT("0.95"), priorities, "  extender: {scoring: estimate}\n")
 
-#define NODE(name, cpu, mem)                                                                       \
+#define NODE(name, cpu, mem, hot)                                                                  \
         "{\"name\": \"" name "\", \"annotations\": {\"cpu_usage_avg_5m\": \"" cpu "," AT           \
-        "\", \"mem_usage_avg_5m\": \"" mem "," AT "\", \"node_hot_value\": \"0," AT "\"}}"
-/* As the nodes are now: calm is the best by cpu, and the worst by mem. */
+        "\", \"mem_usage_avg_5m\": \"" mem "," AT "\", \"node_hot_value\": \"" hot "," AT "\"}}"
+/* As the nodes are now: calm is the best by cpu, and the worst by mem; busy is as calm, but hot. */
+#define NODES                                                                                      \
+        NODE("calm", "0.10", "0.60", "0")                                                          \
+        ", " NODE("busy", "0.10", "0.60", "5") ", " NODE("warm", "0.40", "0.40", "0")
 #define RECORDING                                                                                  \
         "{\"kind\": \"PlimsollRecording\", \"version\": 1, \"at\": \"" AT                          \
         "\", \"annotations\": {\"prefix\": \"\", \"timezone\": \"UTC\", \"unit\": \"ratio\"},"     \
-        " \"policy\": {\"from\": \"x\", \"text\": \"\"}, \"pods\": [], \"notes\": [], \"nodes\": " \
-        "[" NODE("calm", "0.10", "0.60") ", " NODE("warm", "0.40",                                 \
-                                                   "0.40") "], \"decisions\": [%s]}"
+        " \"policy\": {\"from\": \"x\", \"text\": \"\"}, \"pods\": [], \"notes\": [],"             \
+        " \"nodes\": [" NODES "], \"decisions\": [%s]}"
 
 #define POD "\"namespace\": \"shop\", \"name\": \"web-0\""
 #define FILTER(rejected)                                                                           \
@@ -116,13 +118,15 @@ static void test_readings(void **state) {
                  {1, 2, 2, 2, 1, 0}},
                 {ON("calm", RANKING(RANKED("calm", TERM("0.1", "1e300")) ", " WARM)),
                  {1, 2, 2, 2, 1, 0}},
-                {ON("calm", RANKING(RANKED("calm", TERM("0.1", "-1e300")) ", " WARM)),
+                {ON("calm", RANKING(RANKED("calm", TERM("0.1", "-3e9")) ", " WARM)),
                  {1, 2, 2, 2, 1, 0}},
-                /* A hot value, and none. */
+                /* A hot value in place of the present one, and what can be none. */
                 {ON("calm", RANKING(RANKED("calm", ", \"hot_value\": 5") ", " WARM)),
                  {1, 2, 2, 2, 1, 0}},
-                {ON("calm", RANKING(RANKED("calm", ", \"hot_value\": -5") ", " WARM)),
+                {ON("busy", RANKING(RANKED("busy", ", \"hot_value\": 0") ", " WARM)),
                  {1, 2, 1, 1, 1, 0}},
+                {ON("busy", RANKING(RANKED("busy", ", \"hot_value\": -1") ", " WARM)),
+                 {1, 2, 2, 2, 1, 0}},
                 {ON("calm", RANKING(RANKED("calm", ", \"hot_value\": 1e300") ", " WARM)),
                  {1, 2, 1, 1, 1, 0}},
                 /* A node that is no longer there, or was not asked about. */
