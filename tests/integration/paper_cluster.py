@@ -5,6 +5,7 @@ healthy installation is made of deploy/, so it cannot drift from what is really 
 """
 
 import copy
+import functools
 import json
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -31,10 +32,16 @@ def stamp(seconds_ago=0.0):
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - seconds_ago))
 
 
+@functools.cache
+def documents(path):
+    """Read once, since that takes longer than most tests of a cluster on paper."""
+    return tuple(yaml.safe_load_all((TOP / path).read_text("utf-8")))
+
+
 def manifests(name):
     """{(kind, name): object} of a file of deploy/."""
-    text = (TOP / "deploy" / name).read_text("utf-8")
-    return {(o["kind"], o["metadata"]["name"]): o for o in yaml.safe_load_all(text)}
+    found = copy.deepcopy(documents(f"deploy/{name}"))
+    return {(o["kind"], o["metadata"]["name"]): o for o in found}
 
 
 def node(name):
@@ -101,7 +108,7 @@ plimsoll_tls_certificate_expiry_timestamp_seconds EXPIRY
 
 
 def policy():
-    found = yaml.safe_load((TOP / "policy" / "policy.yaml").read_text("utf-8"))
+    (found,) = copy.deepcopy(documents("policy/policy.yaml"))
     found["metadata"] = {"name": "default", "generation": 3, "uid": "1"}
     in_force = {"type": "InForce", "status": "True", "reason": "Loaded", "message": "valid"}
     found["status"] = {"observedGeneration": 3, "conditions": [in_force]}
