@@ -181,7 +181,7 @@ static void test_lose(void **state) {
                  ""},
                 /* silence: until 10 s after what was answered last had been sent */
                 {{ACQUIRE, {{PUT}, 0, NULL}, {{GET}, 0, NULL}},
-                 {{2, 2}, {3, 5}, {4, 2}, {4, 1}},
+                 {{2, 2}, {3, 5}, {4, 1}, {4, 2}},
                  "lead 0;stop 10;",
                  "me",
                  "not finished after 5000 ms"},

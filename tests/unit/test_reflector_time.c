@@ -1,0 +1,239 @@
+/* List and watch, and the bindings that are seen so, as time passes. */
+#include "base/timestamp.h"
+#include "codec/json.h"
+#include "kube/binding_watch.h"
+#include "stepped_clock.h"
+
+#define LIST(items)                                                                                \
+        "{\"kind\":\"NodeList\",\"metadata\":{\"resourceVersion\":\"10\"},\"items\":[" items "]}"
+#define ADDED(version)                                                                             \
+        "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"a\",\"resourceVersion\":"        \
+        "\"" version "\"}}}\n"
+
+static void on_event(void *userdata, enum reflector_event event, const json_t *object) {
+        struct fixture *f = userdata;
+
+        (void)event;
+        (void)buf_printf(&f->log, "+ %s;", json_string_at(object, "metadata", "name", NULL));
+}
+
+/* "silent 8;" */
+static void on_trouble(void *userdata) {
+        struct fixture *f = userdata;
+        const char *trouble = reflector_trouble(f->reflector);
+
+        (void)buf_printf(&f->log, "%s %lld;",
+                         strstr(trouble, "no answer for 8000 ms") ? "silent"
+                         : *trouble                               ? "trouble"
+                                                                  : "well",
+                         (long long)atomic_load(&later_s));
+}
+
+/* When a request came. */
+static void note_request(void *userdata) {
+        atomic_store((atomic_llong *)userdata, atomic_load(&later_s));
+}
+
+static void add(struct fixture *f, const char *expect, char *response, bool holds) {
+        scripted_add(&f->server, (struct scripted_reply){
+                                         .expect = {expect}, .response = response, .holds = holds});
+}
+
+static void reflect(struct fixture *f, const struct clock_step *clock) {
+        start_stepped(f);
+        f->reflector = reflector_new(f->loop, f->api, f->metrics,
+                                     &(struct reflector_spec){.name = "nodes",
+                                                              .path = "/api/v1/nodes",
+                                                              .first_pause_ms = 2,
+                                                              .on_event = on_event,
+                                                              .on_trouble = on_trouble,
+                                                              .userdata = f});
+        run_stepped(f, clock);
+}
+
+static double restarts(struct fixture *f, const char *reason) {
+        return metrics_value(metrics_counter(f->metrics, "plimsoll_watch_restarts_total", "",
+                                             LABELS("resource", "nodes", "reason", reason)));
+}
+
+/* Told after eight seconds; after a minute half as many objects are asked for. */
+static void test_silent_list(void **state) {
+        struct fixture f = {.wanted_log = "silent 8;silent 61;trouble 61;well 61;"};
+        static const struct clock_step clock[] = {{1, 5}, {1, 3}, {1, 53}, {0}};
+
+        (void)state;
+        add(&f, "GET /api/v1/nodes?limit=100 ", xstrdup(""), true);
+        add(&f, "GET /api/v1/nodes?limit=50 ", scripted_http(200, "", LIST("")), false);
+        add(&f, "watch=1&resourceVersion=10&", scripted_stream(""), true);
+        reflect(&f, clock);
+        stop(&f);
+}
+
+/* One that has begun may take its minute. */
+static void test_slow_list(void **state) {
+        struct fixture f = {.wanted_log = "trouble 60;well 60;"};
+        static const struct clock_step clock[] = {{1, 20}, {1, 40}, {0}};
+
+        (void)state;
+        add(&f, "GET /api/v1/nodes?limit=100 ", xstrdup("HTTP/1.1 200 X\r\n\r\n{"), true);
+        add(&f, "GET /api/v1/nodes?limit=50 ", scripted_http(200, "", LIST("")), false);
+        add(&f, "watch=1&resourceVersion=10&", scripted_stream(""), true);
+        reflect(&f, clock);
+        stop(&f);
+}
+
+/* The same of a watch; one that is open for eight seconds is good, though nothing has changed. */
+static void test_silent_watch(void **state) {
+        struct fixture f = {.wanted_log = "well 0;silent 8;silent 30;trouble 30;well 38;"};
+        static const struct clock_step clock[] = {{2, 8}, {2, 22}, {3, 8}, {3, 10}, {0}};
+
+        (void)state;
+        add(&f, "GET /api/v1/nodes?limit=100 ", scripted_http(200, "", LIST("")), false);
+        add(&f, "watch=1&resourceVersion=10&", xstrdup(""), true);
+        add(&f, "watch=1&resourceVersion=10&", scripted_stream(""), true);
+        add(&f, "watch=1&resourceVersion=10&", scripted_stream(""), true);
+        reflect(&f, clock);
+        assert_true(restarts(&f, "unavailable") == 1);
+        assert_true(restarts(&f, "idle") == 1);
+        stop(&f);
+}
+
+static void second_later(void *userdata) {
+        (void)userdata;
+        atomic_fetch_add(&later_s, 1);
+}
+
+/* A watch that has lived is followed by the next at once; one that has not, after a pause. */
+static void test_ends(void **state) {
+        struct fixture f = {.wanted_log = "well 0;+ a;+ a;"};
+        static const struct clock_step clock[] = {{0}};
+
+        (void)state;
+        add(&f, "GET /api/v1/nodes?limit=100 ", scripted_http(200, "", LIST("")), false);
+        add(&f, "watch=1&resourceVersion=10&", scripted_stream(ADDED("11")), false);
+        f.server.script[1].before = second_later;
+        add(&f, "watch=1&resourceVersion=11&", scripted_stream(ADDED("12")), false);
+        add(&f, "watch=1&resourceVersion=12&", scripted_stream(""), true);
+        reflect(&f, clock);
+        assert_true(restarts(&f, "eof") == 1);
+        assert_true(restarts(&f, "short") == 1);
+        stop(&f);
+}
+
+/* A server that asks for time is given it, up to a minute. What is not served may be so soon. */
+static void test_retry_after(void **state) {
+        static const struct {
+                int status;
+                const char *headers;
+                int64_t least_s, most_s;
+        } rows[] = {
+                {429, "Retry-After: 30\r\n", 27, 30},
+                {429, "Retry-After: 600\r\n", 57, 60},
+                {404, "", 1, 5},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct fixture f = {0};
+                atomic_llong asked_at_s = 0;
+                const struct clock_step clock[] = {
+                        {1, rows[i].least_s}, {1, rows[i].most_s - rows[i].least_s}, {0}};
+                add(&f, "GET /api/v1/nodes?limit=100 ",
+                    scripted_http(rows[i].status, rows[i].headers, "no"), false);
+                add(&f, "GET /api/v1/nodes?limit=100 ", scripted_http(200, "", LIST("")), false);
+                f.server.script[1].before = note_request;
+                add(&f, "watch=1&resourceVersion=10&", scripted_stream(""), true);
+                f.server.userdata = &asked_at_s;
+                reflect(&f, clock);
+                assert_int_equal(atomic_load(&asked_at_s), rows[i].most_s);
+                stop(&f);
+        }
+}
+
+/* ---- Bindings. */
+
+struct bindings {
+        struct fixture f;
+        int64_t passes_s; /* behind the second */
+};
+
+static void on_binding(void *userdata, const char *node, int64_t at_unix_ms) {
+        struct bindings *bindings = userdata;
+
+        assert_true(at_unix_ms <= clock_wall_unix_ms());
+        (void)buf_printf(&bindings->f.log, "%s;", node);
+        if (strcmp(node, "two") != 0)
+                return;
+        atomic_fetch_add(&later_s, bindings->passes_s);
+        bindings->f.deadline_mono_ms += bindings->passes_s * MS_PER_S;
+}
+
+/* A binding @in_s from now. */
+static void put_pod(struct buf *out, const char *uid, const char *node, int64_t in_s) {
+        char bound[TIMESTAMP_MAX];
+
+        timestamp_format_s(clock_wall_unix_ms() + in_s * MS_PER_S, bound, sizeof(bound));
+        (void)buf_printf(out,
+                         "{\"metadata\":{\"name\":\"%s\",\"uid\":\"%s\",\"resourceVersion\":\"5\"},"
+                         "\"spec\":{\"nodeName\":\"%s\"},\"status\":{\"conditions\":[{\"type\":"
+                         "\"PodScheduled\",\"status\":\"True\",\"lastTransitionTime\":\"%s\"}]}}",
+                         uid, uid, node, bound);
+}
+
+static void put_event(struct buf *out, const char *uid, const char *node, int64_t in_s) {
+        (void)buf_puts(out, "{\"type\":\"MODIFIED\",\"object\":");
+        put_pod(out, uid, node, in_s);
+        (void)buf_puts(out, "}\n");
+}
+
+/* A pod is remembered for the five minutes in which it counts, and five for clocks that differ. */
+static void test_pods_are_forgotten(void **state) {
+        static const struct {
+                int64_t passes_s;
+                const char *log;
+        } rows[] = {{9 * 60, "one;two;three;end;"}, {11 * 60, "one;two;three;again;end;"}};
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct bindings bindings = {.f.wanted_log = rows[i].log,
+                                            .passes_s = rows[i].passes_s};
+                struct fixture *f = &bindings.f;
+                struct buf list = BUF_INIT(1 << 12), event = list, later = list;
+                atomic_store(&later_s, 0);
+                (void)buf_puts(&list, "{\"kind\":\"PodList\",\"metadata\":{\"resourceVersion\":"
+                                      "\"10\"},\"items\":[");
+                put_pod(&list, "u", "one", 0);
+                (void)buf_puts(&list, "]}");
+                put_event(&event, "v", "two", 0);
+                put_event(&later, "w", "three", rows[i].passes_s);
+                put_event(&later, "u", "again", rows[i].passes_s);
+                put_event(&later, "x", "end", rows[i].passes_s);
+                add(f, "GET /api/v1/pods?", scripted_http(200, "", list.data), false);
+                add(f, "GET /api/v1/pods?", scripted_http(200, "", list.data), false);
+                add(f, "watch=1&", scripted_stream(event.data), true); /* then it is idle */
+                add(f, "watch=1&", scripted_stream(later.data), true);
+                start_stepped(f);
+                struct binding_watch *watch = binding_watch_new(
+                        f->loop, f->api, f->metrics, 5 * MS_PER_MIN, on_binding, &bindings);
+                run(f);
+                assert_true(binding_watch_is_live(watch));
+                binding_watch_free(watch);
+                stop(f);
+                buf_done(&list);
+                buf_done(&event);
+                buf_done(&later);
+        }
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_silent_list),  cmocka_unit_test(test_slow_list),
+                cmocka_unit_test(test_silent_watch), cmocka_unit_test(test_ends),
+                cmocka_unit_test(test_retry_after),  cmocka_unit_test(test_pods_are_forgotten),
+        };
+
+        (void)unsetenv("KUBERNETES_SERVICE_HOST");
+        (void)unsetenv("KUBECONFIG");
+        (void)unsetenv("HOME");
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
