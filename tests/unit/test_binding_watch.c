@@ -152,6 +152,60 @@ static void test_daemon_pods(void **state) {
         stop(&f);
 }
 
+/* Each with what it lacks, or has of another type; a uid has at most 127 bytes. */
+static void test_odd_pods(void **state) {
+#define POD(metadata, spec, status)                                                                \
+        "{\"metadata\":{\"name\":\"a\",\"resourceVersion\":\"11\"," metadata "},\"spec\":{" spec   \
+        "},\"status\":" status "}"
+#define UID_31 "0123456789012345678901234567890"
+#define UID_127 UID_31 "-" UID_31 "-" UID_31 "-" UID_31
+#define CONDITIONS(text) "{\"conditions\":[" text "]}"
+#define OLD "\"creationTimestamp\":\"2001-01-01T00:00:00Z\","
+        static const struct {
+                const char *pod;
+                bool is_counted; /* now, but for those with an old time */
+        } rows[] = {
+                {POD("\"uid\":\"u\"", "\"nodeName\":\"n\"", "{}"),
+                 true}, /* without any time: now */
+                {POD("\"uid\":\"" UID_127 "\"", "\"nodeName\":\"n\"", "{}"), true},
+                {POD("\"uid\":\"" UID_127 "x\"", "\"nodeName\":\"n\"", "{}"), false},
+                {POD("\"uid\":\"\"", "\"nodeName\":\"n\"", "{}"), false},
+                {POD("\"uid\":7", "\"nodeName\":\"n\"", "{}"), false},
+                {POD("\"uid\":\"u\"", "\"nodeName\":7", "{}"), false},
+                {POD("\"uid\":\"u\",\"ownerReferences\":[7,{},{\"kind\":7}]", "\"nodeName\":\"n\"",
+                     "{}"),
+                 true},
+                {POD(OLD "\"uid\":\"u\"", "\"nodeName\":\"n\"", "{}"), false},
+                /* conditions that say nothing: its creation counts */
+                {POD(OLD "\"uid\":\"u\"", "\"nodeName\":\"n\"",
+                     CONDITIONS("7,{},{\"type\":\"PodScheduled\"},{\"status\":\"True\"},"
+                                "{\"type\":\"PodScheduled\",\"status\":\"False\","
+                                "\"lastTransitionTime\":\"2101-01-01T00:00:00Z\"},"
+                                "{\"type\":\"PodScheduled\",\"status\":\"True\"},"
+                                "{\"type\":\"PodScheduled\",\"status\":\"True\","
+                                "\"lastTransitionTime\":\"soon\"}")),
+                 false},
+                {POD(OLD "\"uid\":\"u\"", "\"nodeName\":\"n\"",
+                     CONDITIONS("{},{\"type\":\"PodScheduled\",\"status\":\"True\","
+                                "\"lastTransitionTime\":\"2101-01-01T00:00:00Z\"}")),
+                 true},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct fixture f = {.wanted_log = rows[i].is_counted ? "n now;end now;"
+                                                                     : "end now;"};
+                static const struct pod last = {"end", "end", 0, 0, NULL, NULL};
+                _cleanup_(buf_done) struct buf events = BUF_INIT(1 << 16);
+                (void)buf_printf(&events, "{\"type\":\"MODIFIED\",\"object\":%s}\n", rows[i].pod);
+                put_event(&events, "MODIFIED", &last);
+                add_lists(&f, NULL, 0, NULL, 0);
+                add_watch(&f, events.data, true);
+                binding_watch_free(watch_pods(&f));
+                stop(&f);
+        }
+}
+
 /* Our clock is two minutes ahead of the server's: what happens before our eyes happens now. */
 static void test_another_clock(void **state) {
         struct fixture f = {.wanted_log = "n1 2m;n3 now;"};
@@ -196,9 +250,8 @@ static void test_expired(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_bindings),
-                cmocka_unit_test(test_daemon_pods),
-                cmocka_unit_test(test_another_clock),
+                cmocka_unit_test(test_bindings), cmocka_unit_test(test_daemon_pods),
+                cmocka_unit_test(test_odd_pods), cmocka_unit_test(test_another_clock),
                 cmocka_unit_test(test_expired),
         };
 
