@@ -26,11 +26,11 @@ int policy_options_check(const char *program, const struct program_options *opti
                 r = kube_access_load(kube, &config, err);
         if (r < 0)
                 return r;
-        for (size_t i = 0; i < policy->warning_count && i < POLICY_MAX_WARNINGS; i++)
+        for (size_t i = 0; i < size_min(policy->warning_count, POLICY_MAX_WARNINGS); i++)
                 (void)fprintf(stderr, "%s: warning: %s\n", program, policy->warnings[i]);
         (void)printf("# Options\n");
         options_dump(rows, row_count, stdout);
         policy_print(policy, &text);
-        (void)printf("\n# Policy\n%s", text.data ? text.data : "");
+        (void)printf("\n# Policy\n%s", text.data);
         return 0;
 }

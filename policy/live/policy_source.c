@@ -70,7 +70,7 @@ static void put_in_force(struct policy_source *source, struct policy *policy, co
         log_info(MSG("policy is in force"), STR("from", from), INT("metrics", policy->sync_count),
                  INT("predicates", policy->predicate_count),
                  INT("priorities", policy->priority_count), INT("generation", source->generation));
-        for (size_t i = 0; i < policy->warning_count && i < POLICY_MAX_WARNINGS; i++)
+        for (size_t i = 0; i < size_min(policy->warning_count, POLICY_MAX_WARNINGS); i++)
                 log_warn(MSG("policy warning"), STR("warning", policy->warnings[i]));
         if (!source->is_taking_first)
                 source->options.on_policy(source->options.userdata, policy);
@@ -184,12 +184,10 @@ void policy_source_on_status(struct policy_source *source, policy_source_status_
         source->on_status_userdata = userdata;
 }
 
-/* Our own writes of the status are delivered as events as well; they leave the spec as it is. */
+/* Our own writes of the status are delivered as events as well; they leave the spec as it is. Of
+ * an object that took the place of another, the other's deletion has come first. */
 static bool has_same_spec(const json_t *a, const json_t *b) {
-        const json_t *uid = json_at(a, "metadata", "uid", NULL);
-
-        return a && b && json_equal(json_at(a, "spec", NULL), json_at(b, "spec", NULL)) == 1 &&
-               (uid == NULL || json_equal(uid, json_at(b, "metadata", "uid", NULL)) == 1);
+        return a && json_equal(json_at(a, "spec", NULL), json_at(b, "spec", NULL)) == 1;
 }
 
 static void take_object(struct policy_source *source, const json_t *object) {
@@ -232,7 +230,7 @@ static void on_trouble(void *userdata) {
 }
 
 void policy_source_watch_object(struct policy_source *source, struct kube_api *api) {
-        if (source->path || source->objects)
+        if (source->path)
                 return;
         source->api = api;
         source->objects = reflector_new(

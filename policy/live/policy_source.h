@@ -55,7 +55,7 @@ _must_check_ int policy_source_new(const struct policy_source_options *options,
 void policy_source_free(struct policy_source *source);
 DEFINE_FREEP(struct policy_source, policy_source_free);
 
-/** policy_source_watch_object() - watch the object through @api; no-op with a file */
+/** policy_source_watch_object() - watch the object through @api; no-op with a file. Once */
 void policy_source_watch_object(struct policy_source *source, struct kube_api *api);
 
 /** policy_source_reload() - read the file now, changed or not (SIGHUP); no-op without a file */

@@ -7,23 +7,21 @@
 
 #define CONDITION_TYPE "InForce"
 
+static const char *text_of(const json_t *condition, const char *key) {
+        const char *text = json_string_at(condition, key, NULL);
+
+        return text ? text : "";
+}
+
 static const json_t *find_condition(const json_t *object) {
         const json_t *conditions = json_at(object, "status", "conditions", NULL);
         const json_t *condition = NULL;
         size_t i;
 
-        json_array_foreach (conditions, i, condition) {
-                const char *type = json_string_at(condition, "type", NULL);
-                if (type && strcmp(type, CONDITION_TYPE) == 0)
+        json_array_foreach (conditions, i, condition)
+                if (strcmp(text_of(condition, "type"), CONDITION_TYPE) == 0)
                         return condition;
-        }
         return NULL;
-}
-
-static const char *text_of(const json_t *condition, const char *key) {
-        const char *text = condition ? json_string_at(condition, key, NULL) : NULL;
-
-        return text ? text : "";
 }
 
 /* A merge patch replaces the whole list: the conditions of others are copied. */
