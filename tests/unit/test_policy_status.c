@@ -57,6 +57,23 @@ static void test_patch(void **state) {
                  "{\"type\":\"InForce\",\"status\":\"False\",\"reason\":\"Refused\",\"message\":"
                  "\"spec.priority[0].weight: no\",\"lastTransitionTime\":\"2026-07-23T11:25:54Z\","
                  "\"observedGeneration\":3}]}}"},
+                /* an older version said it in other words */
+                {"{\"status\":{\"observedGeneration\":1,\"conditions\":[{\"type\":\"InForce\","
+                 "\"status\":\"True\",\"reason\":\"Loaded\",\"message\":\"it "
+                 "is\",\"lastTransitionTime\":\"2020-01-01T00:00:00Z\"}]}}",
+                 {.generation = 1, .metric_count = 6},
+                 "{\"status\":{\"observedGeneration\":1,\"metrics\":6,\"conditions\":[{\"type\":"
+                 "\"InForce\",\"status\":\"True\",\"reason\":\"Loaded\",\"message\":\"policy is "
+                 "valid\",\"lastTransitionTime\":\"2020-01-01T00:00:00Z\",\"observedGeneration\":1}"
+                 "]}}"},
+                /* and gave another reason; nobody knows since when */
+                {"{\"status\":{\"observedGeneration\":1,\"conditions\":[{\"type\":\"InForce\","
+                 "\"status\":\"True\",\"reason\":\"Fine\",\"message\":\"policy is valid\"}]}}",
+                 {.generation = 1, .metric_count = 6},
+                 "{\"status\":{\"observedGeneration\":1,\"metrics\":6,\"conditions\":[{\"type\":"
+                 "\"InForce\",\"status\":\"True\",\"reason\":\"Loaded\",\"message\":\"policy is "
+                 "valid\",\"lastTransitionTime\":\"2026-07-23T11:25:54Z\",\"observedGeneration\":1}"
+                 "]}}"},
                 /* a status of any other shape is written over */
                 {"{\"status\":{\"conditions\":\"none\"}}",
                  {.generation = 0, .metric_count = 1},
