@@ -28,8 +28,6 @@ static void ring_free(struct binding_ring *ring) {
 void bindings_free(struct bindings *bindings) {
         struct strmap_entry *entry;
 
-        if (!bindings)
-                return;
         binding_watch_free(bindings->watch);
         STRMAP_FOREACH (entry, &bindings->rings)
                 ring_free(entry->value);

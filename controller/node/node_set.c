@@ -79,8 +79,6 @@ struct node_set *node_set_new(const struct node_set_options *options,
 }
 
 void node_set_free(struct node_set *set) {
-        if (!set)
-                return;
         reflector_free(set->reflector);
         for (size_t i = 0; i < set->slot_count; i++)
                 if (set->slots[i])
@@ -236,9 +234,8 @@ void node_set_set_policy(struct node_set *set, const struct policy *policy) {
         STRMAP_FOREACH (entry, &set->by_name) {
                 struct node *node = entry->value;
                 json_auto_t *labels = NULL;
-                if (policy->pool_count > 0 && node->labels_json &&
-                    json_parse(node->labels_json, strlen(node->labels_json), &labels, NULL) < 0)
-                        continue;
+                if (policy->pool_count > 0 && node->labels_json)
+                        labels = json_loads(node->labels_json, 0, NULL);
                 node->pool = (uint8_t)policy_pool_of(policy, labels);
         }
 }
@@ -282,8 +279,6 @@ void node_set_apply(struct node_set *set, enum reflector_event event, const json
                 drop(set, node);
                 node = NULL;
         }
-        if (!node && set->by_name.len >= NODE_SET_MAX)
-                return;
 
         bool is_new = !node;
         if (is_new)
@@ -310,8 +305,7 @@ static void on_event(void *userdata, enum reflector_event event, const json_t *o
 static void on_synced(void *userdata, size_t count) {
         struct node_set *set = userdata;
 
-        if (set->on_synced)
-                set->on_synced(set->events.userdata, count);
+        set->on_synced(set->events.userdata, count);
 }
 
 void node_set_watch(struct node_set *set, struct loop *loop, struct kube_api *api,

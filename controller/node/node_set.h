@@ -91,7 +91,7 @@ DEFINE_FREEP(struct node_set, node_set_free);
  * the watch shows it again.
  */
 void node_set_set_policy(struct node_set *set, const struct policy *policy);
-/** node_set_watch() - follow the API server's nodes; @selector may be NULL, @on_synced too */
+/** node_set_watch() - follow the API server's nodes; @selector may be NULL */
 void node_set_watch(struct node_set *set, struct loop *loop, struct kube_api *api,
                     struct metrics *metrics, const char *selector, reflector_synced_fn *on_synced);
 /** node_set_reflector() - for readiness; NULL without a watch */

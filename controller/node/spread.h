@@ -10,7 +10,8 @@
 
 #include "base/hash.h"
 
-/** spread_phase_ms() - the node's place in [0, period); @salt: one per schedule */
+/** spread_phase_ms() - the node's place in [0, period), which is > 0 ms; @salt: one per
+ * schedule */
 static inline int64_t spread_phase_ms(const char *node, uint64_t salt, int64_t period_ms) {
         /* FNV-1a, and the finalizer of MurmurHash3: FNV alone leaves names that differ in their
          * last digit next to each other. */
@@ -21,5 +22,5 @@ static inline int64_t spread_phase_ms(const char *node, uint64_t salt, int64_t p
         hash ^= hash >> 33;
         hash *= UINT64_C(0xc4ceb9fe1a85ec53);
         hash ^= hash >> 33;
-        return period_ms > 0 ? (int64_t)(hash % (uint64_t)period_ms) : 0;
+        return (int64_t)(hash % (uint64_t)period_ms);
 }

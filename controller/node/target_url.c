@@ -142,7 +142,7 @@ bool target_url_build(const struct target_url *spec, const char *node, const cha
 }
 
 bool target_url_add_collectors(const char *const *collectors, size_t count, struct buf *out) {
-        bool has_query = out->data && strchr(out->data, '?') != NULL;
+        bool has_query = strchr(out->data, '?') != NULL;
 
         for (size_t i = 0; i < count; i++) {
                 buf_puts(out, has_query ? "&collect%5B%5D=" : "?collect%5B%5D=");
