@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "controller/node/bindings.h"
+#include "controller/node/node_set.h"
 
 static const int64_t now_unix_ms = INT64_C(1784805954000);
 
@@ -68,11 +69,25 @@ static void test_prune(void **state) {
         assert_int_equal(bindings_nodes(bindings), 0);
 }
 
+/* Pods can name any number of nodes; memory is for as many as there may be. */
+static void test_too_many_nodes(void **state) {
+        _cleanup_(bindings_freep) struct bindings *bindings = bindings_new();
+
+        (void)state;
+        for (int n = 0; n <= NODE_SET_MAX; n++) {
+                char name[32];
+                snprintf(name, sizeof(name), "node-%d", n);
+                bindings_add(bindings, name, now_unix_ms, now_unix_ms);
+        }
+        assert_int_equal(bindings_nodes(bindings), NODE_SET_MAX);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_hot),
                 cmocka_unit_test(test_clock_set_back),
                 cmocka_unit_test(test_prune),
+                cmocka_unit_test(test_too_many_nodes),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -100,6 +100,8 @@ static void test_addresses(void **state) {
                 {"{\"addresses\":[{\"type\":\"Hostname\",\"address\":\"node-a.example\"}]}",
                  "node-a.example"},
                 {"{\"addresses\":[{\"type\":\"ExternalDNS\",\"address\":\"x\"}]}", NULL},
+                {"{\"addresses\":[{\"type\":\"Hostname\",\"address\":\"\"}]}", NULL},
+                {"{\"addresses\":[{\"type\":\"InternalIP\",\"address\":7}]}", NULL},
                 {"{\"addresses\":[]}", NULL},
                 {"{\"addresses\":{\"type\":\"InternalIP\"}}", NULL},
                 {"{\"addresses\":[null,1,\"x\",[],{\"type\":1,\"address\":[]}]}", NULL},
@@ -133,6 +135,56 @@ static void test_addresses(void **state) {
                 else
                         assert_string_equal(node->address, rows[i].expected);
         }
+}
+
+/* One byte more than a name or a path may have. */
+static void test_lengths(void **state) {
+        struct seen seen;
+        char name[254 + 1] = {0}, path[NODE_KUBELET_MAX_PATH + 1 + 1] = "/", text[2048];
+        _cleanup_(node_set_freep) struct node_set *set = new_set(&seen, "Hostname");
+
+        (void)state;
+        memset(name, 'h', sizeof(name) - 1);
+        memset(path + 1, 'p', sizeof(path) - 2);
+        for (int is_long = 1; is_long >= 0; is_long--) {
+                snprintf(text, sizeof(text),
+                         "{\"metadata\":{\"name\":\"a\",\"annotations\":{"
+                         "\"metrics.k8s.io/resource-metrics-path\":\"%s\"}},\"status\":{"
+                         "\"addresses\":[{\"type\":\"Hostname\",\"address\":\"%s\"}]}}",
+                         path, name);
+                apply(set, REFLECTOR_PRESENT, text);
+                const struct node *node = node_set_get(set, "a");
+                assert_int_equal(!node->address, is_long);
+                assert_int_equal(!node->kubelet.path, is_long);
+                name[sizeof(name) - 2] = path[sizeof(path) - 2] = '\0';
+        }
+}
+
+/* Labels are kept for pools, even where nobody shows them. */
+static void test_labels_for_pools(void **state) {
+        struct policy *policy = policy_default();
+        struct seen seen = {0};
+        const struct node_set_options options = {.address_types = {"InternalIP"},
+                                                 .address_type_count = 1};
+        struct node_set *set = node_set_new(&options, &(struct node_set_events){
+                                                              .on_added = on_added,
+                                                              .on_annotations = on_annotations,
+                                                              .on_removed = on_removed,
+                                                              .userdata = &seen,
+                                                      });
+        static const char node[] = "{\"metadata\":{\"name\":\"n\",\"labels\":{\"c\":\"d\"}}}";
+
+        (void)state;
+        node_set_set_policy(set, policy);
+        apply(set, REFLECTOR_PRESENT, node);
+        assert_null(node_set_get(set, "n")->labels_json);
+        policy->pool_count = 1;
+        node_set_set_policy(set, policy);
+        apply(set, REFLECTOR_PRESENT, node);
+        assert_string_equal(node_set_get(set, "n")->labels_json, "{\"c\":\"d\"}");
+        policy->pool_count = 0;
+        node_set_free(set);
+        policy_free(policy);
 }
 
 #define NODE(name, uid, address)                                                                   \
@@ -303,6 +355,20 @@ static void test_labels(void **state) {
         assert_non_null(kept);
         assert_int_equal(json_object_size(kept), 3);
         assert_non_null(json_object_get(kept, "d"));
+        /* Wherever the end falls within the second label, it is there whole, or not at all. */
+        for (int len = NODE_SET_MAX_LABELS_BYTES - 40; len < NODE_SET_MAX_LABELS_BYTES; len++) {
+                snprintf(text, sizeof(text),
+                         "{\"metadata\":{\"name\":\"a-1\",\"labels\":{\"a\":\"%.*s%.*s\","
+                         "\"second\":\"whole\"}}}",
+                         (int)sizeof(more) - 1, more, len - (int)sizeof(more), more);
+                apply(set, REFLECTOR_PRESENT, text);
+                labels = node_set_get(set, "a-1")->labels_json;
+                json_auto_t *some = labels ? json_loads(labels, 0, NULL) : json_object();
+                assert_non_null(some);
+                assert_true(!labels || strlen(labels) <= NODE_SET_MAX_LABELS_BYTES);
+                json_t *second = json_object_get(some, "second");
+                assert_true(!second || strcmp(json_string_value(second), "whole") == 0);
+        }
 }
 
 static void test_odd_objects(void **state) {
@@ -367,6 +433,8 @@ static void test_targets(void **state) {
         assert_int_equal(node_set_add_target(set, "http://10.0.0.7:9100/metrics?x=y", &err), 0);
         assert_string_equal(node_set_get(set, "10.0.0.7:9100")->url,
                             "http://10.0.0.7:9100/metrics?x=y");
+        assert_int_equal(node_set_add_target(set, "https://h", &err), 0);
+        assert_string_equal(node_set_get(set, "h")->url, "https://h");
         static const char *const bad[] = {
                 "",
                 "web-1",
@@ -386,16 +454,22 @@ static void test_targets(void **state) {
                 assert_int_equal(node_set_add_target(set, bad[i], &err), -EINVAL);
                 assert_null(strstr(err.msg, "hunter2"));
         }
-        assert_int_equal(node_set_count(set), 2);
+        assert_int_equal(node_set_count(set), 3);
 }
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_pools),         cmocka_unit_test(test_addresses),
-                cmocka_unit_test(test_allocatable),   cmocka_unit_test(test_kubelet),
-                cmocka_unit_test(test_life),          cmocka_unit_test(test_odd_objects),
-                cmocka_unit_test(test_address_types), cmocka_unit_test(test_targets),
+                cmocka_unit_test(test_pools),
+                cmocka_unit_test(test_addresses),
+                cmocka_unit_test(test_allocatable),
+                cmocka_unit_test(test_kubelet),
+                cmocka_unit_test(test_life),
+                cmocka_unit_test(test_odd_objects),
+                cmocka_unit_test(test_address_types),
+                cmocka_unit_test(test_targets),
                 cmocka_unit_test(test_labels),
+                cmocka_unit_test(test_lengths),
+                cmocka_unit_test(test_labels_for_pools),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -50,6 +50,7 @@ static void test_exporter_names(void **state) {
         } rows[] = {
                 {"gpu", 0},
                 {"gpu-2", 0},
+                {"dcgn", 0},
                 {"abcdefghijklmnopqrstuvwxyz012345", 0},
                 {"abcdefghijklmnopqrstuvwxyz0123456", -EINVAL}, /* 33 characters */
                 {"dcgm", -EINVAL},                              /* is there already */

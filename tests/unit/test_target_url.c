@@ -27,6 +27,8 @@ static void test_check(void **state) {
                 {"http://{{node}}/", "unknown placeholder"},
                 {"http://{node}/a b", "percent-encoded"},
                 {"http://{node}/\n", "percent-encoded"},
+                {"http://{node}/\x7f", "percent-encoded"},
+                {"http://{node}/\xc3\xa4", "percent-encoded"},
                 {"http:///{node}", "no host"},
                 {"http://user:hunter2@{node}/", "a user or password"},
                 {"https://user@{address}:{port}/", "a user or password"},
@@ -55,6 +57,16 @@ static void test_check(void **state) {
         assert_int_equal(
                 target_url_check(&(struct target_url){.scheme = "http", .path = "metrics"}, &err),
                 -EINVAL);
+        assert_int_equal(
+                target_url_check(&(struct target_url){.scheme = "http", .path = "/a b"}, &err),
+                -EINVAL);
+        /* Half of what a URL may have is for the address and the collectors. */
+        char path[TARGET_URL_MAX / 2 + 1] = "/";
+        memset(path + 1, 'p', sizeof(path) - 2);
+        const struct target_url long_path = {.scheme = "http", .path = path};
+        assert_int_equal(target_url_check(&long_path, &err), -EINVAL);
+        path[sizeof(path) - 2] = '\0';
+        assert_int_equal(target_url_check(&long_path, &err), 0);
 }
 
 static void test_build(void **state) {
@@ -124,14 +136,29 @@ static void test_is_valid(void **state) {
         assert_false(target_url_is_valid("http://a b"));
         assert_false(target_url_is_valid("127.0.0.1:9100"));
         assert_false(target_url_is_valid("file:///etc/passwd"));
+        char url[TARGET_URL_MAX + 1] = "http://h/";
+        memset(url + strlen(url), 'p', TARGET_URL_MAX - strlen(url));
+        assert_false(target_url_is_valid(url));
+        url[TARGET_URL_MAX - 1] = '\0';
+        assert_true(target_url_is_valid(url));
+}
+
+/* A query may hold a token. */
+static void test_to_log(void **state) {
+        struct buf url = BUF_INIT(TARGET_URL_MAX);
+
+        (void)state;
+        assert_string_equal(target_url_to_log(&url), "");
+        buf_puts(&url, "http://h/metrics?token=hunter2");
+        assert_string_equal(target_url_to_log(&url), "http://h/metrics");
+        buf_done(&url);
 }
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_check),
-                cmocka_unit_test(test_build),
-                cmocka_unit_test(test_collectors),
-                cmocka_unit_test(test_is_valid),
+                cmocka_unit_test(test_check),      cmocka_unit_test(test_build),
+                cmocka_unit_test(test_collectors), cmocka_unit_test(test_is_valid),
+                cmocka_unit_test(test_to_log),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
