@@ -137,8 +137,8 @@ static bool once_is_synced(const struct controller *c) {
 
         if (!nodes)
                 return true; /* the nodes are targets */
-        return reflector_is_synced(nodes) && (c->compiled->policy->hot_value_count == 0 ||
-                                              (bindings && reflector_is_synced(bindings)));
+        return reflector_is_synced(nodes) &&
+               (c->compiled->policy->hot_value_count == 0 || reflector_is_synced(bindings));
 }
 
 static void once_write(struct controller *c) {
@@ -572,10 +572,8 @@ void controller_free(struct controller *c) {
         struct tracked *t;
 
         source_set_free(c->sources);
-        if (c->nodes) {
-                TRACKED_FOREACH(t, c->nodes) {
-                        tracked_free(t);
-                }
+        TRACKED_FOREACH(t, c->nodes) {
+                tracked_free(t);
         }
         node_set_free(c->nodes);
         writer_free(c->writer);

@@ -235,8 +235,6 @@ struct source_set *source_set_new(const struct source_parts *parts,
 }
 
 void source_set_free(struct source_set *set) {
-        if (!set)
-                return;
         for (size_t i = 0; i < set->count; i++)
                 source_free(set->members[i].source);
         free(set);
