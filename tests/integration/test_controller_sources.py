@@ -272,6 +272,16 @@ def test_once_waits_for_every_source(start_standin, start_exporters, run, binary
         (["--exporter=DCGM=http://{address}/"], '--exporter: "DCGM": expected a name'),
         (["--exporter=a=http://{address}/", "--exporter=a=http://{node}/"], '"a" is taken'),
         (["--exporter=dcgm=ftp://{address}/"], '--exporter: "dcgm": URL template'),
+        (
+            [f"--exporter=e{i}=http://{{address}}/" for i in range(12)],
+            "--exporter: more than 11 exporters",
+        ),
+        (["--leader-elect-resource-name=a/b"], "--leader-elect-resource-name: not a name"),
+        (["--leader-elect-resource-name="], "--leader-elect-resource-name: not a name"),
+        (
+            ["--leader-elect-lease-duration=1s"],
+            "--leader-elect-retry-period: the lease duration must be longer",
+        ),
     ],
 )
 def test_what_cannot_be_meant(binary, flags, complaint):

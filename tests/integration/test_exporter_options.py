@@ -71,6 +71,7 @@ def test_the_agent_with_a_password(
         1,
         "--metrics-source=node-metrics",
         f"--node-metrics-url-template=https://{{address}}:{agents.port}/metrics",
+        "--exporter-option=node-metrics.insecure-skip-verify=false",  # the last one holds
         "--exporter-option=node-metrics.insecure-skip-verify=true",
         "--exporter-option=node-metrics.username=scraper",
         f"--exporter-option=node-metrics.password-file={secret}",
@@ -86,6 +87,8 @@ def test_the_agent_with_a_password(
         ("dcgm.ca-file", "--exporter-option: expected NAME.KEY=VALUE"),
         ("other.ca-file=x", '--exporter-option: "other": no --exporter has this name'),
         ("node-exporter.ca-file=x", '"node-exporter": no --exporter has this name'),
+        ("node-metrick.ca-file=x", '"node-metrick": no --exporter has this name'),
+        ("dcgn.ca-file=x", '"dcgn": no --exporter has this name'),
         ("dcgm.password=s3cret", '--exporter-option: "password": unknown key'),
         ("dcgm.=s3cret", '--exporter-option: "": unknown key'),
         ("dcgm.insecure-skip-verify=s3cret", "expected true or false"),
