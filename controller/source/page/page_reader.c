@@ -55,7 +55,7 @@ void page_reader_set_policy(struct page_reader *reader, const struct policy *pol
                         continue;
                 if (!reader->profile->is_agent && metric->is_query) {
                         resources |= NODE_RESOURCE_BIT(metric->query.resource);
-                } else if (ready_count < NODE_MAX_READY) {
+                } else {
                         reader->ready_metrics[ready_count] = i;
                         ready[ready_count++] = metric->name;
                 }

@@ -210,9 +210,6 @@ static void on_done(void *userdata, const struct http_response *response) {
         (void)build_url(target, with_collectors);
         if (scrape->is_over_budget) {
                 fail_over_budget(target);
-        } else if (scrape->page.overflow) {
-                target_failed(target, http_failure_name(HTTP_TOO_LARGE),
-                              "the page is larger than --max-page-bytes");
         } else if (response->failure != HTTP_OK) {
                 target_failed(target, http_failure_name(response->failure), response->err.msg);
         } else if (response->status == 400 && with_collectors) {
@@ -302,18 +299,19 @@ static void start_scrape(struct page_source *source, struct target *target) {
 static void dispatch(struct page_source *source) {
         struct page_place *place;
 
-        while (!source->is_stopped && (place = page_lanes_pop(&source->lanes)) != NULL)
+        while ((place = page_lanes_pop(&source->lanes)) != NULL)
                 start_scrape(source, place->owner);
 }
 
 /* Turns */
 
-/* The instant at which the batch of this one begins. */
+/* The instant at which the batch of this one begins; an interval of a second has milliseconds for
+ * all batches of NODE_SET_MAX targets. */
 static int64_t batch_mono_ms(const struct page_source *source, int64_t due_mono_ms) {
         size_t batches = size_max(BATCHES, source->lanes.targets / BATCH_TARGETS);
         int64_t grid_ms = source->options.interval_ms / (int64_t)batches;
 
-        return grid_ms > 1 ? due_mono_ms - due_mono_ms % grid_ms : due_mono_ms;
+        return due_mono_ms - due_mono_ms % grid_ms;
 }
 
 static void on_turn(void *userdata) {
