@@ -73,7 +73,7 @@ static void count_rejections(const struct job *job) {
         if (judge->rejected_count == 0) /* none was over a limit, or all were and pass */
                 return;
         for (size_t i = 0; i < in_force->policy->predicate_total; i++)
-                if (judge->over_count[i] > 0 && in_force->rejected[i])
+                if (judge->over_count[i] > 0)
                         metrics_add(in_force->rejected[i], judge->over_count[i]);
 }
 

@@ -20,7 +20,7 @@
 #include "net/http_server.h"
 
 struct handlers_options {
-        struct node_table *table; /* all borrowed; they outlive the handlers */
+        struct node_table *table; /* with metrics; all borrowed; they outlive the handlers */
         struct metrics *metrics;
         const struct health *health;
         struct binder *binder;       /* NULL: no such verb */

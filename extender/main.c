@@ -192,8 +192,7 @@ static int listen_for_schedulers(struct extender *extender, struct error *err) {
 }
 
 static bool is_loopback(const char *address) {
-        return strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0 ||
-               strcmp(address, "localhost") == 0;
+        return strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0;
 }
 
 static void prepare_to_bind(struct extender *extender) {

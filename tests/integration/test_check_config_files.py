@@ -86,9 +86,20 @@ def test_what_the_extender_serves_with(binary, pair, tmp_path):
     assert check_config(program, *flags, f"--client-ca-file={cert}").returncode == 0
     for bad in (
         flags[:1],
+        flags[1:],
+        [f"--client-ca-file={cert}"],
         [f"--tls-cert-file={tmp_path}/none", flags[1]],
         [flags[0], f"--tls-private-key-file={cert}"],
         [*flags, f"--client-ca-file={key}"],
     ):
         done = check_config(program, *bad)
         assert (done.returncode, done.stdout) == (2, ""), done.stderr
+
+
+def test_without_arguments(binary):
+    """All of it from the environment."""
+    argv = [binary("plimsoll-extender")]
+    env = {"PLIMSOLL_CHECK_CONFIG": "true", "PLIMSOLL_BIND_ADDRESS": "127.0.0.9"}
+    done = subprocess.run(argv, env=env, capture_output=True, text=True, timeout=30, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "bind-address=127.0.0.9 (env)\n" in done.stdout
