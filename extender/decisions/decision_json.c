@@ -11,7 +11,7 @@
 /* ---- Members of an object. */
 
 static void put_key(struct buf *out, const char *key) {
-        bool is_first = out->len > 0 && out->data[out->len - 1] == '{';
+        bool is_first = out->data[out->len - 1] == '{';
 
         (void)buf_printf(out, "%s\"%s\":", is_first ? "" : ",", key);
 }
@@ -83,19 +83,12 @@ static void put_pod(struct buf *out, const struct decision_pod *pod) {
 
 /* ---- Filter. */
 
-static const char *list_name(enum judge_list list) {
-        switch (list) {
-        case JUDGE_LIST_WHOLE:
-                return "whole";
-        case JUDGE_LIST_PREFERENCES:
-                return "whole_preferences";
-        case JUDGE_LIST_RETRY:
-                return "whole_retry";
-        case JUDGE_LIST_SHORT:
-                return "short";
-        }
-        return "";
-}
+static const char *const list_names[] = {
+        [JUDGE_LIST_WHOLE] = "whole",
+        [JUDGE_LIST_PREFERENCES] = "whole_preferences",
+        [JUDGE_LIST_RETRY] = "whole_retry",
+        [JUDGE_LIST_SHORT] = "short",
+};
 
 static void put_filter_text(struct buf *out, const struct decision_filter *filter, const char *key,
                             struct decision_text text) {
@@ -142,7 +135,7 @@ static void put_filter(struct buf *out, const struct decision_filter *filter) {
         put_count(out, "left_out", filter->left_out);
         put_count(out, "unknown", filter->unknown);
         put_count(out, "duplicates", filter->duplicates);
-        put_text(out, "list", list_name(filter->list), strlen(list_name(filter->list)));
+        put_text(out, "list", list_names[filter->list], strlen(list_names[filter->list]));
         put_bool(out, "daemonset", filter->is_daemonset);
         put_bool(out, "all_over_limits", filter->is_all_over);
         put_count(out, "rule", filter->rule);

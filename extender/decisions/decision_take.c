@@ -1,5 +1,6 @@
 #include "extender/decisions/decision_take.h"
 
+#include <assert.h>
 #include <float.h>
 #include <string.h>
 
@@ -24,6 +25,10 @@ bool decision_take_pod(const struct pod_facts *facts, struct decision_pod *ret) 
         ret->uid[facts->uid.len] = '\0';
         return true;
 }
+
+static_assert((int)DECISION_TERMS_MAX * (int)METRIC_NAME_MAX <= (int)DECISION_FILTER_TEXT_BYTES &&
+                      (int)DECISION_FILTER_TEXT_BYTES <= (int)DECISION_RANKING_TEXT_BYTES,
+              "the metrics come first, and have room");
 
 /* Return: whether there was room in @heap */
 static bool put_text(char *heap, size_t heap_bytes, uint16_t *used, const char *text, size_t len,
@@ -64,9 +69,9 @@ static void take_predicates(const struct judge *judge, const struct policy *poli
                 struct decision_predicate *to = &filter->predicates[filter->predicate_count];
                 const char *name = policy->sync[of->metric].name;
                 ret_place[i] = DECISION_TERMS_MAX;
-                if (judge->over_count[i] == 0 || filter->predicate_count == DECISION_TERMS_MAX ||
-                    !put_filter_text(filter, name, strlen(name), &to->metric))
+                if (judge->over_count[i] == 0 || filter->predicate_count == DECISION_TERMS_MAX)
                         continue;
+                (void)put_filter_text(filter, name, strlen(name), &to->metric);
                 to->limit_ratio = (float)of->limit_ratio;
                 to->over_count = judge->over_count[i];
                 ret_place[i] = filter->predicate_count++;
@@ -204,8 +209,7 @@ static void take_priorities(const struct judge *judge, const struct policy *poli
                 const struct policy_priority *of = &policy->priorities[i];
                 struct decision_priority *to = &ranking->priorities[i];
                 const char *name = policy->sync[of->metric].name;
-                if (!put_ranking_text(ranking, name, strlen(name), &to->metric))
-                        return;
+                (void)put_ranking_text(ranking, name, strlen(name), &to->metric);
                 to->weight = (float)of->weight;
                 to->full_ratio = (float)verdict_full_ratio(policy, i, 0, &judge->largest);
                 ranking->priority_count++;

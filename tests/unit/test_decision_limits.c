@@ -1,0 +1,213 @@
+/* What is kept of a request when there is more than has room. */
+#include "decision_fixture.h"
+
+#define EACH(x) x("1") ", " x("2") ", " x("3") ", " x("4") ", " x("5") ", " x("6") ", " x("7")
+#define GAUGE(n) "{name: g" n ", period: 1000h}"
+#define GAUGES EACH(GAUGE)
+#define LIMIT(n) "{name: g" n ", maxLimitPecent: 0.5}"
+#define LIMITS EACH(LIMIT)
+#define WEIGHT(n) "{name: g" n ", weight: 1}"
+#define WEIGHTS EACH(WEIGHT)
+#define OTHER_POD "{\"metadata\":{\"namespace\":\"other\",\"name\":\"p\",\"uid\":\"u\"}}"
+
+enum { METRICS = 7 };
+
+/* clang-format off */
+static const char seven_metrics[] =
+        "apiVersion: scheduler.policy.crane.io/v1alpha1\n"
+        "kind: DynamicSchedulerPolicy\n"
+        "spec:\n"
+        "  syncPolicy: [" GAUGES "]\n"
+        "  predicate: [" LIMITS "]\n"
+        "  priority: [" WEIGHTS "]\n"
+        "  rules:\n"
+        "  - {match: {namespaces: [none]}, exempt: true}\n"
+        "  - {match: {namespaces: [shop]}, limits: [{name: g1, maxLimitPecent: 0.9}]}\n";
+/* clang-format on */
+
+/* All metrics are @ratio, but for number @odd, which is @odd_ratio; all were read at @at. */
+static void put_gauges(struct fixture *fixture, const char *name, const char *ratio, int odd,
+                       const char *odd_ratio, const char *at) {
+        json_auto_t *annotations = json_object();
+
+        for (int i = 1; i <= METRICS; i++) {
+                char key[16], value[64];
+                (void)snprintf(key, sizeof(key), "g%d", i);
+                (void)snprintf(value, sizeof(value), "%s,%s", i == odd ? odd_ratio : ratio, at);
+                (void)json_object_set_new(annotations, key, json_string(value));
+        }
+        node_table_put(fixture->table, name, annotations, NOW);
+}
+
+static const json_t *member(struct fixture *fixture, const char *answer, const char *key) {
+        return json_object_get(json_object_get(show(fixture), answer), key);
+}
+
+/* Of more predicates than are kept the first, and the nodes that these have rejected. */
+static void test_predicates(void **state) {
+        struct fixture *fixture = fixture_new(seven_metrics);
+        struct buf names = BUF_INIT(1 << 10);
+
+        (void)state;
+        for (int i = METRICS; i > 0; i--) {
+                char name[16];
+                (void)snprintf(name, sizeof(name), "over-%d", i);
+                put_gauges(fixture, name, "0.25", i, "0.75", READ);
+                (void)buf_printf(&names, "\"%s\",", name);
+        }
+        put_gauges(fixture, "idle", "0.25", 0, "", READ);
+        (void)buf_puts(&names, "\"idle\"");
+        ask_filter(fixture, OTHER_POD, names.data);
+        assert_int_equal(fixture->decision.filter.predicate_count, DECISION_TERMS_MAX);
+        assert_int_equal(fixture->decision.filter.rejected, METRICS);
+        assert_int_equal(fixture->decision.filter.rule, 0);
+        const json_t *nodes = member(fixture, "filter", "rejected_nodes");
+        assert_int_equal(json_array_size(nodes), DECISION_TERMS_MAX);
+        assert_text(json_array_get(nodes, 0), "node", "over-6");
+        buf_done(&names);
+        fixture_free(fixture);
+}
+
+static void test_rule(void **state) {
+        struct fixture *fixture = fixture_new(seven_metrics);
+
+        (void)state;
+        put_gauges(fixture, "a", "0.25", 0, "", READ);
+        ask_filter(fixture, POD, "\"a\"");
+        assert_int_equal(json_integer_value(member(fixture, "filter", "rule")), 2);
+        fixture_free(fixture);
+}
+
+/* Of more priorities than are kept the first; ages beyond what fits are the largest that does. */
+static void test_priorities(void **state) {
+        static const struct {
+                const char *at;
+                double age_ms;
+        } rows[] = {
+                {READ, 30000},
+                {"2026-06-23T09:46:40Z", INT32_MAX},
+                {"2026-08-23T09:46:40Z", -(double)INT32_MAX},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct fixture *fixture = fixture_new(seven_metrics);
+                put_gauges(fixture, "a", "0.25", METRICS, "malformed", rows[i].at);
+                ask_prioritize(fixture, POD, "\"a\"", false);
+                const json_t *node = json_array_get(member(fixture, "prioritize", "best_nodes"), 0);
+                const json_t *terms = json_object_get(node, "terms");
+                assert_int_equal(json_array_size(terms), DECISION_TERMS_MAX);
+                for (size_t t = 0; t < DECISION_TERMS_MAX; t++) {
+                        assert_number(json_array_get(terms, t), "reading_ratio", 0.25);
+                        assert_number(json_array_get(terms, t), "reading_age_ms", rows[i].age_ms);
+                }
+                fixture_free(fixture);
+        }
+}
+
+/* A reading that was never there is null, not 0. */
+static void test_never_read(void **state) {
+        struct fixture *fixture = fixture_new(seven_metrics);
+
+        (void)state;
+        put_gauges(fixture, "a", "malformed", METRICS, "0.25", READ);
+        ask_prioritize(fixture, POD, "\"a\"", false);
+        const json_t *node = json_array_get(member(fixture, "prioritize", "best_nodes"), 0);
+        const json_t *term = json_array_get(json_object_get(node, "terms"), 0);
+        assert_true(json_is_null(json_object_get(term, "reading_ratio")));
+        assert_true(json_is_null(json_object_get(term, "reading_age_ms")));
+        fixture_free(fixture);
+}
+
+/* Names past the room for texts are left out: of rejected nodes each, of the best all behind. */
+static void test_long_names(void **state) {
+        struct fixture *fixture = fixture_new(seven_metrics);
+        struct buf names = BUF_INIT(1 << 12);
+        size_t count = 0;
+
+        (void)state;
+        for (char c = 'a'; c <= 'e'; c++) {
+                char name[NODE_NAME_MAX + 1];
+                memset(name, c, NODE_NAME_MAX);
+                name[NODE_NAME_MAX] = '\0';
+                put_gauges(fixture, name, "0.75", 0, "", READ);
+                (void)buf_printf(&names, "\"%s\",", name);
+        }
+        put_gauges(fixture, "short", "0.75", 0, "", READ);
+        put_gauges(fixture, "idle", "0.25", 0, "", READ);
+        (void)buf_puts(&names, "\"short\"");
+        ask_prioritize(fixture, OTHER_POD, names.data, false);
+        (void)buf_puts(&names, ",\"idle\"");
+        ask_filter(fixture, OTHER_POD, names.data);
+        const json_t *rejected = member(fixture, "filter", "rejected_nodes");
+        count = DECISION_FILTER_TEXT_BYTES / NODE_NAME_MAX;
+        assert_int_equal(json_array_size(rejected), count + 1);
+        assert_text(json_array_get(rejected, count), "node", "short");
+        assert_int_equal(fixture->decision.filter.rejected, 6);
+        assert_int_equal(json_array_size(member(fixture, "prioritize", "best_nodes")), count);
+        buf_done(&names);
+        fixture_free(fixture);
+}
+
+/* As they are called in the page. */
+static void test_lists(void **state) {
+        static const struct {
+                enum judge_list list;
+                const char *name;
+        } rows[] = {
+                {JUDGE_LIST_WHOLE, "whole"},
+                {JUDGE_LIST_PREFERENCES, "whole_preferences"},
+                {JUDGE_LIST_RETRY, "whole_retry"},
+                {JUDGE_LIST_SHORT, "short"},
+        };
+        struct fixture *fixture = fixture_new(seven_metrics);
+
+        (void)state;
+        ask_filter(fixture, POD, "\"x\"");
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                fixture->decision.filter.list = rows[i].list;
+                assert_text(json_object_get(show(fixture), "filter"), "list", rows[i].name);
+        }
+        fixture_free(fixture);
+}
+
+/* What was learned of a workload is told beside what the pod is expected to use. */
+static void test_learned(void **state) {
+        struct fixture *fixture = fixture_new(POLICY("scoring: estimate"));
+        struct estimator_expectation *expectation = &fixture->decision.ranking.expectation;
+
+        (void)state;
+        ask_prioritize(fixture, POD, "\"x\"", false);
+        const json_t *expected = member(fixture, "prioritize", "expected");
+        assert_true(json_is_null(json_object_get(expected, "learned_cores")));
+        expectation->is_learned = true;
+        expectation->load.of[ESTIMATE_CPU] = 0.375;
+        assert_number(member(fixture, "prioritize", "expected"), "learned_cores", 0.375);
+        fixture_free(fixture);
+}
+
+/* An answer about no node has no best one. */
+static void test_no_node(void **state) {
+        struct fixture *fixture = fixture_new(seven_metrics);
+        _cleanup_(decisions_freep) struct decisions *decisions = decisions_new();
+        _cleanup_(freep) struct decisions_line *lines = xcalloc(DECISIONS_MAX, sizeof(*lines));
+
+        (void)state;
+        ask_prioritize(fixture, POD, "", false);
+        decisions_put_ranking(decisions, &fixture->decision.pod, &fixture->decision.ranking);
+        assert_int_equal(decisions_list(decisions, lines), 1);
+        assert_int_equal(lines[0].best_points, -1);
+        assert_int_equal(lines[0].best_node_len, 0);
+        fixture_free(fixture);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_predicates), cmocka_unit_test(test_rule),
+                cmocka_unit_test(test_priorities), cmocka_unit_test(test_never_read),
+                cmocka_unit_test(test_long_names), cmocka_unit_test(test_lists),
+                cmocka_unit_test(test_learned),    cmocka_unit_test(test_no_node),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
