@@ -22,6 +22,7 @@ After each test every program is stopped, and the test fails if a sanitizer spok
 that was not told to, or if a peer has a traceback; a failure's report has the ends of all logs.
 """
 
+import itertools
 import os
 import shutil
 
@@ -171,10 +172,10 @@ def start_controller(run, binary, log_dir):
     `content` is the policy: an object, or the path of a file. `exporters` may be a port. `within` is
     what its command line begins with, such as a namespace.
     """
-    started = []
+    numbers = itertools.count()
 
     def start(standin, exporters, *flags, content=None, build="build", env=None, within=(), **more):
-        name = f"plimsoll-controller-{len(started)}"
+        name = f"plimsoll-controller-{next(numbers)}"
         path = content
         if not isinstance(content, str):
             path = write_policy(os.path.join(log_dir, f"{name}.policy"), content or policy())
@@ -191,7 +192,6 @@ def start_controller(run, binary, log_dir):
             "--leader-elect=false",
             *flags,
         ]
-        started.append(argv)
         return Controller(run(argv, name, env, **more))
 
     return start
