@@ -1,24 +1,44 @@
 """Rights that are taken away under way, and the policy's definition: what fails is named, by verb and
 resource, in the log and on /readyz; all else goes on; and what is given back is used by itself."""
 
-import copy
+import itertools
+import json
+import re
+import subprocess
 import time
+from collections.abc import Callable
+from typing import NamedTuple
 
 import pytest
 import yaml
-from cluster.plimsoll import ACCOUNTS, NAMESPACE, TOP, ask, fast_policy, metrics, page, refused
+from cluster.kubelet import ReviewingKubelet
+from cluster.metrics_server import GROUP_VERSION, MetricsServer, point_to_kwok
+from cluster.plimsoll import (
+    ACCOUNTS,
+    NAMESPACE,
+    TOP,
+    ask,
+    fast_policy,
+    metrics,
+    page,
+    refused,
+    wait_ready,
+)
 from cluster.relay import Relay
-from cluster.workloads import pod_object
+from cluster.rights import Right, deployed, without
+from cluster.workloads import load_pod, pod_object
 from harness import fetch, wait_until
 
 CRD_FILE = TOP / "deploy" / "base" / "crd.yaml"
 CRD = "dynamicschedulerpolicies.scheduler.policy.crane.io"
 POLICIES = "dynamicschedulerpolicies"
-RBAC = "/apis/rbac.authorization.k8s.io/v1"
 HOT = {"cpu": 0.9, "mem": 0.3}
 CALM = {"cpu": 0.2, "mem": 0.3}
 # Nobody may ask more than five times in two seconds for what it may not have.
 REFUSED_PER_S = 2.5
+INTERVAL_S = 5
+NUMBERS = itertools.count()
+OUR_LABELS = ("name", "plimsoll-extender"), ("part-of", "plimsoll")
 
 
 @pytest.fixture
@@ -29,14 +49,15 @@ def plane(own_plane):
 
 
 @pytest.fixture
-def world(plane, fleet, plimsoll, exporters):
+def world(plane, fleet, namespace, plimsoll, exporters):
     relay = Relay(plane, 26445)
     plimsoll.server = relay.url
     apply(plane, fast_policy())
+    plane.kubectl("apply", "-f", str(TOP / "deploy" / "extender-bind" / "rbac.yaml"))
     nodes = fleet.add(1, load=HOT), fleet.add(2, load=CALM)
     controller = plimsoll.controller(None, exporters)
-    extender = plimsoll.extender(None)
-    world = World(plane, relay, controller, extender, nodes)
+    extender = plimsoll.extender(None, "--bind")
+    world = World(plane, namespace, relay, controller, extender, nodes)
     wait_until(world.holds, 60, "the hot node to be rejected")
     yield world
     relay.stop()
@@ -49,8 +70,8 @@ def apply(plane, policy):
 class World:
     """Both programs behind a relay, with a hot and two calm nodes."""
 
-    def __init__(self, plane, relay, controller, extender, nodes):
-        self.plane, self.relay = plane, relay
+    def __init__(self, plane, namespace, relay, controller, extender, nodes):
+        self.plane, self.namespace, self.relay = plane, namespace, relay
         self.programs = dict(zip(ACCOUNTS, (controller, extender)))
         self.extender = extender
         self.hot, self.calm = nodes
@@ -65,131 +86,158 @@ class World:
         self.limit = 0.6 if self.limit == 0.65 else 0.65
         apply(self.plane, fast_policy(limit=self.limit))
 
-    def role(self, account, kind="clusterroles"):
-        where = (
-            f"{RBAC}/{kind}" if kind == "clusterroles" else f"{RBAC}/namespaces/{NAMESPACE}/{kind}"
-        )
-        return f"{where}/{account}"
+    def cut(self):
+        self.relay.cut()
 
-    def take(self, account, resource, *verbs, kind="clusterroles"):
-        """Take verbs on a resource away; returns what gives them back."""
-        path = self.role(account, kind)
-        before = self.plane.api.get(path)["rules"]
-        after = copy.deepcopy(before)
-        for rule in after:
-            if rule["resources"] == [resource] and "metrics.k8s.io" not in rule["apiGroups"]:
-                rule["verbs"] = [v for v in rule["verbs"] if v not in verbs]
-        assert after != before, f"no {verbs} on {resource} in {path}"
-        # A rule without a verb is refused.
-        self.plane.api.patch(path, {"rules": [rule for rule in after if rule["verbs"]]})
-        return lambda: self.plane.api.patch(path, {"rules": before})
+    def forget_events(self):
+        """The next one is created, not counted up."""
+        self.plane.kubectl("delete", "events", "--all", "--namespace=default")
+        self.change_policy()
 
-    def names(self, account, verb, resource):
-        """Readiness and the log of a program name what is missing."""
-        process = self.programs[account]
-        resource = resource.partition("/")[0]
+    def touch_lease(self):
+        """Its holder's next update meets a conflict."""
+        where = ["lease", CONTROLLER, f"--namespace={NAMESPACE}"]
+        self.plane.kubectl("annotate", *where, f"e2e/touched-{time.monotonic_ns()}=")
+
+    def delete_lease(self):
+        self.plane.kubectl("delete", "lease", CONTROLLER, f"--namespace={NAMESPACE}")
+
+    def bind(self, is_bound=False):
+        """Ask the extender to bind a new pod."""
+        name, node = f"web-{next(NUMBERS)}", self.calm[0]
+        pod = self.namespace.create_pod(name, scheduler="none")["metadata"]
+        if is_bound:
+            self.namespace.bind(name, node)
+        body = {"PodName": name, "PodNamespace": pod["namespace"], "PodUID": pod["uid"]}
+        fetch(f"{self.extender.url}/v1/bind", "POST", {**body, "Node": node})
+
+    def bind_again(self):
+        """One that is bound already: the extender looks whether it was its own Binding."""
+        self.bind(is_bound=True)
+
+    def is_named(self, right):
+        """Readiness and the log of the program name what is missing."""
+        process = self.programs[right.account]
         # 'pods is forbidden: User "..." cannot list resource "pods" in API group ""'
-        wanted = f'cannot {verb} resource "{resource}'
-        logged = wanted.replace('"', '\\"')
-
-        def look():
-            ready = page(process, "/readyz?verbose").text
-            assert wanted in ready, ready
-            assert logged in process.stderr(), f"not in the log: {logged}"
-            return True
-
-        wait_until(look, 60, f"{account} to name {verb} on {resource}", poll_s=0.1)
+        ready, logged = page(process, "/readyz?verbose").text, right.refusal.replace('"', '\\"')
+        assert right.refusal in ready, ready
+        assert logged in process.stderr(), f"not in the log: {logged}"
+        return True
 
     def is_well(self, account):
         ready = page(self.programs[account], "/readyz?verbose")
-        assert (
-            ready.status == 200 and "cannot" not in ready.text and "403" not in ready.text
-        ), ready.text
+        assert ready.status == 200 and not re.search(r"\bcannot |\b403 ", ready.text), ready.text
         return True
 
 
 CONTROLLER, EXTENDER = ACCOUNTS
-# account, resource, verb, kind of role, what makes the program use it
-CASES = [
-    (CONTROLLER, "nodes", "watch", "clusterroles", "cut"),
-    (CONTROLLER, "pods", "watch", "clusterroles", "cut"),
-    (CONTROLLER, POLICIES, "watch", "clusterroles", "cut"),
-    (CONTROLLER, "nodes", "patch", "clusterroles", None),
-    (CONTROLLER, "events", "patch", "clusterroles", "policy"),
-    (CONTROLLER, "events", "create", "clusterroles", "no events"),
-    (CONTROLLER, f"{POLICIES}/status", "patch", "clusterroles", "policy"),
-    (CONTROLLER, "leases", "update", "roles", None),
-    (CONTROLLER, "leases", "create", "roles", "no lease"),
-    (EXTENDER, "nodes", "watch", "clusterroles", "cut"),
-    (EXTENDER, "pods", "watch", "clusterroles", "cut"),
-    (EXTENDER, POLICIES, "watch", "clusterroles", "cut"),
+DOCTOR = "plimsoll-doctor"
+POLICY = f"scheduler.policy.crane.io/{POLICIES}"
+LEASES = "coordination.k8s.io/leases"
+
+
+class Case(NamedTuple):
+    right: Right
+    use: Callable = None  # what makes the program use it, if it does not by itself
+    again: Callable = None  # what shows that it is back, likewise
+
+
+def both(verb):
+    return [Right(one, verb, what) for one in ACCOUNTS for what in ("/nodes", "/pods", POLICY)]
+
+
+# Those of a row are taken away together: none of them keeps a program from trying another, as the
+# Lease does that cannot be renewed.
+ROUNDS = [
+    [
+        *(Case(right, World.cut) for right in both("watch")),
+        Case(Right(CONTROLLER, "update", LEASES)),
+    ],
+    [
+        Case(Right(CONTROLLER, "patch", "/nodes")),
+        Case(Right(CONTROLLER, "patch", "/events"), World.change_policy, World.change_policy),
+        Case(Right(EXTENDER, "create", "/pods/binding"), World.bind, World.bind),
+    ],
+    [
+        Case(Right(CONTROLLER, "create", "/events"), World.forget_events, World.change_policy),
+        Case(Right(EXTENDER, "get", "/pods"), World.bind_again, World.bind_again),
+    ],
+    [Case(Right(CONTROLLER, "create", LEASES), World.delete_lease)],
+    [Case(Right(CONTROLLER, "get", LEASES), World.touch_lease)],
+    [Case(Right(CONTROLLER, "patch", f"{POLICY}/status"), World.change_policy)],
 ]
+CLEANUP = Right(CONTROLLER, "get", POLICY)
+METRICS_API = Right(CONTROLLER, "list", "metrics.k8s.io/nodes")
+KUBELET = Right(CONTROLLER, "get", "/nodes/metrics")
+# The roles of programs that are not ours.
+OTHERS = ("plimsoll-scheduler", "plimsoll-descheduler")
 
 
-def use(world, trigger):
-    if trigger == "cut":
-        world.relay.cut()
-    elif trigger == "policy":
-        world.change_policy()
-    elif trigger == "no events":
-        world.plane.kubectl("delete", "events", "--all", "--namespace=default")
-        world.change_policy()
-    elif trigger == "no lease":
-        world.plane.kubectl("delete", "lease", CONTROLLER, f"--namespace={NAMESPACE}")
+def test_each_right_has_a_case():
+    """Whatever role deploy/ gives to an account of ours, a test here takes each right of it away."""
+    tried = {case.right for cases in ROUNDS for case in cases}
+    tried |= {*both("list"), CLEANUP, METRICS_API, KUBELET}
+    # Those of DOCTOR are taken as they are.
+    assert tried == {right for right in deployed() if right.account not in (*OTHERS, DOCTOR)}
+
+
+def denials(plane, right, after):
+    """How many requests for the resource of a right were refused, since so many audit events: an
+    Event that is not there yet is created by a patch."""
+    parts = set(right.resource.split("/")) - {""}
+    paths = [path.split("/") for _, _, path in refused(plane, right.account, after)]
+    return sum(parts <= set(path) for path in paths)
 
 
 @pytest.mark.nightly
 def test_rights_removed(plane, world, figure):
-    for account, resource, verb, kind, trigger in CASES:
-        before = len(plane.audit(account))
-        give_back = world.take(account, resource, verb, kind=kind)
+    for cases in ROUNDS:
+        lose_and_regain(plane, world, cases, figure)
+
+
+def lose_and_regain(plane, world, cases, figure):
+    rights, accounts = [case.right for case in cases], {case.right.account for case in cases}
+    before, named_s = {one: len(plane.audit(one)) for one in accounts}, {}
+    with without(plane, rights):
         began = time.monotonic()
-        try:
-            use(world, trigger)
-            world.names(account, verb, resource)
-            named_s = time.monotonic() - began
-            assert world.holds(), "the verdict stands"
-        finally:
-            give_back()
-        given = time.monotonic()
-        # Events are not written again by themselves: the next one shows it.
-        if resource == "events":
-            use(world, "policy")
+        for use in {case.use for case in cases if case.use}:
+            use(world)
+        for right in rights:
+            wait_until(lambda r=right: world.is_named(r), 60, f"{right} to be named", poll_s=0.1)
+            named_s[right] = time.monotonic() - began
+        assert world.holds(), "the verdict stands"
+    given = time.monotonic()
+    for again in {case.again for case in cases if case.again}:
+        again(world)
+    for account in accounts:
         wait_until(lambda a=account: world.is_well(a), 120, f"{account} to be well", poll_s=0.2)
-        back_s = time.monotonic() - given
-        denied = len(refused(plane, account, after=before))
-        assert (
-            1 <= denied <= 5 + REFUSED_PER_S * (given - began + 10)
-        ), f"{verb} {resource}: {denied}"
+    back_s = time.monotonic() - given
+    for account, verb, resource in rights:
+        right = Right(account, verb, resource)
+        denied = denials(plane, right, before[account])
+        assert 1 <= denied <= 5 + REFUSED_PER_S * (given - began + 10), f"{right}: {denied}"
         figure(
-            f"{account} without {verb} on {resource}: named after {named_s:.1f} s, well again "
-            f"{back_s:.1f} s after it was given back, {denied} requests refused"
+            f"{account} without {verb} on {resource}: named after {named_s[right]:.1f} s, all well "
+            f"{back_s:.1f} s after the last was given back, {denied} requests refused"
         )
 
 
 @pytest.mark.nightly
 def test_lists_removed(plane, world, figure):
     """All lists at once, since only an API server that has forgotten the positions is asked for them."""
-    taken = [
-        (account, resource) for account in ACCOUNTS for resource in ("nodes", "pods", POLICIES)
-    ]
-    give_back = [world.take(account, resource, "list") for account, resource in taken]
-    began = time.monotonic()
-    plane.stop_api_server()
-    # Without another revision the newest position would still be good.
-    put = {"key": "cGxpbXNvbGw=", "value": ""}
-    assert fetch(f"{plane.etcd_url}/v3/kv/put", "POST", put).status == 200
-    plane.compact()
-    plane.start_api_server()
-    before = {account: len(plane.audit(account)) for account in ACCOUNTS}
-    try:
-        for account, resource in taken:
-            world.names(account, "list", resource)
+    with without(plane, both("list")):
+        began = time.monotonic()
+        plane.stop_api_server()
+        # Without another revision the newest position would still be good.
+        put = {"key": "cGxpbXNvbGw=", "value": ""}
+        assert fetch(f"{plane.etcd_url}/v3/kv/put", "POST", put).status == 200
+        plane.compact()
+        plane.start_api_server()
+        before = {account: len(plane.audit(account)) for account in ACCOUNTS}
+        for right in both("list"):
+            wait_until(lambda r=right: world.is_named(r), 60, f"{right} to be named", poll_s=0.1)
         named_s = time.monotonic() - began
         assert world.holds()
-    finally:
-        for give in reversed(give_back):
-            give()
     given = time.monotonic()
     for account in ACCOUNTS:
         wait_until(lambda a=account: world.is_well(a), 60, f"{account} to be well", poll_s=0.2)
@@ -198,6 +246,100 @@ def test_lists_removed(plane, world, figure):
         f"no lists, API server killed: all named after {named_s:.1f} s, well "
         f"{time.monotonic() - given:.1f} s after they were given back, {denied} refused meanwhile"
     )
+
+
+@pytest.mark.nightly
+def test_cleanup_names_what_it_may_not(plane, plimsoll, figure):
+    """It runs once, so there is the log alone."""
+    argv = [plimsoll.binary(CONTROLLER), f"--kubeconfig={plimsoll.kubeconfig(CONTROLLER)}"]
+    with without(plane, [CLEANUP]):
+        done = subprocess.run(
+            [*argv, "--cleanup", "--dry-run"], capture_output=True, text=True, check=False
+        )
+    assert done.returncode == 0 and CLEANUP.refusal in done.stderr.replace('\\"', '"'), done
+    figure(f"--cleanup without {CLEANUP.verb} on {CLEANUP.resource} names it, and goes on")
+
+
+@pytest.fixture
+def kubelet(plane, fleet):
+    (node,) = fleet.add(1, labels={"source": "kubelet"}, kwok=False)
+    kubelet = ReviewingKubelet(plane, node, fleet.addresses[node])
+    yield kubelet
+    kubelet.stop()
+
+
+@pytest.fixture
+def metrics_server(plane, fleet, namespace):
+    server = MetricsServer(plane)
+    server.register()
+    server.start()
+    (node,) = fleet.add(1, labels={"source": "metrics-server"})
+    point_to_kwok(plane, [node])
+    namespace.create(load_pod(node, 1, 2))  # it leaves out who uses nothing
+    yield server
+    server.kill()
+    plane.kubectl("delete", "apiservice", GROUP_VERSION)
+
+
+@pytest.mark.nightly
+def test_rights_of_sources_missing(plane, kubelet, metrics_server, plimsoll, figure):
+    """From the start: a reading is good for a minute."""
+    apply(plane, fast_policy(window="30s"))
+    token = plimsoll.write_token(CONTROLLER)
+    cases = {
+        METRICS_API: (
+            ["--metrics-source=metrics-server", f"--metrics-server-interval={INTERVAL_S}s"],
+            METRICS_API.refusal, "nodes.metrics.k8s.io (list)",
+        ),
+        KUBELET: (
+            ["--metrics-source=kubelet", f"--kubelet-ca-file={plane.authority.cert}",
+             f"--kubelet-bearer-token-file={token}"],
+            "get on nodes/metrics", "nodes/metrics (get)",
+        ),
+    }  # fmt: skip
+    before, began, programs = len(plane.audit(CONTROLLER)), time.monotonic(), []
+    with without(plane, cases):
+        for right, (flags, logged, rule) in cases.items():
+            source = flags[0].partition("=")[2]
+            program = plimsoll.controller(
+                None, None, "--dry-run", f"--node-selector=source={source}", *flags
+            )
+            programs.append(program)
+            program.wait_log(re.escape(logged.replace('"', '\\"')))
+            wait_until(
+                lambda p=program, r=rule: f"the rule for {r}" in page(p, "/readyz?verbose").text,
+                what=f"{right} to be named",
+            )
+    given = time.monotonic()
+    denied = {METRICS_API: denials(plane, METRICS_API, before), KUBELET: len(kubelet.asked)}
+    assert all(1 <= count <= 5 + REFUSED_PER_S * (given - began) for count in denied.values())
+    for program in programs:
+        wait_ready(program, 120)
+    figure(
+        f"without rights for metrics-server and kubelets: {list(denied.values())} requests refused in "
+        f"{given - began:.1f} s, both ready {time.monotonic() - given:.1f} s after they were given back"
+    )
+
+
+@pytest.mark.nightly
+def test_doctor_names_what_it_may_not(plane, plimsoll, figure):
+    plane.kubectl("apply", "-f", str(TOP / "deploy" / "doctor" / "rbac.yaml"))
+    pod = pod_object("extender-0", labels={f"app.kubernetes.io/{k}": v for k, v in OUR_LABELS})
+    pods = f"/api/v1/namespaces/{NAMESPACE}/pods"
+    plane.api.create(pods, pod)
+    plane.api.patch(f"{pods}/extender-0/status", {"status": {"phase": "Running"}})
+    wanted = [right for right in deployed() if right.account == DOCTOR]
+    argv = [plimsoll.binary("kubectl-plimsoll"), "doctor", "-o", "json"]
+    argv += [f"--kubeconfig={plimsoll.kubeconfig(DOCTOR)}"]
+    silent = []
+    for right in wanted:
+        with without(plane, [right]):
+            done = subprocess.run(argv, capture_output=True, text=True, check=False)
+        rows = json.loads(done.stdout)["checks"]
+        if not any(row["state"] == "unknown" and right.refusal in row["what"] for row in rows):
+            silent.append(right)
+    assert not silent
+    figure(f"each of {len(wanted)} rights that it lacks is named by a check that is unknown")
 
 
 @pytest.mark.nightly

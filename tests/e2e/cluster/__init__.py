@@ -10,6 +10,8 @@ workloads.py      pods and Deployments, where they went, what was said about the
 arrivals.py       what arrives in a scenario of the simulator, and what it predicts
 closed_loop.py    a cluster whose exporters say what its pods use
 plimsoll.py       our two programs as a cluster runs them: service accounts, RBAC of deploy/, tokens
+rights.py         what the roles of deploy/ permit, and taking some of it away
+kubelet.py        a pretended kubelet that asks the API server who may see its pages
 
 All of it expects to run inside ../sandbox: it binds fixed ports on loopback addresses.
 """
