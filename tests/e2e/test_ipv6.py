@@ -8,10 +8,10 @@ import re
 import subprocess
 
 import pytest
+from cluster.kubelet import ReviewingKubelet
 from cluster.plimsoll import fast_policy, page, wait_ready
 from cluster.workloads import placed, pod_object
 from harness import Exporters, wait_until
-from kubelet_kit import Kubelet
 
 ADDRESS = "fd00::1"  # of the control plane, and of our pods: an API server's proxy asks no ::1
 NODES = ("fd00:1::1", "fd00:1::2")
@@ -55,9 +55,7 @@ def exporters(without_ipv4, log_dir):
 def kubelet_node(plane, fleet):
     """A node without an exporter, whose kubelet is asked; busy to 50 %."""
     (node,) = fleet.add(1, address=KUBELET, kwok=False)
-    kubelet = Kubelet(plane.authority.server(node, [], [node]), address=KUBELET)
-    port = {"status": {"daemonEndpoints": {"kubeletEndpoint": {"Port": kubelet.port}}}}
-    plane.api.patch(f"/api/v1/nodes/{node}/status", port)
+    kubelet = ReviewingKubelet(plane, node, KUBELET)
     yield node
     kubelet.stop()
 
