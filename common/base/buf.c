@@ -29,8 +29,6 @@ bool buf_reserve(struct buf *buf, size_t extra) {
                 return false;
         }
         size_t need = buf->len + extra + 1;
-        if (need <= buf->cap)
-                return true;
         size_t cap = buf->cap ? buf->cap : BUF_FIRST_BYTES;
         while (cap < need)
                 cap += cap / 2;
@@ -68,7 +66,7 @@ bool buf_printf(struct buf *buf, const char *fmt, ...) {
         va_start(args, fmt);
         int len = vsnprintf(NULL, 0, fmt, args);
         va_end(args);
-        if (len < 0 || !buf_reserve(buf, (size_t)len))
+        if (!buf_reserve(buf, (size_t)len)) /* -1 is beyond any ceiling */
                 return false;
         va_start(args, fmt);
         (void)vsnprintf(buf->data + buf->len, (size_t)len + 1, fmt, args);

@@ -31,7 +31,7 @@ _printf_(4, 0) static int set(struct error *err, int code, const char *cause, co
         if (!err)
                 return negative;
         int len = vsnprintf(err->msg, sizeof(err->msg), fmt, args);
-        if (cause && len >= 0 && (size_t)len < sizeof(err->msg))
+        if (cause && (size_t)len < sizeof(err->msg))
                 (void)snprintf(err->msg + len, sizeof(err->msg) - (size_t)len, ": %s", cause);
         replace_unprintable(err->msg);
         err->code = negative;

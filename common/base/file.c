@@ -9,13 +9,14 @@
 #include "base/mem.h"
 
 static int open_regular(const char *path, struct error *err) {
-        struct stat status;
+        struct stat status = {0};
 
         /* O_NONBLOCK: opening a FIFO must not wait for a writer. */
         int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
         if (fd < 0)
                 return error_set(err, errno, "cannot open: %s", strerror(errno));
-        if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
+        (void)fstat(fd, &status);
+        if (S_ISREG(status.st_mode))
                 return fd;
         (void)close(fd);
         return error_set(err, EINVAL, "not a regular file");

@@ -68,11 +68,12 @@ bool number_parse(const char *text, size_t len, double *ret_value) {
 
 void number_format(double value, char text[static NUMBER_TEXT_MAX]) {
         /* A double holds any 15 digits; 17 distinguish any two doubles. */
-        for (int digits = 15; digits <= 17; digits++) {
+        for (int digits = 15; digits < 17; digits++) {
                 (void)snprintf(text, NUMBER_TEXT_MAX, "%.*g", digits, value);
                 if (strtod(text, NULL) == value)
                         return;
         }
+        (void)snprintf(text, NUMBER_TEXT_MAX, "%.17g", value);
 }
 
 bool number_parse_u64(const char *text, size_t len, uint64_t *ret_value) {

@@ -81,10 +81,9 @@ bool timestamp_parse(const char *text, size_t len, int64_t *ret_unix_ms) {
         utc.tm_mon -= 1;
         normalized = utc;
         time_t at_s = timegm(&normalized);
-        /* A time that does not exist comes back as another one. */
+        /* A time that does not exist comes back as another one: second 60 in the next minute. */
         if (normalized.tm_mon != utc.tm_mon || normalized.tm_mday != utc.tm_mday ||
-            normalized.tm_hour != utc.tm_hour || normalized.tm_min != utc.tm_min ||
-            normalized.tm_sec != utc.tm_sec)
+            normalized.tm_hour != utc.tm_hour || normalized.tm_min != utc.tm_min)
                 return false;
         *ret_unix_ms = (int64_t)at_s * MS_PER_S + ms;
         return true;

@@ -78,8 +78,7 @@ static int64_t offset_ms(int64_t at_unix_ms) {
         time_t at_s = (time_t)(at_unix_ms / MS_PER_S);
         struct tm local;
 
-        if (!localtime_r(&at_s, &local))
-                return 0; /* a year beyond int: no annotation that is usable gets here */
+        (void)localtime_r(&at_s, &local); /* no int64_t of milliseconds is a year beyond int */
         return (int64_t)local.tm_gmtoff * MS_PER_S;
 }
 

@@ -105,6 +105,10 @@ static void test_json_string(void **state) {
                  5, "\"\\u009b31m\""}, /* the same escape in one C1 character */
                 {"\xc2\x85\xc2\xa0", 4, "\"\\u0085\xc2\xa0\""}, /* NEL breaks lines, NBSP not */
                 {"\xe2\x80\xa8\xe2\x80\xa9", 6, "\"\\u2028\\u2029\""}, /* so do these two */
+                /* their neighbours do not, nor U+3028, U+2068 and U+20A8 */
+                {"\n\xe2\x80\xa7\xe2\x80\xaa", 7, "\"\\n\xe2\x80\xa7\xe2\x80\xaa\""},
+                {"\n\xe3\x80\xa8\xe2\x81\xa8\xe2\x82\xa8", 10,
+                 "\"\\n\xe3\x80\xa8\xe2\x81\xa8\xe2\x82\xa8\""},
                 {"a\xff"
                  "b",
                  3, "\"a\\ufffdb\""},
@@ -117,6 +121,14 @@ static void test_json_string(void **state) {
                 _cleanup_(buf_done) struct buf buf = BUF_INIT(100);
                 assert_true(buf_json_string(&buf, rows[i].text, rows[i].len));
                 assert_string_equal(buf.data, rows[i].json);
+                /* All of it or nothing. */
+                for (size_t max = 0; max < strlen(rows[i].json); max++) {
+                        _cleanup_(buf_done) struct buf small = BUF_INIT(max);
+                        assert_false(buf_json_string(&small, rows[i].text, rows[i].len));
+                        assert_int_equal(small.len, 0);
+                        assert_true(small.overflow);
+                        check_invariants(&small);
+                }
         }
 }
 

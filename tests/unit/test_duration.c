@@ -33,6 +33,9 @@ static void test_duration(void **state) {
                 {"99999999999999999999ns", -ERANGE, 0, NULL},
                 {"99999999999999999999x", -EINVAL, 0, NULL},
                 {"9223372036s9223372036s", -ERANGE, 0, NULL},
+                /* of 2^64 ns, by their sum and by their fraction alone */
+                {"5124095h5124095h", -ERANGE, 0, NULL},
+                {"5124095.9h", -ERANGE, 0, NULL},
                 {"", -EINVAL, 0, NULL},
                 {"-", -EINVAL, 0, NULL},
                 {"3", -EINVAL, 0, NULL}, /* a bare number is no duration */

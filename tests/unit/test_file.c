@@ -70,6 +70,8 @@ static void test_other_files(void **state) {
         assert_refused(directory, -EINVAL, "not a regular file");
         assert_refused("/dev/zero", -EINVAL, "not a regular file");
         assert_refused("/dev/null", -EINVAL, "not a regular file");
+        /* It is one, but nothing is mapped at 0. */
+        assert_refused("/proc/self/mem", -EIO, "cannot read: Input/output error");
 }
 
 static int set_up(void **state) {

@@ -22,11 +22,13 @@ static void test_copies(void **state) {
 
 static void test_nothing_is_something(void **state) {
         _cleanup_(freep) void *a = xmalloc(0), *b = xcalloc(0, 8), *c = xrealloc(NULL, 0);
+        _cleanup_(freep) void *d = xcalloc(8, 0);
 
         (void)state;
         assert_non_null(a);
         assert_non_null(b);
         assert_non_null(c);
+        assert_non_null(d);
 }
 
 static void test_grow(void **state) {

@@ -5,8 +5,10 @@
 #include "base/nearest.h"
 
 static void test_nearest(void **state) {
-        static const char *const fields[] = {"name", "period", "maxLimitPecent", "priority",
-                                             "maxLimitPecents"};
+        static const char too_long[] =
+                "sixty-four characters, which is the first length that is completely out";
+        static const char *const fields[] = {"name",     "period",          "maxLimitPecent",
+                                             "priority", "maxLimitPecents", too_long};
         static const struct {
                 const char *word;
                 const char *candidate; /* NULL: none is near */

@@ -58,6 +58,9 @@ static void test_malformed(void **state) {
                 {"\xc3(", 2},
                 {"\xe2\x82(", 3},
                 {"\xf0\x9f\x98(", 4},
+                {"\xf0\x9f(\x80", 4},
+                {"\xf0(\x98\x80", 4},
+                {"\xf5\x80\x80\x80", 4}, /* beyond all planes */
         };
 
         (void)state;
