@@ -126,18 +126,17 @@ static bool write_item(struct buf *out, const struct proto_member *member,
         return has_comma && proto_json_write(out, member->message, item->bytes, item->len);
 }
 
-/* @rest: the message from the first occurrence on */
+/* @rest: the message, which is whole, from the first occurrence on */
 static bool write_all(struct buf *out, const struct proto_member *member, struct proto rest) {
         bool is_list = member->kind == PROTO_LIST, is_first = true;
         struct proto_field field;
-        enum proto_step step;
 
         if (!buf_putc(out, is_list ? '[' : '{'))
                 return false;
-        while ((step = proto_next(&rest, &field)) == PROTO_MORE)
+        while (proto_next(&rest, &field) == PROTO_MORE)
                 if (field.number == member->number && !write_item(out, member, &field, &is_first))
                         return false;
-        return step == PROTO_END && buf_putc(out, is_list ? ']' : '}');
+        return buf_putc(out, is_list ? ']' : '}');
 }
 
 /* `{"name":` or `,"name":` */
@@ -173,9 +172,9 @@ static bool write_value(struct buf *out, const struct proto_member *member,
         case PROTO_LIST:
         case PROTO_TEXTS:
         case PROTO_QUANTITIES:
-                return write_all(out, member, (struct proto){found->first, end});
+                break;
         }
-        return false;
+        return write_all(out, member, (struct proto){found->first, end});
 }
 
 bool proto_json_write(struct buf *out, const struct proto_message *message, const char *data,

@@ -48,7 +48,8 @@ static int add_json(struct tree_builder *builder, const json_t *json, struct err
                 break;
         case JSON_TRUE:
         case JSON_FALSE:
-                (void)snprintf(number, sizeof(number), json_is_true(json) ? "true" : "false");
+                (void)snprintf(number, sizeof(number),
+                               json_typeof(json) == JSON_TRUE ? "true" : "false");
                 break;
         case JSON_NULL:
                 (void)snprintf(number, sizeof(number), "null");

@@ -28,7 +28,7 @@ static bool is_tab_at(const char *text, size_t len, size_t char_index) {
 
         for (size_t i = 0; i < char_index && at < len; i++) {
                 size_t sequence = utf8_sequence_len(text + at, len - at);
-                at += sequence ? sequence : 1;
+                at += size_max(sequence, 1);
         }
         return at < len && text[at] == '\t';
 }
@@ -138,7 +138,7 @@ static int read_event(struct tree_builder *builder, const yaml_event_t *event, s
         case YAML_NO_EVENT:
         case YAML_STREAM_START_EVENT:
         case YAML_DOCUMENT_END_EVENT:
-                return 0;
+                break;
         }
         return 0;
 }

@@ -72,6 +72,8 @@ static void test_kinds(void **state) {
                 {ROW("\x22\x00"), "{\"time\":null}"}, /* Go's zero time */
                 {ROW("\x22\x07\x08\xff\xff\xff\xff\xff\x7f"), "{\"time\":null}"}, /* no such year */
                 {ROW("\x22\x0b\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"), "{\"time\":null}"},
+                /* seconds of another type are none */
+                {ROW("\x22\x05\x0d\x01\x01\x01\x01"), "{\"time\":null}"},
                 {ROW("\x2a\x05\x0a\x01"
                      "x\x10\x07"),
                  "{\"part\":{\"name\":\"x\",\"n\":7}}"},
@@ -85,6 +87,16 @@ static void test_kinds(void **state) {
                      "cpu"),
                  "{\"some\":{\"cpu\":\"v\"}}"},
                 {ROW("\x42\x06\x0a\x01k\x12\x01v"), "{\"some\":{}}"},
+                /* as long as a wanted key */
+                {ROW("\x42\x05\x0a\x03"
+                     "gpu"),
+                 "{\"some\":{}}"},
+                /* keys, values and names of another type are none, nor are fields of other numbers
+                 */
+                {ROW("\x3a\x07\x08\x05\x10\x05\x1a\x01x"), "{\"all\":{\"\":\"\"}}"},
+                {ROW("\x4a\x0c\x0a\x03"
+                     "cpu\x12\x05\x08\x05\x12\x01x"),
+                 "{\"amounts\":{\"cpu\":\"\"}}"},
                 {ROW("\x4a\x0c\x0a\x03"
                      "cpu\x12\x05\x0a\x03"
                      "25m\x4a\x0a\x0a\x06memory\x12\x00"),
@@ -106,6 +118,7 @@ static void test_kinds(void **state) {
                 /* malformed, at each level */
                 {ROW("\x10\x01\x0b"), NULL},
                 {ROW("\x22\x01\x08"), NULL},
+                {ROW("\x22\x07\x08\xa2\xca\x87\xd3\x06\x08"), NULL},
                 {ROW("\x2a\x01\x0a"), NULL},
                 {ROW("\x32\x00\x32\x01\x0a"), NULL},
                 {ROW("\x3a\x01\x0a"), NULL},
@@ -131,7 +144,7 @@ static void test_ceiling(void **state) {
         static const char data[] =
                 "\x0a\x01"
                 "a\x10\x01\x18\x07\x22\x06\x08\xa2\xca\x87\xd3\x06\x2a\x02\x10\x01\x32\x02\x10\x02"
-                "\x3a\x06\x0a\x01k\x12\x01v";
+                "\x32\x02\x10\x03\x3a\x06\x0a\x01k\x12\x01v\x3a\x06\x0a\x01l\x12\x01w";
         char *json = convert(data, sizeof(data) - 1, 1 << 10);
 
         (void)state;
@@ -142,6 +155,10 @@ static void test_ceiling(void **state) {
                 free(again);
         }
         free(json);
+        for (size_t max_bytes = 0; max_bytes < strlen("{}"); max_bytes++)
+                assert_null(convert("", 0, max_bytes));
+        for (size_t max_bytes = 0; max_bytes < strlen("{\"time\":null}"); max_bytes++)
+                assert_null(convert("\x22\x00", 2, max_bytes));
 }
 
 /* What the tests' encoder writes of an object is read as that object, whatever stands between. */

@@ -74,6 +74,8 @@ static void test_reads(void **state) {
                  "[\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\"]"},
                 /* Line breaks to YAML alone, a control character to YAML alone */
                 {"[\"a \xc2\x85 b\xe2\x80\xa8\",\"\x7f\"]", "[\"a \\u0085 b\\u2028\",\"\\u007f\"]"},
+                {"[\"a\xe2\x80\xa9\"]", "[\"a\\u2029\"]"},
+                {"[\"a\xe2\x80\xa8\", false]", "[\"a\\u2028\",false]"},
                 {"[\"# no comment\", \"a: b\", \"- c\"]", "[\"# no comment\",\"a: b\",\"- c\"]"},
                 {"[1, 2] # YAML's comment", "[1,2]"},
         };
@@ -236,6 +238,7 @@ static void test_ceilings(void **state) {
         check_ceiling("[", TREE_MAX_DEPTH, closed, 500000, "", "nested deeper than 32 levels");
         check_ceiling("- ", TREE_MAX_DEPTH, "x", 500000, "x", "nested deeper than 32 levels");
         check_ceiling("- x\n", TREE_MAX_NODES - 1, "", TREE_MAX_NODES, "", "more than 100000");
+        check_ceiling("- []\n", TREE_MAX_NODES - 1, "", TREE_MAX_NODES, "", "more than 100000");
         check_ceiling(" ", TREE_MAX_BYTES - 1, "x", TREE_MAX_BYTES, "x", "larger than 1048576");
         _cleanup_(freep) char *flow = repeat("{a: ", 200000, "");
         assert_int_equal(tree_parse(flow, strlen(flow), &tree, &err), -E2BIG);
@@ -275,7 +278,9 @@ static void test_from_json(void **state) {
         assert_int_equal(tree_root(tree)->line, 0);
         assert_true(tree_is_null(tree_get(tree_get(tree_root(tree), "b"), "d")));
 
-        json_auto_t *nul = json_loads("[\"\\u0000\"]", JSON_ALLOW_NUL, NULL);
+        /* Nothing behind the fault is read. */
+        json_auto_t *nul = json_loads("[{\"a\": \"\\u0000\", \"b\": {\"c\": 1}}, 2]",
+                                      JSON_ALLOW_NUL, NULL);
         assert_int_equal(tree_from_json(nul, &untouched, &err), -EINVAL);
         assert_string_equal(err.msg, "a NUL character in the text"); /* no line to name */
         json_t *deep = json_array();
