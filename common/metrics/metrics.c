@@ -1,7 +1,6 @@
 #include "metrics/metrics.h"
 
 #include <assert.h>
-#include <ctype.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -102,12 +101,10 @@ void metrics_free(struct metrics *metrics) {
 /* For asserts. [a-zA-Z_][a-zA-Z0-9_]*; metrics may hold colons too, but those are for recording
  * rules. */
 _unused_ static bool is_name(const char *name) {
-        if (!isalpha((unsigned char)*name) && *name != '_')
-                return false;
-        for (; *name; name++)
-                if (!isalnum((unsigned char)*name) && *name != '_')
-                        return false;
-        return true;
+        static const char characters[] = "_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                         "0123456789";
+
+        return strcspn(name, "0123456789") > 0 && strspn(name, characters) == strlen(name);
 }
 
 /* The format's escapes; a label's value also escapes its quotes. Bad UTF-8 becomes U+FFFD. */
@@ -141,7 +138,8 @@ static char *format_labels(const char *const *labels, const char *value_for_all)
                 append_escaped(&out, value_for_all ? value_for_all : labels[i + 1], true);
                 buf_putc(&out, '"');
         }
-        if (out.overflow && !value_for_all) {
+        if (out.overflow) {
+                assert(!value_for_all); /* names are short */
                 buf_done(&out);
                 return format_labels(labels, "other");
         }
@@ -280,11 +278,11 @@ double metrics_value(const struct metric *metric) {
         case KIND_COUNTER_F64:
                 return f64_value(metric);
         case KIND_HISTOGRAM:
-                for (size_t i = 0; i <= metric->bound_count; i++)
-                        count += atomic_load_explicit(&metric->buckets[i], memory_order_relaxed);
-                return (double)count;
+                break;
         }
-        return 0;
+        for (size_t i = 0; i <= metric->bound_count; i++)
+                count += atomic_load_explicit(&metric->buckets[i], memory_order_relaxed);
+        return (double)count;
 }
 
 static void append_f64(struct buf *out, double value) {

@@ -76,8 +76,9 @@ void process_stats_read(struct process_stats *ret_stats) {
         double fields[STAT_RSS + 1];
         double ticks_per_s = (double)sysconf(_SC_CLK_TCK);
         double page_bytes = (double)sysconf(_SC_PAGESIZE);
-        struct rlimit limit;
+        struct rlimit limit = {0};
 
+        (void)getrlimit(RLIMIT_NOFILE, &limit);
         if (!read_self_stat(fields))
                 for (size_t i = 0; i < ARRAY_LEN(fields); i++)
                         fields[i] = (double)NAN;
@@ -87,7 +88,6 @@ void process_stats_read(struct process_stats *ret_stats) {
                 .cpu_seconds = (fields[STAT_UTIME] + fields[STAT_STIME]) / ticks_per_s,
                 .start_time_unix_s = boot_time_unix_s() + fields[STAT_STARTTIME] / ticks_per_s,
                 .open_fds = count_fds(),
-                .max_fds = getrlimit(RLIMIT_NOFILE, &limit) == 0 ? (double)limit.rlim_cur
-                                                                 : (double)NAN,
+                .max_fds = (double)limit.rlim_cur,
         };
 }
