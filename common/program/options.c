@@ -55,29 +55,16 @@ static void append_bound(struct buf *out, const struct option_row *row, double b
         buf_puts(out, text);
 }
 
-/* A bound that no int64_t reaches counts as none. */
-static bool is_bounded(double bound) {
-        return bound > -9e18 && bound < 9e18;
-}
-
-static bool has_bounds(const struct option_row *row) {
-        return row->min != 0 || row->max != 0;
-}
-
 static int check_bounds(const struct option_row *row, double value, struct given given,
                         struct error *err) {
-        if (!has_bounds(row) || (value >= row->min && value <= row->max))
+        if (value >= row->min && value <= row->max)
                 return 0;
 
         _cleanup_(buf_done) struct buf expected = BUF_INIT(256);
-        if (!is_bounded(row->max)) {
-                buf_puts(&expected, "at least ");
-                append_bound(&expected, row, row->min);
-        } else if (!is_bounded(row->min)) {
-                buf_puts(&expected, "at most ");
-                append_bound(&expected, row, row->max);
-        } else {
-                append_bound(&expected, row, row->min);
+        bool has_maximum = row->max < 9e18; /* else no int64_t reaches it */
+        buf_puts(&expected, has_maximum ? "" : "at least ");
+        append_bound(&expected, row, row->min);
+        if (has_maximum) {
                 buf_puts(&expected, " to ");
                 append_bound(&expected, row, row->max);
         }
@@ -185,9 +172,9 @@ static int set_value(const struct option_row *row, enum origin origin, struct gi
                         set_list(row->value, given.text);
                 return 0;
         case OPTION_ENUM:
-                return set_enum(row, given, err);
+                break;
         }
-        return -EINVAL;
+        return set_enum(row, given, err);
 }
 
 static const struct option_row *find_row(const struct option_row *rows, size_t count,

@@ -39,7 +39,7 @@ struct option_row {
         void *value;                /* where the result goes, zero before; type above */
         const char *fallback;       /* default as text, NULL: unset (NULL string, false, 0) */
         const char *metavar;        /* FILE, DURATION, ... for --help */
-        double min, max;            /* OPTION_INT, _DURATION_MS, _NUMBER; both 0: no bound */
+        double min, max;            /* OPTION_INT, _DURATION_MS, _NUMBER */
         const char *const *choices; /* OPTION_ENUM: NULL-terminated */
         bool hides_query;           /* of an URL; dumped up to its query, which may hold a secret */
         const char *help;           /* one or more sentences; wrapped by --help */

@@ -323,6 +323,24 @@ static void test_dump(void **state) {
         assert_string_equal(text, expected);
 }
 
+static void test_dump_quotes(void **state) {
+        static const struct {
+                const char *value, *dumped;
+        } cases[] = {
+                {"a~!#", "a~!#"},        {"a b", "\"a b\""},           {"a\"b", "\"a\\\"b\""},
+                {"\x7f", "\"\\u007f\""}, {"\xc3\xa9", "\"\xc3\xa9\""}, {"", ""},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                must_parse(ARGS("--policy-config-path", cases[i].value), 3);
+                _cleanup_(freep) char *text = capture(options_dump);
+                _cleanup_(freep) char *line = xasprintf("policy-config-path=%s (flag)\n",
+                                                        cases[i].dumped);
+                assert_memory_equal(text, line, strlen(line));
+        }
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(test_defaults, clear, done),
@@ -333,6 +351,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(test_environment_error, clear, done),
                 cmocka_unit_test_setup_teardown(test_help, clear, done),
                 cmocka_unit_test_setup_teardown(test_dump, clear, done),
+                cmocka_unit_test_setup_teardown(test_dump_quotes, clear, done),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
