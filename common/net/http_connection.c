@@ -215,7 +215,8 @@ enum MHD_Result http_connection_request(void *userdata, struct MHD_Connection *m
                 return begin(connection, mhd);
         if (connection->phase == PHASE_SUSPENDED) /* called again after MHD_resume_connection() */
                 return reply(connection, mhd);
-        assert(connection->phase == PHASE_BODY);
+        if (connection->phase != PHASE_BODY)
+                return MHD_NO; /* it asks for nothing once a reply is queued */
         if (*upload_data_size == 0)
                 return answer(connection, mhd, url, method);
         take(connection, upload_data, *upload_data_size);
