@@ -16,6 +16,7 @@ static void test_resolution(void **state) {
                 {50, 2}, /* 25 cells, until they are of 12 s */
                 {5 * MS_PER_MIN - 1, 11999},
                 {5 * MS_PER_MIN, 12000},
+                {5 * MS_PER_MIN + 5000, 12000},
                 {6 * MS_PER_MIN, 12000},
                 {12 * MS_PER_MIN, 12000},
                 {12 * MS_PER_MIN + 60, 12001}, /* 60 cells */
