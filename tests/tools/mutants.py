@@ -67,6 +67,8 @@ def build():
         env = os.environ | {"CC": "ccache gcc", "CC_LD": "lld"}
         argv = ["--buildtype=release"]  # compiled before, for a compiler cache
         run("meson", "setup", BUILD, TOP, *argv, env=env, stdout=subprocess.DEVNULL)
+    # With the tests that are new since.
+    run("ninja", "--quiet", "-C", BUILD, "build.ninja", stdout=subprocess.DEVNULL)
     tests = [t for t in introspect("--tests") if t["name"] and t["suite"][0].endswith(":unit")]
     wanted = [os.path.relpath(test["cmd"][0], BUILD) for test in tests]
     run("ninja", "--quiet", "-C", BUILD, *wanted)
