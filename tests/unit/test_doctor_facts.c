@@ -44,6 +44,27 @@ static void test_reviews(void **state) {
         }
 }
 
+/* Of a program whose pages cannot be read nothing is known, and why is told; the other's count. */
+static void test_unread_pages(void **state) {
+        static const char *const pages[] = {"*/plimsoll-controller-*/metrics",
+                                            "*/plimsoll-extender-*/metrics"};
+
+        for (size_t i = 0; i < ARRAY_LEN(pages); i++) {
+                _cleanup_(doctor_facts_done) struct doctor_facts facts = {0};
+                size_t unknown = 0;
+                collect(*state, &(struct paper_change){pages[i], NULL, "403", 0}, &facts);
+                for (size_t j = 0; j < doctor_metric_checks.count; j++) {
+                        struct doctor_finding finding = {0};
+                        doctor_metric_checks.rows[j].fn(&facts, &finding);
+                        assert_true(finding.state <= DOCTOR_UNKNOWN);
+                        unknown += finding.state == DOCTOR_UNKNOWN;
+                        if (finding.state == DOCTOR_UNKNOWN)
+                                assert_non_null(strstr(finding.what, "403"));
+                }
+                assert_int_equal(unknown, 6); /* each has five checks; and the pages' own */
+        }
+}
+
 static void test_ceilings(void **state) {
         _cleanup_(doctor_facts_done) struct doctor_facts facts = {0}, others = {0};
         _cleanup_(buf_done) struct buf list = BUF_INIT(PAPER_MAX_BYTES);
@@ -149,9 +170,9 @@ static void test_prefix(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_reviews), cmocka_unit_test(test_ceilings),
-                cmocka_unit_test(test_configs), cmocka_unit_test(test_config_file),
-                cmocka_unit_test(test_prefix),
+                cmocka_unit_test(test_reviews),     cmocka_unit_test(test_unread_pages),
+                cmocka_unit_test(test_ceilings),    cmocka_unit_test(test_configs),
+                cmocka_unit_test(test_config_file), cmocka_unit_test(test_prefix),
         };
 
         return cmocka_run_group_tests(tests, paper_set_up, paper_tear_down);

@@ -127,7 +127,9 @@ static const struct fault program_faults[] = {
         {.changes = {{CONTROLLER, ARGUMENT, "--node-exporter-port=x", 0}}},
         {.changes = {NO_KUBELET, {CONTROLLER, "exporter,kubelet", "exporter", 0}}},
         {.changes = {NO_KUBELET, {CONTROLLER, SOURCES, "'name': 'OTHER'", 0}}},
-        {.changes = {NO_KUBELET, {CONTROLLER, SOURCES, "'n': 'PLIMSOLL_METRICS_SOURCE'", 0}}},
+        {.changes = {NO_KUBELET,
+                     {CONTROLLER, SOURCES, "'n': 'PLIMSOLL_METRICS_SOURCE'", 0},
+                     {CONTROLLER, ARGUMENT, "--metrics-source-kubelet", 0}}},
         {.changes = {NO_KUBELET, {NETWORK, "[{'ports'", "[{}, {'ports'", 0}}},
         {.changes = {NO_KUBELET, {NETWORK, "9100", "443}, {'protocol': 'TCP'", 0}}}, /* any port */
         {"network-policy", DOCTOR_FAULT, "port 10250",
