@@ -162,18 +162,31 @@ static void test_exec_failures(void **state) {
         exec_plugin_free(plugin);
 }
 
-/* A run needs four; with fewer it ends like one that could not be started, and leaves none open. */
+/* The lowest that are free, which shows what a run has left open. */
+static void free_descriptors(int ret[static 8]) {
+        for (size_t i = 0; i < 8; i++)
+                ret[i] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        for (size_t i = 0; i < 8; i++)
+                assert_int_equal(close(ret[i]), 0);
+}
+
+/* A run needs four; with fewer it ends like one that could not be started. None stays open. */
 static void test_exec_without_descriptors(void **state) {
         struct exec_plugin *plugin = plugin_new("");
         struct rlimit before;
+        struct ended whole;
+        int lowest[8], after[8];
 
         (void)state;
+        free_descriptors(lowest);
+        assert_int_equal(run(plugin, 10000, &whole), -EINVAL);
+        free_descriptors(after);
+        assert_memory_equal(after, lowest, sizeof(lowest));
         assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
         for (rlim_t spare = 0; spare < 4; spare++) {
                 struct ended ended = {.loop = loop_new()};
-                int lowest = open("/dev/null", O_RDONLY | O_CLOEXEC);
-                const struct rlimit few = {(rlim_t)lowest + spare, before.rlim_max};
-                assert_int_equal(close(lowest), 0);
+                free_descriptors(lowest);
+                const struct rlimit few = {(rlim_t)lowest[0] + spare, before.rlim_max};
                 assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
                 ended.run = exec_run_new(ended.loop, plugin, 10000, on_ended, &ended);
                 assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
@@ -181,8 +194,8 @@ static void test_exec_without_descriptors(void **state) {
                 assert_int_equal(ended.err.code, -EMFILE);
                 assert_string_equal(ended.err.msg, "credential plugin sh: Too many open files");
                 assert_string_equal(ended.said, "");
-                assert_int_equal(open("/dev/null", O_RDONLY | O_CLOEXEC), lowest);
-                assert_int_equal(close(lowest), 0);
+                free_descriptors(after);
+                assert_memory_equal(after, lowest, sizeof(lowest));
                 loop_free(ended.loop);
         }
         exec_plugin_free(plugin);

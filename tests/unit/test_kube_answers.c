@@ -150,6 +150,7 @@ static void test_fence_and_end(void **state) {
                                                   .fence = {until, &until_mono_ms}});
                 assert_int_equal(answer.outcome, rows[i].outcome);
                 assert_int_equal(atomic_load(&f.server.served), f.server.count);
+                assert_int_equal(atomic_load(&f.server.surprises), 0);
                 stop(&f);
         }
 }

@@ -169,7 +169,9 @@ static void test_lose(void **state) {
                  "lead 0;stop 4;",
                  "other",
                  ""},
-                /* deleted: it is made anew */
+                /* deleted: that is no trouble, and looked at anew at once */
+                {{ACQUIRE, {{PUT}, 404, "{}"}, {{GET}, 0, NULL}}, {{2, 2}}, "lead 0;", "me", ""},
+                /* it is made anew */
                 {{ACQUIRE,
                   {{PUT}, 404, "{}"},
                   {{GET}, 404, "{}"},

@@ -97,7 +97,8 @@ static void test_same(void **state) {
                 {"{\"kind\":\"Node\",\"metadata\":{\"name\":\"a\",\"namespace\":\"" LETTERS_256
                  "\"}}",
                  false},
-                {"{\"metadata\":{\"name\":\"" LETTERS_256 "\"}}", false},
+                {OBJECT("\"name\":\"a\",\"namespace\":\"" LETTERS_256 LETTERS_256 "\""), false},
+                {OBJECT("\"name\":\"" LETTERS_256 LETTERS_256 "\""), false},
                 {"{\"metadata\":7}", false},
                 {"{\"kind\":\"Node\"}", false},
                 /* not even JSON */

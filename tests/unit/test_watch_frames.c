@@ -241,6 +241,14 @@ static void test_lines(void **state) {
                 assert_int_equal(decode(&data, piece_len, WATCH_LINE_MAX_BYTES, &log, NULL), 0);
                 assert_string_equal(log.data, "ADDED 1 " POD("a", "1") ";");
         }
+        /* A piece of nothing says nothing of what follows. */
+        struct watch_stream stream;
+        buf_clear(&log);
+        watch_stream_init(&stream, &kube_proto_pod, WATCH_LINE_MAX_BYTES, note_event, &log);
+        assert_int_equal(watch_stream_feed(&stream, "", 0, NULL), 0);
+        assert_int_equal(watch_stream_feed(&stream, data.data, data.len, NULL), 0);
+        assert_string_equal(log.data, "ADDED 1 " POD("a", "1") ";");
+        watch_stream_done(&stream);
         buf_done(&data);
         buf_done(&log);
 }
