@@ -112,10 +112,9 @@ static int check_server(char *server, struct error *err) {
  * loopback, which `kubectl proxy` and test servers use and others cannot read.
  */
 static bool may_see_secrets(const char *server) {
-        const char *host = after_scheme(server);
-
         if (strncasecmp(server, "https://", 8) == 0)
                 return true;
+        const char *host = server + strlen("http://"); /* there is no other scheme */
         bool is_bracketed = host[0] == '[';
         size_t len = strcspn(host, is_bracketed ? "]" : ":/");
         char text[INET6_ADDRSTRLEN + 1];
