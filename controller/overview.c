@@ -35,7 +35,7 @@ void overview_write(const struct overview *of, struct buf *out) {
 
         for (size_t i = 0; i < of->compiled->options.source_count; i++)
                 head.sources[i] = source_set_ops(of->sources, i);
-        head.checks = checks.data ? checks.data : "";
+        head.checks = checks.data;
         status_view_begin(&view, &head, out);
         do
                 write_nodes(of, &view);

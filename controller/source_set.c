@@ -107,8 +107,9 @@ static const struct page_options *page_of(const struct source_set_options *optio
         return NULL;
 }
 
+/* Of a source that scrapes no pages. */
 static bool is_prometheus(const struct source_set_options *options, size_t source) {
-        return source < options->kind_count && options->kinds[source] == SOURCE_PROMETHEUS;
+        return options->kinds[source] == SOURCE_PROMETHEUS;
 }
 
 static struct source_scope scope_of(const struct source_set_options *options, size_t source) {
