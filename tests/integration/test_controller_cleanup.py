@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import subprocess
 
 import pytest
@@ -211,3 +212,20 @@ def test_usage(cleanup, standin):
     for other in ("--once", "--target=a=http://127.0.0.1/"):
         status, _, err = cleanup(standin, "--dry-run", other)
         assert status == 2 and "--cleanup" in err
+    for flag in ("--policy-config-path=/nonexistent", "--kubeconfig=/nonexistent"):
+        status, _, err = cleanup(standin, flag)
+        assert status == 2 and "/nonexistent: " in err
+
+
+def test_signals(run, binary, start_standin):
+    """SIGHUP means nothing here; SIGTERM ends it, and not all nodes are clean."""
+    standin = start_standin()
+    standin.add_nodes(30, annotations={"node_hot_value": "0,2026-07-23T11:25:54Z"})
+    argv = [binary("plimsoll-controller"), "--cleanup", f"--kubeconfig={standin.kubeconfig}"]
+    process = run([*argv, "--patch-qps=10"], "cleanup", clean_exit=False)
+    process.wait_log("cleaning up")
+    process.popen.send_signal(signal.SIGHUP)
+    patched = len(standin.patches())
+    wait_until(lambda: len(standin.patches()) > patched, what="another patch")
+    assert process.stop() == 1
+    assert len(standin.patches()) < 30

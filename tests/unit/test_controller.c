@@ -1,0 +1,140 @@
+/* The control loop where there is nothing to do, or nothing comes. Linked with
+ * --wrap=clock_gettime. */
+#include "api_fixture.h"
+
+#include "controller/controller.h"
+
+#define NODES "GET /api/v1/nodes?"
+#define PODS "GET /api/v1/pods?"
+
+#define POLICY                                                                                     \
+        "apiVersion: scheduler.policy.crane.io/v1alpha1\n"                                         \
+        "kind: DynamicSchedulerPolicy\n"                                                           \
+        "spec:\n"                                                                                  \
+        "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"
+#define HOT "  hotValue: [{timeRange: 5m, count: 5}]\n"
+
+struct fixture {
+        struct api_fixture api;
+        struct controller *controller;
+        size_t writer_events;
+};
+
+static void on_writer(void *userdata) {
+        ((struct fixture *)userdata)->writer_events++;
+}
+
+static struct policy *new_policy(const char *text) {
+        struct policy *policy = NULL;
+        struct error err = ERROR_NULL;
+
+        if (policy_parse(text, strlen(text), true, &policy, &err) < 0)
+                fail_msg("%s", err.msg);
+        return policy;
+}
+
+static void begin(struct fixture *f, struct policy *policy, const char *target, bool is_once) {
+        struct error err = ERROR_NULL;
+        const struct page_options page = {.profile = &page_node_exporter,
+                                          .url = {.scheme = "http", .path = "/", .port = 1},
+                                          .interval_ms = 15000,
+                                          .timeout_ms = 10000,
+                                          .max_page_bytes = 4096,
+                                          .is_at_once = true};
+        const struct controller_options options = {
+                .compiled = {.style = {.prefix = ""}},
+                .sources = {.kinds = {SOURCE_NODE_EXPORTER},
+                            .kind_count = 1,
+                            .node_exporter = page,
+                            .node_metrics = page,
+                            .kubelet = page},
+                .nodes = {.address_types = {"InternalIP"}, .address_type_count = 1},
+                .node_selector = target ? NULL : "pool=none",
+                .targets = &target,
+                .target_count = target ? 1 : 0,
+                .patches_per_s = 10,
+                .patches_in_flight = 1,
+                .is_dry_run = target != NULL,
+                .is_once = is_once,
+        };
+
+        api_start(&f->api);
+        if (controller_new(&(struct controller_parts){.on_writer = on_writer,
+                                                      .userdata = f,
+                                                      .loop = f->api.loop,
+                                                      .scrape_client = f->api.client,
+                                                      .api = target ? NULL : f->api.api,
+                                                      .metrics = f->api.metrics,
+                                                      .health = f->api.health},
+                           &options, policy, &f->controller, &err) < 0)
+                fail_msg("%s", err.msg);
+}
+
+static void end(struct fixture *f) {
+        controller_free(f->controller);
+        assert_int_equal(f->writer_events, 0);
+        api_stop(&f->api);
+}
+
+static void test_once_without_nodes(void **state) {
+        struct fixture f = {0};
+
+        (void)state;
+        api_answer(&f.api, 200,
+                   "{\"kind\":\"NodeList\",\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[]}",
+                   NODES, "labelSelector=pool%3Dnone");
+        begin(&f, new_policy(POLICY), NULL, true);
+        api_run(&f.api, api_is_never, NULL);
+        assert_int_equal(api_logged(&f.api, "msg=\"no nodes found\" selector=\"pool=none\""), 1);
+        assert_int_equal(controller_exit_code(f.controller), 1);
+        end(&f);
+}
+
+/* Half a minute for the lists, and three intervals. */
+static void test_once_timed_out(void **state) {
+        (void)state;
+        for (int has_hot = 0; has_hot < 2; has_hot++) {
+                struct fixture f = {.api.pace_ms = 200};
+                api_answer_usually(&f.api, 500, "{\"message\":\"not today\"}", NODES);
+                api_answer_usually(&f.api, 403, "{\"message\":\"not you\"}", PODS);
+                begin(&f, new_policy(has_hot ? POLICY HOT : POLICY), NULL, true);
+                api_run(&f.api, api_is_never, NULL);
+                assert_true(later_ms > 70000 && later_ms < 90000);
+                const char *told = strstr(f.api.log, "msg=\"--once timed out\" nodes=0");
+                assert_non_null(told);
+                assert_non_null(strstr(told, "node_watch=\"list: 500 not today\""));
+                assert_non_null(strstr(told, has_hot ? "binding_watch=\"list: 403 not you\""
+                                                     : "binding_watch=\"\""));
+                assert_int_equal(controller_exit_code(f.controller), 1);
+                end(&f);
+        }
+}
+
+/* A dry run of targets, with nothing of a cluster, and with no page of its own. */
+static void test_dry_run(void **state) {
+        struct fixture f = {0};
+        struct buf status = BUF_INIT(1 << 20);
+
+        (void)state;
+        begin(&f, new_policy(POLICY), "a=http://127.0.0.1:1/", false);
+        assert_null(controller_node_metrics(f.controller));
+        controller_set_policy(f.controller, policy_default());
+        controller_write_status(f.controller, &status);
+        assert_non_null(strstr(status.data, "\"role\":\"dry run\""));
+        assert_non_null(strstr(status.data, "cpu_usage_max_avg_1h"));
+        controller_shut_down(f.controller);
+        api_run(&f.api, api_is_never, NULL);
+        assert_int_equal(controller_exit_code(f.controller), 0);
+        buf_done(&status);
+        end(&f);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_once_without_nodes),
+                cmocka_unit_test(test_once_timed_out),
+                cmocka_unit_test(test_dry_run),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
