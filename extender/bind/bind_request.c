@@ -49,10 +49,12 @@ static int read_member(const json_t *args, const char *member, bool (*is_valid)(
                        const char *what, char *ret, size_t size, struct error *err) {
         const json_t *value = json_member(args, member);
 
-        if (value && !json_is_string(value) && !json_is_null(value))
+        const char *text = json_string_value(value);
+        if (value && !text && json_typeof(value) != JSON_NULL)
                 return error_set(err, EBADMSG, "%s: expected a string", member);
-        const char *text = json_is_string(value) ? json_string_value(value) : "";
-        size_t len = json_is_string(value) ? json_string_length(value) : 0;
+        if (!text)
+                text = "";
+        size_t len = json_string_length(value);
         if (len >= size || strlen(text) != len || !is_valid(text))
                 return error_set(err, EINVAL, "%s '%.64s' is not a valid %s", member, text, what);
         memcpy(ret, text, len + 1);
@@ -68,7 +70,7 @@ int bind_request_parse(struct bind_request *ret, const char *text, size_t len, s
                                  BIND_REQUEST_MAX_BYTES);
         if (json_parse(text, len, &args, err) < 0)
                 return -EBADMSG;
-        if (!json_is_object(args))
+        if (json_typeof(args) != JSON_OBJECT)
                 return error_set(err, EBADMSG, "expected an ExtenderBindingArgs object");
 
         const struct {

@@ -64,6 +64,7 @@ static void test_refused(void **state) {
                 {ARGS("d", "p\\u0000x", "u", "n"), -EINVAL, "is not a valid pod name"},
                 {ARGS("d", "p\\n", "u", "n"), -EINVAL, "PodName 'p?' is not a valid pod name"},
                 {ARGS("d", "P", "u", "n"), -EINVAL, "PodName 'P' is not a valid pod name"},
+                {ARGS("d", "p~q", "u", "n"), -EINVAL, "PodName 'p~q' is not a valid pod name"},
                 {ARGS("d", "-p", "u", "n"), -EINVAL, "is not a valid pod name"},
                 {ARGS("d", "p-", "u", "n"), -EINVAL, "is not a valid pod name"},
                 {ARGS("d", "p.", "u", "n"), -EINVAL, "is not a valid pod name"},
