@@ -77,7 +77,7 @@ static int put_nodes(struct node_table *table, const json_t *root, const char *w
 
         if (!items)
                 return put_node(table, root, now_unix_ms, err);
-        if (!json_is_array(items))
+        if (json_typeof(items) != JSON_ARRAY)
                 return error_set(err, EINVAL, "items: expected an array");
         /* The readings of the nodes are about the pods. */
         json_array_foreach (items, i, node)

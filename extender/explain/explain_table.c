@@ -114,7 +114,7 @@ static void put_predicate(const struct explanation *of, size_t row, size_t i,
 static void put_priority(const struct explanation *of, size_t row, size_t i, double weights,
                          const struct style *style, FILE *out) {
         const struct policy_priority *priority = &of->policy->priorities[i];
-        double share = weights > 0 ? priority->weight / weights : 0;
+        double share = priority->weight / weights;
         char number[NUMBER_MAX];
         struct reading reading;
 

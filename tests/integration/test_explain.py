@@ -281,6 +281,7 @@ GARBAGE = {
     "brackets": "[" * 1000000,
     "braces": '{"items":' * 5000,
     "cut": '{"items":[{"metadata":{"name":"a"}},',
+    "items that are no list": '{"items":{}}',
     "null item": '{"items":[null]}',
     "list item": '{"items":[[]]}',
     "null metadata": '{"items":[{"metadata":null}]}',
@@ -400,6 +401,25 @@ def test_colours_only_on_a_terminal(binary):
     assert "\x1b[1midle" in shown
     assert "█" in shown
     assert on_terminal(argv, text, {**env, "NO_COLOR": "1"}).isascii()
+    assert "█" in on_terminal(argv, text, {**env, "NO_COLOR": ""})
+
+
+def test_a_folder_is_no_file(binary, tmp_path):
+    argv = [binary("plimsoll-extender"), "explain", tmp_path]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"plimsoll-extender explain: {tmp_path}: Is a directory\n"
+
+
+def test_of_many_warnings_the_first(binary, tmp_path):
+    path = tmp_path / "policy.json"
+    spec = {**POLICY["spec"], **{f"x{i}": 1 for i in range(40)}}
+    path.write_text(json.dumps({**POLICY, "spec": spec}))
+    argv = [binary("plimsoll-extender"), "explain", f"--policy-config-path={path}"]
+    done = subprocess.run(
+        argv, input='{"items":[]}', capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0 and done.stderr.count("warning: ") == 32
 
 
 def test_each_kind_of_line(explain):
