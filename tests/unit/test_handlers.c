@@ -13,7 +13,7 @@
 
 #define RECENT "2026-07-23T11:25:54Z"
 
-enum { PADDING_BYTES = 64, MANY = (1 << 16) + 1 };
+enum { PADDING_BYTES = 64, MANY = (1 << 16) + 1, AT_A_TIME = 100 };
 
 static struct buf log_lines;
 
@@ -205,11 +205,43 @@ static void test_many_candidates(void **state) {
         stop(&f);
 }
 
+/* As many requests at a time as there may be workers: each has memory of its own. */
+static void test_many_at_a_time(void **state) {
+        static const char body[sizeof(BOTH) + PADDING_BYTES] = BOTH;
+        struct fixture f = {0};
+        struct http_exchange exchanges[AT_A_TIME];
+
+        (void)state;
+        start(&f);
+        for (int round = 0; round < 2; round++) {
+                for (size_t i = 0; i < AT_A_TIME; i++) {
+                        exchanges[i] = (struct http_exchange){
+                                .method = "POST",
+                                .path = "/filter",
+                                .body = body,
+                                .body_bytes = sizeof(BOTH) - 1,
+                                .content_type = "",
+                                .status = 500,
+                        };
+                        handlers_answer(f.handlers, &exchanges[i]);
+                        assert_int_equal(exchanges[i].status, 200);
+                        for (size_t before = 0; before < i; before++)
+                                assert_ptr_not_equal(exchanges[i].release_userdata,
+                                                     exchanges[before].release_userdata);
+                }
+                for (size_t i = 0; i < AT_A_TIME; i++)
+                        exchanges[i].release(exchanges[i].release_userdata);
+        }
+        assert_true(answered(&f, "filter", "200") == 2 * AT_A_TIME);
+        stop(&f);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_verbs),
                 cmocka_unit_test(test_refusals),
                 cmocka_unit_test(test_many_candidates),
+                cmocka_unit_test(test_many_at_a_time),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
