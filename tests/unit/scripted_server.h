@@ -105,6 +105,10 @@ static inline void scripted_serve(struct scripted_server *server, int fd) {
         int on = 1;
 
         scripted_read_request(fd, request);
+        if (!request[0]) { /* cancelled before anything was asked */
+                (void)close(fd);
+                return;
+        }
         bool is_expected = index < server->count &&
                            scripted_is_for(&server->script[index], request);
         const struct scripted_reply *usual = is_expected ? NULL : scripted_usual(server, request);

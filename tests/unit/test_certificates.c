@@ -4,8 +4,8 @@
 
 #include "log_pipe.h"
 #include "net/certificates.h"
-#include "server_tls_fixture.h"
 #include "passing_clock.h"
+#include "server_tls_fixture.h"
 
 enum { LOOK_S = 60, HOUR_S = 3600 };
 

@@ -113,7 +113,7 @@ static char *print(const struct simulated *simulated, bool is_wide) {
 static size_t count_of(const char *text, const char *what) {
         size_t count = 0;
 
-        for (const char *at = strstr(text, what); at; at = strstr(at + 1, what))
+        for (; (text = strstr(text, what)) != NULL; text++)
                 count++;
         return count;
 }
