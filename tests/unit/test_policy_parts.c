@@ -48,6 +48,8 @@ static void test_refused(void **state) {
                 {RULE("namespaces: [[a]]"), NAMESPACES},
                 {RULE("namespaces: [\"\"]"), NAMESPACES},
                 {RULE("namespaces: [a" LONG63 "]"), NAMESPACES},
+                {"  predicate: [{name: gpu_usage_avg_5n, maxLimitPecent: 1}]\n",
+                 "syncPolicy (did you mean gpu_usage_avg_5m?), got gpu_usage_avg_5n"},
                 {METRIC(GPU ", capacity: 1, match: {a: \"\\t\"}"),
                  "match.a: expected at most 128 printable ASCII characters"},
                 {METRIC(GPU ", capacity: 1, match: {a: \"\\x7f\"}"),
