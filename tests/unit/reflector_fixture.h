@@ -15,7 +15,7 @@ struct fixture {
         struct scripted_server server;
         struct loop *loop;
         struct http_client *client;
-        struct kube_access_options access; /* of which start() sets the server */
+        struct kube_access_options access; /* to which start() adds the server */
         struct kube_access *config;
         struct metrics *metrics;
         struct kube_api *api;
@@ -51,8 +51,9 @@ static inline void start(struct fixture *f) {
         (void)buf_puts(&f->log, "");
         scripted_server_start(&f->server);
         (void)snprintf(master, sizeof(master), "http://127.0.0.1:%u", f->server.port);
-        f->access.master = master;
-        if (kube_access_load(&f->access, &f->config, &err) < 0)
+        struct kube_access_options options = f->access;
+        options.master = master;
+        if (kube_access_load(&options, &f->config, &err) < 0)
                 fail_msg("%s", err.msg);
         f->loop = loop_new();
         f->metrics = metrics_new();
