@@ -126,7 +126,7 @@ static void test_long_names(void **state) {
         size_t count = 0;
 
         (void)state;
-        for (char c = 'a'; c <= 'e'; c++) {
+        for (int c = 'a'; c <= 'e'; c++) {
                 char name[NODE_NAME_MAX + 1];
                 memset(name, c, NODE_NAME_MAX);
                 name[NODE_NAME_MAX] = '\0';

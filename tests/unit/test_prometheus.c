@@ -247,7 +247,8 @@ static void test_history_in_a_round(void **state) {
                 run_until_asked(&f, "query", failed);
                 pass(&f, 5000 * failed);
         }
-        run_until_asked(&f, "ok", 2.0 * ARRAY_LEN(names));
+        size_t both_rounds = 2 * ARRAY_LEN(names);
+        run_until_asked(&f, "ok", (double)both_rounds);
         check_log(&f, "+a 0.5;+a 0.5 step 0.5;");
         end(&f, source);
 }
