@@ -7,34 +7,14 @@
 #include "cmocka_wrap.h"
 
 #include <sys/mman.h>
-#include <time.h>
 
 #include "base/buf.h"
-#include "base/clock.h"
 #include "kube/kube_api.h"
+#include "later_clock.h"
 #include "net/health.h"
 #include "scripted_server.h"
 
-enum {
-        NS_PER_MS = 1000000,
-        API_LOOK_MS = 2,
-        API_DEADLINE_MS = 20000,
-        API_LOG_MAX_BYTES = 64 << 10
-};
-
-static int64_t later_ms; /* than it is */
-
-int __real_clock_gettime(clockid_t id, struct timespec *ret);
-int __wrap_clock_gettime(clockid_t id, struct timespec *ret);
-
-int __wrap_clock_gettime(clockid_t id, struct timespec *ret) {
-        int r = __real_clock_gettime(id, ret);
-        int64_t ns = ret->tv_nsec + later_ms % MS_PER_S * NS_PER_MS;
-
-        ret->tv_sec += later_ms / MS_PER_S + ns / (MS_PER_S * NS_PER_MS);
-        ret->tv_nsec = ns % (MS_PER_S * NS_PER_MS);
-        return r;
-}
+enum { API_LOOK_MS = 2, API_DEADLINE_MS = 20000, API_LOG_MAX_BYTES = 64 << 10 };
 
 struct api_fixture {
         struct scripted_server server;

@@ -4,25 +4,8 @@
  */
 #pragma once
 
+#include "later_clock.h"
 #include "reflector_fixture.h"
-
-#include <stdatomic.h>
-#include <time.h>
-
-static atomic_llong later_s;      /* both clocks than they are */
-static atomic_llong wall_later_s; /* beyond that, the wall clock */
-
-int __real_clock_gettime(clockid_t id, struct timespec *ret);
-int __wrap_clock_gettime(clockid_t id, struct timespec *ret);
-
-int __wrap_clock_gettime(clockid_t id, struct timespec *ret) {
-        int r = __real_clock_gettime(id, ret);
-
-        ret->tv_sec += atomic_load(&later_s);
-        if (id == CLOCK_REALTIME)
-                ret->tv_sec += atomic_load(&wall_later_s);
-        return r;
-}
 
 /* The last one of a list is all zero. */
 struct clock_step {
@@ -44,8 +27,8 @@ static inline void take_step(struct stepped_clock *clock) {
         clock->turns = 0;
         if (step->act)
                 step->act(clock->f);
-        atomic_fetch_add(&later_s, step->s);
-        atomic_fetch_add(&wall_later_s, step->wall_s);
+        later_ms += step->s * MS_PER_S;
+        wall_later_ms += step->wall_s * MS_PER_S;
         clock->f->deadline_mono_ms += step->s * MS_PER_S;
 }
 
@@ -71,7 +54,6 @@ static inline void run_stepped(struct fixture *f, const struct clock_step *steps
 
 /* start(), with clocks that are right */
 static inline void start_stepped(struct fixture *f) {
-        atomic_store(&later_s, 0);
-        atomic_store(&wall_later_s, 0);
+        later_ms = wall_later_ms = 0;
         start(f);
 }

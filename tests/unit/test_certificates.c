@@ -32,8 +32,7 @@ static int begin(void **state) {
         struct error err = ERROR_NULL;
 
         (void)state;
-        atomic_store(&passed_s, 0);
-        atomic_store(&wall_set_s, 0);
+        later_ms = wall_later_ms = 0;
         (void)snprintf(cert_path, sizeof(cert_path), "%s/tls.crt", directory);
         (void)snprintf(key_path, sizeof(key_path), "%s/tls.key", directory);
         put_files_of(&a);
@@ -85,7 +84,7 @@ static void expect_counts(int reloads, int errors) {
 /* Told once each time that it ceases to be valid, be it that the clock was wrong. */
 static void test_validity(void **state) {
         static const struct {
-                time_t wall_set_s;
+                int64_t wall_later_s;
                 bool is_valid;
                 size_t lines;
         } rows[] = {
@@ -97,7 +96,7 @@ static void test_validity(void **state) {
         (void)state;
         expect_ready("[+] certificate: expires 20", cert_path);
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                atomic_store(&wall_set_s, rows[i].wall_set_s);
+                wall_later_ms = rows[i].wall_later_s * MS_PER_S;
                 pass(loop, LOOK_S);
                 expect_ready(rows[i].is_valid ? "[+] certificate: expires 20"
                                               : "[+] certificate: NOT VALID NOW, expires 20",
@@ -119,7 +118,7 @@ static void test_valid_later(void **state) {
         pass(loop, LOOK_S);
         expect_counts(0, 2);
         assert_int_equal(log_pipe_count(&log_lines, "cannot reload certificates"), 1);
-        atomic_store(&wall_set_s, HOUR_S + HOUR_S / 2);
+        wall_later_ms = (HOUR_S + HOUR_S / 2) * MS_PER_S;
         pass(loop, LOOK_S);
         expect_counts(1, 2);
         expect_ready("[+] certificate: expires 20", cert_path);

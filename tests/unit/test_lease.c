@@ -19,7 +19,7 @@
 static struct lease *lease;
 
 static void note(struct fixture *f, const char *what) {
-        (void)buf_printf(&f->log, "%s %lld;", what, (long long)atomic_load(&later_s));
+        (void)buf_printf(&f->log, "%s %lld;", what, (long long)(later_ms / MS_PER_S));
 }
 
 static void on_started(void *userdata) {

@@ -1,25 +1,11 @@
 /* Events as they reach an API server, and how many. Linked with --wrap=clock_gettime. */
 #include "cmocka_wrap.h"
 
-#include <time.h>
-
-#include "base/clock.h"
 #include "controller/event/recorder.h"
+#include "later_clock.h"
 #include "scripted_server.h"
 
 enum { LOOK_MS = 2, DEADLINE_MS = 20000 };
-
-static time_t later_s; /* than it is */
-
-int __real_clock_gettime(clockid_t id, struct timespec *ret);
-int __wrap_clock_gettime(clockid_t id, struct timespec *ret);
-
-int __wrap_clock_gettime(clockid_t id, struct timespec *ret) {
-        int r = __real_clock_gettime(id, ret);
-
-        ret->tv_sec += later_s;
-        return r;
-}
 
 struct fixture {
         struct scripted_server server;
@@ -46,7 +32,7 @@ static void start(struct fixture *f) {
         struct error err = ERROR_NULL;
         char master[64];
 
-        later_s = 0;
+        later_ms = 0;
         scripted_server_start(&f->server);
         (void)snprintf(master, sizeof(master), "http://127.0.0.1:%u", f->server.port);
         if (kube_access_load(&(struct kube_access_options){.master = master}, &f->access, &err) < 0)
@@ -156,10 +142,10 @@ static void test_counts_for_an_hour(void **state) {
         tell(&f, EVENT_NODE_LOAD_STALE, "node-1");
         tell(&f, EVENT_NODE_LOAD_STALE, "node-2");
         run_until(&f, 2);
-        later_s += 3000;
+        later_ms += 3000 * MS_PER_S;
         tell(&f, EVENT_NODE_LOAD_STALE, "node-1");
         run_until(&f, 3);
-        later_s += 3700;
+        later_ms += 3700 * MS_PER_S;
         run_until(&f, 3); /* the loop's time is that of its turn */
         tell(&f, EVENT_NODE_LOAD_STALE, "node-1");
         run_until(&f, 4);
@@ -185,7 +171,7 @@ static void test_all_at_once(void **state) {
         tell(&f, EVENT_NODE_LOAD_NORMAL, "node-6");
         run_until(&f, A_MINUTE);
         assert_true(count(&f, "NodeLoadStale", "held") == NODES - A_MINUTE);
-        later_s += 61;
+        later_ms += 61 * MS_PER_S;
         run_until(&f, A_MINUTE + 2);
         assert_true(count(&f, "NodeLoadStale", "sent") == A_MINUTE + 1);
         assert_true(count(&f, "NodeLoadStale", "dropped") == 0);
