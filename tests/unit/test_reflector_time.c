@@ -31,7 +31,7 @@ static void on_trouble(void *userdata) {
 
 /* When a request came. */
 static void note_request(void *userdata) {
-        atomic_store((atomic_llong *)userdata, later_ms);
+        atomic_store((atomic_llong *)userdata, later_ms / MS_PER_S);
 }
 
 static void add(struct fixture *f, const char *expect, char *response, bool holds) {
