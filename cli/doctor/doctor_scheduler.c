@@ -39,9 +39,13 @@ static const struct tree_node *our_entry(const struct doctor_facts *facts, const
                 if (entry)
                         return entry;
         }
-        if (facts->config_count == 0 && doctor_needs(facts, DOCTOR_CONFIG_MAPS, finding))
-                doctor_find(finding, DOCTOR_UNKNOWN,
-                            "no ConfigMap has the scheduler's configuration: --scheduler-config");
+        const struct doctor_fact *maps = &facts->objects[DOCTOR_CONFIG_MAPS];
+        bool were_read = maps->outcome == KUBE_OK || maps->outcome == KUBE_NOT_FOUND;
+        if (facts->config_count == 0)
+                doctor_find(finding, DOCTOR_UNKNOWN, "%s",
+                            were_read ? "no ConfigMap has the scheduler's configuration: "
+                                        "--scheduler-config"
+                                      : maps->err.msg);
         return NULL;
 }
 
