@@ -291,7 +291,7 @@ def parse_arguments():
     parser.add_argument("--nodes", default="1000,5000")
     parser.add_argument("--sampling", default="default,100")
     parser.add_argument("--peers", default=";".join(PEERS), help="separated by semicolons")
-    parser.add_argument("--pods", type=int, default=1000)
+    parser.add_argument("--pods", type=int, default=500)
     parser.add_argument("--rounds", type=int, default=5)
     return parser.parse_args()
 
@@ -309,7 +309,7 @@ def main():
                 for _ in range(options.rounds):
                     for sampling in options.sampling.split(","):
                         # The scheduler takes 30 ms for a pod that looks at 5,000 nodes.
-                        pods = options.pods // (3 if (count, sampling) == (5000, "100") else 1)
+                        pods = options.pods // (2 if (count, sampling) == (5000, "100") else 1)
                         for name in peers:
                             runs.append(bench.run(cluster, sampling, name, pods))
                             print(json.dumps(runs[-1]), file=sys.stderr, flush=True)
