@@ -213,6 +213,30 @@ static void test_collectors(void **state) {
         assert_int_equal(reading->usable, 0);
 }
 
+#define A_50 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define UNAME(labels) "node_uname_info{" labels "} 1\n"
+
+/* In lower case; of two the first; none when it is missing, or longer than a host may be called. */
+static void test_host_name(void **state) {
+        static const struct {
+                const char *page, *expected;
+        } rows[] = {
+                {UNAME("nodename=\"Own-1.A\",sysname=\"Linux\""), "own-1.a"},
+                {UNAME("nodename=\"own\"") UNAME("nodename=\"other\""), "own"},
+                {UNAME("sysname=\"Linux\""), ""},
+                {UNAME("nodename=\"" A_50 A_50 A_50 A_50 A_50 A_50 "\""), ""},
+        };
+        struct node_wants some;
+
+        (void)state;
+        node_wants_init(&some, &(struct node_wants_options){.resources = BIT(CPU),
+                                                            .wants_host_name = true});
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                node_reading_parse(reading, &some, rows[i].page, strlen(rows[i].page), true);
+                assert_string_equal(reading->host_name, rows[i].expected);
+        }
+}
+
 /* One step from page to page: the CPU ratio, or -1 when the interval is dropped. */
 static double step_cpu(struct node_state *state, const char *page, int64_t now_mono_ms,
                        uint32_t *ret_dropped) {
@@ -406,6 +430,7 @@ int main(void) {
                 cmocka_unit_test(test_collectors),       cmocka_unit_test(test_cpu_steps),
                 cmocka_unit_test(test_mode_set_changes), cmocka_unit_test(test_wall_counters),
                 cmocka_unit_test(test_cut_everywhere),   cmocka_unit_test(test_floods),
+                cmocka_unit_test(test_host_name),
         };
 
         return cmocka_run_group_tests(tests, set_up, tear_down);
