@@ -2,6 +2,9 @@
  */
 #include "api_fixture.h"
 
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include "policy/live/policy_source.h"
 
 #define LIST "GET " POLICY_OBJECT_PATH "?fieldSelector=metadata.name%3Ddefault&limit="
@@ -18,7 +21,7 @@
 struct fixture {
         struct api_fixture api;
         struct policy_source *source;
-        size_t policies;
+        size_t policies, looks;
         const char *told; /* what readiness is to say, or is not */
 };
 
@@ -114,6 +117,61 @@ static void test_status_of_no_object(void **state) {
         end(&f);
 }
 
+static bool is_watched(void *userdata) {
+        return atomic_load(&((struct fixture *)userdata)->api.server.answered) == 2;
+}
+
+static atomic_bool is_gone;
+
+/* Before the status is answered: the watch's connection is the one that is held. */
+static void delete_it(void *userdata) {
+        static const char event[] = "{\"type\":\"DELETED\",\"object\":" OBJECT(
+                ",\"resourceVersion\":\"2\"", SYNC("3m")) "}\n";
+        struct scripted_server *server = userdata;
+
+        (void)!send(server->held[0], event, strlen(event), MSG_NOSIGNAL);
+        for (int ms = 0; ms < API_DEADLINE_MS && !atomic_load(&is_gone); ms++)
+                (void)usleep(1000);
+}
+
+/* And ten looks later, when the answer has been read. */
+static bool is_gone_and_answered(void *userdata) {
+        struct fixture *f = userdata;
+
+        if (is_told(f))
+                atomic_store(&is_gone, true);
+        f->looks += atomic_load(&f->api.server.answered) == 3;
+        return f->looks == 10;
+}
+
+static void on_status(void *userdata, const json_t *object, const char *problem) {
+        (void)userdata;
+        (void)problem;
+        assert_non_null(object);
+}
+
+static void test_deleted_while_its_status_is_written(void **state) {
+        struct fixture f = {.told = "; the object was deleted"};
+
+        (void)state;
+        api_answer(&f.api, 200, OBJECTS(OBJECT("", SYNC("3m"))), LIST, NULL);
+        scripted_add(&f.api.server, (struct scripted_reply){.expect = {WATCH},
+                                                            .response = scripted_stream(""),
+                                                            .holds = true});
+        scripted_add(&f.api.server,
+                     (struct scripted_reply){.expect = {PATCH},
+                                             .response = scripted_http(200, "", "{}"),
+                                             .before = delete_it});
+        f.api.server.userdata = &f.api.server;
+        begin(&f);
+        policy_source_on_status(f.source, on_status, NULL);
+        api_run(&f.api, is_watched, &f);
+        policy_source_set_writer(f.source, &no_fence);
+        api_run(&f.api, is_gone_and_answered, &f);
+        assert_true(is_gone);
+        end(&f);
+}
+
 /* Its spec makes it news, and so does another object of the same name. */
 static void test_what_is_news(void **state) {
         static const char *const lists[] = {
@@ -172,6 +230,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_status_that_cannot_be_written),
                 cmocka_unit_test(test_status_of_no_object),
+                cmocka_unit_test(test_deleted_while_its_status_is_written),
                 cmocka_unit_test(test_what_is_news),
                 cmocka_unit_test(test_object_that_is_too_deep),
                 cmocka_unit_test(test_reload_without_a_file),
