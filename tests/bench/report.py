@@ -162,13 +162,17 @@ def figure(value):
     return f"{value:,.{digits}f}"
 
 
+def times(value):
+    return f"{value:.0f}x" if value >= 10 else f"{value:.2g}x"
+
+
 def table(rows):
     lines = ["| what | ours | peer | better by | target |", "| --- | --- | --- | --- | --- |"]
     for one in rows:
         target = f"{one['target']:.2g}x" if one["target"] else ""
         lines.append(
             f"| {one['name']} | {figure(one['ours'])} {one['unit']} | {one['peer_name']}: "
-            f"{figure(one['peer'])} {one['unit']} | {one['better']:.2g}x | {target} |"
+            f"{figure(one['peer'])} {one['unit']} | {times(one['better'])} | {target} |"
         )
     return "\n".join(lines)
 
