@@ -9,21 +9,15 @@
 #include <sys/mman.h>
 
 #include "base/buf.h"
-#include "kube/kube_api.h"
 #include "later_clock.h"
 #include "net/health.h"
-#include "scripted_server.h"
+#include "scripted_api.h"
 
 enum { API_LOOK_MS = 2, API_DEADLINE_MS = 20000, API_LOG_MAX_BYTES = 64 << 10 };
 
 struct api_fixture {
-        struct scripted_server server;
-        struct loop *loop;
-        struct http_client *client;
-        struct kube_access *access;
-        struct metrics *metrics;
+        struct scripted_api rig;
         struct health *health;
-        struct kube_api *api;
         struct loop_timer look;
         int64_t pace_ms; /* by which it gets later at each look */
         bool (*is_done)(void *userdata);
@@ -34,55 +28,40 @@ struct api_fixture {
 
 static inline void api_answer(struct api_fixture *f, int status, const char *body,
                               const char *expect, const char *more) {
-        scripted_add(&f->server,
+        scripted_add(&f->rig.server,
                      (struct scripted_reply){.expect = {expect, more},
                                              .response = scripted_http(status, "", body)});
 }
 
 static inline void api_answer_usually(struct api_fixture *f, int status, const char *body,
                                       const char *expect) {
-        scripted_add_usual(&f->server,
+        scripted_add_usual(&f->rig.server,
                            (struct scripted_reply){.expect = {expect},
                                                    .response = scripted_http(status, "", body)});
 }
 
 static inline void api_start(struct api_fixture *f) {
-        struct error err = ERROR_NULL;
-        char master[64];
-
         later_ms = 0;
-        scripted_server_start(&f->server);
-        (void)snprintf(master, sizeof(master), "http://127.0.0.1:%u", f->server.port);
-        if (kube_access_load(&(struct kube_access_options){.master = master}, &f->access, &err) < 0)
-                fail_msg("%s", err.msg);
-        f->loop = loop_new();
-        f->metrics = metrics_new();
-        f->client = http_client_new(f->loop, &(struct http_client_options){.user_agent = "test/1"});
-        f->api = kube_api_new(f->loop, f->client, f->access, f->metrics);
+        scripted_api_start(&f->rig, (struct kube_access_options){0});
         f->health = health_new();
 }
 
 static inline void api_stop(struct api_fixture *f) {
-        kube_api_free(f->api);
-        http_client_free(f->client);
-        metrics_free(f->metrics);
         health_free(f->health);
-        kube_access_free(f->access);
-        loop_free(f->loop);
-        scripted_server_stop(&f->server);
-        assert_int_equal(atomic_load(&f->server.surprises), 0);
-        assert_int_equal(atomic_load(&f->server.served), f->server.count);
+        scripted_api_stop(&f->rig);
+        assert_int_equal(atomic_load(&f->rig.server.served), f->rig.server.count);
 }
 
 static inline void api_look(void *userdata) {
         struct api_fixture *f = userdata;
 
-        if (f->is_done(f->userdata) || atomic_load(&f->server.surprises) > 0 || --f->looks == 0) {
-                loop_stop(f->loop);
+        if (f->is_done(f->userdata) || atomic_load(&f->rig.server.surprises) > 0 ||
+            --f->looks == 0) {
+                loop_stop(f->rig.loop);
                 return;
         }
         later_ms += f->pace_ms;
-        loop_timer_arm(f->loop, &f->look, clock_mono_ms() + API_LOOK_MS, api_look, f);
+        loop_timer_arm(f->rig.loop, &f->look, clock_mono_ms() + API_LOOK_MS, api_look, f);
 }
 
 /* Runs until @is_done, or until somebody else stops the loop; what is logged goes to f->log. */
@@ -92,21 +71,21 @@ static inline void api_run(struct api_fixture *f, bool (*is_done)(void *userdata
         f->is_done = is_done;
         f->userdata = userdata;
         f->looks = API_DEADLINE_MS / API_LOOK_MS;
-        loop_timer_arm(f->loop, &f->look, clock_mono_ms(), api_look, f);
+        loop_timer_arm(f->rig.loop, &f->look, clock_mono_ms(), api_look, f);
         assert_true(dup2(log_fd, STDERR_FILENO) >= 0);
-        loop_run(f->loop);
+        loop_run(f->rig.loop);
         assert_true(dup2(old_fd, STDERR_FILENO) >= 0);
         (void)close(old_fd);
         ssize_t len = pread(log_fd, f->log, sizeof(f->log) - 1, 0);
         assert_true(len >= 0);
         f->log[len] = '\0';
         (void)close(log_fd);
-        loop_timer_disarm(f->loop, &f->look);
-        if (atomic_load(&f->server.surprises) > 0)
-                fail_msg("the server did not expect: %s", f->server.surprise);
+        loop_timer_disarm(f->rig.loop, &f->look);
+        if (atomic_load(&f->rig.server.surprises) > 0)
+                fail_msg("the server did not expect: %s", f->rig.server.surprise);
         if (f->looks == 0)
-                fail_msg("late: %zu of %zu requests; %s", atomic_load(&f->server.served),
-                         f->server.count, f->log);
+                fail_msg("late: %zu of %zu requests; %s", atomic_load(&f->rig.server.served),
+                         f->rig.server.count, f->log);
 }
 
 static inline bool api_is_never(void *userdata) {
@@ -118,7 +97,7 @@ static inline bool api_is_never(void *userdata) {
 static inline bool api_is_served(void *userdata) {
         const struct api_fixture *f = userdata;
 
-        return atomic_load(&f->server.served) == f->server.count;
+        return atomic_load(&f->rig.server.served) == f->rig.server.count;
 }
 
 /* How often @text stands in the log. */

@@ -19,7 +19,7 @@ static inline void add_metric(struct policy *policy, const char *name) {
 /* Runs until so many queries in all have come to @result. */
 static inline void run_until_asked(struct fixture *f, const char *result, double wanted) {
         run_until(f, counted,
-                  metrics_counter(f->metrics, "plimsoll_prometheus_queries_total",
+                  metrics_counter(f->rig.metrics, "plimsoll_prometheus_queries_total",
                                   "Queries to Prometheus by result.", LABELS("result", result)),
                   wanted);
 }

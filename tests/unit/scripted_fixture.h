@@ -8,21 +8,13 @@
 #include <semaphore.h>
 
 #include "base/buf.h"
-#include "kube/kube_api.h"
-#include "metrics/metrics.h"
-#include "net/http_client.h"
-#include "scripted_server.h"
+#include "scripted_api.h"
 #include "standing_clock.h"
 
 enum { GIVE_UP_S = 60 };
 
 struct fixture {
-        struct scripted_server server;
-        struct loop *loop;
-        struct http_client *client;
-        struct metrics *metrics;
-        struct kube_access *access;
-        struct kube_api *api;
+        struct scripted_api rig;
         char address[64];
         struct buf log;
         sem_t go_on; /* for wait_for_test() */
@@ -43,53 +35,37 @@ static inline void wait_for_test(void *userdata) {
 
 static inline void expect(struct fixture *f, int status, const char *text, const char *more,
                           const char *body) {
-        scripted_add(&f->server,
+        scripted_add(&f->rig.server,
                      (struct scripted_reply){.expect = {text, more},
                                              .response = scripted_http(status, "", body)});
 }
 
 static inline void start(struct fixture *f) {
-        struct error err = ERROR_NULL;
-
         f->log = BUF_INIT(1 << 16);
         (void)buf_puts(&f->log, "");
         (void)sem_init(&f->go_on, 0, 0);
-        f->server.userdata = f;
-        scripted_server_start(&f->server);
-        (void)snprintf(f->address, sizeof(f->address), "http://127.0.0.1:%u/", f->server.port);
-        if (kube_access_load(&(struct kube_access_options){.master = f->address}, &f->access,
-                             &err) < 0)
-                fail_msg("%s", err.msg);
-        f->loop = loop_new();
-        f->metrics = metrics_new();
-        f->client = http_client_new(f->loop, &(struct http_client_options){.user_agent = "test/1"});
-        f->api = kube_api_new(f->loop, f->client, f->access, f->metrics);
+        f->rig.server.userdata = f;
+        scripted_api_start(&f->rig, (struct kube_access_options){0});
+        (void)snprintf(f->address, sizeof(f->address), "http://127.0.0.1:%u/", f->rig.server.port);
 }
 
 static inline void stop(struct fixture *f) {
-        kube_api_free(f->api);
-        http_client_free(f->client);
-        metrics_free(f->metrics);
-        kube_access_free(f->access);
-        loop_free(f->loop);
-        scripted_server_stop(&f->server);
+        scripted_api_stop(&f->rig);
         buf_done(&f->log);
         (void)sem_destroy(&f->go_on);
-        if (atomic_load(&f->server.surprises) > 0)
-                fail_msg("the server did not expect: %s", f->server.surprise);
-        assert_int_equal(atomic_load(&f->server.served), f->server.count);
+        assert_int_equal(atomic_load(&f->rig.server.served), f->rig.server.count);
 }
 
 static inline void look(void *userdata) {
         struct fixture *f = userdata;
 
-        if (f->seen(f->of) == f->wanted || atomic_load(&f->server.surprises) > 0 ||
+        if (f->seen(f->of) == f->wanted || atomic_load(&f->rig.server.surprises) > 0 ||
             real_mono_s() > f->give_up_s) {
-                loop_stop(f->loop);
+                loop_stop(f->rig.loop);
                 return;
         }
         (void)sched_yield();
-        loop_timer_arm(f->loop, &f->look, standing_ms, look, f);
+        loop_timer_arm(f->rig.loop, &f->look, standing_ms, look, f);
 }
 
 /* Runs until @seen of @of is @wanted; at least one turn, in which all that is due happens. */
@@ -98,10 +74,10 @@ static inline void run_until(struct fixture *f, double (*seen)(void *of), void *
         f->of = of;
         f->wanted = wanted;
         f->give_up_s = real_mono_s() + GIVE_UP_S;
-        loop_timer_arm(f->loop, &f->look, standing_ms, look, f);
-        loop_run(f->loop);
+        loop_timer_arm(f->rig.loop, &f->look, standing_ms, look, f);
+        loop_run(f->rig.loop);
         if (seen(of) != wanted)
-                fail_msg("%g, not %g; %s; log %s", seen(of), wanted, f->server.surprise,
+                fail_msg("%g, not %g; %s; log %s", seen(of), wanted, f->rig.server.surprise,
                          f->log.data);
 }
 

@@ -38,9 +38,9 @@ static inline void on_turn(void *userdata) {
         struct fixture *f = clock->f;
 
         if (clock->next->answered > 0 &&
-            atomic_load(&f->server.answered) >= clock->next->answered && ++clock->turns > TURNS)
+            atomic_load(&f->rig.server.answered) >= clock->next->answered && ++clock->turns > TURNS)
                 take_step(clock);
-        loop_timer_arm(f->loop, &clock->timer, clock_mono_ms() + 1, on_turn, clock);
+        loop_timer_arm(f->rig.loop, &clock->timer, clock_mono_ms() + 1, on_turn, clock);
 }
 
 /* run(), with these steps */
@@ -49,7 +49,7 @@ static inline void run_stepped(struct fixture *f, const struct clock_step *steps
 
         on_turn(&clock);
         run(f);
-        loop_timer_disarm(f->loop, &clock.timer);
+        loop_timer_disarm(f->rig.loop, &clock.timer);
 }
 
 /* start(), with clocks that are right */

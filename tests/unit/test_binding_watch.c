@@ -67,12 +67,12 @@ static void put_event(struct buf *out, const char *type, const struct pod *pod) 
 
 static void add_lists(struct fixture *f, const struct pod *wide, size_t wide_count,
                       const struct pod *narrow, size_t narrow_count) {
-        scripted_add(&f->server,
+        scripted_add(&f->rig.server,
                      (struct scripted_reply){
                              .expect = {"GET /api/v1/pods?fieldSelector=spec.nodeName%21%3D%2C"
                                         "status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed"},
                              .response = pod_list(wide, wide_count)});
-        scripted_add(&f->server,
+        scripted_add(&f->rig.server,
                      (struct scripted_reply){
                              .expect = {"GET /api/v1/pods?fieldSelector=spec.nodeName%21%3D%2C"
                                         "status.phase%3DPending&limit="},
@@ -80,15 +80,16 @@ static void add_lists(struct fixture *f, const struct pod *wide, size_t wide_cou
 }
 
 static void add_watch(struct fixture *f, const char *events, bool holds) {
-        scripted_add(&f->server, (struct scripted_reply){.expect = {"watch=1&resourceVersion=10&"},
-                                                         .response = scripted_stream(events),
-                                                         .holds = holds});
+        scripted_add(&f->rig.server,
+                     (struct scripted_reply){.expect = {"watch=1&resourceVersion=10&"},
+                                             .response = scripted_stream(events),
+                                             .holds = holds});
 }
 
 static struct binding_watch *watch_pods(struct fixture *f) {
         start(f);
-        struct binding_watch *watch = binding_watch_new(f->loop, f->api, f->metrics, 5 * MS_PER_MIN,
-                                                        on_binding, f);
+        struct binding_watch *watch = binding_watch_new(f->rig.loop, f->rig.api, f->rig.metrics,
+                                                        5 * MS_PER_MIN, on_binding, f);
         run(f);
         return watch;
 }
@@ -124,8 +125,8 @@ static void test_bindings(void **state) {
         struct binding_watch *watch = watch_pods(&f);
         assert_true(reflector_is_synced(binding_watch_reflector(watch)));
         assert_string_equal(reflector_trouble(binding_watch_reflector(watch)), "");
-        assert_true(metrics_value(
-                            metrics_counter(f.metrics, "plimsoll_bindings_total", "", NULL)) == 5);
+        assert_true(metrics_value(metrics_counter(f.rig.metrics, "plimsoll_bindings_total", "",
+                                                  NULL)) == 5);
         binding_watch_free(watch);
         stop(&f);
 }

@@ -27,7 +27,7 @@ static struct cleanup *begin(struct api_fixture *f, const struct cleanup_options
         if (options.patches_per_s == 0)
                 options.patches_per_s = 1000;
         api_start(f);
-        return cleanup_new(f->loop, f->api, f->metrics, &options, policy_default());
+        return cleanup_new(f->rig.loop, f->rig.api, f->rig.metrics, &options, policy_default());
 }
 
 static void end(struct api_fixture *f, struct cleanup *cleanup) {
@@ -195,7 +195,7 @@ static void test_deadline(void **state) {
         (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct api_fixture f = {.pace_ms = 100};
-                scripted_add_usual(&f.server,
+                scripted_add_usual(&f.rig.server,
                                    (struct scripted_reply){
                                            .expect = {rows[i].path},
                                            .response = scripted_http(500, rows[i].headers, "{}")});

@@ -61,10 +61,10 @@ static void begin(struct fixture *f, struct policy *policy, const char *target, 
         api_start(&f->api);
         if (controller_new(&(struct controller_parts){.on_writer = on_writer,
                                                       .userdata = f,
-                                                      .loop = f->api.loop,
-                                                      .scrape_client = f->api.client,
-                                                      .api = target ? NULL : f->api.api,
-                                                      .metrics = f->api.metrics,
+                                                      .loop = f->api.rig.loop,
+                                                      .scrape_client = f->api.rig.client,
+                                                      .api = target ? NULL : f->api.rig.api,
+                                                      .metrics = f->api.rig.metrics,
                                                       .health = f->api.health},
                            &options, policy, &f->controller, &err) < 0)
                 fail_msg("%s", err.msg);

@@ -27,15 +27,15 @@ static bool on_data(void *userdata, const char *data, size_t len) {
 }
 
 static struct kube_answer get(struct fixture *f, struct kube_request request) {
-        struct answer ret = {.loop = f->loop};
+        struct answer ret = {.loop = f->rig.loop};
 
         request.method = "GET";
         request.path = "/x";
         request.on_done = on_done;
         request.userdata = &ret;
-        ret.call = kube_start(f->api, &request);
+        ret.call = kube_start(f->rig.api, &request);
         assert_false(kube_is_answered(ret.call));
-        loop_run(f->loop);
+        loop_run(f->rig.loop);
         assert_true(ret.is_done);
         assert_int_equal(ret.was_answered, request.on_data != NULL);
         return ret.seen;
@@ -68,8 +68,8 @@ static void test_statuses(void **state) {
         for (size_t i = 0; i < ROWS; i++) {
                 struct fixture f = {0};
                 size_t len = body[i].len;
-                scripted_add(&f.server, (struct scripted_reply){.response = buf_take(&body[i]),
-                                                                .response_bytes = len});
+                scripted_add(&f.rig.server, (struct scripted_reply){.response = buf_take(&body[i]),
+                                                                    .response_bytes = len});
                 start(&f);
                 struct kube_answer answer = get(&f, (struct kube_request){0});
                 assert_int_equal(answer.outcome, KUBE_FORBIDDEN);
@@ -86,7 +86,8 @@ static void test_odd_status(void **state) {
         struct fixture f = {0};
 
         (void)state;
-        scripted_add(&f.server, (struct scripted_reply){.response = scripted_http(101, "", "{}")});
+        scripted_add(&f.rig.server,
+                     (struct scripted_reply){.response = scripted_http(101, "", "{}")});
         start(&f);
         struct kube_answer answer = get(&f, (struct kube_request){0});
         assert_int_not_equal(answer.outcome, KUBE_OK);
@@ -98,7 +99,7 @@ static void test_stream_is_answered(void **state) {
         struct fixture f = {0};
 
         (void)state;
-        scripted_add(&f.server, (struct scripted_reply){.response = scripted_stream("x")});
+        scripted_add(&f.rig.server, (struct scripted_reply){.response = scripted_stream("x")});
         start(&f);
         assert_int_equal(get(&f, (struct kube_request){.on_data = on_data}).outcome, KUBE_OK);
         stop(&f);
@@ -110,14 +111,14 @@ static void test_impersonation(void **state) {
                 .access = {.as = "jane", .as_groups = groups, .as_group_count = ARRAY_LEN(groups)}};
 
         (void)state;
-        scripted_add(&f.server,
+        scripted_add(&f.rig.server,
                      (struct scripted_reply){.expect = {"\r\nImpersonate-User: jane\r\n",
                                                         "\r\nImpersonate-Group: ops\r\n",
                                                         "\r\nImpersonate-Group: a b\r\n"},
                                              .response = scripted_http(200, "", "{}")});
         start(&f);
         assert_int_equal(get(&f, (struct kube_request){0}).outcome, KUBE_OK);
-        assert_int_equal(atomic_load(&f.server.surprises), 0);
+        assert_int_equal(atomic_load(&f.rig.server.surprises), 0);
         stop(&f);
 }
 
@@ -140,17 +141,18 @@ static void test_fence_and_end(void **state) {
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct fixture f = {0};
                 if (rows[i].outcome == KUBE_OK)
-                        scripted_add(&f.server, (struct scripted_reply){
-                                                        .response = scripted_http(200, "", "{}")});
+                        scripted_add(
+                                &f.rig.server,
+                                (struct scripted_reply){.response = scripted_http(200, "", "{}")});
                 start(&f);
-                int64_t until_mono_ms = loop_now_mono_ms(f.loop) + rows[i].until_in_ms;
+                int64_t until_mono_ms = loop_now_mono_ms(f.rig.loop) + rows[i].until_in_ms;
                 struct kube_answer answer = get(
-                        &f, (struct kube_request){.give_up_mono_ms = loop_now_mono_ms(f.loop) +
+                        &f, (struct kube_request){.give_up_mono_ms = loop_now_mono_ms(f.rig.loop) +
                                                                      rows[i].give_up_in_ms,
                                                   .fence = {until, &until_mono_ms}});
                 assert_int_equal(answer.outcome, rows[i].outcome);
-                assert_int_equal(atomic_load(&f.server.served), f.server.count);
-                assert_int_equal(atomic_load(&f.server.surprises), 0);
+                assert_int_equal(atomic_load(&f.rig.server.served), f.rig.server.count);
+                assert_int_equal(atomic_load(&f.rig.server.surprises), 0);
                 stop(&f);
         }
 }

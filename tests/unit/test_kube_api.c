@@ -5,18 +5,12 @@
 #include <fcntl.h>
 
 #include "base/clock.h"
-#include "kube/kube_api.h"
-#include "scripted_server.h"
+#include "scripted_api.h"
 
 enum { DEADLINE_MS = 20000 };
 
 struct fixture {
-        struct scripted_server server;
-        struct loop *loop;
-        struct http_client *client;
-        struct kube_access *config;
-        struct metrics *metrics;
-        struct kube_api *api;
+        struct scripted_api rig;
         struct loop_timer deadline;
         bool is_late;
         unsigned done;
@@ -32,7 +26,7 @@ static void on_deadline(void *userdata) {
         struct fixture *f = userdata;
 
         f->is_late = true;
-        loop_stop(f->loop);
+        loop_stop(f->rig.loop);
 }
 
 static void write_file(const char *path, const char *text) {
@@ -51,13 +45,9 @@ static const char token_kubeconfig[] =
 /* After the script has been written: starts everything. With @token a kubeconfig with a token file
  * is used, otherwise --master alone. */
 static void start(struct fixture *f, const char *token) {
-        struct error err = ERROR_NULL;
-        char master[64];
-        struct kube_access_options options = {.master = master};
+        struct kube_access_options options = {0};
         _cleanup_(freep) char *kubeconfig_path = NULL;
 
-        scripted_server_start(&f->server);
-        (void)snprintf(master, sizeof(master), "http://127.0.0.1:%u", f->server.port);
         if (token) {
                 (void)snprintf(f->directory, sizeof(f->directory), "/tmp/plimsoll-api-XXXXXX");
                 assert_non_null(mkdtemp(f->directory));
@@ -67,28 +57,16 @@ static void start(struct fixture *f, const char *token) {
                 write_file(kubeconfig_path, f->kubeconfig ? f->kubeconfig : token_kubeconfig);
                 options.kubeconfig = kubeconfig_path;
         }
-        if (kube_access_load(&options, &f->config, &err) < 0)
-                fail_msg("%s", err.msg);
+        f->rig.server.userdata = f;
+        scripted_api_start(&f->rig, options);
         if (kubeconfig_path)
                 assert_int_equal(unlink(kubeconfig_path), 0);
-        f->loop = loop_new();
-        f->metrics = metrics_new();
-        f->client = http_client_new(f->loop, &(struct http_client_options){.user_agent = "test/1"});
-        f->api = kube_api_new(f->loop, f->client, f->config, f->metrics);
-        f->server.userdata = f;
-        loop_timer_arm(f->loop, &f->deadline, clock_mono_ms() + DEADLINE_MS, on_deadline, f);
+        loop_timer_arm(f->rig.loop, &f->deadline, clock_mono_ms() + DEADLINE_MS, on_deadline, f);
 }
 
 static void stop(struct fixture *f) {
-        loop_timer_disarm(f->loop, &f->deadline);
-        kube_api_free(f->api);
-        http_client_free(f->client);
-        metrics_free(f->metrics);
-        kube_access_free(f->config);
-        loop_free(f->loop);
-        scripted_server_stop(&f->server);
-        if (atomic_load(&f->server.surprises) > 0)
-                fail_msg("the server did not expect: %s", f->server.surprise);
+        loop_timer_disarm(f->rig.loop, &f->deadline);
+        scripted_api_stop(&f->rig);
         assert_false(f->is_late);
         if (f->token_path) {
                 assert_int_equal(unlink(f->token_path), 0);
@@ -103,7 +81,7 @@ static void on_done(void *userdata, const struct kube_answer *answer) {
         f->done++;
         f->answer = *answer;
         (void)snprintf(f->body, sizeof(f->body), "%s", answer->body);
-        loop_stop(f->loop);
+        loop_stop(f->rig.loop);
 }
 
 static bool on_data(void *userdata, const char *data, size_t len) {
@@ -116,7 +94,7 @@ static bool on_data(void *userdata, const char *data, size_t len) {
 
 static double request_count(struct fixture *f, const char *verb, const char *code) {
         return metrics_value(
-                metrics_counter(f->metrics, "plimsoll_api_requests_total", "",
+                metrics_counter(f->rig.metrics, "plimsoll_api_requests_total", "",
                                 LABELS("verb", verb, "resource", "nodes", "code", code)));
 }
 
@@ -217,21 +195,22 @@ static void test_outcomes(void **state) {
                                 response = scripted_http(step->status, step->headers, step->body);
                         else if (step->status < 0)
                                 response = xstrdup("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{");
-                        scripted_add(&f.server, (struct scripted_reply){.response = response});
+                        scripted_add(&f.rig.server, (struct scripted_reply){.response = response});
                 }
                 start(&f, NULL);
-                (void)kube_start(f.api, &(struct kube_request){.method = rows[i].method,
-                                                               .path = "/x",
-                                                               .resource = "nodes",
-                                                               .max_retries = rows[i].max_retries,
-                                                               .on_done = on_done,
-                                                               .userdata = &f});
-                loop_run(f.loop);
+                (void)kube_start(f.rig.api,
+                                 &(struct kube_request){.method = rows[i].method,
+                                                        .path = "/x",
+                                                        .resource = "nodes",
+                                                        .max_retries = rows[i].max_retries,
+                                                        .on_done = on_done,
+                                                        .userdata = &f});
+                loop_run(f.rig.loop);
                 if (f.done != 1 || f.answer.outcome != rows[i].outcome ||
-                    f.answer.status != rows[i].status || atomic_load(&f.server.served) != steps)
+                    f.answer.status != rows[i].status || atomic_load(&f.rig.server.served) != steps)
                         fail_msg("row %zu: done %u, %s, status %d, %zu of %zu served (%s)", i,
                                  f.done, kube_outcome_name(f.answer.outcome), f.answer.status,
-                                 atomic_load(&f.server.served), steps, f.answer.err.msg);
+                                 atomic_load(&f.rig.server.served), steps, f.answer.err.msg);
                 if (rows[i].message &&
                     strncmp(f.answer.err.msg, rows[i].message, strlen(rows[i].message)) != 0)
                         fail_msg("row %zu: '%s'", i, f.answer.err.msg);
@@ -249,7 +228,7 @@ static void test_request_on_the_wire(void **state) {
         /* the body is sent again with the second attempt */
         for (int i = 0; i < 2; i++)
                 scripted_add(
-                        &f.server,
+                        &f.rig.server,
                         (struct scripted_reply){
                                 .expect = {"PATCH /api/v1/nodes/a?fieldManager=x HTTP/1.1\r\n",
                                            "\r\nContent-Type: application/merge-patch+json\r\n",
@@ -258,19 +237,19 @@ static void test_request_on_the_wire(void **state) {
                                 .response = i ? scripted_http(200, "", "{}")
                                               : scripted_http(503, "Retry-After: 0\r\n", "")});
         start(&f, NULL);
-        (void)kube_start(f.api, &(struct kube_request){
-                                        .method = "PATCH",
-                                        .path = "/api/v1/nodes/a?fieldManager=x",
-                                        .resource = "nodes",
-                                        .accept = KUBE_ACCEPT_METADATA,
-                                        .content_type = "application/merge-patch+json",
-                                        .body = body,
-                                        .body_bytes = sizeof(body) - 1,
-                                        .max_retries = 1,
-                                        .on_done = on_done,
-                                        .userdata = &f,
-                                });
-        loop_run(f.loop);
+        (void)kube_start(f.rig.api, &(struct kube_request){
+                                            .method = "PATCH",
+                                            .path = "/api/v1/nodes/a?fieldManager=x",
+                                            .resource = "nodes",
+                                            .accept = KUBE_ACCEPT_METADATA,
+                                            .content_type = "application/merge-patch+json",
+                                            .body = body,
+                                            .body_bytes = sizeof(body) - 1,
+                                            .max_retries = 1,
+                                            .on_done = on_done,
+                                            .userdata = &f,
+                                    });
+        loop_run(f.rig.loop);
         assert_int_equal(f.answer.outcome, KUBE_OK);
         assert_true(request_count(&f, "PATCH", "503") == 1);
         assert_true(request_count(&f, "PATCH", "200") == 1);
@@ -287,22 +266,22 @@ static void test_rotated_token(void **state) {
         struct fixture f = {0};
 
         (void)state;
-        scripted_add(&f.server,
+        scripted_add(&f.rig.server,
                      (struct scripted_reply){.expect = {"\r\nAuthorization: Bearer old-token\r\n"},
                                              .response = scripted_http(401, "", "expired"),
                                              .before = rotate_token});
-        scripted_add(&f.server,
+        scripted_add(&f.rig.server,
                      (struct scripted_reply){.expect = {"\r\nAuthorization: Bearer new-token\r\n"},
                                              .response = scripted_http(200, "", "{}")});
         start(&f, " old-token \n");
-        (void)kube_start(f.api, &(struct kube_request){.method = "POST",
-                                                       .path = "/x",
-                                                       .resource = "nodes",
-                                                       .body = "{}",
-                                                       .body_bytes = 2,
-                                                       .on_done = on_done,
-                                                       .userdata = &f});
-        loop_run(f.loop);
+        (void)kube_start(f.rig.api, &(struct kube_request){.method = "POST",
+                                                           .path = "/x",
+                                                           .resource = "nodes",
+                                                           .body = "{}",
+                                                           .body_bytes = 2,
+                                                           .on_done = on_done,
+                                                           .userdata = &f});
+        loop_run(f.rig.loop);
         assert_int_equal(f.answer.outcome, KUBE_OK);
         stop(&f);
 }
@@ -318,14 +297,14 @@ static void test_no_credentials(void **state) {
 
         (void)state;
         start(&f, "unused");
-        (void)kube_start(f.api, &(struct kube_request){.method = "GET",
-                                                       .path = "/x",
-                                                       .resource = "nodes",
-                                                       .max_retries = 3,
-                                                       .on_done = on_done,
-                                                       .userdata = &f});
+        (void)kube_start(f.rig.api, &(struct kube_request){.method = "GET",
+                                                           .path = "/x",
+                                                           .resource = "nodes",
+                                                           .max_retries = 3,
+                                                           .on_done = on_done,
+                                                           .userdata = &f});
         assert_int_equal(f.done, 0);
-        loop_run(f.loop);
+        loop_run(f.rig.loop);
         assert_int_equal(f.done, 1);
         assert_int_equal(f.answer.outcome, KUBE_UNAUTHORIZED);
         assert_int_equal(f.answer.status, 0);
@@ -352,20 +331,20 @@ static void test_plugin_hangs(void **state) {
 
         (void)state;
         start(&f, "unused");
-        struct kube_call *waiting = kube_start(f.api, &request);
+        struct kube_call *waiting = kube_start(f.rig.api, &request);
         assert_false(kube_is_answered(waiting));
-        kube_cancel(kube_start(f.api, &request));
+        kube_cancel(kube_start(f.rig.api, &request));
         for (int i = 0; i < 2; i++) {
                 request.timeout_ms = i == 0 ? 100 : 0;
                 request.give_up_mono_ms = i == 0 ? 0 : clock_mono_ms() + 100;
-                (void)kube_start(f.api, &request);
-                loop_run(f.loop);
+                (void)kube_start(f.rig.api, &request);
+                loop_run(f.rig.loop);
                 assert_int_equal(f.done, i + 1);
                 assert_int_equal(f.answer.outcome, KUBE_UNAUTHORIZED);
                 assert_string_equal(f.answer.err.msg, "credential plugin sleep is still running");
         }
         kube_cancel(waiting);
-        assert_int_equal(atomic_load(&f.server.served), 0);
+        assert_int_equal(atomic_load(&f.rig.server.served), 0);
         stop(&f);
 }
 
@@ -381,18 +360,19 @@ static void test_plugin_ends(void **state) {
 
         (void)state;
         for (int i = 0; i < 2; i++)
-                scripted_add(&f.server, (struct scripted_reply){
-                                                .expect = {"Authorization: Bearer from-plugin\r\n"},
+                scripted_add(
+                        &f.rig.server,
+                        (struct scripted_reply){.expect = {"Authorization: Bearer from-plugin\r\n"},
                                                 .response = scripted_http(200, "", "{}")});
         start(&f, "unused");
         for (int i = 0; i < 2; i++)
-                (void)kube_start(f.api, &(struct kube_request){.method = "GET",
-                                                               .path = "/x",
-                                                               .resource = "nodes",
-                                                               .on_done = on_done,
-                                                               .userdata = &f});
+                (void)kube_start(f.rig.api, &(struct kube_request){.method = "GET",
+                                                                   .path = "/x",
+                                                                   .resource = "nodes",
+                                                                   .on_done = on_done,
+                                                                   .userdata = &f});
         while (f.done < 2)
-                loop_run(f.loop);
+                loop_run(f.rig.loop);
         assert_int_equal(f.answer.outcome, KUBE_OK);
         stop(&f);
 }
@@ -401,17 +381,17 @@ static void test_ceiling(void **state) {
         struct fixture f = {0};
 
         (void)state;
-        scripted_add(&f.server,
+        scripted_add(&f.rig.server,
                      (struct scripted_reply){.response = scripted_http(200, "", "12345678901")});
         start(&f, NULL);
-        (void)kube_start(f.api, &(struct kube_request){.method = "GET",
-                                                       .path = "/x",
-                                                       .resource = "nodes",
-                                                       .max_body_bytes = 10,
-                                                       .max_retries = 3,
-                                                       .on_done = on_done,
-                                                       .userdata = &f});
-        loop_run(f.loop);
+        (void)kube_start(f.rig.api, &(struct kube_request){.method = "GET",
+                                                           .path = "/x",
+                                                           .resource = "nodes",
+                                                           .max_body_bytes = 10,
+                                                           .max_retries = 3,
+                                                           .on_done = on_done,
+                                                           .userdata = &f});
+        loop_run(f.rig.loop);
         assert_int_equal(f.answer.outcome, KUBE_BAD_ANSWER);
         assert_int_equal(f.answer.failure, HTTP_TOO_LARGE);
         assert_true(request_count(&f, "GET", "too_large") == 1);
@@ -431,34 +411,35 @@ static void test_stream(void **state) {
                                        .userdata = &f};
 
         (void)state;
-        scripted_add(&f.server,
+        scripted_add(&f.rig.server,
                      (struct scripted_reply){.response = scripted_stream("12345"), .drips = true});
         /* broken off behind the first piece: what has been read cannot be asked for again */
-        scripted_add(&f.server,
+        scripted_add(&f.rig.server,
                      (struct scripted_reply){.response = scripted_chunk("12345", false)});
-        scripted_add(&f.server, (struct scripted_reply){.response = scripted_http(403, "", "no")});
-        scripted_add(&f.server, (struct scripted_reply){.response = scripted_http(200, PAGE)});
+        scripted_add(&f.rig.server,
+                     (struct scripted_reply){.response = scripted_http(403, "", "no")});
+        scripted_add(&f.rig.server, (struct scripted_reply){.response = scripted_http(200, PAGE)});
         start(&f, NULL);
-        (void)kube_start(f.api, &request);
-        loop_run(f.loop);
+        (void)kube_start(f.rig.api, &request);
+        loop_run(f.rig.loop);
         assert_int_equal(f.answer.outcome, KUBE_OK);
         assert_int_equal(f.streamed_bytes, 5);
         assert_string_equal(f.body, "");
         assert_int_equal(f.answer.body_bytes, 0);
 
-        (void)kube_start(f.api, &request);
-        loop_run(f.loop);
+        (void)kube_start(f.rig.api, &request);
+        loop_run(f.rig.loop);
         assert_int_equal(f.answer.outcome, KUBE_UNAVAILABLE);
         assert_int_equal(f.answer.failure, HTTP_RESET);
         assert_int_equal(f.streamed_bytes, 10);
 
-        (void)kube_start(f.api, &request);
-        loop_run(f.loop);
+        (void)kube_start(f.rig.api, &request);
+        loop_run(f.rig.loop);
         assert_int_equal(f.answer.outcome, KUBE_FORBIDDEN);
         assert_int_equal(f.streamed_bytes, 10);
 
-        (void)kube_start(f.api, &request);
-        loop_run(f.loop);
+        (void)kube_start(f.rig.api, &request);
+        loop_run(f.rig.loop);
         assert_int_equal(f.answer.outcome, KUBE_BAD_ANSWER);
         assert_non_null(strstr(f.answer.err.msg, "200 with text/html"));
         assert_int_equal(f.streamed_bytes, 10);
@@ -466,7 +447,7 @@ static void test_stream(void **state) {
 }
 
 static void stop_loop(void *userdata) {
-        loop_stop(((struct fixture *)userdata)->loop);
+        loop_stop(((struct fixture *)userdata)->rig.loop);
 }
 
 /* Freed with a call on the wire, one in its pause and one waiting for its turn. */
@@ -480,23 +461,25 @@ static void test_free_under_way(void **state) {
                                        .userdata = &f};
 
         (void)state;
-        scripted_add(&f.server, (struct scripted_reply){
-                                        .response = scripted_http(503, "Retry-After: 60\r\n", "")});
-        scripted_add(&f.server, (struct scripted_reply){.response = xstrdup("HTTP/1.1 200 OK\r\n"),
-                                                        .holds = true});
+        scripted_add(
+                &f.rig.server,
+                (struct scripted_reply){.response = scripted_http(503, "Retry-After: 60\r\n", "")});
+        scripted_add(
+                &f.rig.server,
+                (struct scripted_reply){.response = xstrdup("HTTP/1.1 200 OK\r\n"), .holds = true});
         start(&f, NULL);
-        (void)kube_start(f.api, &request);
-        while (atomic_load(&f.server.served) < 1) {
-                loop_timer_arm(f.loop, &timer, clock_mono_ms() + 5, stop_loop, &f);
-                loop_run(f.loop);
+        (void)kube_start(f.rig.api, &request);
+        while (atomic_load(&f.rig.server.served) < 1) {
+                loop_timer_arm(f.rig.loop, &timer, clock_mono_ms() + 5, stop_loop, &f);
+                loop_run(f.rig.loop);
         }
-        (void)kube_start(f.api, &request);
-        while (atomic_load(&f.server.served) < 2) {
-                loop_timer_arm(f.loop, &timer, clock_mono_ms() + 5, stop_loop, &f);
-                loop_run(f.loop);
+        (void)kube_start(f.rig.api, &request);
+        while (atomic_load(&f.rig.server.served) < 2) {
+                loop_timer_arm(f.rig.loop, &timer, clock_mono_ms() + 5, stop_loop, &f);
+                loop_run(f.rig.loop);
         }
-        struct kube_call *cancelled = kube_start(f.api, &request);
-        (void)kube_start(f.api, &request);
+        struct kube_call *cancelled = kube_start(f.rig.api, &request);
+        (void)kube_start(f.rig.api, &request);
         kube_cancel(cancelled);
         kube_cancel(NULL);
         stop(&f);
@@ -525,22 +508,23 @@ static void test_give_up(void **state) {
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 struct fixture f = {0};
                 if (rows[i].response)
-                        scripted_add(&f.server,
+                        scripted_add(&f.rig.server,
                                      (struct scripted_reply){.response = xstrdup(rows[i].response),
                                                              .holds = true});
                 start(&f, NULL);
                 int64_t begin_mono_ms = clock_mono_ms();
                 (void)kube_start(
-                        f.api, &(struct kube_request){.method = "PATCH",
-                                                      .path = "/x",
-                                                      .resource = "nodes",
-                                                      .max_retries = 3,
-                                                      .give_up_mono_ms = loop_now_mono_ms(f.loop) +
-                                                                         rows[i].give_up_after_ms,
-                                                      .on_done = on_done,
-                                                      .userdata = &f});
+                        f.rig.api,
+                        &(struct kube_request){.method = "PATCH",
+                                               .path = "/x",
+                                               .resource = "nodes",
+                                               .max_retries = 3,
+                                               .give_up_mono_ms = loop_now_mono_ms(f.rig.loop) +
+                                                                  rows[i].give_up_after_ms,
+                                               .on_done = on_done,
+                                               .userdata = &f});
                 assert_int_equal(f.done, 0);
-                loop_run(f.loop);
+                loop_run(f.rig.loop);
                 assert_int_equal(f.done, 1);
                 assert_int_equal(f.answer.outcome, KUBE_UNAVAILABLE);
                 assert_true(clock_mono_ms() - begin_mono_ms < 5000);
@@ -561,23 +545,24 @@ static void test_fence(void **state) {
         struct loop_timer timer = {0};
 
         (void)state;
-        scripted_add(&f.server, (struct scripted_reply){
-                                        .response = scripted_http(429, "Retry-After: 1\r\n", "")});
+        scripted_add(
+                &f.rig.server,
+                (struct scripted_reply){.response = scripted_http(429, "Retry-After: 1\r\n", "")});
         start(&f, NULL);
-        (void)kube_start(f.api, &(struct kube_request){.method = "PATCH",
-                                                       .path = "/x",
-                                                       .resource = "nodes",
-                                                       .max_retries = 3,
-                                                       .fence = {until, &until_mono_ms},
-                                                       .on_done = on_done,
-                                                       .userdata = &f});
+        (void)kube_start(f.rig.api, &(struct kube_request){.method = "PATCH",
+                                                           .path = "/x",
+                                                           .resource = "nodes",
+                                                           .max_retries = 3,
+                                                           .fence = {until, &until_mono_ms},
+                                                           .on_done = on_done,
+                                                           .userdata = &f});
         while (request_count(&f, "PATCH", "429") == 0 && !f.is_late) {
-                loop_timer_arm(f.loop, &timer, clock_mono_ms() + 5, stop_loop, &f);
-                loop_run(f.loop);
+                loop_timer_arm(f.rig.loop, &timer, clock_mono_ms() + 5, stop_loop, &f);
+                loop_run(f.rig.loop);
         }
         assert_int_equal(f.done, 0);
-        until_mono_ms = loop_now_mono_ms(f.loop);
-        loop_run(f.loop);
+        until_mono_ms = loop_now_mono_ms(f.rig.loop);
+        loop_run(f.rig.loop);
         assert_int_equal(f.done, 1);
         assert_int_equal(f.answer.outcome, KUBE_UNAVAILABLE);
         stop(&f);

@@ -51,7 +51,7 @@ struct step {
 static void elect(struct fixture *f, const struct step *script, const struct clock_step *clock) {
         for (; script->expect[0]; script++)
                 scripted_add(
-                        &f->server,
+                        &f->rig.server,
                         (struct scripted_reply){
                                 .expect = {script->expect[0], script->expect[1], script->expect[2]},
                                 .response = script->status ? scripted_http(script->status, "",
@@ -59,7 +59,7 @@ static void elect(struct fixture *f, const struct step *script, const struct clo
                                                            : xstrdup(""),
                                 .holds = true});
         start_stepped(f);
-        lease = lease_new(f->loop, f->api, f->metrics,
+        lease = lease_new(f->rig.loop, f->rig.api, f->rig.metrics,
                           &(struct lease_options){.name_space = "n/s",
                                                   .name = "l",
                                                   .identity = "me",
@@ -107,7 +107,7 @@ static void test_acquire_and_renew(void **state) {
         assert_string_equal(lease_leader(lease), "me");
         assert_string_equal(lease_identity(lease), "me");
         assert_string_equal(lease_trouble(lease), "");
-        assert_true(metrics_value(lease_leader_gauge(f.metrics)) == 1);
+        assert_true(metrics_value(lease_leader_gauge(f.rig.metrics)) == 1);
         end(&f);
 }
 
@@ -383,7 +383,7 @@ static void test_release(void **state) {
                 struct fixture f = {.wanted_log = rows[i].log};
                 elect(&f, rows[i].script, rows[i].clock);
                 assert_false(lease_is_leading(lease));
-                assert_true(metrics_value(lease_leader_gauge(f.metrics)) == 0);
+                assert_true(metrics_value(lease_leader_gauge(f.rig.metrics)) == 0);
                 end(&f);
         }
 }

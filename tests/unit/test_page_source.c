@@ -45,7 +45,7 @@ static bool has_failed(void *userdata) {
 static bool is_asked(void *userdata) {
         struct fixture *f = userdata;
 
-        return atomic_load(&f->api.server.served) == f->asked || has_failed(f);
+        return atomic_load(&f->api.rig.server.served) == f->asked || has_failed(f);
 }
 
 static bool is_quiet(void *userdata) {
@@ -59,14 +59,14 @@ static void begin(struct fixture *f) {
         f->options.timeout_ms = 20000;
         f->options.max_page_bytes = MAX_PAGE_BYTES;
         f->options.is_at_once = true;
-        f->source = page_source_new(f->api.loop, f->api.client, f->api.metrics, &f->options,
-                                    &(struct source_sink){.on_reading = on_reading,
-                                                          .on_failure = on_failure,
-                                                          .userdata = f});
+        f->source = page_source_new(
+                f->api.rig.loop, f->api.rig.client, f->api.rig.metrics, &f->options,
+                &(struct source_sink){
+                        .on_reading = on_reading, .on_failure = on_failure, .userdata = f});
         f->source->ops->set_policy(f->source, &policy);
         for (size_t i = 0; i < NODES; i++) {
                 f->names[i] = xasprintf("n%zu", i);
-                f->urls[i] = xasprintf("http://127.0.0.1:%u/n%zu", f->api.server.port, i);
+                f->urls[i] = xasprintf("http://127.0.0.1:%u/n%zu", f->api.rig.server.port, i);
                 f->nodes[i] = (struct node){
                         .slot = (uint32_t)i * 100, .name = f->names[i], .url = f->urls[i]};
         }
@@ -90,10 +90,10 @@ static void answer_in_part(struct fixture *f, const char *path, size_t mib) {
         buf_printf(&response, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n", MAX_PAGE_BYTES);
         for (size_t i = 0; i < mib * MIB / sizeof(line); i++)
                 buf_append(&response, line, sizeof(line));
-        scripted_add(&f->api.server, (struct scripted_reply){.expect = {path},
-                                                             .response = response.data,
-                                                             .response_bytes = response.len,
-                                                             .holds = true});
+        scripted_add(&f->api.rig.server, (struct scripted_reply){.expect = {path},
+                                                                 .response = response.data,
+                                                                 .response_bytes = response.len,
+                                                                 .holds = true});
 }
 
 /* All pages under way share 32 MiB here; the largest gives way, whether it is still being received

@@ -15,7 +15,7 @@ static void on_usage_change(void *userdata, void *owner) {
 
 /* Of which the list is answered. */
 static void *answers(const struct fixture *f, const char *code) {
-        return metrics_counter(f->metrics, "plimsoll_api_requests_total",
+        return metrics_counter(f->rig.metrics, "plimsoll_api_requests_total",
                                "Requests to the API server by HTTP status or failure reason.",
                                LABELS("verb", "GET", "resource", "pods", "code", code));
 }
@@ -48,7 +48,8 @@ static void test_lists(void **state) {
         start(&f);
         _cleanup_(estimator_freep) struct estimator *estimator = estimator_new(on_usage_change,
                                                                                NULL);
-        struct pod_sample *samples = pod_sample_new(f.loop, f.api, estimator, on_change, &f);
+        struct pod_sample *samples = pod_sample_new(f.rig.loop, f.rig.api, estimator, on_change,
+                                                    &f);
         pass(&f, 0); /* there is no node */
         check_log(&f, "c");
         struct estimator_node *node = estimator_node_hold(estimator, "n1", 2, &owner);

@@ -92,7 +92,7 @@ static void add_list(struct fixture *f, const char *select, const struct pod *po
                 put_pod(&out, &pods[i]);
         }
         (void)buf_puts(&out, "]}");
-        scripted_add(&f->server,
+        scripted_add(&f->rig.server,
                      (struct scripted_reply){
                              .expect = {select, "\r\nAccept: application/vnd.kubernetes.protobuf,"
                                                 "application/json;q=0.9\r\n"},
@@ -100,22 +100,24 @@ static void add_list(struct fixture *f, const char *select, const struct pod *po
 }
 
 static void add_watch(struct fixture *f, const char *text, bool holds) {
-        scripted_add(&f->server, (struct scripted_reply){.expect = {"watch=1&resourceVersion=10&"},
-                                                         .response = scripted_stream(text),
-                                                         .holds = holds});
+        scripted_add(&f->rig.server,
+                     (struct scripted_reply){.expect = {"watch=1&resourceVersion=10&"},
+                                             .response = scripted_stream(text),
+                                             .holds = holds});
 }
 
 static struct pod_watch *watch_pods(struct fixture *f, enum pod_watch_scope scope,
                                     const struct pod_watch_events *told) {
         start(f);
-        struct pod_watch *watch = pod_watch_new(f->loop, f->api, f->metrics, scope, told, f);
+        struct pod_watch *watch = pod_watch_new(f->rig.loop, f->rig.api, f->rig.metrics, scope,
+                                                told, f);
         run(f);
         return watch;
 }
 
 static double unreadable(struct fixture *f) {
         return metrics_value(
-                metrics_counter(f->metrics, "plimsoll_pods_unreadable_total", "", NULL));
+                metrics_counter(f->rig.metrics, "plimsoll_pods_unreadable_total", "", NULL));
 }
 
 static void test_pods(void **state) {

@@ -37,15 +37,15 @@ static void begin(struct fixture *f) {
         struct error err = ERROR_NULL;
 
         api_start(&f->api);
-        if (policy_source_new(&(struct policy_source_options){.loop = f->api.loop,
-                                                              .metrics = f->api.metrics,
+        if (policy_source_new(&(struct policy_source_options){.loop = f->api.rig.loop,
+                                                              .metrics = f->api.rig.metrics,
                                                               .health = f->api.health,
                                                               .on_policy = on_policy,
                                                               .userdata = f},
                               &f->source, &policy, &err) < 0)
                 fail_msg("%s", err.msg);
         policy_free(policy);
-        policy_source_watch_object(f->source, f->api.api);
+        policy_source_watch_object(f->source, f->api.rig.api);
 }
 
 static void end(struct fixture *f) {
@@ -68,7 +68,7 @@ static bool is_not_told(void *userdata) {
 }
 
 static bool is_asked(void *userdata) {
-        return atomic_load(&((struct fixture *)userdata)->api.server.served) > 0;
+        return atomic_load(&((struct fixture *)userdata)->api.rig.server.served) > 0;
 }
 
 /* Tried again every minute; told when it begins and when it ends. */
@@ -118,7 +118,7 @@ static void test_status_of_no_object(void **state) {
 }
 
 static bool is_watched(void *userdata) {
-        return atomic_load(&((struct fixture *)userdata)->api.server.answered) == 2;
+        return atomic_load(&((struct fixture *)userdata)->api.rig.server.answered) == 2;
 }
 
 static atomic_bool is_gone;
@@ -140,7 +140,7 @@ static bool is_gone_and_answered(void *userdata) {
 
         if (is_told(f))
                 atomic_store(&is_gone, true);
-        f->looks += atomic_load(&f->api.server.answered) == 3;
+        f->looks += atomic_load(&f->api.rig.server.answered) == 3;
         return f->looks == 10;
 }
 
@@ -155,14 +155,14 @@ static void test_deleted_while_its_status_is_written(void **state) {
 
         (void)state;
         api_answer(&f.api, 200, OBJECTS(OBJECT("", SYNC("3m"))), LIST, NULL);
-        scripted_add(&f.api.server, (struct scripted_reply){.expect = {WATCH},
-                                                            .response = scripted_stream(""),
-                                                            .holds = true});
-        scripted_add(&f.api.server,
+        scripted_add(&f.api.rig.server, (struct scripted_reply){.expect = {WATCH},
+                                                                .response = scripted_stream(""),
+                                                                .holds = true});
+        scripted_add(&f.api.rig.server,
                      (struct scripted_reply){.expect = {PATCH},
                                              .response = scripted_http(200, "", "{}"),
                                              .before = delete_it});
-        f.api.server.userdata = &f.api.server;
+        f.api.rig.server.userdata = &f.api.rig.server;
         begin(&f);
         policy_source_on_status(f.source, on_status, NULL);
         api_run(&f.api, is_watched, &f);
@@ -189,7 +189,7 @@ static void test_what_is_news(void **state) {
         api_answer_usually(&f.api, 200, lists[3], LIST);
         begin(&f);
         api_run(&f.api, is_told, &f);
-        assert_int_equal(atomic_load(&f.api.server.served), ARRAY_LEN(lists));
+        assert_int_equal(atomic_load(&f.api.rig.server.served), ARRAY_LEN(lists));
         assert_int_equal(f.policies, 3);
         end(&f);
 }

@@ -51,7 +51,7 @@ static struct source *source_new(struct fixture *f, bool is_once) {
                                          .on_peak = on_peak,
                                          .userdata = f};
 
-        return prometheus_new(f->loop, f->client, f->metrics, &options, &sink);
+        return prometheus_new(f->rig.loop, f->rig.client, f->rig.metrics, &options, &sink);
 }
 
 static struct source *begin(struct fixture *f, const struct policy *policy, bool is_once) {
@@ -69,7 +69,7 @@ static void end(struct fixture *f, struct source *source) {
 
 static double cut_rounds(const struct fixture *f) {
         return metrics_value(
-                metrics_counter(f->metrics, "plimsoll_prometheus_rounds_cut_total", "", NULL));
+                metrics_counter(f->rig.metrics, "plimsoll_prometheus_rounds_cut_total", "", NULL));
 }
 
 /* Nodes may come for 5 seconds before the first round. */
@@ -88,7 +88,7 @@ static void test_first_round(void **state) {
         }
         source->ops->add_node(source, &far_off);
         pass(&f, 249);
-        assert_int_equal(atomic_load(&f.server.served), 0);
+        assert_int_equal(atomic_load(&f.rig.server.served), 0);
         pass(&f, 1);
         run_until_asked(&f, "ok", 1);
         check_log(&f, "+a 0.5;+b 0.25;");
@@ -153,13 +153,13 @@ static void test_policy_in_a_round(void **state) {
         (void)state;
         add_metric(&before, "cpu_usage_avg_5m");
         add_metric(&after, "mem_usage_avg_5m");
-        scripted_add(&f.server,
+        scripted_add(&f.rig.server,
                      (struct scripted_reply){.expect = {"cpu_usage_avg_5m"}, .holds = true});
         expect(&f, 200, "mem_usage_avg_5m", NULL, VECTOR(OF("a", "0.5")));
         struct source *source = begin(&f, &before, false);
         source->ops->add_node(source, &a);
         pass(&f, 300);
-        run_until(&f, served, &f.server, 1);
+        run_until(&f, served, &f.rig.server, 1);
         source->ops->set_policy(source, &after);
         pass(&f, INTERVAL_MS);
         run_until_asked(&f, "ok", 1);
@@ -178,11 +178,12 @@ static void expect_round(struct fixture *f) {
 }
 
 static void expect_last_piece(struct fixture *f) {
-        scripted_add(&f->server, (struct scripted_reply){
-                                         .expect = {PIECE},
-                                         .response = scripted_http(200, "", RESULT("matrix", "")),
-                                         .before = wait_for_test,
-                                 });
+        scripted_add(&f->rig.server,
+                     (struct scripted_reply){
+                             .expect = {PIECE},
+                             .response = scripted_http(200, "", RESULT("matrix", "")),
+                             .before = wait_for_test,
+                     });
 }
 
 /* Peaks of nodes that are known, of values that are some; in percent where a rule recorded them.
@@ -261,7 +262,7 @@ static void test_once(void **state) {
         (void)state;
         add_metric(&policy, IS_MAX);
         expect(&f, 200, "POST /api/v1/query ", IS_MAX, VECTOR(""));
-        f.server.script[0].before = wait_for_test;
+        f.rig.server.script[0].before = wait_for_test;
         expect(&f, 200, "POST /api/v1/query ", IS_MEAN, VECTOR(OF("a", "0.5")));
         expect(&f, 200, PIECE, NULL, RESULT("matrix", ""));
         expect_last_piece(&f);

@@ -34,11 +34,11 @@ static void begin(struct history *history) {
 
         start(f);
         history->api = prometheus_api_new(
-                f->loop, f->client, f->metrics,
+                f->rig.loop, f->rig.client, f->rig.metrics,
                 &(struct prometheus_api_options){
                         .address = f->address, .timeout_ms = 10000, .max_reply_bytes = 1 << 20});
         history->backfill = prometheus_backfill_new(
-                f->loop, history->api, f->metrics,
+                f->rig.loop, history->api, f->rig.metrics,
                 &(struct prometheus_backfill_events){
                         .on_point = on_point, .on_done = on_done, .userdata = f});
 }
@@ -57,7 +57,7 @@ static void expect_points(struct history *history, int points, int ago_min, int 
 
         (void)snprintf(range, sizeof(range), "&start=%.3f&end=%.3f&step=60.000",
                        to_unix_s - (points - 1) * 60, to_unix_s);
-        scripted_add(&history->f.server,
+        scripted_add(&history->f.rig.server,
                      (struct scripted_reply){
                              .expect = {"POST /api/v1/query_range ", xstrdup(range)},
                              .response = scripted_http(status, "", body),
@@ -65,8 +65,8 @@ static void expect_points(struct history *history, int points, int ago_min, int 
 }
 
 static void free_texts(struct history *history) {
-        for (size_t i = 0; i < history->f.server.count; i++)
-                free((void *)(uintptr_t)history->f.server.script[i].expect[1]);
+        for (size_t i = 0; i < history->f.rig.server.count; i++)
+                free((void *)(uintptr_t)history->f.rig.server.script[i].expect[1]);
 }
 
 /* Each piece that fails is asked for again with half of the points, later and later; a resource
@@ -88,7 +88,7 @@ static void test_retries(void **state) {
                 run_until_asked(f, "query", (double)i + 1);
                 check_log(f, "");
                 pass(f, pauses_ms[i] - 1);
-                assert_int_equal(atomic_load(&f->server.served), i + 1); /* not yet */
+                assert_int_equal(atomic_load(&f->rig.server.served), i + 1); /* not yet */
                 pass(f, 1);
         }
         run_until_asked(f, "ok", 1);

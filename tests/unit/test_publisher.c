@@ -28,7 +28,8 @@ static void on_done(void *userdata, struct publisher_job *job, const struct kube
 static void begin(struct fixture *f) {
         api_start(&f->api);
         f->publisher = publisher_new(
-                f->api.loop, f->api.api, f->api.metrics, 1000, 1, (struct kube_fence){0},
+                f->api.rig.loop, f->api.rig.api, f->api.rig.metrics, 1000, 1,
+                (struct kube_fence){0},
                 &(struct publisher_events){.on_turn = on_turn, .on_done = on_done, .userdata = f});
         for (size_t i = 0; i < JOBS; i++) {
                 f->jobs[i].node = "a";
@@ -81,9 +82,9 @@ static void test_cancelled(void **state) {
 
         (void)state;
         api_answer(&f.api, 200, "{}", "PATCH /api/v1/nodes/a?", NULL);
-        f.api.server.script[0].holds = true;
-        free(f.api.server.script[0].response);
-        f.api.server.script[0].response = NULL;
+        f.api.rig.server.script[0].holds = true;
+        free(f.api.rig.server.script[0].response);
+        f.api.rig.server.script[0].response = NULL;
         begin(&f);
         api_run(&f.api, api_is_served, &f.api);
         for (size_t i = 0; i < JOBS; i++) {

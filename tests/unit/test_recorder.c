@@ -3,18 +3,13 @@
 
 #include "controller/event/recorder.h"
 #include "later_clock.h"
-#include "scripted_server.h"
+#include "scripted_api.h"
 
 enum { LOOK_MS = 2, DEADLINE_MS = 20000 };
 
 struct fixture {
-        struct scripted_server server;
-        struct loop *loop;
-        struct http_client *client;
-        struct kube_access *access;
-        struct metrics *metrics;
+        struct scripted_api rig;
         struct health *health;
-        struct kube_api *api;
         struct recorder *recorder;
         struct loop_timer look;
         int64_t give_up_mono_ms;
@@ -24,39 +19,22 @@ struct fixture {
 static const struct kube_fence no_fence = {0};
 
 static double count(const struct fixture *f, const char *reason, const char *result) {
-        return metrics_value(metrics_counter(f->metrics, "plimsoll_events_total", "",
+        return metrics_value(metrics_counter(f->rig.metrics, "plimsoll_events_total", "",
                                              LABELS("reason", reason, "result", result)));
 }
 
 static void start(struct fixture *f) {
-        struct error err = ERROR_NULL;
-        char master[64];
-
         later_ms = 0;
-        scripted_server_start(&f->server);
-        (void)snprintf(master, sizeof(master), "http://127.0.0.1:%u", f->server.port);
-        if (kube_access_load(&(struct kube_access_options){.master = master}, &f->access, &err) < 0)
-                fail_msg("%s", err.msg);
-        f->loop = loop_new();
-        f->metrics = metrics_new();
-        f->client = http_client_new(f->loop, &(struct http_client_options){.user_agent = "test/1"});
-        f->api = kube_api_new(f->loop, f->client, f->access, f->metrics);
+        scripted_api_start(&f->rig, (struct kube_access_options){0});
         f->health = health_new();
-        f->recorder = recorder_new(f->loop, f->api, f->metrics, f->health);
+        f->recorder = recorder_new(f->rig.loop, f->rig.api, f->rig.metrics, f->health);
         recorder_set_writer(f->recorder, &no_fence);
 }
 
 static void stop(struct fixture *f) {
         recorder_free(f->recorder);
-        kube_api_free(f->api);
-        http_client_free(f->client);
-        metrics_free(f->metrics);
         health_free(f->health);
-        kube_access_free(f->access);
-        loop_free(f->loop);
-        scripted_server_stop(&f->server);
-        if (atomic_load(&f->server.surprises) > 0)
-                fail_msg("the server did not expect: %s", f->server.surprise);
+        scripted_api_stop(&f->rig);
 }
 
 static double answered(const struct fixture *f) {
@@ -73,17 +51,17 @@ static void look(void *userdata) {
         int64_t now_mono_ms = clock_mono_ms();
 
         if (answered(f) >= f->wanted || now_mono_ms > f->give_up_mono_ms)
-                loop_stop(f->loop);
+                loop_stop(f->rig.loop);
         else
-                loop_timer_arm(f->loop, &f->look, now_mono_ms + LOOK_MS, look, f);
+                loop_timer_arm(f->rig.loop, &f->look, now_mono_ms + LOOK_MS, look, f);
 }
 
 /* Runs until so many Events in all have been answered. */
 static void run_until(struct fixture *f, double wanted) {
         f->wanted = wanted;
         f->give_up_mono_ms = clock_mono_ms() + DEADLINE_MS;
-        loop_timer_arm(f->loop, &f->look, clock_mono_ms(), look, f);
-        loop_run(f->loop);
+        loop_timer_arm(f->rig.loop, &f->look, clock_mono_ms(), look, f);
+        loop_run(f->rig.loop);
         assert_true(answered(f) == wanted);
 }
 
@@ -97,7 +75,7 @@ static void tell(struct fixture *f, enum event_reason reason, const char *name) 
 }
 
 static void expect(struct fixture *f, int status, const char *text, const char *more) {
-        scripted_add(&f->server,
+        scripted_add(&f->rig.server,
                      (struct scripted_reply){.expect = {text, more},
                                              .response = scripted_http(status, "", "{}")});
 }
@@ -107,7 +85,7 @@ static void test_one_event(void **state) {
 
         (void)state;
         scripted_add(
-                &f.server,
+                &f.rig.server,
                 (struct scripted_reply){
                         .expect = {"PATCH /api/v1/namespaces/default/events/"
                                    "node-1.plimsoll-overloaded?fieldManager=plimsoll-controller"

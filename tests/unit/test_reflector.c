@@ -65,28 +65,29 @@ static void reflect(struct fixture *f, const struct reflector_spec *wish) {
         spec.on_synced = on_synced;
         spec.first_pause_ms = 2;
         spec.userdata = f;
-        f->reflector = reflector_new(f->loop, f->api, f->metrics, &spec);
+        f->reflector = reflector_new(f->rig.loop, f->rig.api, f->rig.metrics, &spec);
         run(f);
 }
 
 static double restarts(struct fixture *f, const char *reason) {
-        return metrics_value(metrics_counter(f->metrics, "plimsoll_watch_restarts_total", "",
+        return metrics_value(metrics_counter(f->rig.metrics, "plimsoll_watch_restarts_total", "",
                                              LABELS("resource", "nodes", "reason", reason)));
 }
 
 static double objects(struct fixture *f) {
         return metrics_value(
-                metrics_gauge(f->metrics, "plimsoll_objects", "", LABELS("resource", "nodes")));
+                metrics_gauge(f->rig.metrics, "plimsoll_objects", "", LABELS("resource", "nodes")));
 }
 
 static double ignored(struct fixture *f) {
-        return metrics_value(metrics_counter(f->metrics, "plimsoll_watch_events_total", "",
+        return metrics_value(metrics_counter(f->rig.metrics, "plimsoll_watch_events_total", "",
                                              LABELS("resource", "nodes", "type", "ignored")));
 }
 
 static void list(struct fixture *f, const char *body) {
-        scripted_add(&f->server, (struct scripted_reply){.expect = {"GET /api/v1/nodes?limit="},
-                                                         .response = scripted_http(200, "", body)});
+        scripted_add(&f->rig.server,
+                     (struct scripted_reply){.expect = {"GET /api/v1/nodes?limit="},
+                                             .response = scripted_http(200, "", body)});
 }
 
 /* The last step: a watch from @version that stays open. */
@@ -96,9 +97,9 @@ static void hold(struct fixture *f, const char *version) {
         char *text = expect[next++ % 8];
 
         (void)snprintf(text, sizeof(expect[0]), "watch=1&resourceVersion=%s&", version);
-        scripted_add(&f->server, (struct scripted_reply){.expect = {text},
-                                                         .response = scripted_stream(""),
-                                                         .holds = true});
+        scripted_add(&f->rig.server, (struct scripted_reply){.expect = {text},
+                                                             .response = scripted_stream(""),
+                                                             .holds = true});
 }
 
 static void test_pages_then_events(void **state) {
@@ -107,7 +108,7 @@ static void test_pages_then_events(void **state) {
         };
 
         (void)state;
-        scripted_add(&f.server,
+        scripted_add(&f.rig.server,
                      (struct scripted_reply){
                              .expect = {"GET /api/v1/nodes?labelSelector=role%3Dworker&limit=500 ",
                                         "\r\nAccept: application/json;as=PartialObjectMetadataList",
@@ -115,12 +116,12 @@ static void test_pages_then_events(void **state) {
                              .response = scripted_http(200, "",
                                                        LIST("10", "to/ken", OBJECT("a", "1")))});
         scripted_add(
-                &f.server,
+                &f.rig.server,
                 (struct scripted_reply){
                         .expect = {"?labelSelector=role%3Dworker&limit=500&continue=to%2Fken "},
                         .response = scripted_http(200, "", LIST("10", "", OBJECT("b", "2")))});
         scripted_add(
-                &f.server,
+                &f.rig.server,
                 (struct scripted_reply){
                         .expect = {"GET /api/v1/nodes?labelSelector=role%3Dworker&watch=1"
                                    "&resourceVersion=10&allowWatchBookmarks=true&timeoutSeconds=",
@@ -136,7 +137,7 @@ static void test_pages_then_events(void **state) {
         assert_true(restarts(&f, "short") == 1);
         assert_true(objects(&f) == 2);
         assert_true(metrics_value(
-                            metrics_counter(f.metrics, "plimsoll_watch_events_total", "",
+                            metrics_counter(f.rig.metrics, "plimsoll_watch_events_total", "",
                                             LABELS("resource", "nodes", "type", "BOOKMARK"))) == 1);
         stop(&f);
 }
@@ -147,9 +148,10 @@ static void test_expired_event(void **state) {
 
         (void)state;
         list(&f, LIST("10", "", OBJECT("a", "1") "," OBJECT("b", "2") "," OBJECT("c", "3")));
-        scripted_add(&f.server, (struct scripted_reply){.expect = {"watch=1&resourceVersion=10&"},
-                                                        .response = scripted_stream(EXPIRED)});
-        scripted_add(&f.server,
+        scripted_add(&f.rig.server,
+                     (struct scripted_reply){.expect = {"watch=1&resourceVersion=10&"},
+                                             .response = scripted_stream(EXPIRED)});
+        scripted_add(&f.rig.server,
                      (struct scripted_reply){
                              .expect = {"limit=100&resourceVersion=10&"
                                         "resourceVersionMatch=NotOlderThan "},
@@ -172,13 +174,14 @@ static void test_expired_status(void **state) {
         for (size_t i = 0; i < ARRAY_LEN(refusals); i++) {
                 struct fixture f = {.wanted_log = "+ a;=1;+ b;- a;=1;"};
                 list(&f, LIST("10", "", OBJECT("a", "1")));
-                scripted_add(&f.server,
+                scripted_add(&f.rig.server,
                              (struct scripted_reply){.expect = {"watch=1"},
                                                      .response = scripted_http(410, "", "{}")});
-                scripted_add(&f.server, (struct scripted_reply){
-                                                .expect = {"resourceVersionMatch=NotOlderThan "},
+                scripted_add(
+                        &f.rig.server,
+                        (struct scripted_reply){.expect = {"resourceVersionMatch=NotOlderThan "},
                                                 .response = scripted_http(refusals[i], "", "{}")});
-                scripted_add(&f.server,
+                scripted_add(&f.rig.server,
                              (struct scripted_reply){
                                      .expect = {"GET /api/v1/nodes?limit=100 "},
                                      .response = scripted_http(200, "",
@@ -194,10 +197,11 @@ static void test_expired_continue(void **state) {
 
         (void)state;
         list(&f, LIST("10", "c", OBJECT("a", "1")));
-        scripted_add(&f.server, (struct scripted_reply){.expect = {"&continue=c "},
-                                                        .response = scripted_http(410, "", "{}")});
+        scripted_add(&f.rig.server,
+                     (struct scripted_reply){.expect = {"&continue=c "},
+                                             .response = scripted_http(410, "", "{}")});
         scripted_add(
-                &f.server,
+                &f.rig.server,
                 (struct scripted_reply){
                         .expect = {"GET /api/v1/nodes?limit=100 "},
                         .response = scripted_http(
@@ -213,13 +217,14 @@ static void test_cut_line(void **state) {
 
         (void)state;
         list(&f, LIST("10", "", ""));
-        scripted_add(&f.server, (struct scripted_reply){
-                                        .expect = {"watch=1&resourceVersion=10&"},
-                                        .response = scripted_chunk(
-                                                EVENT("ADDED", "a",
-                                                      "11") "{\"type\":\"ADDED\",\"object\":{\"m",
-                                                false)});
-        scripted_add(&f.server,
+        scripted_add(
+                &f.rig.server,
+                (struct scripted_reply){
+                        .expect = {"watch=1&resourceVersion=10&"},
+                        .response = scripted_chunk(
+                                EVENT("ADDED", "a", "11") "{\"type\":\"ADDED\",\"object\":{\"m",
+                                false)});
+        scripted_add(&f.rig.server,
                      (struct scripted_reply){.expect = {"watch=1&resourceVersion=11&"},
                                              .response = scripted_stream(EVENT("ADDED", "b", "12")),
                                              .holds = true});
@@ -235,13 +240,15 @@ static void test_silent_watch(void **state) {
 
         (void)state;
         list(&f, LIST("10", "", ""));
-        scripted_add(&f.server, (struct scripted_reply){.expect = {"watch=1&resourceVersion=10&"},
-                                                        .response = xstrdup(""),
-                                                        .holds = true});
+        scripted_add(&f.rig.server,
+                     (struct scripted_reply){.expect = {"watch=1&resourceVersion=10&"},
+                                             .response = xstrdup(""),
+                                             .holds = true});
         /* Some headers are none. */
-        scripted_add(&f.server, (struct scripted_reply){.expect = {"watch=1&resourceVersion=10&"},
-                                                        .response = xstrdup("HTTP/1.1 200 OK\r\n"),
-                                                        .holds = true});
+        scripted_add(&f.rig.server,
+                     (struct scripted_reply){.expect = {"watch=1&resourceVersion=10&"},
+                                             .response = xstrdup("HTTP/1.1 200 OK\r\n"),
+                                             .holds = true});
         reflect(&f, &(struct reflector_spec){.watch_answer_ms = 300});
         assert_true(restarts(&f, "unavailable") >= 1);
         stop(&f);
@@ -253,18 +260,20 @@ static void test_dead_watch(void **state) {
 
         (void)state;
         list(&f, LIST("10", "", ""));
-        scripted_add(&f.server, (struct scripted_reply){.expect = {"watch=1&resourceVersion=10&"},
-                                                        .response = scripted_stream(BOOKMARK("11")),
-                                                        .holds = true});
-        scripted_add(&f.server,
+        scripted_add(&f.rig.server,
+                     (struct scripted_reply){.expect = {"watch=1&resourceVersion=10&"},
+                                             .response = scripted_stream(BOOKMARK("11")),
+                                             .holds = true});
+        scripted_add(&f.rig.server,
                      (struct scripted_reply){
                              .expect = {"watch=1&resourceVersion=11&", "&timeoutSeconds=1"},
                              .response = scripted_stream(EVENT("ADDED", "a", "12")),
                              .holds = true});
         /* Something has changed: another one may be as long as any. */
-        scripted_add(&f.server, (struct scripted_reply){.expect = {"watch=1&resourceVersion=12&"},
-                                                        .response = scripted_stream(BOOKMARK("13")),
-                                                        .holds = true});
+        scripted_add(&f.rig.server,
+                     (struct scripted_reply){.expect = {"watch=1&resourceVersion=12&"},
+                                             .response = scripted_stream(BOOKMARK("13")),
+                                             .holds = true});
         reflect(&f, &(struct reflector_spec){.watch_idle_ms = 300});
         assert_true(restarts(&f, "idle") >= 2);
         stop(&f);
@@ -275,19 +284,20 @@ static void test_malformed_events(void **state) {
 
         (void)state;
         list(&f, LIST("10", "", OBJECT("a", "1")));
-        scripted_add(&f.server, (struct scripted_reply){
-                                        .expect = {"watch=1&resourceVersion=10&"},
-                                        .response = scripted_stream(EVENT(
-                                                "ADDED", "b", "11") "{\"type\":\"ADDED\"}\n")});
+        scripted_add(&f.rig.server, (struct scripted_reply){
+                                            .expect = {"watch=1&resourceVersion=10&"},
+                                            .response = scripted_stream(EVENT(
+                                                    "ADDED", "b", "11") "{\"type\":\"ADDED\"}\n")});
         for (int i = 0; i < 3; i++)
-                scripted_add(&f.server,
+                scripted_add(&f.rig.server,
                              (struct scripted_reply){.expect = {"watch=1&resourceVersion=11&"},
                                                      .response = scripted_stream("<html>\n")});
         list(&f, LIST("20", "", OBJECT("a", "1") "," OBJECT("b", "2") "," OBJECT("c", "3")));
         /* A list does not show that watches are good again. */
-        scripted_add(&f.server, (struct scripted_reply){.expect = {"watch=1&resourceVersion=20&"},
-                                                        .response = scripted_stream(BOOKMARK("21")),
-                                                        .holds = true});
+        scripted_add(&f.rig.server,
+                     (struct scripted_reply){.expect = {"watch=1&resourceVersion=20&"},
+                                             .response = scripted_stream(BOOKMARK("21")),
+                                             .holds = true});
         reflect(&f, &(struct reflector_spec){0});
         assert_true(restarts(&f, "malformed") == 4);
         stop(&f);
@@ -300,15 +310,15 @@ static void test_endless_410(void **state) {
         (void)state;
         for (int i = 0; i < 5; i++) {
                 list(&f, LIST("10", "", ""));
-                scripted_add(&f.server,
+                scripted_add(&f.rig.server,
                              (struct scripted_reply){
                                      .expect = {"watch=1"},
                                      .response = i % 2 == 0 ? scripted_stream(EXPIRED)
                                                             : scripted_http(410, "", "{}")});
         }
-        scripted_add(&f.server, (struct scripted_reply){.expect = {"GET /api/v1/nodes?limit="},
-                                                        .response = xstrdup(""),
-                                                        .holds = true});
+        scripted_add(&f.rig.server, (struct scripted_reply){.expect = {"GET /api/v1/nodes?limit="},
+                                                            .response = xstrdup(""),
+                                                            .holds = true});
         reflect(&f, &(struct reflector_spec){0});
         assert_true(restarts(&f, "expired") == 5);
         stop(&f);
@@ -322,9 +332,9 @@ static void test_endless_line(void **state) {
         memset(line, ' ', WATCH_LINE_MAX_BYTES + 99);
         line[WATCH_LINE_MAX_BYTES + 99] = '\0';
         list(&f, LIST("10", "", ""));
-        scripted_add(&f.server, (struct scripted_reply){.expect = {"watch=1"},
-                                                        .response = scripted_stream(line)});
-        scripted_add(&f.server,
+        scripted_add(&f.rig.server, (struct scripted_reply){.expect = {"watch=1"},
+                                                            .response = scripted_stream(line)});
+        scripted_add(&f.rig.server,
                      (struct scripted_reply){.expect = {"watch=1&resourceVersion=10&"},
                                              .response = scripted_stream(EVENT("ADDED", "a", "11")),
                                              .holds = true});
@@ -340,14 +350,14 @@ static void test_no_list(void **state) {
 
         (void)state;
         list(&f, LIST("10", "", OBJECT("a", "1")));
-        scripted_add(&f.server, (struct scripted_reply){.expect = {"watch=1"},
-                                                        .response = scripted_stream(EXPIRED)});
+        scripted_add(&f.rig.server, (struct scripted_reply){.expect = {"watch=1"},
+                                                            .response = scripted_stream(EXPIRED)});
         list(&f, "{\"kind\":\"Status\",\"metadata\":{},\"status\":\"Success\"}");
-        scripted_add(&f.server,
+        scripted_add(&f.rig.server,
                      (struct scripted_reply){
                              .expect = {"GET /api/v1/nodes?limit=100&resourceVersion=10"},
                              .response = scripted_http(200, "", "{}")});
-        scripted_add(&f.server,
+        scripted_add(&f.rig.server,
                      (struct scripted_reply){
                              .expect = {"GET /api/v1/nodes?limit=100&resourceVersion=10"},
                              .response = scripted_http(200, "", LIST("12", "", OBJECT("a", "1")))});
@@ -365,10 +375,11 @@ static void test_large_page(void **state) {
         (void)state;
         memset(page, ' ', PAGE_BYTES);
         page[PAGE_BYTES] = '\0';
-        scripted_add(&f.server, (struct scripted_reply){.expect = {"GET /api/v1/nodes?limit=100 "},
-                                                        .response = scripted_http(200, "", page)});
+        scripted_add(&f.rig.server,
+                     (struct scripted_reply){.expect = {"GET /api/v1/nodes?limit=100 "},
+                                             .response = scripted_http(200, "", page)});
         free(page);
-        scripted_add(&f.server,
+        scripted_add(&f.rig.server,
                      (struct scripted_reply){
                              .expect = {"GET /api/v1/nodes?limit=50 "},
                              .response = scripted_http(200, "", LIST("12", "", OBJECT("a", "1")))});
@@ -383,17 +394,19 @@ static void test_closing_at_once(void **state) {
         (void)state;
         list(&f, LIST("10", "", ""));
         for (int i = 0; i < 3; i++)
-                scripted_add(&f.server, (struct scripted_reply){.expect = {"watch=1"},
-                                                                .response = scripted_stream("")});
+                scripted_add(&f.rig.server,
+                             (struct scripted_reply){.expect = {"watch=1"},
+                                                     .response = scripted_stream("")});
         /* 429 as the server throttles, and a connection that breaks before an answer */
-        scripted_add(&f.server,
+        scripted_add(&f.rig.server,
                      (struct scripted_reply){.expect = {"watch=1"},
                                              .response = scripted_http(429, "Retry-After: 0\r\n",
                                                                        "Too many requests")});
-        scripted_add(&f.server, (struct scripted_reply){.expect = {"watch=1"}});
-        scripted_add(&f.server, (struct scripted_reply){.expect = {"watch=1&resourceVersion=10&"},
-                                                        .response = scripted_stream(BOOKMARK("11")),
-                                                        .holds = true});
+        scripted_add(&f.rig.server, (struct scripted_reply){.expect = {"watch=1"}});
+        scripted_add(&f.rig.server,
+                     (struct scripted_reply){.expect = {"watch=1&resourceVersion=10&"},
+                                             .response = scripted_stream(BOOKMARK("11")),
+                                             .holds = true});
         reflect(&f, &(struct reflector_spec){0});
         assert_true(restarts(&f, "short") == 3);
         assert_true(restarts(&f, "throttled") == 1);
@@ -408,14 +421,15 @@ static void test_forbidden(void **state) {
         };
 
         (void)state;
-        scripted_add(&f.server,
+        scripted_add(&f.rig.server,
                      (struct scripted_reply){
                              .expect = {"GET /api/v1/nodes?limit=100 "},
                              .response = scripted_http(
                                      403, "", "{\"message\":\"nodes is forbidden: no list\"}")});
-        scripted_add(&f.server, (struct scripted_reply){.expect = {"GET /api/v1/nodes?limit=100 "},
-                                                        .response = scripted_stream(""),
-                                                        .holds = true});
+        scripted_add(&f.rig.server,
+                     (struct scripted_reply){.expect = {"GET /api/v1/nodes?limit=100 "},
+                                             .response = scripted_stream(""),
+                                             .holds = true});
         reflect(&f, &(struct reflector_spec){0});
         assert_false(reflector_is_synced(f.reflector));
         stop(&f);
@@ -427,8 +441,9 @@ static void test_forbidden_for_a_moment(void **state) {
         int64_t start_ms = clock_mono_ms();
 
         (void)state;
-        scripted_add(&f.server, (struct scripted_reply){.expect = {"GET /api/v1/nodes?limit=100 "},
-                                                        .response = scripted_http(403, "", "{}")});
+        scripted_add(&f.rig.server,
+                     (struct scripted_reply){.expect = {"GET /api/v1/nodes?limit=100 "},
+                                             .response = scripted_http(403, "", "{}")});
         list(&f, LIST("10", "", OBJECT("a", "1")));
         hold(&f, "10");
         reflect(&f, &(struct reflector_spec){0});
@@ -446,7 +461,7 @@ static void test_selector_too_long(void **state) {
         memset(selector, 'x', sizeof(selector) - 1);
         selector[sizeof(selector) - 1] = '\0';
         reflect(&f, &(struct reflector_spec){.label_selector = selector});
-        assert_int_equal(atomic_load(&f.server.served), 0);
+        assert_int_equal(atomic_load(&f.rig.server.served), 0);
         stop(&f);
 }
 
@@ -459,7 +474,7 @@ static void test_unusable_objects(void **state) {
                       OBJECT("a", "1") ",{},{\"metadata\":{\"name\":\"\"}},{\"metadata\":{\"name\":"
                                        "7}}," OBJECT("x/y", "1") "," OBJECT("b", "2") "," OBJECT(
                                                "z", "3")));
-        scripted_add(&f.server,
+        scripted_add(&f.rig.server,
                      (struct scripted_reply){
                              .expect = {"watch=1"},
                              .response = scripted_stream(
@@ -476,18 +491,18 @@ static void test_initial_selector(void **state) {
 
         (void)state;
         scripted_add(
-                &f.server,
+                &f.rig.server,
                 (struct scripted_reply){
                         .expect = {"?fieldSelector=wide&limit=7 "},
                         .response = scripted_http(
                                 200, "",
                                 LIST("9", "",
                                      OBJECT("old", "1") ",{},{\"n\":1e999}," OBJECT("a", "2")))});
-        scripted_add(&f.server,
+        scripted_add(&f.rig.server,
                      (struct scripted_reply){
                              .expect = {"?fieldSelector=narrow&limit=7 "},
                              .response = scripted_http(200, "", LIST("10", "", OBJECT("a", "2")))});
-        scripted_add(&f.server,
+        scripted_add(&f.rig.server,
                      (struct scripted_reply){
                              .expect = {"?fieldSelector=narrow&watch=1&resourceVersion=10&"},
                              .response = scripted_stream(""),
@@ -507,19 +522,22 @@ static void test_texts(void **state) {
 
         (void)state;
         list(&f, LIST("10", "c", OBJECT("a", "1")));
-        scripted_add(&f.server, (struct scripted_reply){.expect = {"&continue=c "},
-                                                        .response = scripted_http(410, "", "{}")});
+        scripted_add(&f.rig.server,
+                     (struct scripted_reply){.expect = {"&continue=c "},
+                                             .response = scripted_http(410, "", "{}")});
         list(&f, LIST("10", "", OBJECT("a", "1") ",{}," OBJECT("a", "1")));
-        scripted_add(&f.server, (struct scripted_reply){
-                                        .expect = {"watch=1&resourceVersion=10&"},
-                                        .response = scripted_stream(EVENT("ADDED", "c", "11") EVENT(
-                                                "MODIFIED", "a", "12") EVENT("DELETED", "b", "13")
-                                                                            BOOKMARK("20"))});
-        scripted_add(&f.server, (struct scripted_reply){.expect = {"watch=1&resourceVersion=20&"},
-                                                        .response = scripted_stream(EVENT(
-                                                                "DELETED", "x", "21") EXPIRED)});
+        scripted_add(&f.rig.server,
+                     (struct scripted_reply){
+                             .expect = {"watch=1&resourceVersion=10&"},
+                             .response = scripted_stream(
+                                     EVENT("ADDED", "c", "11") EVENT("MODIFIED", "a", "12")
+                                             EVENT("DELETED", "b", "13") BOOKMARK("20"))});
+        scripted_add(&f.rig.server,
+                     (struct scripted_reply){
+                             .expect = {"watch=1&resourceVersion=20&"},
+                             .response = scripted_stream(EVENT("DELETED", "x", "21") EXPIRED)});
         scripted_add(
-                &f.server,
+                &f.rig.server,
                 (struct scripted_reply){
                         .expect = {"resourceVersion=21&resourceVersionMatch=NotOlderThan "},
                         .response = scripted_http(200, "", LIST("30", "", OBJECT("d", "25")))});
@@ -536,7 +554,7 @@ static void test_texts_count(void **state) {
 
         (void)state;
         list(&f, LIST("10", "", OBJECT("a", "1")));
-        scripted_add(&f.server,
+        scripted_add(&f.rig.server,
                      (struct scripted_reply){
                              .expect = {"watch=1"},
                              .response = scripted_stream(
@@ -555,7 +573,7 @@ static void test_beyond_jansson(void **state) {
 
         (void)state;
         list(&f, LIST("10", "", "{\"metadata\":{\"name\":\"x\"},\"n\":1e999}," OBJECT("a", "1")));
-        scripted_add(&f.server,
+        scripted_add(&f.rig.server,
                      (struct scripted_reply){
                              .expect = {"watch=1"},
                              .response = scripted_stream(
@@ -575,8 +593,9 @@ static void test_free_under_way(void **state) {
         struct fixture f = {.wanted_log = "", .wanted_trouble = "list: not complete yet"};
 
         (void)state;
-        scripted_add(&f.server, (struct scripted_reply){.response = xstrdup("HTTP/1.1 200 OK\r\n"),
-                                                        .holds = true});
+        scripted_add(
+                &f.rig.server,
+                (struct scripted_reply){.response = xstrdup("HTTP/1.1 200 OK\r\n"), .holds = true});
         reflect(&f, &(struct reflector_spec){0});
         stop(&f);
 }

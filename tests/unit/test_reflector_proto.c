@@ -48,7 +48,7 @@ static void add_as(struct fixture *f, const char *expect, const char *accepts,
                    struct scripted_reply reply) {
         reply.expect[0] = expect;
         reply.expect[1] = accepts;
-        scripted_add(&f->server, reply);
+        scripted_add(&f->rig.server, reply);
 }
 
 static void add(struct fixture *f, const char *expect, struct scripted_reply reply) {
@@ -62,7 +62,7 @@ static void reflect(struct fixture *f, const struct reflector_spec *wish) {
         spec.on_list_begin = on_list_begin;
         spec.on_synced = on_synced;
         spec.userdata = f;
-        f->reflector = reflector_new(f->loop, f->api, f->metrics, &spec);
+        f->reflector = reflector_new(f->rig.loop, f->rig.api, f->rig.metrics, &spec);
         run(f);
 }
 
@@ -82,7 +82,7 @@ static void test_recorded(void **state) {
         add(&f, "GET /api/v1/pods?limit=100 ", recorded(400, "refused.pb"));
         add(&f, "GET /api/v1/pods?limit=100 ", recorded(200, "list.pb"));
         add(&f, "watch=1&", recorded(200, "watch.pb"));
-        f.server.script[2].drips = true;
+        f.rig.server.script[2].drips = true;
         add(&f, "watch=1&", recorded(200, "bookmark.pb"));
         add(&f, "watch=1&", recorded(200, "expired.pb"));
         add(&f, "&resourceVersionMatch=NotOlderThan",

@@ -23,7 +23,7 @@ static void on_synced(void *userdata, size_t count) {
 
 static void reflect(struct fixture *f, const char *label_selector, int64_t first_pause_ms) {
         start(f);
-        f->reflector = reflector_new(f->loop, f->api, f->metrics,
+        f->reflector = reflector_new(f->rig.loop, f->rig.api, f->rig.metrics,
                                      &(struct reflector_spec){.name = "nodes",
                                                               .path = "/api/v1/nodes",
                                                               .label_selector = label_selector,
@@ -35,12 +35,13 @@ static void reflect(struct fixture *f, const char *label_selector, int64_t first
 }
 
 static void add(struct fixture *f, const char *expect, char *response, bool holds) {
-        scripted_add(&f->server, (struct scripted_reply){
-                                         .expect = {expect}, .response = response, .holds = holds});
+        scripted_add(
+                &f->rig.server,
+                (struct scripted_reply){.expect = {expect}, .response = response, .holds = holds});
 }
 
 static double restarts(struct fixture *f, const char *reason) {
-        return metrics_value(metrics_counter(f->metrics, "plimsoll_watch_restarts_total", "",
+        return metrics_value(metrics_counter(f->rig.metrics, "plimsoll_watch_restarts_total", "",
                                              LABELS("resource", "nodes", "reason", reason)));
 }
 
@@ -115,7 +116,7 @@ static void test_selector_too_long_for_a_watch(void **state) {
         add(&f, "GET /api/v1/nodes?labelSelector=xxx", scripted_http(200, "", LIST("10", "", "")),
             true);
         reflect(&f, selector, MS_PER_MIN);
-        assert_int_equal(atomic_load(&f.server.served), 1);
+        assert_int_equal(atomic_load(&f.rig.server.served), 1);
         stop(&f);
 }
 

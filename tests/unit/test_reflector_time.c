@@ -35,13 +35,14 @@ static void note_request(void *userdata) {
 }
 
 static void add(struct fixture *f, const char *expect, char *response, bool holds) {
-        scripted_add(&f->server, (struct scripted_reply){
-                                         .expect = {expect}, .response = response, .holds = holds});
+        scripted_add(
+                &f->rig.server,
+                (struct scripted_reply){.expect = {expect}, .response = response, .holds = holds});
 }
 
 static void reflect(struct fixture *f, const struct clock_step *clock) {
         start_stepped(f);
-        f->reflector = reflector_new(f->loop, f->api, f->metrics,
+        f->reflector = reflector_new(f->rig.loop, f->rig.api, f->rig.metrics,
                                      &(struct reflector_spec){.name = "nodes",
                                                               .path = "/api/v1/nodes",
                                                               .first_pause_ms = 2,
@@ -52,7 +53,7 @@ static void reflect(struct fixture *f, const struct clock_step *clock) {
 }
 
 static double restarts(struct fixture *f, const char *reason) {
-        return metrics_value(metrics_counter(f->metrics, "plimsoll_watch_restarts_total", "",
+        return metrics_value(metrics_counter(f->rig.metrics, "plimsoll_watch_restarts_total", "",
                                              LABELS("resource", "nodes", "reason", reason)));
 }
 
@@ -111,7 +112,7 @@ static void test_ends(void **state) {
         (void)state;
         add(&f, "GET /api/v1/nodes?limit=100 ", scripted_http(200, "", LIST("")), false);
         add(&f, "watch=1&resourceVersion=10&", scripted_stream(ADDED("11")), false);
-        f.server.script[1].before = second_later;
+        f.rig.server.script[1].before = second_later;
         add(&f, "watch=1&resourceVersion=11&", scripted_stream(ADDED("12")), false);
         add(&f, "watch=1&resourceVersion=12&", scripted_stream(""), true);
         reflect(&f, clock);
@@ -141,9 +142,9 @@ static void test_retry_after(void **state) {
                 add(&f, "GET /api/v1/nodes?limit=100 ",
                     scripted_http(rows[i].status, rows[i].headers, "no"), false);
                 add(&f, "GET /api/v1/nodes?limit=100 ", scripted_http(200, "", LIST("")), false);
-                f.server.script[1].before = note_request;
+                f.rig.server.script[1].before = note_request;
                 add(&f, "watch=1&resourceVersion=10&", scripted_stream(""), true);
-                f.server.userdata = &asked_at_s;
+                f.rig.server.userdata = &asked_at_s;
                 reflect(&f, clock);
                 assert_int_equal(atomic_load(&asked_at_s), rows[i].most_s);
                 stop(&f);
@@ -213,8 +214,9 @@ static void test_pods_are_forgotten(void **state) {
                 add(f, "watch=1&", scripted_stream(event.data), true); /* then it is idle */
                 add(f, "watch=1&", scripted_stream(later.data), true);
                 start_stepped(f);
-                struct binding_watch *watch = binding_watch_new(
-                        f->loop, f->api, f->metrics, 5 * MS_PER_MIN, on_binding, &bindings);
+                struct binding_watch *watch = binding_watch_new(f->rig.loop, f->rig.api,
+                                                                f->rig.metrics, 5 * MS_PER_MIN,
+                                                                on_binding, &bindings);
                 run(f);
                 assert_true(binding_watch_is_live(watch));
                 binding_watch_free(watch);

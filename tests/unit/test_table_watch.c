@@ -30,7 +30,7 @@ static double sees_nodes(void *watch) {
 
 static double skewed_shown(const struct fixture *f) {
         return metrics_value(
-                metrics_gauge(f->metrics, "plimsoll_extender_skewed_readings", "", NULL));
+                metrics_gauge(f->rig.metrics, "plimsoll_extender_skewed_readings", "", NULL));
 }
 
 /* Times of the future are told as long as there are some; an object without a name is no node. */
@@ -43,7 +43,7 @@ static void test_skew(void **state) {
         expect(&f, 200, "GET /api/v1/nodes?limit=", NULL,
                "{\"kind\":\"NodeList\",\"metadata\":{\"resourceVersion\":\"10\"},\"items\":[" NODE(
                        A, "5", "0.5,2026-07-23T12:25:54Z") "," NODE("", "6", "0.5") "]}");
-        scripted_add(&f.server,
+        scripted_add(&f.rig.server,
                      (struct scripted_reply){
                              .expect = {"watch=1&resourceVersion=10&"},
                              .response = scripted_stream("{\"type\":\"MODIFIED\",\"object\":" NODE(
@@ -54,13 +54,13 @@ static void test_skew(void **state) {
         start(&f);
         struct health *health = health_new();
         struct node_table *table = node_table_new(
-                &(struct node_table_options){.annotation_prefix = "", .metrics = f.metrics}, policy,
-                standing_ms);
+                &(struct node_table_options){.annotation_prefix = "", .metrics = f.rig.metrics},
+                policy, standing_ms);
         struct table_watch *watch = table_watch_new(&(struct table_watch_options){
-                .loop = f.loop,
-                .api = f.api,
+                .loop = f.rig.loop,
+                .api = f.rig.api,
                 .table = table,
-                .metrics = f.metrics,
+                .metrics = f.rig.metrics,
                 .health = health,
         });
         assert_false(table_watch_sees_nodes(watch));

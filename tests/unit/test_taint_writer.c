@@ -53,10 +53,10 @@ static void begin(struct fixture *f, const char *taints) {
                                                           .sources = {{.interval_ms = INTERVAL_MS}},
                                                           .source_count = 1});
         api_start(&f->api);
-        f->publisher = publisher_new(f->api.loop, f->api.api, f->api.metrics, 1000, 1,
+        f->publisher = publisher_new(f->api.rig.loop, f->api.rig.api, f->api.rig.metrics, 1000, 1,
                                      (struct kube_fence){0},
                                      &(struct publisher_events){.on_turn = never_on_turn});
-        f->writer = taint_writer_new(f->api.loop, f->publisher, f->api.metrics, INTERVAL_MS,
+        f->writer = taint_writer_new(f->api.rig.loop, f->publisher, f->api.rig.metrics, INTERVAL_MS,
                                      f->compiled);
         node_track_init(&f->hot_track, f->compiled);
         node_track_init(&f->idle_track, f->compiled);
@@ -80,7 +80,7 @@ static void read_node(struct fixture *f, struct taint_node *node, struct node_tr
         const struct plan_values values = {.usable = ratio >= 0, .ratio = {ratio}};
 
         node_track_reading(track, f->compiled, 0, &(struct source_reading){0},
-                           loop_now_mono_ms(f->api.loop));
+                           loop_now_mono_ms(f->api.rig.loop));
         taint_writer_update(node, &values);
 }
 
@@ -98,7 +98,8 @@ static bool is_quiet(void *userdata) {
 static bool is_settled(void *userdata) {
         const struct fixture *f = userdata;
 
-        return atomic_load(&f->api.server.served) == f->patched && publisher_is_idle(f->publisher);
+        return atomic_load(&f->api.rig.server.served) == f->patched &&
+               publisher_is_idle(f->publisher);
 }
 
 /* Nothing more than the script has is asked for, for as long as a patch would take. */
@@ -106,7 +107,7 @@ static void expect_quiet(struct fixture *f) {
         taint_writer_tick(f->writer, true);
         f->quiet_looks = 0;
         api_run(&f->api, is_quiet, f);
-        assert_int_equal(atomic_load(&f->api.server.surprises), 0);
+        assert_int_equal(atomic_load(&f->api.rig.server.surprises), 0);
 }
 
 /* The loop's time is that of its turn. */

@@ -51,9 +51,9 @@ static void begin(struct fixture *f, bool has_turns) {
                                                           .source_count = 1});
         api_start(&f->api);
         f->writer = writer_new(
-                &(struct writer_options){.loop = f->api.loop,
-                                         .api = f->api.api,
-                                         .metrics = f->api.metrics,
+                &(struct writer_options){.loop = f->api.rig.loop,
+                                         .api = f->api.rig.api,
+                                         .metrics = f->api.rig.metrics,
                                          .health = f->api.health,
                                          .patches_per_s = 1000,
                                          .patches_in_flight = 1,
@@ -83,7 +83,7 @@ static void read_node(struct fixture *f, double ratio) {
 }
 
 static double count(const struct fixture *f, const char *name) {
-        return metrics_value(metrics_counter(f->api.metrics, name, "", NULL));
+        return metrics_value(metrics_counter(f->api.rig.metrics, name, "", NULL));
 }
 
 static bool is_settled(void *userdata) {
@@ -154,7 +154,7 @@ static void test_dry_run(void **state) {
         (void)state;
         begin(&f, true);
         struct kube_fence fence = writer_fence(f.writer);
-        assert_true(fence.until_mono_ms(fence.userdata) < loop_now_mono_ms(f.api.loop));
+        assert_true(fence.until_mono_ms(fence.userdata) < loop_now_mono_ms(f.api.rig.loop));
         assert_false(writer_is_active(f.writer));
         end(&f);
 }
