@@ -147,13 +147,13 @@ static void on_signal(void *userdata, int signal_number) {
                 return;
         }
         extender->is_ending = true;
-        log_info(MSG("shutting down"), INT("signal", signal_number));
         health_shut_down(extender->core.health);
         http_server_quiesce(extender->server);
         if (extender->binder)
                 binder_drain(extender->binder, on_drained, extender);
         else
                 loop_stop(extender->core.loop);
+        log_info(MSG("shutting down"), INT("signal", signal_number)); /* no bind begins any more */
 }
 
 static int listen_for_schedulers(struct extender *extender, struct error *err) {
