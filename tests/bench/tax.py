@@ -44,8 +44,8 @@ METRICS = [
 ]
 SAMPLINGS = {"default": {}, "100": {"percentageOfNodesToScore": 100}}
 THREADS = 4
-# Until then the scheduler opens connections and fills its caches.
-WARM_UP_S = 0.7
+# Of the pods. Until then the scheduler opens connections and fills its caches.
+WARM_UP_SHARE = 0.15
 POLL_S = 0.2
 IDLE_LOOK_S = 2
 # name of a column: its heading, decimals
@@ -190,8 +190,7 @@ class Bench:
             name=label, extenders=entries, **SAMPLINGS[sampling]
         )
         try:
-            time.sleep(WARM_UP_S)
-            before = moment(cluster, scheduler, peer)
+            before = warmed_up(cluster, scheduler, peer, WARM_UP_SHARE * pods)
             waiting = f"{space.root}/pods"
             wait_until(
                 lambda: not cluster.plane.api.items(
@@ -214,6 +213,16 @@ class Bench:
             "peer": name,
             **per_pod(before, after),
         }
+
+
+def warmed_up(cluster, scheduler, peer, pods):
+    """The moment at which so many pods are through."""
+
+    def look():
+        found = moment(cluster, scheduler, peer)
+        return found["pods"] >= pods and found
+
+    return wait_until(look, 60, "the scheduler to be under way", poll_s=POLL_S)
 
 
 def moment(cluster, scheduler, peer):
