@@ -276,6 +276,7 @@ def e2e(gate):
     alone = [path for path in files if "mark.alone" in path.read_text(encoding="utf-8")]
     shared = [path for path in files if path not in alone]
     shared.sort(key=lanes.expected_s, reverse=True)
+    alone.sort(key=lanes.expected_s, reverse=True)
     claims = OUT / "e2e-claims"
     shutil.rmtree(claims, ignore_errors=True)
     claims.mkdir()
