@@ -78,7 +78,7 @@ ENV = INHERITED | {
 }
 STEP_LIMIT_S = 6 * 3600 if NIGHTLY else 1800
 # Most tests wait most of the time.
-INTEGRATION_LANES = (os.cpu_count() or 2) + 8
+INTEGRATION_LANES = (os.cpu_count() or 2) + 6
 E2E_LANES = 4
 # More failures than these are no bad luck of a busy machine.
 SECOND_TRIES = 3
