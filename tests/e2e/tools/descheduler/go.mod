@@ -2,10 +2,11 @@ module plimsoll/e2e/descheduler
 
 go 1.26.0
 
-// What Kubernetes is built with, so that most is compiled once for both; and a kube-openapi, since the
-// one that the descheduler requires was replaced in its own go.mod.
+// What Kubernetes is built with, so that most is compiled once for both; not its OpenTelemetry, which the
+// descheduler needs newer.
 replace (
 	github.com/go-openapi/swag => github.com/go-openapi/swag v0.23.0
+	github.com/grpc-ecosystem/grpc-gateway/v2 => github.com/grpc-ecosystem/grpc-gateway/v2 v2.27.7
 	github.com/spf13/pflag => github.com/spf13/pflag v1.0.9
 	golang.org/x/crypto => golang.org/x/crypto v0.47.0
 	golang.org/x/net => golang.org/x/net v0.49.0
@@ -14,6 +15,9 @@ replace (
 	golang.org/x/sys => golang.org/x/sys v0.40.0
 	golang.org/x/term => golang.org/x/term v0.39.0
 	golang.org/x/text => golang.org/x/text v0.33.0
+	google.golang.org/genproto/googleapis/api => google.golang.org/genproto/googleapis/api v0.0.0-20260128011058-8636f8732409
+	google.golang.org/genproto/googleapis/rpc => google.golang.org/genproto/googleapis/rpc v0.0.0-20260128011058-8636f8732409
+	google.golang.org/grpc => google.golang.org/grpc v1.79.3
 	k8s.io/api => k8s.io/api v0.36.3
 	k8s.io/apimachinery => k8s.io/apimachinery v0.36.3
 	k8s.io/apiserver => k8s.io/apiserver v0.36.3
