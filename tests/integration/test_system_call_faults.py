@@ -133,7 +133,7 @@ def test_extender_without_descriptors(start_standin, run, binary, tmp_path, erro
 def test_controller_without_descriptors(start_standin, exporters, start_controller, error):
     standin = start_standin("--nodes", len(NAMES))
     controller = start_controller(standin, exporters, build="release")
-    controller.wait_ready()
+    wait_until(lambda: all(map(standin.annotations, NAMES)), what="a connection to every exporter")
     process = controller.process
 
     def meanwhile(_kept):
