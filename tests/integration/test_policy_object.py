@@ -95,12 +95,20 @@ def test_the_extender_judges_by_it(run, binary, cluster):
 
 
 def test_the_controller_writes_its_status(run, binary, cluster):
+    def events():
+        return {e["reason"]: e for e in cluster.get(EVENTS)["items"]}
+
+    def times_in_force():
+        return events().get("PolicyInForce", {}).get("count")
+
     apply(cluster, policy(0.5))
     Program(run, binary, "plimsoll-controller", cluster)
     wait_until(lambda: condition(cluster)[0].get("status") == "True", what="the condition")
     good, status = condition(cluster)
     assert status["metrics"] == 1
     assert good["reason"] == "Loaded"
+    # Two changes before an answer are one Event.
+    wait_until(lambda: times_in_force() == 1, what="the first Event")
     apply(cluster, policy("half"))
     wait_until(lambda: condition(cluster)[0].get("status") == "False", what="the refusal")
     bad, _ = condition(cluster)
@@ -108,14 +116,6 @@ def test_the_controller_writes_its_status(run, binary, cluster):
     assert "spec.predicate[0].maxLimitPecent: expected" in bad["message"]
     apply(cluster, policy(0.5))
     wait_until(lambda: condition(cluster)[0].get("status") == "True", what="the mending")
-
-    def events():
-        return {e["reason"]: e for e in cluster.get(EVENTS)["items"]}
-
-    def times_in_force():
-        return events().get("PolicyInForce", {}).get("count")
-
-    # Two changes before an answer are one Event.
     wait_until(lambda: times_in_force() == 2, what="the Event of the mending")
     apply(cluster, policy(0.6))
     generation = cluster.get(f"{PATH}/default")["metadata"]["generation"]
