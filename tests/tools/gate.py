@@ -276,18 +276,15 @@ def e2e(gate):
     alone = [path for path in files if "mark.alone" in path.read_text(encoding="utf-8")]
     shared = [path for path in files if path not in alone]
     shared.sort(key=lanes.expected_s, reverse=True)
-    alone.sort(key=lanes.expected_s, reverse=True)
     claims = OUT / "e2e-claims"
     shutil.rmtree(claims, ignore_errors=True)
     claims.mkdir()
     named = {f"lane-{i + 1}": shared for i in range(E2E_LANES)}
     gate.settle_side_steps()  # the images
     gate.pytest("e2e", named, E2E_LANES, limit_s=3000, env={"PLIMSOLL_CLAIMS": str(claims)})
-    if gate.build("gcc"):
-        # It compares CPU times; and the first that runs alone, the closed loop, mostly waits.
-        argv = [PYTHON, "tests/bench/report.py", str(OUT / "gcc"), "--quick"]
-        gate.beside(gate.step, "bench", argv)
     gate.pytest("e2e", {"alone": alone}, 1, limit_s=3000)
+    if gate.build("gcc"):
+        gate.step("bench", [PYTHON, "tests/bench/report.py", str(OUT / "gcc"), "--quick"])
 
 
 def fuzz(gate):
