@@ -133,7 +133,9 @@ def test_extender_without_descriptors(start_standin, run, binary, tmp_path, erro
 def test_controller_without_descriptors(start_standin, exporters, start_controller, error):
     standin = start_standin("--nodes", len(NAMES))
     controller = start_controller(standin, exporters, build="release")
-    wait_until(lambda: all(map(standin.annotations, NAMES)), what="a connection to every exporter")
+    wait_until(
+        lambda: all(standin.patches(name=name) for name in NAMES), what="a patch of every node"
+    )
     process = controller.process
 
     def meanwhile(_kept):
