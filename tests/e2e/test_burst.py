@@ -51,15 +51,22 @@ def result(plane, fleet, namespace, plimsoll, exporters, scheduler, figure):
 
 # The weight of the README, and one by which only the extender decides.
 WEIGHT, OVERWHELMING = 3, 30
+# Points go off in steps of a few pods, and equal scores are drawn by lot: at most what each node gets when
+# all get the same. Without the hot value the idle node gets 80. A binding counts once the extender's watch
+# has shown it: among other tests, 43 pods more were bound to the best node meanwhile.
+EVEN_SPREAD = PODS // NODES
+
+
+@pytest.mark.alone
+def test_burst_on_equal_nodes(fleet, result):
+    fleet.add(NODES, load=EVEN)
+    assert result(True, OVERWHELMING) <= EVEN_SPREAD
 
 
 @pytest.mark.alone
 def test_burst_with_an_idle_node(fleet, result):
-    """A binding counts once the extender's watch has shown it, so that a busy machine leaves the best
-    node as many pods more as are bound meanwhile: 43 were seen, of the 80 that it draws without."""
     names = fleet.add(NODES, load=EVEN)
     fleet.set_load(names[:1], **IDLE)
-    without = result(False, WEIGHT)
-    assert without > PODS / 2, "the idle node draws them all"
+    assert result(False, WEIGHT) > 5 * EVEN_SPREAD, "the idle node draws them all"
     for weight in (WEIGHT, OVERWHELMING):
-        assert result(True, weight) < without / 3
+        assert result(True, weight) <= EVEN_SPREAD
