@@ -10,7 +10,7 @@ help:
 	@echo 'make quick    what your change is about: its unit tests and one integration file'
 	@echo 'make e2e      both programs with real Kubernetes; its first run builds that, for minutes'
 	@echo 'make ci       what CI runs: make check, make test and make e2e, counted together'
-	@echo 'make nightly  make ci in full size, with the long runs, the fuzzers, other processors, mutants, coverage: hours'
+	@echo 'make nightly  make ci in full size, with the long runs, the fuzzers, other processors, a bare Debian, mutants, coverage: hours'
 	@echo 'make check    what needs no running program: format, lint, builds, sanitizers, unit tests, clang-tidy'
 	@echo 'make build    both programs, into $(BUILD)/'
 	@echo 'make bench    compare with peers, and write docs/performance.md anew (BENCH=quick: 3 minutes, no page)'
@@ -49,7 +49,7 @@ ci:
 
 nightly:
 	@tests/tools/install-packages build check integration e2e cross coverage
-	@PLIMSOLL_NIGHTLY=1 $(GATE) unit tidy images integration e2e fuzz cross mutants coverage
+	@PLIMSOLL_NIGHTLY=1 $(GATE) unit tidy images integration e2e fuzz cross bare mutants coverage
 
 check:
 	@tests/tools/install-packages build check

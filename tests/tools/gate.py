@@ -11,6 +11,7 @@
     gate.py fuzz           every fuzz target for $FUZZ_SECONDS: 60, or 600 with PLIMSOLL_NIGHTLY=1, which
                            is 2 hours and 10 minutes on two processors; see tests/tools/fuzz
     gate.py cross          the unit tests of the pure libraries for arm64 and s390x, by qemu
+    gate.py bare           `make demo` and `make test` in a Debian 12 where nothing is installed
     gate.py mutants        small changes in what decides about nodes: do the unit tests notice?
                            ($MUTANTS of them, 600)
     gate.py coverage       what unit tests, fuzz corpora and integration tests reach, by library, and
@@ -301,6 +302,11 @@ def cross(gate):
         gate.step(f"cross-{architecture}", argv, None, lambda path=results: read_meson(path))
 
 
+def bare(gate):
+    argv = ["tests/tools/bare-root", "sh", "-c", "make demo DEMO=once && make test"]
+    gate.step("bare", argv, is_shown=True)
+
+
 def coverage(gate):
     """Whether the integration tests pass is told by their own group, with programs that are faster."""
     if not gate.build("coverage"):
@@ -351,6 +357,7 @@ GROUPS = {
     "e2e": e2e,
     "fuzz": fuzz,
     "cross": cross,
+    "bare": bare,
     "mutants": mutants,
     "coverage": coverage,
     "quick": quick_tests,
