@@ -32,7 +32,6 @@ struct publisher {
         int64_t paused_until_mono_ms;
         struct loop_timer timer;
         struct buf patch;
-        struct metric *waiting;
 };
 
 struct publisher *publisher_new(struct loop *loop, struct kube_api *api, struct metrics *metrics,
@@ -52,8 +51,6 @@ struct publisher *publisher_new(struct loop *loop, struct kube_api *api, struct 
         publisher->tokens = publisher->max_tokens;
         publisher->filled_mono_ms = loop_now_mono_ms(loop);
         publisher->patch = BUF_INIT(PUBLISHER_MAX_PATCH_BYTES);
-        publisher->waiting = metrics_gauge(metrics, "plimsoll_patches_waiting",
-                                           "Nodes whose patch is queued.", NULL);
         return publisher;
 }
 
@@ -169,7 +166,6 @@ static void send_queued(struct publisher *publisher) {
                 publisher->tokens -= 1;
                 send(publisher, job);
         }
-        metrics_set(publisher->waiting, (double)publisher->queue.len);
         if (publisher->queue.len > 0 && publisher->tokens < 1) {
                 double wait_ms = (1 - publisher->tokens) * MS_PER_S / publisher->patches_per_s;
                 loop_timer_arm(publisher->loop, &publisher->timer,
@@ -227,6 +223,10 @@ void publisher_drop_queue(struct publisher *publisher) {
                 pump_later(publisher);
         while (pop(publisher))
                 ;
+}
+
+size_t publisher_waiting(const struct publisher *publisher) {
+        return publisher->queue.len;
 }
 
 bool publisher_is_idle(const struct publisher *publisher) {

@@ -69,5 +69,7 @@ void publisher_drop_queue(struct publisher *publisher);
 /** publisher_trouble() - why the last patches failed, for /readyz; "" when they did not */
 const char *publisher_trouble(const struct publisher *publisher);
 
+/** publisher_waiting() - jobs that are queued */
+size_t publisher_waiting(const struct publisher *publisher);
 /** publisher_is_idle() - nothing is queued or in flight */
 bool publisher_is_idle(const struct publisher *publisher);

@@ -5,47 +5,59 @@
 #include "program/outage_log.h"
 
 enum {
-        RETRY_MS = 5000,
+        MAX_IN_FLIGHT = 4,
+        FIRST_RETRY_MS = 5000,
+        MAX_RETRY_MS = 300000,
         /* Every node has been read twice by then, and the policy that the cluster has is in force
          * instead of the built-in one. */
         SETTLE_INTERVALS = 3,
+        /* While more than one of so many nodes is awaited, nothing is decided. */
+        NODES_PER_AWAITED = 10,
         /* A look touches the memory of all nodes: of 100,000, every ten seconds. */
         NODES_PER_MS = 10,
-        /* Before all annotations: a taint must not outlive its reason, and these are few. */
-        QUEUE_LEVEL = PATCH_QUEUE_LEVELS - 1,
 };
 
 struct taint_writer {
-        struct loop *loop;
-        struct publisher *publisher;
+        struct taint_writer_options options;
+        struct publisher *publisher; /* NULL: nothing is ever written */
         const struct compiled_policy *compiled;
-        int64_t interval_ms, settled_mono_ms, look_mono_ms;
-        struct publisher_events events;
+        int64_t look_mono_ms;
         TAILQ_HEAD(, taint_node) nodes;
         size_t node_count;
-        unsigned least; /* of the nodes' own levels, as of the last tick */
+        /* As of the last tick. */
+        struct load_levels least; /* of the nodes that pods may be given to */
+        size_t awaited;           /* nodes that have come lately, whose levels have not settled */
         struct outage_log outages;
         struct metric *shown[POLICY_MAX_LEVELS];
 };
 
 static int64_t now_mono(const struct taint_writer *writer) {
-        return loop_now_mono_ms(writer->loop);
+        return loop_now_mono_ms(writer->options.loop);
 }
 
 static bool is_on(const struct taint_writer *writer) {
         return writer->compiled->policy->level_count > 0;
 }
 
+/* When it will have been read often enough. */
+static int64_t await_mono_ms(const struct taint_writer *writer) {
+        return now_mono(writer) + SETTLE_INTERVALS * writer->options.interval_ms;
+}
+
 static void forget_load(struct taint_node *node) {
         load_level_forget(&node->level, node_taints_count(&node->taints));
+        node->sampled_mono_ms = INT64_MIN / 2;
+}
+
+static unsigned shown(const struct taint_writer *writer, const struct taint_node *node) {
+        return load_level_shown(&node->level, &writer->least, node_taints_count(&node->taints));
 }
 
 static bool on_turn(void *userdata, struct publisher_job *job, struct buf *patch) {
         const struct taint_writer *writer = userdata;
         const struct taint_node *node = (const struct taint_node *)job;
 
-        return node_taints_patch(&node->taints, load_level_shown(&node->level, writer->least),
-                                 patch);
+        return node_taints_patch(&node->taints, shown(writer, node), patch);
 }
 
 /* Also when somebody else was faster (422): then the watch shows it before the next attempt. */
@@ -54,10 +66,13 @@ static void on_done(void *userdata, struct publisher_job *job, const struct kube
         struct taint_node *node = (struct taint_node *)job;
         bool is_ok = answer->outcome == KUBE_OK || answer->outcome == KUBE_NOT_FOUND;
 
-        if (is_ok)
+        if (is_ok) {
                 load_level_changed(&node->level, now_mono(writer));
-        else
-                node->level.rest_until_mono_ms = now_mono(writer) + RETRY_MS;
+                node->backoff.failures = 0;
+        } else {
+                node->level.rest_until_mono_ms = now_mono(writer) + FIRST_RETRY_MS +
+                                                 backoff_next_ms(&node->backoff, now_mono(writer));
+        }
         if (is_ok && node->is_failing)
                 outage_log_recovered(&writer->outages, now_mono(writer), job->node);
         else if (!is_ok && !node->is_failing)
@@ -66,23 +81,32 @@ static void on_done(void *userdata, struct publisher_job *job, const struct kube
         node->is_failing = !is_ok;
 }
 
-struct taint_writer *taint_writer_new(struct loop *loop, struct publisher *publisher,
-                                      struct metrics *metrics, int64_t interval_ms,
+static void on_idle(void *userdata) {
+        const struct taint_writer *writer = userdata;
+
+        if (writer->options.on_idle)
+                writer->options.on_idle(writer->options.userdata);
+}
+
+struct taint_writer *taint_writer_new(const struct taint_writer_options *options,
                                       const struct compiled_policy *compiled) {
         static const char *const levels[POLICY_MAX_LEVELS] = {"1", "2", "3", "4"};
         struct taint_writer *writer = xcalloc(1, sizeof(*writer));
 
-        writer->loop = loop;
-        writer->publisher = publisher;
-        writer->interval_ms = interval_ms;
+        writer->options = *options;
         writer->outages.what = "taints";
-        writer->events = (struct publisher_events){.content_type = NODE_TAINTS_PATCH_TYPE,
+        if (options->api)
+                writer->publisher = publisher_new(
+                        options->loop, options->api, options->metrics, options->patches_per_s,
+                        MAX_IN_FLIGHT, options->fence,
+                        &(struct publisher_events){.content_type = NODE_TAINTS_PATCH_TYPE,
                                                    .on_turn = on_turn,
                                                    .on_done = on_done,
-                                                   .userdata = writer};
+                                                   .on_idle = on_idle,
+                                                   .userdata = writer});
         TAILQ_INIT(&writer->nodes);
         for (size_t i = 0; i < POLICY_MAX_LEVELS; i++)
-                writer->shown[i] = metrics_gauge(metrics, "plimsoll_taint_level_nodes",
+                writer->shown[i] = metrics_gauge(options->metrics, "plimsoll_taint_level_nodes",
                                                  "Nodes by the number of our taints on them.",
                                                  LABELS("level", levels[i]));
         taint_writer_set_policy(writer, compiled);
@@ -90,18 +114,32 @@ struct taint_writer *taint_writer_new(struct loop *loop, struct publisher *publi
 }
 
 void taint_writer_free(struct taint_writer *writer) {
+        if (!writer)
+                return;
+        publisher_free(writer->publisher);
         free(writer);
 }
 
 void taint_writer_set_policy(struct taint_writer *writer, const struct compiled_policy *compiled) {
+        struct taint_node *node;
+
         writer->compiled = compiled;
-        writer->settled_mono_ms = now_mono(writer) + SETTLE_INTERVALS * writer->interval_ms;
+        TAILQ_FOREACH (node, &writer->nodes, link) {
+                forget_load(node);
+                node->awaited_mono_ms = await_mono_ms(writer);
+        }
 }
 
 void taint_writer_add(struct taint_writer *writer, struct taint_node *node, const char *name,
                       const struct node_track *track) {
         *node = (struct taint_node){
-                .job = {.node = name, .events = &writer->events}, .writer = writer, .track = track};
+                .job.node = name,
+                .writer = writer,
+                .track = track,
+                .awaited_mono_ms = await_mono_ms(writer),
+                .backoff = {.first_ms = FIRST_RETRY_MS, .max_ms = MAX_RETRY_MS},
+        };
+        forget_load(node);
         TAILQ_INSERT_TAIL(&writer->nodes, node, link);
         writer->node_count++;
 }
@@ -131,42 +169,64 @@ void taint_writer_seen(struct taint_node *node, const json_t *taints) {
 }
 
 void taint_writer_update(struct taint_node *node, const struct plan_values *values) {
-        const struct policy *policy = node->writer->compiled->policy;
+        const struct taint_writer *writer = node->writer;
+        const struct policy *policy = writer->compiled->policy;
+        int64_t now_mono_ms = now_mono(writer);
+        bool is_provisional;
         double load_ratio;
 
-        if (policy->level_count == 0)
+        if (!is_on(writer))
                 return;
-        if (load_level_ratio(policy, values, &load_ratio))
-                load_level_sample(&node->level, policy, load_ratio);
-        else if (node->level.has_load)
-                forget_load(node);
+        if (!load_level_ratio(policy, values, &load_ratio, &is_provisional)) {
+                if (node->level.has_load)
+                        forget_load(node);
+                return;
+        }
+        if (!node->level.has_load)
+                node->awaited_mono_ms = await_mono_ms(writer);
+        if (is_provisional) {
+                load_level_hold(&node->level);
+                return;
+        }
+        /* Readings come at nearly equal times, and those of another source in between. */
+        if (now_mono_ms - node->sampled_mono_ms < writer->options.interval_ms * 3 / 4)
+                return;
+        node->sampled_mono_ms = now_mono_ms;
+        load_level_sample(&node->level, policy, load_ratio);
 }
 
-/* The least own level of the nodes that pods may be given to. */
-static unsigned look_at_nodes(struct taint_writer *writer) {
-        unsigned least = POLICY_MAX_LEVELS, shown[POLICY_MAX_LEVELS + 1] = {0};
+static bool is_awaited(const struct taint_node *node, int64_t now_mono_ms) {
+        return !load_level_is_settled(&node->level) && now_mono_ms < node->awaited_mono_ms;
+}
+
+static void look_at_nodes(struct taint_writer *writer) {
+        unsigned carried[POLICY_MAX_LEVELS + 1] = {0};
         int64_t now_mono_ms = now_mono(writer);
         struct taint_node *node;
 
+        writer->least = LOAD_LEVEL_NONE;
+        writer->awaited = 0;
         TAILQ_FOREACH (node, &writer->nodes, link) {
                 if (!is_on(writer) ||
                     (node->level.has_load &&
                      !node_track_is_fresh(node->track, writer->compiled, now_mono_ms)))
                         forget_load(node);
-                if (node->level.has_load && !node->taints.is_closed && node->level.own < least)
-                        least = node->level.own;
-                shown[node_taints_count(&node->taints)]++;
+                if (load_level_is_settled(&node->level) && !node->taints.is_closed)
+                        load_level_compare(&node->level, &writer->least);
+                writer->awaited += is_awaited(node, now_mono_ms);
+                carried[node_taints_count(&node->taints)]++;
         }
         for (size_t i = 0; i < POLICY_MAX_LEVELS; i++)
-                metrics_set(writer->shown[i], shown[i + 1]);
-        return least;
+                metrics_set(writer->shown[i], carried[i + 1]);
 }
 
+/* A load that is known, but not well enough, leaves the node as it is. */
 static bool is_due(const struct taint_node *node, int64_t now_mono_ms) {
-        unsigned shown = load_level_shown(&node->level, node->writer->least);
+        bool is_known = load_level_is_settled(&node->level) ||
+                        (!node->level.has_load && !is_awaited(node, now_mono_ms));
 
-        return node->is_seen && load_level_may_change(&node->level, now_mono_ms) &&
-               !node_taints_say(&node->taints, shown);
+        return node->is_seen && is_known && load_level_may_change(&node->level, now_mono_ms) &&
+               !node_taints_say(&node->taints, shown(node->writer, node));
 }
 
 void taint_writer_tick(struct taint_writer *writer, bool may_write) {
@@ -177,12 +237,12 @@ void taint_writer_tick(struct taint_writer *writer, bool may_write) {
         if (now_mono_ms < writer->look_mono_ms)
                 return;
         writer->look_mono_ms = now_mono_ms + (int64_t)(writer->node_count / NODES_PER_MS);
-        writer->least = look_at_nodes(writer);
-        if (now_mono_ms < writer->settled_mono_ms || !may_write)
+        look_at_nodes(writer);
+        if (writer->awaited * NODES_PER_AWAITED > writer->node_count || !may_write)
                 return;
         TAILQ_FOREACH (node, &writer->nodes, link)
                 if (is_due(node, now_mono_ms))
-                        publisher_push(writer->publisher, &node->job, QUEUE_LEVEL);
+                        publisher_push(writer->publisher, &node->job, 0);
 }
 
 void taint_writer_stop(struct taint_writer *writer) {
@@ -190,4 +250,17 @@ void taint_writer_stop(struct taint_writer *writer) {
 
         TAILQ_FOREACH (node, &writer->nodes, link)
                 drop_patch(node);
+}
+
+void taint_writer_drop_queue(struct taint_writer *writer) {
+        if (writer->publisher)
+                publisher_drop_queue(writer->publisher);
+}
+
+bool taint_writer_is_idle(const struct taint_writer *writer) {
+        return !writer->publisher || publisher_is_idle(writer->publisher);
+}
+
+const char *taint_writer_trouble(const struct taint_writer *writer) {
+        return writer->publisher ? publisher_trouble(writer->publisher) : "";
 }

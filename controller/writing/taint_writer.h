@@ -2,10 +2,15 @@
  * Keeps the soft taints of nodes at the level of their load (track/load_level.h), as long as the
  * policy has spec.taints; without it, takes them off.
  *
- * Every replica follows the levels; the one that leads patches, at most once per node and minute,
- * by the publisher of the annotations, whose budget they share. What a node carries is read from
- * the watch alone. So a replica begins with the levels that its predecessor left, and changes none
- * before all nodes have been read some times. A node without recent readings has no taints.
+ * Every replica follows the levels; the one that leads patches, at most once per node and minute. A
+ * publisher of its own has a small part of --patch-qps beside the annotations' whole, pauses and
+ * backs off by itself: so no taint delays an annotation. A node whose patch fails is tried again
+ * after 5 s, and then after up to twice as long each time, 5 minutes at most.
+ *
+ * What a node carries is read from the watch only. So a replica begins with the levels that its
+ * predecessor left. It changes no node whose level has not settled (load_level.h), and none at all
+ * while more than a tenth of the nodes have come lately and have not settled. A node without recent
+ * readings has no taints.
  */
 #pragma once
 
@@ -19,6 +24,7 @@
 #include "controller/track/node_track.h"
 #include "controller/writing/node_taints.h"
 #include "controller/writing/publisher.h"
+#include "kube/backoff.h"
 #include "metrics/metrics.h"
 #include "net/loop.h"
 
@@ -31,21 +37,29 @@ struct taint_node {
         const struct node_track *track;
         TAILQ_ENTRY(taint_node) link;
         struct load_level level;
+        int64_t sampled_mono_ms; /* when the level took in its last sample */
+        int64_t awaited_mono_ms; /* until then it is expected to settle */
+        struct backoff backoff;
         struct node_taints taints; /* what the node carries */
         bool is_seen;              /* the watch has shown it */
         bool is_failing;           /* the last patch failed */
 };
 
-/**
- * taint_writer_new()
- * @publisher:   borrowed, like @loop and @metrics; NULL: nothing is ever written
- * @interval_ms: between two readings of a node
- * @compiled:    borrowed until taint_writer_set_policy() gives another
- */
-struct taint_writer *taint_writer_new(struct loop *loop, struct publisher *publisher,
-                                      struct metrics *metrics, int64_t interval_ms,
+struct taint_writer_options {
+        struct loop *loop;    /* borrowed, like the next two */
+        struct kube_api *api; /* NULL: nothing is ever written */
+        struct metrics *metrics;
+        double patches_per_s;            /* of taints */
+        struct kube_fence fence;         /* of every patch */
+        int64_t interval_ms;             /* between two readings of a node by one source */
+        void (*on_idle)(void *userdata); /* see publisher_events */
+        void *userdata;
+};
+
+/** taint_writer_new() - @compiled is borrowed until taint_writer_set_policy() gives another */
+struct taint_writer *taint_writer_new(const struct taint_writer_options *options,
                                       const struct compiled_policy *compiled);
-/** taint_writer_free() - after every node has been removed, before the publisher is freed */
+/** taint_writer_free() - after every node has been removed */
 void taint_writer_free(struct taint_writer *writer);
 DEFINE_FREEP(struct taint_writer, taint_writer_free);
 
@@ -58,10 +72,17 @@ void taint_writer_add(struct taint_writer *writer, struct taint_node *node, cons
 void taint_writer_remove(struct taint_node *node);
 /** taint_writer_seen() - the node has these @taints now; see node_taints_read() */
 void taint_writer_seen(struct taint_node *node, const json_t *taints);
-/** taint_writer_update() - the node has been read: @values */
+/** taint_writer_update() - the node has been read: @values. Readings that come faster than one per
+ * interval, as from two sources, count as one. */
 void taint_writer_update(struct taint_node *node, const struct plan_values *values);
 /** taint_writer_tick() - every second or so: decide, and queue patches if this replica @may_write
  */
 void taint_writer_tick(struct taint_writer *writer, bool may_write);
 /** taint_writer_stop() - cancel what is queued or in flight: this replica no longer leads */
 void taint_writer_stop(struct taint_writer *writer);
+/** taint_writer_drop_queue() - cancel what is queued; patches in flight continue */
+void taint_writer_drop_queue(struct taint_writer *writer);
+/** taint_writer_is_idle() - no patch is queued or in flight */
+bool taint_writer_is_idle(const struct taint_writer *writer);
+/** taint_writer_trouble() - see publisher_trouble(); "" when nothing is ever written */
+const char *taint_writer_trouble(const struct taint_writer *writer);

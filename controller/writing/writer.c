@@ -9,8 +9,12 @@
 
 static_assert((int)BUDGET_LEVELS <= (int)PATCH_QUEUE_LEVELS, "every level has its queue");
 
-/* Scrapes after which a healthy node has usable windows. */
-enum { FIRST_OUTCOMES = 4 };
+enum {
+        /* Scrapes after which a healthy node has usable windows. */
+        FIRST_OUTCOMES = 4,
+        /* Patches of taints per second are those of annotations divided by this. */
+        TAINT_PART = 10,
+};
 
 /* What a patch in flight contains; recorded once the API server has accepted it. */
 struct writer_patch {
@@ -34,7 +38,7 @@ struct writer {
         bool is_stopping;
         lease_released_fn *on_stopped;
         void *on_stopped_userdata;
-        struct metric *patch_keys, *unchanged, *early, *sample_age, *budget;
+        struct metric *waiting, *patch_keys, *unchanged, *early, *sample_age, *budget;
 };
 
 static int64_t now_mono(const struct writer *writer) {
@@ -191,6 +195,8 @@ static void resign(struct writer *writer) {
 static void on_idle(void *userdata) {
         struct writer *writer = userdata;
 
+        if (!writer_is_idle(writer))
+                return;
         if (writer->is_stopping)
                 resign(writer);
         else
@@ -293,6 +299,8 @@ static void register_metrics(struct writer *writer, struct metrics *metrics) {
         writer->sample_age = metrics_histogram(metrics, "plimsoll_sample_age_seconds",
                                                "Age of a node's newest sample when it is written.",
                                                NULL, age_bounds_s, ARRAY_LEN(age_bounds_s));
+        writer->waiting = metrics_gauge(metrics, "plimsoll_patches_waiting",
+                                        "Nodes whose annotations wait for their patch.", NULL);
         writer->patch_keys = metrics_counter(metrics, "plimsoll_patch_keys_total",
                                              "Annotations carried by patches.", NULL);
         writer->unchanged = metrics_counter(metrics, "plimsoll_syncs_unchanged_total",
@@ -338,8 +346,16 @@ struct writer *writer_new(const struct writer_options *options,
                                                    .on_done = on_done,
                                                    .on_idle = on_idle,
                                                    .userdata = writer});
-        writer->taints = taint_writer_new(options->loop, writer->publisher, options->metrics,
-                                          options->interval_ms, compiled);
+        writer->taints = taint_writer_new(
+                &(struct taint_writer_options){.loop = options->loop,
+                                               .api = may_ever_write ? options->api : NULL,
+                                               .metrics = options->metrics,
+                                               .patches_per_s = options->patches_per_s / TAINT_PART,
+                                               .fence = leader_fence(writer->leader),
+                                               .interval_ms = options->interval_ms,
+                                               .on_idle = on_idle,
+                                               .userdata = writer},
+                compiled);
         return writer;
 }
 
@@ -363,6 +379,8 @@ void writer_set_policy(struct writer *writer, const struct compiled_policy *comp
 
 void writer_tick(struct writer *writer) {
         leader_show(writer->leader);
+        if (writer->publisher)
+                metrics_set(writer->waiting, (double)publisher_waiting(writer->publisher));
         outage_log_tick(&writer->outages, now_mono(writer));
         if (writer->options.has_turns)
                 taint_writer_tick(writer->taints, writer_is_active(writer));
@@ -377,7 +395,8 @@ size_t writer_budget_nodes(const struct writer *writer) {
 }
 
 bool writer_is_idle(const struct writer *writer) {
-        return !writer->publisher || publisher_is_idle(writer->publisher);
+        return (!writer->publisher || publisher_is_idle(writer->publisher)) &&
+               taint_writer_is_idle(writer->taints);
 }
 
 size_t writer_failing(const struct writer *writer) {
@@ -385,7 +404,10 @@ size_t writer_failing(const struct writer *writer) {
 }
 
 const char *writer_trouble(const struct writer *writer) {
-        return writer->publisher ? publisher_trouble(writer->publisher) : NULL;
+        if (!writer->publisher)
+                return NULL;
+        const char *trouble = publisher_trouble(writer->publisher);
+        return *trouble ? trouble : taint_writer_trouble(writer->taints);
 }
 
 struct kube_fence writer_fence(const struct writer *writer) {
@@ -398,6 +420,7 @@ void writer_stop(struct writer *writer, lease_released_fn *on_stopped, void *use
         writer->on_stopped_userdata = userdata;
         if (writer->publisher)
                 publisher_drop_queue(writer->publisher);
+        taint_writer_drop_queue(writer->taints);
         if (writer_is_idle(writer))
                 resign(writer);
 }

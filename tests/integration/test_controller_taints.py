@@ -7,13 +7,11 @@ from controller_kit import policy, write_policy
 from harness import wait_until
 
 NODES = "/api/v1/nodes"
-LEVELS = {
-    "spec": {
-        **policy(priority={"cpu_usage_avg_5m": 1, "mem_usage_avg_5m": 1})["spec"],
-        "taints": {"levels": [0.5, 0.6, 0.7, 0.8]},
-    }
-}
-WITH, WITHOUT = {**policy(), **LEVELS}, policy()
+# Windows of seconds: nothing is decided of one that is less than half full.
+METRICS = {"cpu_usage_avg_4s": "2s", "mem_usage_avg_4s": "2s"}
+WITHOUT = policy(METRICS, priority={name: 1 for name in METRICS})
+WITH = {**WITHOUT, "spec": WITHOUT["spec"] | {"taints": {"levels": [0.5, 0.6, 0.7, 0.8]}}}
+JSON_PATCH = "application/json-patch"
 SPOT = {"key": "spot", "value": "yes", "effect": "NoSchedule"}
 SOFT = {"key": "load.plimsoll.io/other", "effect": "PreferNoSchedule"}
 
@@ -37,7 +35,7 @@ def changes(standin):
     return [
         (row["name"], row["user"])
         for row in standin.patches()
-        if row["content_type"] == "application/json-patch+json" and row["code"] == 200
+        if row["content_type"].startswith(JSON_PATCH) and row["code"] == 200
     ]
 
 
@@ -128,6 +126,30 @@ def test_somebody_was_faster(standin, exporters, start_controller):
     standin.clear_faults()
     wait_until(lambda: taints(standin, 1) == [SPOT], what="the second attempt")
     controller.process.wait_log(r"node recovered.* what=taints node=node-0001")
+
+
+@pytest.mark.parametrize("status", (403, 422))
+def test_refused_taints_delay_no_annotation(
+    start_standin, start_exporters, start_controller, status
+):
+    """Half of the nodes carry taints that nobody lets us take off; and there are few patches."""
+    count = 24
+    standin, exporters = start_standin("--nodes", count), start_exporters()
+    exporters.set("all", load={"cpu": 0.2, "mem": 0.2})
+    for node in range(0, count, 2):
+        put(standin, node, *ours(1))
+    standin.fault("status", verb="patch", sends=JSON_PATCH, status=status, count=-1)
+    controller = start_controller(
+        standin, exporters, "--patch-qps=2", content=policy({"cpu_usage_avg_5m": "30s"})
+    )
+
+    def all_are_written():
+        nodes = (standin.annotations(f"node-{n:04}") for n in range(count))
+        return all("cpu_usage_avg_5m" in annotations for annotations in nodes)
+
+    wait_until(all_are_written, 60, "all annotations")
+    # They are tried all the same.
+    controller.process.wait_log(r"node is failing.* what=taints")
 
 
 def test_only_the_leader_writes(start_standin, exporters, start_controller, tmp_path):

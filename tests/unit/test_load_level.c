@@ -22,6 +22,8 @@ static void test_load(void **state) {
                 double ratio[3];
                 bool has_load;
                 double load_ratio;
+                uint64_t provisional;
+                bool is_provisional;
         } rows[] = {
                 {0, {0.9, 0.9, 0.9}, false, 0},
                 {4, {0.9, 0.9, 0.9}, false, 0}, /* a weight of 0 */
@@ -29,14 +31,20 @@ static void test_load(void **state) {
                 {7, {0.3, 0.8, 0.9}, true, 0.4}, /* at half the weight */
                 {6, {0.9, 0.8, 0.9}, true, 0.4}, /* the heavier one is missing */
                 {7, {0, 0, 0}, true, 0},
+                {7, {0.9, 0.2, 0.9}, true, 0.9, 2, true},
+                {7, {0.9, 0.2, 0.9}, true, 0.9, 4, false}, /* what does not count */
         };
 
         (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                struct plan_values values = {.usable = rows[i].usable};
+                struct plan_values values = {.usable = rows[i].usable,
+                                             .provisional = rows[i].provisional};
+                bool is_provisional = false;
                 double load_ratio = -1;
                 memcpy(values.ratio, rows[i].ratio, sizeof(rows[i].ratio));
-                assert_int_equal(load_level_ratio(&policy, &values, &load_ratio), rows[i].has_load);
+                assert_int_equal(load_level_ratio(&policy, &values, &load_ratio, &is_provisional),
+                                 rows[i].has_load);
+                assert_int_equal(is_provisional, rows[i].is_provisional);
                 double expected = rows[i].has_load ? rows[i].load_ratio : -1;
                 assert_float_equal(load_ratio, expected, 1e-12);
         }
@@ -122,7 +130,7 @@ static void test_random_clusters(void **state) {
                         load_level_forget(&levels[i], carried[i]);
                 }
                 for (int tick = 0; tick < TICKS; tick++) {
-                        unsigned least = POLICY_MAX_LEVELS;
+                        struct load_levels least = LOAD_LEVEL_NONE;
                         int64_t now_ms = (int64_t)tick * TICK_MS;
                         for (int i = 0; i < NODES; i++) {
                                 bool is_wild = tick < TICKS / 2;
@@ -132,12 +140,12 @@ static void test_random_clusters(void **state) {
                                         load_level_forget(&levels[i], carried[i]);
                                 else if ((tick + i) % SAMPLE_TICKS == 0)
                                         load_level_sample(&levels[i], &policy, fmax(ratio, 0));
-                                if (levels[i].has_load && levels[i].own < least)
-                                        least = levels[i].own;
+                                if (load_level_is_settled(&levels[i]))
+                                        load_level_compare(&levels[i], &least);
                         }
                         for (int i = 0; i < NODES; i++) {
-                                unsigned shown = load_level_shown(&levels[i], least);
-                                if (shown == carried[i] ||
+                                unsigned shown = load_level_shown(&levels[i], &least, carried[i]);
+                                if (shown == carried[i] || !load_level_is_settled(&levels[i]) ||
                                     !load_level_may_change(&levels[i], now_ms))
                                         continue;
                                 assert_true(now_ms - changed_ms[i] >= LOAD_LEVEL_REST_MS);
@@ -152,17 +160,50 @@ static void test_random_clusters(void **state) {
 
 static void test_shown(void **state) {
         static const struct {
-                struct load_level level;
-                unsigned least, shown;
+                uint8_t own, other, other_asked; /* asked: it has begun to rise; 0: not */
+                unsigned carried, shown;
         } rows[] = {
-                {{.own = 3, .has_load = true}, 0, 3},  {{.own = 3, .has_load = true}, 2, 1},
-                {{.own = 3, .has_load = true}, 3, 0},  {{.own = 1, .has_load = true}, 3, 0},
-                {{.own = 3, .has_load = false}, 0, 0}, /* stale */
+                {3, 0, 0, 0, 3}, {3, 2, 0, 0, 1}, {3, 3, 0, 0, 0}, {1, 3, 0, 0, 0}, {3, 0, 0, 4, 3},
+                {3, 2, 0, 3, 1}, {2, 2, 0, 1, 0}, {3, 0, 3, 0, 0}, /* the other one follows: it
+                                                                      waits */
+                {3, 0, 1, 1, 2}, {3, 0, 3, 2, 2}, /* takes nothing off before it has followed */
         };
+        static const struct load_level stale = {.own = 3};
+        struct load_levels none = LOAD_LEVEL_NONE;
 
         (void)state;
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-                assert_int_equal(load_level_shown(&rows[i].level, rows[i].least), rows[i].shown);
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                const struct load_level level = {.own = rows[i].own, .has_load = true};
+                const struct load_level other = {.own = rows[i].other,
+                                                 .has_load = true,
+                                                 .is_rising = true,
+                                                 .run = rows[i].other_asked > 0,
+                                                 .asked = rows[i].other_asked};
+                struct load_levels least = LOAD_LEVEL_NONE;
+                load_level_compare(&level, &least);
+                load_level_compare(&other, &least);
+                assert_int_equal(load_level_shown(&level, &least, rows[i].carried), rows[i].shown);
+        }
+        assert_int_equal(load_level_shown(&stale, &none, 2), 0);
+}
+
+static void test_settles(void **state) {
+        struct load_level level = {0};
+
+        (void)state;
+        load_level_hold(&level);
+        assert_true(level.has_load);
+        for (int i = 0; i < LOAD_LEVEL_RISE; i++) {
+                assert_false(load_level_is_settled(&level));
+                load_level_sample(&level, &policy, 0.9);
+        }
+        assert_true(load_level_is_settled(&level));
+        level.own = 9; /* of a policy that had more */
+        load_level_sample(&level, &policy, 0.9);
+        assert_int_equal(level.own, policy.level_count);
+        load_level_forget(&level, 1);
+        assert_false(load_level_is_settled(&level));
+        assert_int_equal(level.own, 1);
 }
 
 int main(void) {
@@ -172,6 +213,7 @@ int main(void) {
                 cmocka_unit_test(test_random_histories),
                 cmocka_unit_test(test_random_clusters),
                 cmocka_unit_test(test_shown),
+                cmocka_unit_test(test_settles),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

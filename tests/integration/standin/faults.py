@@ -8,6 +8,7 @@ spent; -1 = until cleared):
     name        regular expression on the object's name
     path        regular expression searched in the request target
     user_agent  regular expression searched in the User-Agent
+    sends       regular expression searched in the request's Content-Type
     user        name of the user whose token or certificate it is
     count       default 1
     skip        let this many matching requests pass first
@@ -64,6 +65,7 @@ _KEYS = {
     "name",
     "path",
     "user_agent",
+    "sends",
     "user",
     "count",
     "skip",
@@ -97,7 +99,9 @@ class Fault:
         self.skip = spec.get("skip", 0)
         self.hits = 0
         self.patterns = [
-            (key, re.compile(spec[key])) for key in ("name", "path", "user_agent") if key in spec
+            (key, re.compile(spec[key]))
+            for key in ("name", "path", "user_agent", "sends")
+            if key in spec
         ]
 
     def matches(self, request, route):
@@ -112,6 +116,7 @@ class Fault:
             "name": route.name,
             "path": request.target,
             "user_agent": request.headers.get("user-agent", ""),
+            "sends": request.headers.get("content-type", ""),
         }
         if not all(pattern.search(seen[key]) for key, pattern in self.patterns):
             return False
