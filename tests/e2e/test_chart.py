@@ -174,7 +174,9 @@ def test_every_value_changes_something(render):
         "controller": part | {"image": {"repository": "mine", "tag": "7"}},
         "extender": part | {"clusterIP": "10.0.0.9", "tls": {"mode": "tls", "secretName": "keys"}},
         "crds": {"keep": False},
-        "networkPolicies": {"extraEgressPorts": [9090]},
+        "networkPolicies": {
+            "extraEgressPorts": [9090, {"port": 8080}, {"port": 1053, "protocol": "UDP"}]
+        },
         "monitoring": {
             "enabled": True,
             "labels": {"release": "prom"},
@@ -210,7 +212,8 @@ def test_every_value_changes_something(render):
     guard = found["ValidatingAdmissionPolicy", "plimsoll-controller-nodes"]["spec"]["variables"]
     assert guard[0] == {"name": "prefix", "expression": "'load.example.com/'"}
     egress = found["NetworkPolicy", "plimsoll-controller"]["spec"]["egress"]
-    assert {"protocol": "TCP", "port": 9090} in egress[0]["ports"]
+    added = {(row["protocol"], row["port"]) for row in egress[0]["ports"][-3:]}
+    assert added == {("TCP", 9090), ("TCP", 8080), ("UDP", 1053)}
     monitor = found["ServiceMonitor", "plimsoll-extender"]
     assert monitor["metadata"]["labels"]["release"] == "prom"
     assert monitor["spec"]["endpoints"][0]["scheme"] == "https"
@@ -254,6 +257,7 @@ def test_what_can_be_left_out(render):
         {"extender": {"bind": True}},  # whoever is answered could bind pods
         {"annotationPrefix": "load.example.com/"},
         {"networkPolicies": {"extraEgressPorts": [0]}},
+        {"networkPolicies": {"extraEgressPorts": [{"port": 1053, "protocol": "udp"}]}},
     ],
     ids=str,
 )

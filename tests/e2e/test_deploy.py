@@ -8,6 +8,7 @@ import re
 import statistics
 import subprocess
 import time
+import urllib.parse
 
 import pytest
 import yaml
@@ -119,6 +120,31 @@ def test_flags_are_ones_that_the_programs_have(plane, binary, name):
             env={**os.environ, **env}, capture_output=True, text=True, check=False,
         )  # fmt: skip
         assert done.returncode == 0, f"{program} {args}: {done.stderr}"
+
+
+@pytest.mark.parametrize("name", BUT_DOCTOR)
+def test_network_policies_open_what_is_called(plane, name):
+    """Names can be asked for, and what an overlay names can be called."""
+    objects = kustomize(plane, name)
+    policies = [o for o in objects if o["kind"] == "NetworkPolicy" and "egress" in o["spec"]]
+    assert policies or "cleanup" in name
+    for spec in (policy["spec"] for policy in policies):
+        selected = spec["podSelector"]["matchLabels"].items()
+        (template,) = (
+            template
+            for template in pod_templates(plane, name)
+            if selected <= template["metadata"]["labels"].items()
+        )
+        called = {("UDP", 53), ("TCP", 53)}
+        for entry in template["spec"]["containers"][0]["env"]:
+            if entry.get("value", "").startswith("http"):
+                called.add(("TCP", urllib.parse.urlsplit(entry["value"]).port))
+            elif entry["name"].endswith("_PORT"):
+                called.add(("TCP", int(entry["value"])))
+        opened = {
+            (row["protocol"], row["port"]) for rule in spec["egress"] for row in rule["ports"]
+        }
+        assert called <= opened
 
 
 # -- what the accounts may -------------------------------------------------------------------------
