@@ -137,3 +137,24 @@ CASES = {
         controller(START, grows(60)) | controller(INFO, stands(1), instance="another"),
     ),
 }
+
+
+def info(program, value, **labels):
+    return controller(INFO, value, program=f"plimsoll-{program}", **labels)
+
+
+# Likewise, of several clusters in one Prometheus.
+IN_SEVERAL_CLUSTERS = {
+    "PlimsollControllerAbsent": (
+        info("controller", stands(1), cluster="a") | info("extender", stands(1), cluster="b"),
+        # A replica takes the place of another.
+        info("controller", stands(1), cluster="a")
+        | info("controller", "1+0x3 stale", cluster="b")
+        | info("controller", stands(1), cluster="b", pod="c-1"),
+    ),
+    "PlimsollExtenderAbsent": (
+        info("extender", stands(1), cluster="a") | info("extender", "1+0x3 stale", cluster="b"),
+        # The other one has a second scheduler, whose extender cannot be scraped.
+        info("extender", stands(1), cluster="a") | info("controller", stands(1), cluster="b"),
+    ),
+}

@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 import yaml
-from alert_cases import CASES
+from alert_cases import CASES, IN_SEVERAL_CLUSTERS
 from monitoring_kit import DASHBOARDS, dashboard, queries, rules, texts
 from pages import TOP, anchors
 
@@ -87,7 +87,7 @@ def test_alerts_fire_when_they_should(tmp_path):
     }
     assert CASES.keys() == waits.keys()
     tests = []
-    for alert, (red, green) in CASES.items():
+    for alert, (red, green) in [*CASES.items(), *IN_SEVERAL_CLUSTERS.items()]:
         wait = waits[alert]
         # A rate needs two samples, and what comes and goes some minutes.
         expected = {
