@@ -266,6 +266,21 @@ def test_the_schema_refuses(render, values):
     assert done.returncode != 0 and "values don't meet the specifications" in done.stderr
 
 
+@pytest.mark.parametrize(
+    "values, version, said",
+    [
+        ({}, "1.30.0", ""),
+        ({}, "1.29.9", "nodeGuard.enabled needs Kubernetes 1.30"),
+        ({"nodeGuard": {"enabled": False}}, "1.28.0", ""),
+        ({"nodeGuard": {"enabled": False}}, "v1.28.15-eks-1234567", ""),
+        ({"nodeGuard": {"enabled": False}}, "1.27.9", "incompatible with Kubernetes v1.27.9"),
+    ],
+)
+def test_the_kubernetes_that_it_needs(render, values, version, said):
+    done = render.run(values, "--kube-version", version)
+    assert (done.returncode != 0) == bool(said) and said in done.stderr, done.stderr
+
+
 # -- a release -------------------------------------------------------------------------------------
 
 
