@@ -219,7 +219,8 @@ def permissions(path, suffix=""):
             ):
                 what = f"`{resource}.{group}`" if group else f"`{resource}`"
                 what += f" in `{where}`" if where else ""
-                what += "".join(f", `{name}` alone" for name in rule.get("resourceNames", []))
+                names = "".join(f", `{name}`" for name in rule.get("resourceNames", []))
+                what += f"{names} alone" if names else ""
                 yield f"`{accounts[role['metadata']['name']]}`{suffix}", what, verb
 
 
@@ -238,6 +239,7 @@ def test_every_permission_is_told():
         *permissions("deploy/base/rbac-controller.yaml"),
         *permissions("deploy/base/rbac-extender.yaml"),
         *permissions("deploy/extender-bind/rbac.yaml", " with `extender-bind`"),
+        *permissions("deploy/doctor/rbac.yaml"),
     }
     assert told == granted
 
