@@ -180,6 +180,7 @@ static const struct {
         const char *account;
         const char *verb, *group, *resource, *subresource;
         bool is_namespaced;
+        const char *elsewhere; /* the namespace, if it is not the installation's */
 } needs[] = {
         {"plimsoll-controller", "list", "", "nodes", "", false},
         {"plimsoll-controller", "watch", "", "nodes", "", false},
@@ -187,8 +188,8 @@ static const struct {
         {"plimsoll-controller", "get", "", "nodes", "metrics", false},
         {"plimsoll-controller", "list", "", "pods", "", false},
         {"plimsoll-controller", "watch", "", "pods", "", false},
-        {"plimsoll-controller", "create", "", "events", "", false},
-        {"plimsoll-controller", "patch", "", "events", "", false},
+        {"plimsoll-controller", "create", "", "events", "", false, "default"},
+        {"plimsoll-controller", "patch", "", "events", "", false, "default"},
         {"plimsoll-controller", "list", "scheduler.policy.crane.io", "dynamicschedulerpolicies", "",
          false},
         {"plimsoll-controller", "patch", "scheduler.policy.crane.io", "dynamicschedulerpolicies",
@@ -216,7 +217,7 @@ static char *review_of(size_t need, const char *name_space) {
                 user, "groups", "system:serviceaccounts", group, "system:authenticated",
                 "resourceAttributes", "verb", needs[need].verb, "group", needs[need].group,
                 "resource", needs[need].resource, "subresource", needs[need].subresource,
-                "namespace", needs[need].is_namespaced ? name_space : NULL, "name",
+                "namespace", needs[need].is_namespaced ? name_space : needs[need].elsewhere, "name",
                 needs[need].is_namespaced ? "plimsoll-controller" : NULL);
 
         return json_dumps(review, JSON_COMPACT);

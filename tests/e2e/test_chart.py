@@ -86,9 +86,6 @@ def pod_template(item):
 def comparable(item):
     """An object without what the chart's README.md names as different."""
     item = copy.deepcopy(item)
-    if "AdmissionPolicy" in item["kind"]:
-        # kustomize does not know that these are of no namespace.
-        item["metadata"].pop("namespace", None)
     for meta in (item["metadata"], (pod_template(item) or {}).get("metadata", {})):
         for label in HELM_LABELS:
             meta.get("labels", {}).pop(label, None)
@@ -187,7 +184,11 @@ def test_every_value_changes_something(render):
         (item["kind"], item["metadata"]["name"]): item for item in render(values, namespace="other")
     }
     spaces = {item["metadata"].get("namespace") for item in found.values()}
-    assert spaces == {"other", None}
+    assert spaces == {"other", "default", None}
+    assert found["Role", "plimsoll-controller-events"]["metadata"]["namespace"] == "default"
+    binding = found["RoleBinding", "plimsoll-controller-events"]
+    assert binding["metadata"]["namespace"] == "default"
+    assert binding["subjects"][0]["namespace"] == "other"
     binding = found["ClusterRoleBinding", "plimsoll-controller"]
     assert binding["subjects"][0]["namespace"] == "other"
     for name, image in (("controller", "mine:7"), ("extender", "plimsoll-extender:0.2.0")):

@@ -164,7 +164,8 @@ OBJECTS = {
     "pods/exec": ("", "pods", "exec", ""),
     "secrets": ("", "secrets", "", ""),
     "configmaps": ("", "configmaps", "", ""),
-    "events": ("", "events", "", ""),
+    "events in default": ("", "events", "", "", "default"),
+    "events elsewhere": ("", "events", "", ""),
     "namespaces": ("", "namespaces", "", ""),
     "serviceaccounts/token": ("", "serviceaccounts", "token", ""),
     "leases of their own": ("coordination.k8s.io", "leases", "", "plimsoll-controller"),
@@ -179,7 +180,8 @@ MAY = {
         "nodes/metrics": {"get"},
         "node metrics": {"list"},
         "pods": {"list", "watch"},
-        "events": {"create", "patch"},
+        # Those about Nodes and the policy are there.
+        "events in default": {"create", "patch"},
         # RBAC does not know the name of what is created; get and update go by it.
         "leases of their own": {"get", "create", "update"},
         "leases of others": {"create"},
@@ -197,7 +199,7 @@ MAY = {
 def allowed(plane, account):
     """{object: verbs} that an account may."""
     found = {}
-    for label, (group, resource, subresource, name) in OBJECTS.items():
+    for label, (group, resource, subresource, name, *elsewhere) in OBJECTS.items():
         for verb in VERBS:
             review = plane.api.create(
                 "/apis/authorization.k8s.io/v1/subjectaccessreviews",
@@ -206,7 +208,7 @@ def allowed(plane, account):
                         "user": f"system:serviceaccount:kube-system:{account}",
                         "groups": ["system:serviceaccounts", "system:authenticated"],
                         "resourceAttributes": {
-                            "namespace": "kube-system",
+                            "namespace": elsewhere[0] if elsewhere else "kube-system",
                             "group": group,
                             "resource": resource,
                             "subresource": subresource,

@@ -23,8 +23,8 @@ values say, and print them. Maps are changed in place, so most of what follows p
 {{- $o := .object -}}
 {{- $labels := dict "app.kubernetes.io/version" $root.Chart.AppVersion "app.kubernetes.io/managed-by" $root.Release.Service "app.kubernetes.io/instance" $root.Release.Name "helm.sh/chart" (printf "%s-%s" $root.Chart.Name $root.Chart.Version) -}}
 {{- $_ := set $o.metadata "labels" (merge $labels $o.metadata.labels) -}}
-{{- /* A role of the API server's own stays where it is. */ -}}
-{{- if and $o.metadata.namespace (ne $o.metadata.name "plimsoll-scheduler-authentication-reader") -}}
+{{- /* A role of the API server's own stays where it is, and so does what is not in kube-system. */ -}}
+{{- if and (eq ($o.metadata.namespace | toString) "kube-system") (ne $o.metadata.name "plimsoll-scheduler-authentication-reader") -}}
 {{- $_ := set $o.metadata "namespace" $root.Release.Namespace -}}
 {{- end -}}
 {{- range $o.subjects -}}
