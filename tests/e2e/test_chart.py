@@ -156,8 +156,12 @@ def test_every_value_changes_something(render):
         "nodeSelector": {"disk": "fast"},
         "tolerations": [],
         "affinity": {},
+        "topologySpreadConstraints": [],
+        "podSecurityContext": {"runAsUser": 7},
+        "securityContext": {"privileged": False},
         "podLabels": {"team": "a"},
         "podAnnotations": {"note": "b"},
+        "serviceAccountAnnotations": {"role": "c"},
     }
     part = pod | {"extraArgs": ["--log-format=json"], "env": {"PLIMSOLL_STRICT": True}}
     values = {
@@ -200,6 +204,14 @@ def test_every_value_changes_something(render):
         assert spec["priorityClassName"] == "high" and spec["imagePullSecrets"] == [{"name": "key"}]
         assert spec["nodeSelector"] == {"disk": "fast"}
         assert spec["tolerations"] == [] and spec["affinity"] == {}
+        assert spec["topologySpreadConstraints"] == []
+        # What a map does not name stays.
+        assert spec["securityContext"]["runAsUser"] == 7
+        assert spec["securityContext"]["runAsGroup"] == 65532
+        assert container["securityContext"]["privileged"] is False
+        assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+        account = found["ServiceAccount", f"plimsoll-{name}"]
+        assert account["metadata"]["annotations"] == {"role": "c"}
         assert container["image"] == f"registry.example.com/tools/{image}"
         assert container["imagePullPolicy"] == "Always"
         assert container["args"][-1] == "--log-format=json"
@@ -219,6 +231,57 @@ def test_every_value_changes_something(render):
     assert monitor["metadata"]["labels"]["release"] == "prom"
     assert monitor["spec"]["endpoints"][0]["scheme"] == "https"
     assert monitor["spec"]["endpoints"][0]["tlsConfig"] == values["monitoring"]["extenderTLSConfig"]
+
+
+def pods(items):
+    """{name: spec of its pod} of Deployments, Jobs and Pods."""
+    return {
+        item["metadata"]["name"]: (pod_template(item) or item)["spec"]
+        for item in items
+        if item["kind"] in ("Deployment", "Job", "Pod")
+    }
+
+
+@pytest.mark.parametrize("what", ["deploy", "extender-mtls", "second-scheduler"])
+def test_files_that_flags_name(render, what):
+    """A Secret beside those of the manifests, in our containers and in no other."""
+    volume = {"name": "files", "secret": {"secretName": "tokens"}}
+    mount = {"name": "files", "mountPath": "/etc/files", "readOnly": True}
+    source = {"secretRef": {"name": "flags"}}
+    files = {"extraVolumes": [volume], "extraVolumeMounts": [mount], "envFrom": [source]}
+    values = copy.deepcopy(SAME[what][0])
+    before = pods(render(values))
+    for part in ("controller", "extender"):
+        values[part] = values.get(part, {}) | files
+    after = pods(render(values))
+    assert after.keys() == before.keys()
+    for name, expected in before.items():
+        after[name].get("volumes", []).sort(key=lambda row: row["name"] == "files")
+        after[name]["containers"][0].get("volumeMounts", []).sort(key=lambda row: row == mount)
+        expected["volumes"] = [*expected.get("volumes", []), volume]
+        for container in expected["containers"]:
+            if container["name"] != "kube-scheduler":
+                container["volumeMounts"] = [*container.get("volumeMounts", []), mount]
+                container["envFrom"] = [source]
+        assert after[name] == expected
+
+
+@pytest.mark.parametrize(
+    "values", [{}, {"secondScheduler": {"enabled": True}}, {"cleanup": {"enabled": True}}], ids=str
+)
+def test_openshift(render, tmp_path, values):
+    """With the page's values no pod names the user that its namespace does not have; else all is as it was."""
+    path = tmp_path / "openshift.yaml"
+    path.write_text(block("deploy/chart/README.md", "openshift"), encoding="utf-8")
+    values = values | {"extender": {"tls": {"mode": "tls"}}}
+    before = pods(render(values, "--values=/dev/null"))
+    after = pods(render(values, f"--values={path}"))
+    assert len(after) == 3
+    for name, expected in before.items():
+        for key in ("runAsUser", "runAsGroup", "fsGroup"):
+            expected["securityContext"].pop(key, None)
+        assert expected["securityContext"]["runAsNonRoot"] is True
+        assert after[name] == expected
 
 
 def test_a_variable_of_the_manifests_is_replaced(render):
@@ -248,6 +311,44 @@ def test_what_can_be_left_out(render):
 
 
 @pytest.mark.parametrize(
+    "what, kinds",
+    [
+        ("monitors", {"PodMonitor", "ServiceMonitor"}),
+        ("rules", {"PrometheusRule"}),
+        ("dashboards", {"ConfigMap"}),
+    ],
+)
+def test_parts_of_monitoring(render, what, kinds):
+    found = [
+        {item["kind"] for item in render({"monitoring": {"enabled": True} | part})}
+        for part in ({}, {what: False})
+    ]
+    assert found[0] - found[1] == kinds
+
+
+def test_the_api_server_takes_every_value(plane, render):
+    volume = {"name": "files", "emptyDir": {}}
+    constraint = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}
+    pod = {
+        "topologySpreadConstraints": [constraint],
+        "podSecurityContext": {"supplementalGroups": [7]},
+        "securityContext": {"privileged": False},
+        "serviceAccountAnnotations": {"role": "c"},
+    }
+    part = pod | {
+        "extraVolumes": [volume],
+        "extraVolumeMounts": [{"name": "files", "mountPath": "/etc/files"}],
+        "envFrom": [{"configMapRef": {"name": "flags", "optional": True}}],
+    }
+    for is_second in (False, True):
+        values = {"controller": part, "extender": part, "secondScheduler": pod}
+        values["secondScheduler"]["enabled"] = is_second
+        values["networkPolicies"] = {"extraEgressPorts": [9090, {"port": 53, "protocol": "SCTP"}]}
+        text = yaml.safe_dump_all(render(values))
+        plane.kubectl("apply", "--dry-run=server", "--validate=strict", "-f-", stdin=text)
+
+
+@pytest.mark.parametrize(
     "values",
     [
         {"replicas": 3},  # a name that there is not, at the top or below
@@ -257,6 +358,8 @@ def test_what_can_be_left_out(render):
         {"extender": {"tls": {"mode": "on"}}},
         {"extender": {"bind": True}},  # whoever is answered could bind pods
         {"annotationPrefix": "load.example.com/"},
+        {"controller": {"extraVolumes": {"name": "files"}}},
+        {"monitoring": {"rules": "no"}},
         {"networkPolicies": {"extraEgressPorts": [0]}},
         {"networkPolicies": {"extraEgressPorts": [{"port": 1053, "protocol": "udp"}]}},
     ],

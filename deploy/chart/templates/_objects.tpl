@@ -30,6 +30,12 @@ values say, and print them. Maps are changed in place, so most of what follows p
 {{- range $o.subjects -}}
 {{- $_ := set . "namespace" $root.Release.Namespace -}}
 {{- end -}}
+{{- if eq $o.kind "ServiceAccount" -}}
+{{- $part := get (dict "plimsoll-controller" "controller" "plimsoll-extender" "extender" "plimsoll-scheduler" "secondScheduler") $o.metadata.name -}}
+{{- with get (get $root.Values $part | default dict) "serviceAccountAnnotations" -}}
+{{- $_ := set $o.metadata "annotations" . -}}
+{{- end -}}
+{{- end -}}
 {{- if has $o.kind (list "Deployment" "Job" "Pod") -}}
 {{- include "plimsoll.workload" . -}}
 {{- end }}
@@ -65,15 +71,21 @@ values say, and print them. Maps are changed in place, so most of what follows p
 {{- $_ := set $pod $key $wanted -}}
 {{- end -}}
 {{- end -}}
+{{- if and (hasKey $pod "topologySpreadConstraints") (not (kindIs "invalid" $values.topologySpreadConstraints)) -}}
+{{- $_ := set $pod "topologySpreadConstraints" $values.topologySpreadConstraints -}}
+{{- end -}}
+{{- with $values.podSecurityContext -}}
+{{- $_ := set $pod "securityContext" . -}}
+{{- end -}}
 {{- range $container := $pod.containers -}}
-{{- include "plimsoll.container" (dict "root" $root "container" $container "values" $values) -}}
+{{- include "plimsoll.container" (dict "root" $root "pod" $pod "container" $container "values" $values) -}}
 {{- end -}}
 {{- if eq $part "extender" -}}
 {{- include "plimsoll.extender" . -}}
 {{- end -}}
 {{- end }}
 
-{{/* plimsoll.container: root, container; values of its pod */}}
+{{/* plimsoll.container: root, pod, container; values of its pod */}}
 {{- define "plimsoll.container" -}}
 {{- $root := .root -}}
 {{- $c := .container -}}
@@ -103,6 +115,15 @@ values say, and print them. Maps are changed in place, so most of what follows p
 {{- $_ := set $c "env" . -}}
 {{- end -}}
 {{- $_ := set $c "args" (concat ($c.args | default list) $values.extraArgs) -}}
+{{- with $values.envFrom -}}
+{{- $_ := set $c "envFrom" . -}}
+{{- end -}}
+{{- with $values.extraVolumes -}}
+{{- $_ := set $.pod "volumes" (concat ($.pod.volumes | default list) .) -}}
+{{- end -}}
+{{- with $values.extraVolumeMounts -}}
+{{- $_ := set $c "volumeMounts" (concat ($c.volumeMounts | default list) .) -}}
+{{- end -}}
 {{- end -}}
 {{- if and $isTask $root.Values.annotationPrefix -}}
 {{- $_ := set $c "env" (append ($c.env | default list) (dict "name" "PLIMSOLL_ANNOTATION_PREFIX" "value" $root.Values.annotationPrefix)) -}}
@@ -113,6 +134,9 @@ values say, and print them. Maps are changed in place, so most of what follows p
 {{- end -}}
 {{- with $values.resources -}}
 {{- $_ := set $c "resources" . -}}
+{{- end -}}
+{{- with $values.securityContext -}}
+{{- $_ := set $c "securityContext" . -}}
 {{- end -}}
 {{- end }}
 
@@ -129,7 +153,7 @@ values say, and print them. Maps are changed in place, so most of what follows p
 {{- include "plimsoll.patch" (dict "pod" $pod "patch" $patch) -}}
 {{- end -}}
 {{- range $pod.volumes -}}
-{{- if .secret -}}
+{{- if eq .name "tls" -}}
 {{- $_ := set .secret "secretName" $values.tls.secretName -}}
 {{- end -}}
 {{- end -}}
@@ -139,9 +163,6 @@ values say, and print them. Maps are changed in place, so most of what follows p
 {{- define "plimsoll.patch" -}}
 {{- $container := first .pod.containers -}}
 {{- $patch := first .patch.containers -}}
-{{- with .patch.securityContext -}}
-{{- $_ := set $.pod "securityContext" (merge . $.pod.securityContext) -}}
-{{- end -}}
 {{- with .patch.volumes -}}
 {{- $_ := set $.pod "volumes" (concat ($.pod.volumes | default list) .) -}}
 {{- end -}}
