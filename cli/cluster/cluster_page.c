@@ -3,34 +3,40 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "cli/cluster/program_flags.h"
 #include "codec/json.h"
 #include "kube/kube_api.h"
 
-static const json_t *program_of(const json_t *pod) {
-        return json_array_get(json_at(pod, "spec", "containers", NULL), 0);
+bool cluster_page_is_mutual(const json_t *pod) {
+        _cleanup_(program_flags_done) struct program_flags flags = {0};
+
+        program_flags_read(json_at(pod, "spec", NULL), PROGRAM_EXTENDER, NULL, NULL, &flags);
+        return program_flags_text(&flags, FLAG_CLIENT_CA_FILE) != NULL;
 }
 
-bool cluster_page_has_flag(const json_t *pod, const char *flag) {
-        const json_t *args = json_at(program_of(pod), "args", NULL);
+/* Where the program listens, else what the container declares. */
+static int port_of(const json_t *spec, const char *program, const struct program_flags *flags) {
+        bool is_controller = strcmp(program, PROGRAM_CONTROLLER) == 0;
+        const json_t *ports = json_at(program_flags_container(spec, program), "ports", NULL);
+        long long declared = json_int_at(is_controller ? 8090 : 8010, json_array_get(ports, 0),
+                                         "containerPort", NULL);
 
-        for (size_t i = 0; i < json_array_size(args); i++) {
-                const char *arg = json_string_value(json_array_get(args, i));
-                if (arg && strncmp(arg, flag, strlen(flag)) == 0)
-                        return true;
-        }
-        return false;
+        return (int)program_flags_int(flags, is_controller ? FLAG_HEALTH_PORT : FLAG_PORT,
+                                      declared);
 }
 
-char *cluster_page_path(const char *name_space, const json_t *pod, int fallback_port,
+char *cluster_page_path(const char *name_space, const json_t *pod, const char *program,
                         const char *page) {
-        const json_t *port = json_array_get(json_at(program_of(pod), "ports", NULL), 0);
+        _cleanup_(program_flags_done) struct program_flags flags = {0};
+        const json_t *spec = json_at(pod, "spec", NULL);
         const char *name = json_string_at(pod, "metadata", "name", NULL);
         const char *phase = json_string_at(pod, "status", "phase", NULL);
 
         if (!name || !phase || strcmp(phase, "Running") != 0)
                 return NULL;
+        program_flags_read(spec, program, name_space, NULL, &flags);
         _cleanup_(freep) char *escaped = kube_escape(name);
         return xasprintf("/api/v1/namespaces/%s/pods/%s%s:%d/proxy/%s", name_space,
-                         cluster_page_has_flag(pod, "--tls-cert-file") ? "https:" : "", escaped,
-                         (int)json_int_at(fallback_port, port, "containerPort", NULL), page);
+                         program_flags_text(&flags, FLAG_TLS_CERT_FILE) ? "https:" : "", escaped,
+                         port_of(spec, program, &flags), page);
 }

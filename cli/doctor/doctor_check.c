@@ -33,6 +33,15 @@ bool doctor_needs(const struct doctor_facts *facts, enum doctor_object object,
         return false;
 }
 
+bool doctor_told(const struct doctor_facts *facts, enum program_flag flag,
+                 struct doctor_finding *finding) {
+        if (!program_flags_is_hidden(&facts->controller, flag))
+                return true;
+        doctor_find(finding, DOCTOR_UNKNOWN, "the controller's --%s stands where it cannot be read",
+                    program_flags_name(flag));
+        return false;
+}
+
 unsigned doctor_minor(const struct doctor_facts *facts) {
         const char *minor = json_string_at(facts->objects[DOCTOR_VERSION].json, "minor", NULL);
         size_t digits = minor ? number_skip_digits(minor, strlen(minor), 0) : 0;

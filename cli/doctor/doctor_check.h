@@ -51,6 +51,11 @@ void doctor_find(struct doctor_finding *finding, enum doctor_state state, const 
 bool doctor_needs(const struct doctor_facts *facts, enum doctor_object object,
                   struct doctor_finding *finding);
 
+/** doctor_told() - whether it can be read what the controller is told by @flag; if not, the check
+ * is not known */
+bool doctor_told(const struct doctor_facts *facts, enum program_flag flag,
+                 struct doctor_finding *finding);
+
 /** doctor_minor() - x of the API server's version 1.x; 0: not known */
 unsigned doctor_minor(const struct doctor_facts *facts);
 

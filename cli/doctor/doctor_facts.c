@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "cli/cluster/cluster_page.h"
+#include "cli/doctor/doctor_config.h"
 #include "codec/json.h"
 #include "controller/page/exposition.h"
 #include "policy/live/policy_source.h"
@@ -14,7 +15,7 @@
 #define PART_OF_PLIMSOLL "labelSelector=app.kubernetes.io%2Fpart-of%3Dplimsoll"
 #define REVIEWS_PATH "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 
-/* %s: the namespace */
+/* %s: the namespace. NULL: it depends on others */
 static const char *const paths[DOCTOR_OBJECT_COUNT] = {
         [DOCTOR_VERSION] = "/version",
         [DOCTOR_CRD] = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"
@@ -25,7 +26,6 @@ static const char *const paths[DOCTOR_OBJECT_COUNT] = {
         [DOCTOR_SCHEDULER] = "/apis/apps/v1/namespaces/%s/deployments/plimsoll-scheduler",
         [DOCTOR_SERVICE] = "/api/v1/namespaces/%s/services/plimsoll-extender",
         [DOCTOR_PODS] = "/api/v1/namespaces/%s/pods?" PART_OF_PLIMSOLL,
-        [DOCTOR_LEASE] = "/apis/coordination.k8s.io/v1/namespaces/%s/leases/plimsoll-controller",
         [DOCTOR_CONFIG_MAPS] = "/api/v1/namespaces/%s/configmaps?limit=500",
         [DOCTOR_NETWORK_POLICY] =
                 "/apis/networking.k8s.io/v1/namespaces/%s/networkpolicies/plimsoll-controller",
@@ -38,15 +38,70 @@ static const char *const paths[DOCTOR_OBJECT_COUNT] = {
                 "fieldSelector=spec.signerName%3Dkubernetes.io%2Fkubelet-serving",
 };
 
-static void ask(struct cluster *cluster, enum doctor_object object, struct doctor_facts *facts) {
+static void ask_path(struct cluster *cluster, enum doctor_object object, const char *path,
+                     struct doctor_facts *facts) {
         struct doctor_fact *fact = &facts->objects[object];
+
+        fact->outcome = cluster_get(cluster, path, &fact->json, &fact->err);
+}
+
+static void ask(struct cluster *cluster, enum doctor_object object, struct doctor_facts *facts) {
         const char *there = strstr(paths[object], "%s");
         size_t head = there ? (size_t)(there - paths[object]) : strlen(paths[object]);
         _cleanup_(freep) char *path = xasprintf("%.*s%s%s", (int)head, paths[object],
                                                 there ? facts->name_space : "",
                                                 there ? there + 2 : "");
 
-        fact->outcome = cluster_get(cluster, path, &fact->json, &fact->err);
+        ask_path(cluster, object, path, facts);
+}
+
+/* ---- What the programs are told. */
+
+const json_t *doctor_pod_spec(const struct doctor_facts *facts, enum doctor_object deployment) {
+        return json_at(facts->objects[deployment].json, "spec", "template", "spec", NULL);
+}
+
+static void read_flags(struct doctor_facts *facts) {
+        const struct {
+                enum doctor_object deployment;
+                const char *program;
+                struct program_flags *flags;
+        } programs[] = {
+                {DOCTOR_CONTROLLER, PROGRAM_CONTROLLER, &facts->controller},
+                {DOCTOR_EXTENDER, PROGRAM_EXTENDER, &facts->extender},
+                {DOCTOR_SCHEDULER, PROGRAM_EXTENDER, &facts->sidecar},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(programs); i++)
+                program_flags_read(doctor_pod_spec(facts, programs[i].deployment),
+                                   programs[i].program, facts->name_space,
+                                   facts->objects[DOCTOR_CONFIG_MAPS].json, programs[i].flags);
+}
+
+/* NULL: hidden. By default the pod's own. */
+static const char *lease_name_space(const struct doctor_facts *facts) {
+        const char *text = facts->controller.texts[FLAG_LEASE_NAMESPACE];
+
+        if (program_flags_is_hidden(&facts->controller, FLAG_LEASE_NAMESPACE))
+                return NULL;
+        return text && *text ? text : facts->name_space;
+}
+
+static void ask_lease(struct cluster *cluster, struct doctor_facts *facts) {
+        struct doctor_fact *lease = &facts->objects[DOCTOR_LEASE];
+        const char *name = program_flags_text(&facts->controller, FLAG_LEASE_NAME);
+        const char *name_space = lease_name_space(facts);
+
+        if (!name || !name_space) {
+                lease->outcome = KUBE_UNAVAILABLE;
+                (void)error_set(&lease->err, ENODATA, "the Lease's name cannot be read");
+                return;
+        }
+        _cleanup_(freep) char *name_text = kube_escape(name);
+        _cleanup_(freep) char *name_space_text = kube_escape(name_space);
+        _cleanup_(freep) char *path = xasprintf(
+                "/apis/coordination.k8s.io/v1/namespaces/%s/leases/%s", name_space_text, name_text);
+        ask_path(cluster, DOCTOR_LEASE, path, facts);
 }
 
 /* ---- The policy. */
@@ -68,8 +123,9 @@ static struct policy *read_policy(struct doctor_facts *facts) {
 
 static void read_page(struct cluster *cluster, struct doctor_facts *facts, const json_t *pod,
                       bool is_controller) {
-        _cleanup_(freep) char *path = cluster_page_path(facts->name_space, pod,
-                                                        is_controller ? 8090 : 8010, "metrics");
+        _cleanup_(freep) char *path = cluster_page_path(
+                facts->name_space, pod, is_controller ? PROGRAM_CONTROLLER : PROGRAM_EXTENDER,
+                "metrics");
         const char *name = json_string_at(pod, "metadata", "name", NULL);
         _cleanup_(cluster_answer_done) struct cluster_answer answer = {0};
 
@@ -129,58 +185,13 @@ double doctor_page_sum(const struct doctor_facts *facts, bool of_controller, con
         return sum;
 }
 
-/* ---- Configurations of schedulers. */
-
-static void add_config(struct doctor_facts *facts, char *from, struct tree *tree) {
-        const struct tree_node *kind = tree_get(tree_root(tree), "kind");
-
-        if (facts->config_count == DOCTOR_MAX_CONFIGS || !kind || kind->kind != TREE_SCALAR ||
-            strcmp(kind->text, "KubeSchedulerConfiguration") != 0) {
-                free(from);
-                tree_free(tree);
-                return;
-        }
-        facts->configs[facts->config_count++] = (struct doctor_config){from, tree};
-}
-
-static void find_configs(struct doctor_facts *facts) {
-        const json_t *maps = json_at(facts->objects[DOCTOR_CONFIG_MAPS].json, "items", NULL);
-
-        for (size_t i = 0; i < json_array_size(maps); i++) {
-                const json_t *map = json_array_get(maps, i);
-                const char *name = json_string_at(map, "metadata", "name", NULL);
-                const char *key;
-                json_t *value;
-                json_object_foreach (json_at(map, "data", NULL), key, value) {
-                        const char *text = json_string_value(value);
-                        struct tree *tree = NULL;
-                        if (!text || !strstr(text, "KubeSchedulerConfiguration") ||
-                            tree_parse(text, json_string_length(value), &tree, NULL) < 0)
-                                continue;
-                        add_config(facts, xasprintf("ConfigMap %.64s", name ? name : ""), tree);
-                }
-        }
-}
-
-static int read_config(struct doctor_facts *facts, const char *path, struct error *err) {
-        struct tree *tree = NULL;
-
-        int r = tree_load_file(path, &tree, err);
-        if (r < 0)
-                return error_wrap(err, r, "%s", path);
-        add_config(facts, xstrdup(path), tree);
-        return facts->config_count > 0
-                       ? 0
-                       : error_set(err, EINVAL, "%s: no KubeSchedulerConfiguration", path);
-}
-
 /* ---- Permissions. */
 
 static const struct {
         const char *account;
         const char *verb, *group, *resource, *subresource;
-        bool is_namespaced;
-        const char *elsewhere; /* the namespace, if it is not the installation's */
+        bool is_of_lease;       /* in the Lease's namespace, and of its name */
+        const char *name_space; /* of what is not the Lease; NULL: all of them */
 } needs[] = {
         {"plimsoll-controller", "list", "", "nodes", "", false},
         {"plimsoll-controller", "watch", "", "nodes", "", false},
@@ -207,7 +218,8 @@ static const struct {
 static const char *const accounts[DOCTOR_ACCOUNTS] = {"plimsoll-controller", "plimsoll-extender"};
 
 /* The body of a SubjectAccessReview; owned by the caller. */
-static char *review_of(size_t need, const char *name_space) {
+static char *review_of(size_t need, const struct doctor_facts *facts) {
+        const char *name_space = facts->name_space;
         _cleanup_(freep) char *user = xasprintf("system:serviceaccount:%s:%s", name_space,
                                                 needs[need].account);
         _cleanup_(freep) char *group = xasprintf("system:serviceaccounts:%s", name_space);
@@ -217,16 +229,19 @@ static char *review_of(size_t need, const char *name_space) {
                 user, "groups", "system:serviceaccounts", group, "system:authenticated",
                 "resourceAttributes", "verb", needs[need].verb, "group", needs[need].group,
                 "resource", needs[need].resource, "subresource", needs[need].subresource,
-                "namespace", needs[need].is_namespaced ? name_space : needs[need].elsewhere, "name",
-                needs[need].is_namespaced ? "plimsoll-controller" : NULL);
+                "namespace",
+                needs[need].is_of_lease ? lease_name_space(facts) : needs[need].name_space, "name",
+                needs[need].is_of_lease ? program_flags_text(&facts->controller, FLAG_LEASE_NAME)
+                                        : NULL);
 
         return json_dumps(review, JSON_COMPACT);
 }
 
 /* Return: 1 allowed, 0 not; -1 not known, with the reason in @err */
-static int may(struct cluster *cluster, size_t need, const char *name_space, struct error *err) {
+static int may(struct cluster *cluster, size_t need, const struct doctor_facts *facts,
+               struct error *err) {
         _cleanup_(cluster_answer_done) struct cluster_answer answer = {0};
-        _cleanup_(freep) char *body = review_of(need, name_space);
+        _cleanup_(freep) char *body = review_of(need, facts);
         json_auto_t *review = NULL;
 
         cluster_call(cluster,
@@ -246,6 +261,17 @@ static int may(struct cluster *cluster, size_t need, const char *name_space, str
         return -1;
 }
 
+/* Not for a Lease that is not used or not known, nor for kubelets that are not asked. */
+static bool is_needed(const struct doctor_facts *facts, size_t need) {
+        const struct program_flags *flags = &facts->controller;
+
+        if (needs[need].is_of_lease)
+                return program_flags_is_on(flags, FLAG_LEADER_ELECT) && lease_name_space(facts) &&
+                       program_flags_text(flags, FLAG_LEASE_NAME);
+        return strcmp(needs[need].subresource, "metrics") != 0 ||
+               program_flags_has_word(flags, FLAG_METRICS_SOURCE, "kubelet");
+}
+
 static void ask_permissions(struct cluster *cluster, struct doctor_facts *facts) {
         for (size_t i = 0; i < DOCTOR_ACCOUNTS; i++) {
                 struct doctor_permissions *permissions = &facts->permissions[i];
@@ -253,9 +279,9 @@ static void ask_permissions(struct cluster *cluster, struct doctor_facts *facts)
                 int allowed = 1;
 
                 for (size_t j = 0; j < ARRAY_LEN(needs) && allowed >= 0; j++) {
-                        if (strcmp(needs[j].account, accounts[i]) != 0)
+                        if (strcmp(needs[j].account, accounts[i]) != 0 || !is_needed(facts, j))
                                 continue;
-                        allowed = may(cluster, j, facts->name_space, &permissions->err);
+                        allowed = may(cluster, j, facts, &permissions->err);
                         if (allowed == 0)
                                 buf_printf(&missing, "%s%s %s%s%s", missing.len > 0 ? ", " : "",
                                            needs[j].verb, needs[j].resource,
@@ -274,7 +300,7 @@ int doctor_facts_collect(struct cluster *cluster, const struct doctor_options *o
                          int64_t now_unix_ms, struct doctor_facts *ret, struct error *err) {
         *ret = (struct doctor_facts){.now_unix_ms = now_unix_ms, .name_space = options->name_space};
         if (options->scheduler_config) {
-                int r = read_config(ret, options->scheduler_config, err);
+                int r = doctor_config_load(ret, options->scheduler_config, err);
                 if (r < 0)
                         return r;
         }
@@ -284,9 +310,11 @@ int doctor_facts_collect(struct cluster *cluster, const struct doctor_options *o
                 return err->code;
         }
         for (int object = DOCTOR_VERSION + 1; object < DOCTOR_OBJECT_COUNT; object++)
-                ask(cluster, (enum doctor_object)object, ret);
-        if (!options->scheduler_config)
-                find_configs(ret);
+                if (paths[object])
+                        ask(cluster, (enum doctor_object)object, ret);
+        read_flags(ret);
+        ask_lease(cluster, ret);
+        doctor_config_find(ret);
         struct policy *policy = read_policy(ret);
         ret->policy = policy;
         doctor_nodes_list(cluster, options->table, policy, now_unix_ms, &ret->nodes);
@@ -302,10 +330,10 @@ void doctor_facts_done(struct doctor_facts *facts) {
                 free(facts->pages[i].pod);
                 free(facts->pages[i].text);
         }
-        for (size_t i = 0; i < facts->config_count; i++) {
-                free(facts->configs[i].from);
-                tree_free(facts->configs[i].tree);
-        }
+        doctor_config_done(facts);
+        program_flags_done(&facts->controller);
+        program_flags_done(&facts->extender);
+        program_flags_done(&facts->sidecar);
         doctor_nodes_done(&facts->nodes);
         *facts = (struct doctor_facts){0};
 }

@@ -12,6 +12,7 @@
 #include "base/attributes.h"
 #include "base/error.h"
 #include "cli/cluster/cluster.h"
+#include "cli/cluster/program_flags.h"
 #include "cli/doctor/doctor_nodes.h"
 #include "codec/tree.h"
 #include "policy/policy.h"
@@ -26,7 +27,7 @@ enum doctor_object {
         DOCTOR_SCHEDULER, /* the second scheduler, which has the extender beside it */
         DOCTOR_SERVICE,
         DOCTOR_PODS,
-        DOCTOR_LEASE,
+        DOCTOR_LEASE, /* the one that the controllers are told to use */
         DOCTOR_CONFIG_MAPS,
         DOCTOR_NETWORK_POLICY,
         DOCTOR_GUARD,
@@ -53,10 +54,11 @@ struct doctor_page {
 
 enum { DOCTOR_MAX_PAGES = 16, DOCTOR_MAX_CONFIGS = 8, DOCTOR_ACCOUNTS = 2 };
 
-/* A KubeSchedulerConfiguration. */
+/* A KubeSchedulerConfiguration, see doctor_config.h */
 struct doctor_config {
         char *from; /* the file, or the ConfigMap */
         struct tree *tree;
+        const struct tree_node *entry; /* our extender's, of tree; NULL: it has none */
 };
 
 /* What an account may not do, of what its program has to. */
@@ -70,6 +72,7 @@ struct doctor_facts {
         int64_t now_unix_ms;
         const char *name_space; /* borrowed */
         struct doctor_fact objects[DOCTOR_OBJECT_COUNT];
+        struct program_flags controller, extender, sidecar; /* as their Deployments set them */
         const struct policy *policy; /* in force, as far as can be told; of nodes.table */
         struct error policy_err;     /* code 0: the object, if there is one, is valid */
         struct doctor_nodes nodes;
@@ -98,6 +101,9 @@ void doctor_facts_done(struct doctor_facts *facts);
 static inline bool doctor_has(const struct doctor_facts *facts, enum doctor_object object) {
         return facts->objects[object].outcome == KUBE_OK;
 }
+
+/** doctor_pod_spec() - of a Deployment's pods; NULL: there is no such Deployment */
+const json_t *doctor_pod_spec(const struct doctor_facts *facts, enum doctor_object deployment);
 
 /**
  * doctor_page_sum() - the sum of a metric's samples on all pages of a program that could be read

@@ -1,14 +1,18 @@
 /* The two programs: that they run, who they are, and what surrounds them. */
-#include <errno.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/number.h"
 #include "base/timestamp.h"
 #include "cli/doctor/doctor_check.h"
 #include "codec/json.h"
 
-enum { MANY_RESTARTS = 5, LEASE_SLACK_MS = 30000, MINOR_OLDEST = 28, KUBELET_PORT = 10250 };
+enum {
+        MANY_RESTARTS = 5,
+        RESTARTS_COUNT_MS = 60 * 60 * MS_PER_S,
+        LEASE_SLACK_MS = 30000,
+        MINOR_OLDEST = 28,
+        KUBELET_PORT = 10250,
+};
 
 static void check_version(const struct doctor_facts *facts, struct doctor_finding *finding) {
         unsigned minor = doctor_minor(facts);
@@ -81,24 +85,51 @@ static void check_service(const struct doctor_facts *facts, struct doctor_findin
                             "the Service plimsoll-extender does not select the extender's pods");
 }
 
+/* Lately; a year ago another node may have been short of memory. */
+static bool is_restarting(const struct doctor_facts *facts, const json_t *status) {
+        const char *ended = json_string_at(status, "lastState", "terminated", "finishedAt", NULL);
+        int64_t ended_unix_ms;
+
+        return json_int_at(0, status, "restartCount", NULL) >= MANY_RESTARTS && ended &&
+               timestamp_parse(ended, strlen(ended), &ended_unix_ms) &&
+               facts->now_unix_ms - ended_unix_ms <= RESTARTS_COUNT_MS;
+}
+
+/* Not a sidecar that somebody has put beside one of our programs. */
+static bool is_of_program(const json_t *pod, const json_t *status) {
+        const char *app = json_string_at(pod, "metadata", "labels", "app.kubernetes.io/name", NULL);
+        const char *name = json_string_at(status, "name", NULL);
+
+        if (!app || (strcmp(app, PROGRAM_CONTROLLER) != 0 && strcmp(app, PROGRAM_EXTENDER) != 0))
+                return true;
+        const char *own = json_string_at(program_flags_container(json_at(pod, "spec", NULL), app),
+                                         "name", NULL);
+        return !name || !own || strcmp(name, own) == 0;
+}
+
+static void look_at_restarts(const struct doctor_facts *facts, const json_t *pod,
+                             struct doctor_finding *finding) {
+        const json_t *statuses = json_at(pod, "status", "containerStatuses", NULL);
+        const char *name = json_string_at(pod, "metadata", "name", NULL);
+
+        for (size_t i = 0; i < json_array_size(statuses); i++) {
+                const json_t *status = json_array_get(statuses, i);
+                const char *reason = json_string_at(status, "lastState", "terminated", "reason",
+                                                    NULL);
+                if (is_restarting(facts, status) && is_of_program(pod, status))
+                        doctor_find(
+                                finding, DOCTOR_WARNING, "%.100s was restarted %lld times (%.60s)",
+                                name ? name : "a pod", json_int_at(0, status, "restartCount", NULL),
+                                reason ? reason : "for an unknown reason");
+        }
+}
+
 static void check_restarts(const struct doctor_facts *facts, struct doctor_finding *finding) {
         if (!doctor_needs(facts, DOCTOR_PODS, finding))
                 return;
         const json_t *pods = json_at(facts->objects[DOCTOR_PODS].json, "items", NULL);
-        for (size_t i = 0; i < json_array_size(pods); i++) {
-                const json_t *pod = json_array_get(pods, i);
-                const json_t *status = json_array_get(
-                        json_at(pod, "status", "containerStatuses", NULL), 0);
-                const char *name = json_string_at(pod, "metadata", "name", NULL);
-                const char *reason = json_string_at(status, "lastState", "terminated", "reason",
-                                                    NULL);
-                long long restarts = json_int_at(0, status, "restartCount", NULL);
-                if (restarts >= MANY_RESTARTS)
-                        doctor_find(finding, DOCTOR_WARNING,
-                                    "%.100s was restarted %lld times (%.60s)",
-                                    name ? name : "a pod", restarts,
-                                    reason ? reason : "for an unknown reason");
-        }
+        for (size_t i = 0; i < json_array_size(pods); i++)
+                look_at_restarts(facts, json_array_get(pods, i), finding);
 }
 
 /* Versions that the pages of the running programs name. */
@@ -121,45 +152,13 @@ static void check_skew(const struct doctor_facts *facts, struct doctor_finding *
                             all - ours, all, PLIMSOLL_VERSION);
 }
 
-static const json_t *container_of(const json_t *deployment) {
-        return json_array_get(json_at(deployment, "spec", "template", "spec", "containers", NULL),
-                              0);
-}
-
-/* What the controller is told on its command line ("--a-flag"), else in its environment
- * ("PLIMSOLL_A_FLAG"); "" is a flag without a value, NULL: neither. */
-static const char *setting(const struct doctor_facts *facts, const char *flag,
-                           const char *variable) {
-        const json_t *container = container_of(facts->objects[DOCTOR_CONTROLLER].json);
-        const json_t *args = json_at(container, "args", NULL);
-        const json_t *env = json_at(container, "env", NULL);
-        const char *value = NULL;
-        size_t len = strlen(flag);
-
-        for (size_t i = 0; i < json_array_size(env); i++) {
-                const char *name = json_string_at(json_array_get(env, i), "name", NULL);
-                if (name && strcmp(name, variable) == 0)
-                        value = json_string_at(json_array_get(env, i), "value", NULL);
-        }
-        for (size_t i = 0; i < json_array_size(args); i++) {
-                const char *arg = json_string_value(json_array_get(args, i));
-                if (arg && strncmp(arg, flag, len) == 0 && (arg[len] == '=' || !arg[len]))
-                        value = arg + len + (arg[len] == '=');
-        }
-        return value;
-}
-
-static bool is_elected(const struct doctor_facts *facts) {
-        const char *text = setting(facts, "--leader-elect", "PLIMSOLL_LEADER_ELECT");
-
-        return !text || strcmp(text, "false") != 0;
-}
-
 static void check_lease(const struct doctor_facts *facts, struct doctor_finding *finding) {
         const struct doctor_fact *lease = &facts->objects[DOCTOR_LEASE];
         int64_t renewed_unix_ms = 0;
 
-        if (!doctor_needs(facts, DOCTOR_CONTROLLER, finding) || !is_elected(facts))
+        if (!doctor_needs(facts, DOCTOR_CONTROLLER, finding) ||
+            !doctor_told(facts, FLAG_LEADER_ELECT, finding) ||
+            !program_flags_is_on(&facts->controller, FLAG_LEADER_ELECT))
                 return;
         if (lease->outcome == KUBE_NOT_FOUND) {
                 doctor_find(finding, DOCTOR_FAULT, "nobody has ever taken the Lease");
@@ -196,19 +195,8 @@ static void check_extender_permissions(const struct doctor_facts *facts,
                 check_permissions(&facts->permissions[1], finding);
 }
 
-/* The port that the controller scrapes. */
-static int64_t exporter_port(const struct doctor_facts *facts) {
-        const char *text = setting(facts, "--node-exporter-port", "PLIMSOLL_NODE_EXPORTER_PORT");
-        int64_t port = 0;
-
-        /* One that is malformed the controller refuses: another check's affair. */
-        return text && number_parse_i64(text, strlen(text), &port) ? port : 9100;
-}
-
-static bool asks_kubelets(const struct doctor_facts *facts) {
-        const char *sources = setting(facts, "--metrics-source", "PLIMSOLL_METRICS_SOURCE");
-
-        return sources && strstr(sources, "kubelet") != NULL;
+static bool has_source(const struct doctor_facts *facts, const char *name) {
+        return program_flags_has_word(&facts->controller, FLAG_METRICS_SOURCE, name);
 }
 
 /* @entry: of a NetworkPolicy's ports; without a port it is all of its protocol. */
@@ -236,25 +224,37 @@ static bool is_open(const json_t *policy, int64_t port) {
 }
 
 static void check_network_policy(const struct doctor_facts *facts, struct doctor_finding *finding) {
+        const struct program_flags *flags = &facts->controller;
+
         if (!doctor_needs(facts, DOCTOR_NETWORK_POLICY, finding) ||
-            !doctor_needs(facts, DOCTOR_CONTROLLER, finding))
+            !doctor_needs(facts, DOCTOR_CONTROLLER, finding) ||
+            !doctor_told(facts, FLAG_METRICS_SOURCE, finding) ||
+            !doctor_told(facts, FLAG_NODE_EXPORTER_PORT, finding))
                 return;
-        const int64_t ports[] = {exporter_port(facts), KUBELET_PORT};
-        for (size_t i = 0; i < (asks_kubelets(facts) ? 2 : 1); i++)
-                if (!is_open(facts->objects[DOCTOR_NETWORK_POLICY].json, ports[i]))
+        const struct {
+                const char *source;
+                long long port; /* a malformed one the controller refuses */
+        } needs[] = {
+                {"node-exporter", program_flags_int(flags, FLAG_NODE_EXPORTER_PORT, 9100)},
+                {"kubelet", KUBELET_PORT},
+        };
+        for (size_t i = 0; i < ARRAY_LEN(needs); i++)
+                if (has_source(facts, needs[i].source) &&
+                    !is_open(facts->objects[DOCTOR_NETWORK_POLICY].json, needs[i].port))
                         doctor_find(finding, DOCTOR_FAULT,
                                     "the NetworkPolicy does not let the controller reach port %lld",
-                                    (long long)ports[i]);
+                                    needs[i].port);
 }
 
 static void check_kubelet_tls(const struct doctor_facts *facts, struct doctor_finding *finding) {
-        if (!doctor_needs(facts, DOCTOR_CONTROLLER, finding) || !asks_kubelets(facts))
+        const struct program_flags *flags = &facts->controller;
+
+        if (!doctor_needs(facts, DOCTOR_CONTROLLER, finding) ||
+            !doctor_told(facts, FLAG_METRICS_SOURCE, finding) || !has_source(facts, "kubelet") ||
+            !doctor_told(facts, FLAG_KUBELET_INSECURE, finding))
                 return;
-        const char *skips = setting(facts, "--kubelet-insecure-skip-verify",
-                                    "PLIMSOLL_KUBELET_INSECURE_SKIP_VERIFY");
-        const char *certificate = setting(facts, "--kubelet-client-certificate",
-                                          "PLIMSOLL_KUBELET_CLIENT_CERTIFICATE");
-        if (skips && strcmp(skips, "false") != 0 && !certificate)
+        if (program_flags_is_on(flags, FLAG_KUBELET_INSECURE) &&
+            !flags->texts[FLAG_KUBELET_CERTIFICATE])
                 doctor_find(finding, DOCTOR_WARNING,
                             "kubelets' certificates are not verified, and they are sent a token");
 }

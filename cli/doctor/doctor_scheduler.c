@@ -18,33 +18,20 @@ static const char *text_at(const struct tree_node *map, const char *key) {
         return node && node->kind == TREE_SCALAR ? node->text : "";
 }
 
-/* Our entry among a configuration's extenders; NULL: it has none. */
-static const struct tree_node *find_entry(const struct doctor_config *config) {
-        const struct tree_node *extenders = tree_get(tree_root(config->tree), "extenders");
-
-        for (size_t i = 0; extenders && extenders->kind == TREE_LIST && i < extenders->count; i++) {
-                const char *url = text_at(&extenders->items[i], "urlPrefix");
-                if (strstr(url, ":8010") || strstr(url, "plimsoll"))
-                        return &extenders->items[i];
-        }
-        return NULL;
-}
-
 /* The first configuration that has us. */
 static const struct tree_node *our_entry(const struct doctor_facts *facts, const char **ret_from,
                                          struct doctor_finding *finding) {
         for (size_t i = 0; i < facts->config_count; i++) {
-                const struct tree_node *entry = find_entry(&facts->configs[i]);
                 *ret_from = facts->configs[i].from;
-                if (entry)
-                        return entry;
+                if (facts->configs[i].entry)
+                        return facts->configs[i].entry;
         }
         const struct doctor_fact *maps = &facts->objects[DOCTOR_CONFIG_MAPS];
         bool were_read = maps->outcome == KUBE_OK || maps->outcome == KUBE_NOT_FOUND;
         if (facts->config_count == 0)
                 doctor_find(finding, DOCTOR_UNKNOWN, "%s",
-                            were_read ? "no ConfigMap has the scheduler's configuration: "
-                                        "--scheduler-config"
+                            were_read ? "no ConfigMap has a scheduler's configuration that names "
+                                        "the extender: --scheduler-config"
                                       : maps->err.msg);
         return NULL;
 }
@@ -132,7 +119,7 @@ static void check_sampling(const struct doctor_facts *facts, struct doctor_findi
                 return;
         for (size_t i = 0; i < facts->config_count; i++) {
                 const char *percentage = sampling_of(tree_root(facts->configs[i].tree));
-                if (find_entry(&facts->configs[i]) && strcmp(percentage, "100") != 0)
+                if (facts->configs[i].entry && strcmp(percentage, "100") != 0)
                         doctor_find(finding, DOCTOR_WARNING,
                                     "%s: percentageOfNodesToScore is %.16s of %zu nodes",
                                     facts->configs[i].from, percentage[0] ? percentage : "adaptive",
@@ -154,7 +141,7 @@ static void check_batching(const struct doctor_facts *facts, struct doctor_findi
         for (size_t i = 0; i < facts->config_count; i++) {
                 const struct tree_node *profiles = tree_get(tree_root(facts->configs[i].tree),
                                                             "profiles");
-                if (find_entry(&facts->configs[i]) && profiles && profiles->kind == TREE_LIST &&
+                if (facts->configs[i].entry && profiles && profiles->kind == TREE_LIST &&
                     profiles->count > 1)
                         doctor_find(finding, DOCTOR_WARNING,
                                     "%s: opportunistic batching is off in all %zu profiles",

@@ -6,10 +6,9 @@
 #include "base/mem.h"
 #include "base/timestamp.h"
 #include "cli/cluster/cluster_page.h"
+#include "cli/cluster/program_flags.h"
 #include "cli/explain/explain_decision.h"
 #include "codec/json.h"
-
-enum { PORT = 8010 };
 
 static bool is_app(const json_t *pod, const char *app) {
         const char *name = json_string_at(pod, "metadata", "labels", "app.kubernetes.io/name",
@@ -67,9 +66,9 @@ struct asking {
 };
 
 static void ask_one(struct asking *asking, const json_t *pod) {
-        _cleanup_(freep) char *path = cluster_page_path(asking->extenders->name_space, pod, PORT,
-                                                        asking->page);
-        bool is_mutual = cluster_page_has_flag(pod, "--client-ca-file");
+        _cleanup_(freep) char *path = cluster_page_path(asking->extenders->name_space, pod,
+                                                        PROGRAM_EXTENDER, asking->page);
+        bool is_mutual = cluster_page_is_mutual(pod);
         struct error err = ERROR_NULL;
         json_t *answer = NULL;
 
@@ -93,7 +92,7 @@ static void ask_all(struct asking *asking) {
         const json_t *pods = asking->extenders->pods;
 
         for (size_t i = 0; i < json_array_size(pods); i++)
-                if (is_app(json_array_get(pods, i), "plimsoll-extender"))
+                if (is_app(json_array_get(pods, i), PROGRAM_EXTENDER))
                         ask_one(asking, json_array_get(pods, i));
         if (asking->asked_count == 0 && asking->extenders->has_loopback)
                 set_why(&asking->why_not,

@@ -13,7 +13,6 @@
 #include "base/number.h"
 
 enum {
-        NAME_MAX_BYTES = 64,
         HELP_WIDTH = 80,
         HELP_COLUMN = 30, /* where the sentences begin */
         TEXT_MAX = 1 << 20,
@@ -27,8 +26,8 @@ static struct {
         enum origin origins[OPTIONS_MAX_ROWS];
 } last_parse;
 
-static void environment_name(const char *name, char text[static NAME_MAX_BYTES + 16]) {
-        size_t len = (size_t)snprintf(text, NAME_MAX_BYTES + 16, "PLIMSOLL_%s", name);
+void options_variable(const char *name, char text[static OPTIONS_VARIABLE_MAX]) {
+        size_t len = (size_t)snprintf(text, OPTIONS_VARIABLE_MAX, "PLIMSOLL_%s", name);
 
         for (size_t i = 0; i < len; i++)
                 text[i] = text[i] == '-' ? '_' : (char)toupper((unsigned char)text[i]);
@@ -71,19 +70,22 @@ static int check_bounds(const struct option_row *row, double value, struct given
         return refuse(given, err, expected.data);
 }
 
-/* What Go's strconv.ParseBool takes, since users bring their flags along. */
-static int set_bool(const struct option_row *row, struct given given, struct error *err) {
+bool options_parse_bool(const char *text, bool *ret) {
         static const char *const yes[] = {"true", "True", "TRUE", "t", "T", "1"};
         static const char *const no[] = {"false", "False", "FALSE", "f", "F", "0"};
 
         for (size_t i = 0; i < ARRAY_LEN(yes); i++) {
-                bool is_yes = strcmp(given.text, yes[i]) == 0;
-                if (is_yes || strcmp(given.text, no[i]) == 0) {
-                        *(bool *)row->value = is_yes;
-                        return 0;
+                bool is_yes = strcmp(text, yes[i]) == 0;
+                if (is_yes || strcmp(text, no[i]) == 0) {
+                        *ret = is_yes;
+                        return true;
                 }
         }
-        return refuse(given, err, "true or false");
+        return false;
+}
+
+static int set_bool(const struct option_row *row, struct given given, struct error *err) {
+        return options_parse_bool(given.text, row->value) ? 0 : refuse(given, err, "true or false");
 }
 
 static int set_int(const struct option_row *row, struct given given, struct error *err) {
@@ -188,7 +190,7 @@ static const struct option_row *find_row(const struct option_row *rows, size_t c
 
 static int refuse_unknown(const struct option_row *rows, size_t count, const char *flag,
                           struct error *err) {
-        size_t len = size_min(strcspn(flag, "="), NAME_MAX_BYTES);
+        size_t len = size_min(strcspn(flag, "="), OPTIONS_NAME_MAX);
         _cleanup_(freep) char *written = xmemdup0(flag, len);
         struct nearest nearest = NEAREST_TO(written + strspn(written, "-"));
 
@@ -231,6 +233,22 @@ static const struct option_row *find_flag(const struct option_row *rows, size_t 
         return row && row->type == OPTION_BOOL && flag[2] != '\0' && flag[2] != '=' ? NULL : row;
 }
 
+const char *options_given(const struct option_row *row, char *const *words, size_t count,
+                          size_t *at) {
+        while (*at < count && strcmp(words[*at], "--") != 0) {
+                const char *word = words[(*at)++], *value;
+                if (word[0] != '-' || !word[1] || !find_flag(row, 1, word, &value))
+                        continue;
+                if (value)
+                        return value;
+                if (row->type == OPTION_BOOL)
+                        return "true";
+                if (*at < count)
+                        return words[(*at)++];
+        }
+        return NULL;
+}
+
 /* One flag at argv[*at]; leaves *at on the last argument that it has used. */
 static int read_flag(const struct option_row *rows, size_t count, int argc, char **argv, int *at,
                      struct error *err) {
@@ -239,7 +257,7 @@ static int read_flag(const struct option_row *rows, size_t count, int argc, char
 
         if (!row)
                 return refuse_unknown(rows, count, argv[*at], err);
-        char source[NAME_MAX_BYTES + 3];
+        char source[OPTIONS_NAME_MAX + 3];
         (void)snprintf(source, sizeof(source), "--%s", row->name);
         struct given given = {source, "true"};
         if (value)
@@ -283,9 +301,9 @@ static int read_flags(const struct option_row *rows, size_t count, int argc, cha
 /* For a row that no flag has set. */
 static int read_environment_or_default(const struct option_row *row, enum origin *origin,
                                        struct error *err) {
-        char variable[NAME_MAX_BYTES + 16];
+        char variable[OPTIONS_VARIABLE_MAX];
 
-        environment_name(row->name, variable);
+        options_variable(row->name, variable);
         const char *text = getenv(variable);
         if (text && *text) {
                 *origin = ORIGIN_ENVIRONMENT;
@@ -308,7 +326,7 @@ int options_parse(const struct option_row *rows, size_t count, int argc, char **
         assert(count <= OPTIONS_MAX_ROWS);
         last_parse.rows = rows;
         for (size_t i = 0; i < count; i++) {
-                assert(!rows[i].name || strlen(rows[i].name) <= NAME_MAX_BYTES);
+                assert(!rows[i].name || strlen(rows[i].name) <= OPTIONS_NAME_MAX);
                 last_parse.origins[i] = ORIGIN_DEFAULT;
         }
         int r = read_flags(rows, count, argc, argv, &outcome, &args, err);
@@ -378,7 +396,7 @@ static void print_entry(const char *flag, const char *text, FILE *out) {
 
 void options_help(const struct option_row *rows, size_t count, FILE *out) {
         _cleanup_(buf_done) struct buf flag = BUF_INIT(TEXT_MAX), text = BUF_INIT(TEXT_MAX);
-        char variable[NAME_MAX_BYTES + 16];
+        char variable[OPTIONS_VARIABLE_MAX];
 
         for (size_t i = 0; i < count; i++) {
                 const struct option_row *row = &rows[i];
@@ -392,7 +410,7 @@ void options_help(const struct option_row *rows, size_t count, FILE *out) {
                         buf_printf(&flag, "-%c, ", row->letter);
                 buf_printf(&flag, "--%s", row->name);
                 append_metavar(&flag, row);
-                environment_name(row->name, variable);
+                options_variable(row->name, variable);
                 buf_printf(&text, "%s%s [", row->help,
                            row->type == OPTION_LIST ? " May be repeated." : "");
                 if (row->fallback && *row->fallback)

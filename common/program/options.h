@@ -51,7 +51,7 @@ enum options_outcome {
         OPTIONS_VERSION, /* --version */
 };
 
-enum { OPTIONS_MAX_ROWS = 128 };
+enum { OPTIONS_MAX_ROWS = 128, OPTIONS_NAME_MAX = 64, OPTIONS_VARIABLE_MAX = 80 };
 
 /**
  * options_parse() - flags, else environment, else defaults, into the rows' places
@@ -76,3 +76,21 @@ void options_help(const struct option_row *rows, size_t count, FILE *out);
  * For the table that options_parse() has read last: origins are kept once per process.
  */
 void options_dump(const struct option_row *rows, size_t count, FILE *out);
+
+/* ---- Of a program that runs elsewhere, and may be of another version. */
+
+/** options_variable() - the environment variable of an option: PLIMSOLL_SCRAPE_INTERVAL */
+void options_variable(const char *name, char text[static OPTIONS_VARIABLE_MAX]);
+
+/**
+ * options_given() - the next value that a command line gives an option; all else is passed over
+ * @words: without the program's name
+ * @at:    0 at first
+ * Return: borrowed from @words, or constant; NULL: there is none any more
+ */
+const char *options_given(const struct option_row *row, char *const *words, size_t count,
+                          size_t *at);
+
+/** options_parse_bool() - what Go's strconv.ParseBool takes, since users bring their flags along;
+ * false: @text is neither true nor false */
+bool options_parse_bool(const char *text, bool *ret);

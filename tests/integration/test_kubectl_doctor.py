@@ -19,6 +19,8 @@ from paper_cluster import (
     PaperCluster,
 )
 
+APPS = ("plimsoll-controller", "plimsoll-extender")
+LEASES = "/apis/coordination.k8s.io/v1/namespaces"
 NETWORK = "/apis/networking.k8s.io/v1/namespaces/kube-system/networkpolicies/plimsoll-controller"
 AUTOSCALER = "/api/v1/namespaces/kube-system/configmaps/cluster-autoscaler-status"
 
@@ -229,6 +231,54 @@ def test_flags(cluster, doctor, tmp_path):
     assert "bad.yaml: no KubeSchedulerConfiguration" in done.stderr
     cluster.objects.pop("/version")
     assert doctor(status=2).stderr.startswith("kubectl plimsoll doctor: GET /version: 404")
+
+
+def test_flags_are_the_programs(binary):
+    """What the plugin knows of the programs' flags is what their tables say."""
+    helps = [
+        subprocess.run([binary(program), "--help"], capture_output=True, text=True, check=True)
+        for program in ("plimsoll-controller", "plimsoll-extender")
+    ]
+    text = " ".join(" ".join(done.stdout for done in helps).split())
+    source = (TOP / "cli" / "cluster" / "program_flags.c").read_text("utf-8")
+    row = r'\.name = "([a-z-]+)",\s+\.type = OPTION_(\w+)(?:,\s+\.fallback = "([^"]*)")?'
+    rows = re.findall(row, source)
+    assert len(rows) == source.count(".name = ") - source.count(".name = rows")
+    for name, kind, fallback in rows:
+        assert f"--{name}{' ' if kind == 'BOOL' else '='}" in text, name
+        variable = f"${'PLIMSOLL_' + name.upper().replace('-', '_')}]"
+        assert f"[default {fallback}, {variable}" in text or not fallback, name
+
+
+def sidecar(cluster):
+    """Put one before the program, as an injector of a service mesh may."""
+    mesh = {
+        "name": "mesh",
+        "image": "mesh",
+        "args": ["--port", "1"],
+        "ports": [{"containerPort": 1}],
+    }
+    specs = [pod["spec"] for pod in cluster.objects[f"{SYSTEM}/pods"]]
+    specs += [cluster.objects[f"{DEPLOYMENTS}/{name}"]["spec"]["template"]["spec"] for name in APPS]
+    for spec in specs:
+        spec["containers"] = [mesh, *(box for box in spec["containers"] if box != mesh)]
+
+
+def test_a_sidecar(cluster, doctor):
+    sidecar(cluster)
+    assert findings(doctor("-o", "json", status=0)) == {}
+    closed(9100)(cluster)
+    assert set(findings(doctor("-o", "json", status=2))) == {"network-policy"}
+
+
+def test_a_lease_of_another_name(cluster, doctor):
+    lease = cluster.objects.pop(f"{LEASES}/kube-system/leases/plimsoll-controller")
+    cluster.objects[f"{LEASES}/locks/leases/load"] = lease
+    spec = cluster.objects[f"{DEPLOYMENTS}/plimsoll-controller"]["spec"]["template"]["spec"]
+    assert set(findings(doctor("-o", "json", status=2))) == {"leader"}
+    spec["containers"][0]["args"] += ["--leader-elect-resource-namespace", "locks"]
+    spec["containers"][0]["args"] += ["--leader-elect-resource-name=load"]
+    assert findings(doctor("-o", "json", status=0)) == {}
 
 
 def test_the_page(cluster, doctor, binary):

@@ -23,15 +23,22 @@ enum { PAPER_NODES = 4, PAPER_CHANGES = 4, PAPER_MAX_BYTES = 1 << 20 };
 #define PAPER_SYSTEM "/api/v1/namespaces/kube-system"
 #define PAPER_APPS "/apis/apps/v1/namespaces/kube-system/deployments/plimsoll-"
 #define PAPER_CRD "dynamicschedulerpolicies.scheduler.policy.crane.io"
+#define PAPER_CONTAINER(program)                                                                   \
+        "{'name': '" program "', 'image': 'a.example:5000/plimsoll-" program ":0.2.0', "
 #define PAPER_POD(program, number, port)                                                           \
         "{'metadata': {'name': 'plimsoll-" program "-" number "', 'labels': "                      \
         "{'app.kubernetes.io/name': 'plimsoll-" program "'}}, "                                    \
-        "'spec': {'containers': [{'ports': [{'containerPort': " port "}]}]}, "                     \
-        "'status': {'phase': 'Running', 'containerStatuses': [{'restartCount': 0}]}}"
-#define PAPER_DEPLOYMENT(env)                                                                      \
-        "{'spec': {'replicas': 2, 'template': {'spec': {'containers': [{'args': ["                 \
-        "'--leader-elect=true'], 'env': [{'name': 'POD_NAMESPACE'}" env "]}]}}}, "                 \
-        "'status': {'readyReplicas': 2}}"
+        "'spec': {'containers': [" PAPER_CONTAINER(                                                \
+                program) "'ports': [{'containerPort': " port "}]}]}, "                             \
+                         "'status': {'phase': 'Running', 'containerStatuses': [{'name': "          \
+                         "'" program "', 'restartCount': 0}]}}"
+#define PAPER_DEPLOYMENT(program, env)                                                             \
+        "{'spec': {'replicas': 2, 'template': {'spec': {'containers': [" PAPER_CONTAINER(          \
+                program) "'args': ["                                                               \
+                         "'--leader-elect=true'], 'env': [{'name': 'POD_NAMESPACE', 'valueFrom': " \
+                         "{'fieldRef': {'fieldPath': 'metadata.namespace'}}}" env "]}]}}}, "       \
+                         "'status': {'readyReplicas': 2}}"
+#define PAPER_LEASES "/apis/coordination.k8s.io/v1/namespaces/"
 #define PAPER_CONTROLLER_PAGE(leads)                                                               \
         "plimsoll_build_info{version='" PLIMSOLL_VERSION "'} 1\n"                                  \
         "plimsoll_leader " leads "\n"                                                              \
@@ -68,9 +75,10 @@ static const struct {
          "'priority': [{'name': 'mem_usage_avg_5m', 'weight': 1}], "
          "'extender': {'scoring': 'estimate'}}, 'status': {'observedGeneration': 3, "
          "'conditions': [{'type': 'InForce', 'status': 'True', 'message': 'valid'}]}}"},
-        {PAPER_APPS "controller", PAPER_DEPLOYMENT(", {'name': 'PLIMSOLL_METRICS_SOURCE', "
-                                                   "'value': 'node-exporter,kubelet'}")},
-        {PAPER_APPS "extender", PAPER_DEPLOYMENT("")},
+        {PAPER_APPS "controller",
+         PAPER_DEPLOYMENT("controller", ", {'name': 'PLIMSOLL_METRICS_SOURCE', "
+                                        "'value': 'node-exporter,kubelet'}")},
+        {PAPER_APPS "extender", PAPER_DEPLOYMENT("extender", "")},
         {PAPER_APPS "scheduler", NULL},
         {PAPER_SYSTEM "/services/plimsoll-extender",
          "{'spec': {'selector': {'app.kubernetes.io/name': 'plimsoll-extender'}}}"},
@@ -80,7 +88,9 @@ static const struct {
                                                            "8010") ", "
                                                                    "" PAPER_POD("extender", "1",
                                                                                 "8010") "]}"},
-        {"/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/plimsoll-controller",
+        {PAPER_LEASES "kube-system/leases/load", NULL},
+        {PAPER_LEASES "locks/leases/plimsoll-controller", NULL},
+        {PAPER_LEASES "kube-system/leases/plimsoll-controller",
          "{'spec': {'holderIdentity': 'plimsoll-controller-1', 'leaseDurationSeconds': 15, "
          "'renewTime': '2026-03-01T11:59:55.000000Z'}}"},
         {PAPER_SYSTEM "/configmaps",

@@ -80,7 +80,10 @@ static void test_ceilings(void **state) {
         buf_clear(&list);
         buf_puts(&list, "{'items': [{'data': {");
         for (int i = 0; i < 2 * DOCTOR_MAX_CONFIGS; i++)
-                buf_printf(&list, "'%d': 'kind: KubeSchedulerConfiguration', ", i);
+                buf_printf(&list,
+                           "'%d': 'kind: KubeSchedulerConfiguration\\nextenders: [{urlPrefix: "
+                           "http://plimsoll}]', ",
+                           i);
         buf_puts(&list, "'last': ''}}]}");
         collect(*state, &(struct paper_change){CONFIG, NULL, list.data, 0}, &others);
         assert_int_equal(others.config_count, DOCTOR_MAX_CONFIGS);

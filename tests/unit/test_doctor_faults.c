@@ -1,7 +1,5 @@
 /* Each fault of an installation is found by its own check, and none where there is none. */
-#include "paper_cluster.h"
-
-#include "cli/doctor/doctor_check.h"
+#include "paper_fault.h"
 
 #define CONTROLLER "*/deployments/plimsoll-controller"
 #define EXTENDER "*/deployments/plimsoll-extender"
@@ -34,16 +32,16 @@
 #define NO_KUBELET                                                                                 \
         { NETWORK, ", {'port': 10250}", "", 0 }
 
-struct fault {
-        const char *check; /* NULL: nothing is found */
-        enum doctor_state state;
-        const char *what; /* part of the finding */
-        struct paper_change changes[PAPER_CHANGES];
-        const char *denied[2];
-        size_t nodes; /* 0: as usual */
-};
+/* By the second scheduler. */
+#define MOUNTED                                                                                    \
+        {                                                                                          \
+                SCHEDULER, NULL,                                                                   \
+                        "{'spec': {'template': {'spec': {'volumes': [{}, {'configMap': {'name': "  \
+                        "'scheduler'}}]}}}}",                                                      \
+                        0                                                                          \
+        }
 
-static const struct fault program_faults[] = {
+static const struct paper_fault program_faults[] = {
         {NULL, DOCTOR_OK, NULL, .changes = {{0}}},
         {"kubernetes", DOCTOR_WARNING, "1.24", .changes = {{"/version", "36+", "24", 0}}},
         {"kubernetes", DOCTOR_UNKNOWN, "no minor", .changes = {{"/version", "36+", "+", 0}}},
@@ -69,11 +67,20 @@ static const struct fault program_faults[] = {
         {"extender-service", DOCTOR_UNKNOWN, "403", .changes = {{SERVICE, NULL, "403", 0}}},
         {"restarts", DOCTOR_WARNING, "plimsoll-controller-0 was restarted 12 times (OOMKilled)",
          .changes = {{PODS, "'restartCount': 0",
-                      "'restartCount': 12, 'lastState': {'terminated': {'reason': 'OOMKilled'}}",
+                      "'restartCount': 12, 'lastState': {'terminated': {'reason': 'OOMKilled', "
+                      "'finishedAt': '2026-03-01T11:01:00Z'}}",
                       1}}},
         {"restarts", DOCTOR_WARNING, "a pod was restarted 5 times (for an unknown reason)",
-         .changes = {{PODS, "'items': [",
-                      "'items': [{'status': {'containerStatuses': [{'restartCount': 5}]}}, ", 0}}},
+         .changes =
+                 {{PODS, "'items': [",
+                   "'items': [{'status': {'containerStatuses': [{'restartCount': 5, 'lastState': "
+                   "{'terminated': {'finishedAt': '2026-03-01T11:59:00Z'}}}]}}, ",
+                   0}}},
+        /* Nobody knows when. */
+        {.changes = {{PODS, "'restartCount': 0", "'restartCount': 12, 'lastState': {}", 0}}},
+        {.changes = {{PODS, "'restartCount': 0",
+                      "'restartCount': 12, 'lastState': {'terminated': {'finishedAt': 'once'}}",
+                      0}}},
         {.changes = {{PODS, "'restartCount': 0", "'restartCount': 4", 0}}},
         /* Pods of others, and one that does not run yet. */
         {.changes = {{PODS, "'items': [",
@@ -150,7 +157,7 @@ static const struct fault program_faults[] = {
         {"node-guard", DOCTOR_UNKNOWN, "403", .changes = {{GUARD, NULL, "403", 0}}},
 };
 
-static const struct fault policy_faults[] = {
+static const struct paper_fault policy_faults[] = {
         {"policy-definition", DOCTOR_WARNING, "has no DynamicSchedulerPolicy",
          .changes = {{CRD, NULL, NULL, 0}, {POLICY, NULL, NULL, 0}}},
         {"policy-established", DOCTOR_FAULT, "not established",
@@ -197,7 +204,7 @@ static const struct fault policy_faults[] = {
                      {POLICY, "'maxLimitPecent': 0.8", "'maxLimitPecent': 0", 0}}},
 };
 
-static const struct fault node_faults[] = {
+static const struct paper_fault node_faults[] = {
         {"annotations", DOCTOR_WARNING, "1 of 4 nodes have no annotation of the policy: node-0",
          .changes = {{NODES, "'annotations'", "'a'", 1}}},
         {"annotations", DOCTOR_FAULT,
@@ -301,7 +308,7 @@ static const struct fault node_faults[] = {
         {.changes = {{REQUESTS, "2026-03-01T11:59:00Z", "once", 0}}},
 };
 
-static const struct fault metric_faults[] = {
+static const struct paper_fault metric_faults[] = {
         {"metrics-pages", DOCTOR_UNKNOWN, "403", .changes = {{STANDBY, NULL, "403", 0}}},
         /* The one that leads may be the one that is not seen. */
         {"metrics-pages", DOCTOR_UNKNOWN, "403",
@@ -361,13 +368,19 @@ static const struct fault metric_faults[] = {
         {.changes = {{EXTENDERS, "plimsoll_tls", "t", 0}}}, /* plain HTTP */
 };
 
-static const struct fault scheduler_faults[] = {
+static const struct paper_fault scheduler_faults[] = {
         {"scheduler-registered", DOCTOR_FAULT, "ConfigMap scheduler: no extender has port 8010",
-         .changes = {{CONFIG, ":8010", "", 0}}},
+         .changes = {{CONFIG, ":8010", "", 0}, MOUNTED}},
         {"scheduler-registered", DOCTOR_FAULT, "port 8010",
-         .changes = {{CONFIG, "extenders", "e", 0}}},
+         .changes = {{CONFIG, "extenders", "e", 0}, MOUNTED}},
         {"scheduler-registered", DOCTOR_FAULT, "port 8010",
-         .changes = {{CONFIG, "- urlPrefix", "  a", 0}}},
+         .changes = {{CONFIG, "- urlPrefix", "  a", 0}, MOUNTED}},
+        {"scheduler-registered", DOCTOR_FAULT, "port 8010",
+         .changes = {{CONFIG, ":8010", ":80100", 0}, MOUNTED}},
+        {.changes = {{CONFIG, ":8010", ":9010", 0},
+                     {SERVICE, "'spec': {", "'spec': {'ports': [{'port': 80}, {'port': 9010}], ",
+                      0}}},
+        {.changes = {{CONFIG, ":8010", ":9010", 0}, {EXTENDER, ARGUMENT, "--port', '9010", 0}}},
         {.changes = {{CONFIG, "127.0.0.1:8010", "plimsoll-extender.kube-system", 0}}},
         {.changes = {{CONFIG, "extenders:\\n", "extenders:\\n- urlPrefix: http://a\\n", 0}}},
         {"scheduler-ignorable", DOCTOR_FAULT, "ignorable",
@@ -422,7 +435,7 @@ static const struct fault scheduler_faults[] = {
 };
 
 static const struct {
-        const struct fault *rows;
+        const struct paper_fault *rows;
         size_t count;
 } faults[] = {
         {program_faults, ARRAY_LEN(program_faults)},     {policy_faults, ARRAY_LEN(policy_faults)},
@@ -430,51 +443,13 @@ static const struct {
         {scheduler_faults, ARRAY_LEN(scheduler_faults)},
 };
 
-static const struct doctor_checks *const chapters[] = {
-        &doctor_program_checks, &doctor_policy_checks, &doctor_node_checks, &doctor_metric_checks,
-        &doctor_scheduler_checks};
-
-static bool is_expected(const struct fault *fault, const struct doctor_check *check,
-                        const struct doctor_finding *finding) {
-        if (fault->check && strcmp(fault->check, check->id) == 0 &&
-            finding->state == fault->state && strstr(finding->what, fault->what))
-                return true;
-        print_error("%s: %s\n", check->id, finding->what);
-        return false;
-}
-
-/* Return: whether what the checks find is the fault, and nothing else. */
-static bool is_found(const struct doctor_facts *facts, const struct fault *fault) {
-        size_t count = 0;
-        bool is_well = true;
-
-        for (size_t i = 0; i < ARRAY_LEN(chapters); i++)
-                for (size_t j = 0; j < chapters[i]->count; j++) {
-                        struct doctor_finding finding = {0};
-                        chapters[i]->rows[j].fn(facts, &finding);
-                        if (finding.state == DOCTOR_OK)
-                                continue;
-                        count++;
-                        is_well &= is_expected(fault, &chapters[i]->rows[j], &finding);
-                }
-        return is_well && count == (fault->check ? 1 : 0);
-}
-
 static void test_one_by_one(void **state) {
-        struct paper_cluster *paper = *state;
         size_t bad = 0;
 
         for (size_t i = 0; i < ARRAY_LEN(faults); i++)
                 for (size_t j = 0; j < faults[i].count; j++) {
-                        _cleanup_(doctor_facts_done) struct doctor_facts facts = {0};
-                        const struct fault *fault = &faults[i].rows[j];
-                        struct error err = ERROR_NULL;
-                        paper_reset(paper, fault->nodes ? fault->nodes : PAPER_NODES);
-                        for (size_t k = 0; k < PAPER_CHANGES && fault->changes[k].where; k++)
-                                paper_change(paper, &fault->changes[k]);
-                        memcpy(paper->denied, fault->denied, sizeof(paper->denied));
-                        assert_int_equal(paper_collect(paper, NULL, "", &facts, &err), 0);
-                        if (is_found(&facts, fault))
+                        const struct paper_fault *fault = &faults[i].rows[j];
+                        if (paper_is_found(*state, NULL, 0, fault))
                                 continue;
                         print_error("table %zu, row %zu: %s\n", i, j,
                                     fault->check ? fault->check : "nothing to be found");
@@ -493,10 +468,10 @@ static bool has_fault(const char *check) {
 
 static void test_every_check_has_a_fault(void **state) {
         (void)state;
-        for (size_t i = 0; i < ARRAY_LEN(chapters); i++)
-                for (size_t j = 0; j < chapters[i]->count; j++)
-                        if (!has_fault(chapters[i]->rows[j].id))
-                                fail_msg("%s has none", chapters[i]->rows[j].id);
+        for (size_t i = 0; i < ARRAY_LEN(paper_chapters); i++)
+                for (size_t j = 0; j < paper_chapters[i]->count; j++)
+                        if (!has_fault(paper_chapters[i]->rows[j].id))
+                                fail_msg("%s has none", paper_chapters[i]->rows[j].id);
 }
 
 int main(void) {

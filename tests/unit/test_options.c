@@ -274,6 +274,43 @@ static char *capture(void (*print)(const struct option_row *, size_t, FILE *)) {
         return text;
 }
 
+/* Of a program that runs elsewhere, with flags that this table does not have. */
+static void test_given(void **state) {
+        static const struct {
+                const char *name;
+                enum option_type type;
+                const char *words[5];
+                const char *given[3];
+        } cases[] = {
+                {"workers", OPTION_INT, {"--workers=7"}, {"7"}},
+                {"workers", OPTION_INT, {"--new", "x", "--workers", "7"}, {"7"}},
+                {"workers", OPTION_INT, {"--workers=7", "--workers", "8"}, {"7", "8"}},
+                {"workers", OPTION_INT, {"--workers"}, {NULL}},
+                {"workers", OPTION_INT, {"--workers="}, {""}},
+                {"workers", OPTION_INT, {"--workers-of=7", "workers=7", "-", "", "-w"}, {NULL}},
+                {"workers", OPTION_INT, {"--workers=1", "--", "--workers=7"}, {"1"}},
+                {"dry-run", OPTION_BOOL, {"--dry-run", "false"}, {"true"}},
+                {"dry-run", OPTION_BOOL, {"--dry-run=false"}, {"false"}},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                const struct option_row row = {.name = cases[i].name, .type = cases[i].type};
+                char *words[ARRAY_LEN(cases[i].words)];
+                size_t count = 0, at = 0;
+                for (; count < ARRAY_LEN(words) && cases[i].words[count]; count++)
+                        words[count] = (char *)(uintptr_t)cases[i].words[count];
+                for (size_t j = 0; j < ARRAY_LEN(cases[i].given); j++) {
+                        const char *given = options_given(&row, words, count, &at);
+                        const char *expected = cases[i].given[j];
+                        assert_int_equal(given == NULL, expected == NULL);
+                        if (!given)
+                                break;
+                        assert_string_equal(given, expected);
+                }
+        }
+}
+
 static void test_help(void **state) {
         static const char expected[] =
                 "What is read:\n"
@@ -350,6 +387,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(test_errors, clear, done),
                 cmocka_unit_test_setup_teardown(test_environment_error, clear, done),
                 cmocka_unit_test_setup_teardown(test_help, clear, done),
+                cmocka_unit_test(test_given),
                 cmocka_unit_test_setup_teardown(test_dump, clear, done),
                 cmocka_unit_test_setup_teardown(test_dump_quotes, clear, done),
         };

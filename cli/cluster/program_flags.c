@@ -1,0 +1,378 @@
+#include "cli/cluster/program_flags.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/number.h"
+#include "codec/json.h"
+#include "program/options.h"
+
+enum { TEXT_MAX_BYTES = 4096, MAX_VARIABLES = 512, MAX_WORDS = 512 };
+
+/* Kubernetes leaves a reference as it is that it cannot replace; so do we with what we cannot read,
+ * and a value that holds one is hidden. */
+#define REFERENCE "$("
+
+/* Name and default as in the programs' own tables, which a test compares. */
+static const struct option_row rows[PROGRAM_FLAG_COUNT] = {
+        [FLAG_LEADER_ELECT] = {.name = "leader-elect", .type = OPTION_BOOL, .fallback = "true"},
+        [FLAG_LEASE_NAME] = {.name = "leader-elect-resource-name",
+                             .type = OPTION_STRING,
+                             .fallback = "plimsoll-controller"},
+        [FLAG_LEASE_NAMESPACE] = {.name = "leader-elect-resource-namespace", .type = OPTION_STRING},
+        [FLAG_METRICS_SOURCE] = {.name = "metrics-source",
+                                 .type = OPTION_STRING,
+                                 .fallback = "node-exporter"},
+        [FLAG_NODE_EXPORTER_PORT] = {.name = "node-exporter-port",
+                                     .type = OPTION_INT,
+                                     .fallback = "9100"},
+        [FLAG_KUBELET_INSECURE] = {.name = "kubelet-insecure-skip-verify", .type = OPTION_BOOL},
+        [FLAG_KUBELET_CERTIFICATE] = {.name = "kubelet-client-certificate", .type = OPTION_STRING},
+        [FLAG_HEALTH_PORT] = {.name = "health-port", .type = OPTION_INT},
+        [FLAG_PORT] = {.name = "port", .type = OPTION_INT},
+        [FLAG_TLS_CERT_FILE] = {.name = "tls-cert-file", .type = OPTION_STRING},
+        [FLAG_CLIENT_CA_FILE] = {.name = "client-ca-file", .type = OPTION_STRING},
+};
+
+/* ---- The container. */
+
+static const char *file_name(const char *path) {
+        const char *slash = strrchr(path, '/');
+
+        return slash ? slash + 1 : path;
+}
+
+/* "registry:5000/tools/plimsoll-controller:0.2.0@sha256:..." */
+static bool is_image_of(const json_t *container, const char *program) {
+        const char *image = json_string_at(container, "image", NULL);
+        const char *name = image ? file_name(image) : "";
+        size_t len = strcspn(name, ":@");
+
+        return len == strlen(program) && memcmp(name, program, len) == 0;
+}
+
+static bool is_program(const json_t *word, const char *program) {
+        const char *text = json_string_value(word);
+
+        return text && strcmp(file_name(text), program) == 0;
+}
+
+/* How many words of the command end in the program; 0: it is not among them. */
+static size_t words_before(const json_t *command, const char *program) {
+        for (size_t i = 0; i < json_array_size(command); i++)
+                if (is_program(json_array_get(command, i), program))
+                        return i + 1;
+        return 0;
+}
+
+static bool is_flag_of_ours(const json_t *word) {
+        char *text = (char *)(uintptr_t)json_string_value(word);
+
+        for (size_t i = 0; text && i < PROGRAM_FLAG_COUNT; i++) {
+                size_t at = 0;
+                if (options_given(&(struct option_row){.name = rows[i].name, .type = OPTION_BOOL},
+                                  &text, 1, &at))
+                        return true;
+        }
+        return false;
+}
+
+static bool has_own_settings(const json_t *container) {
+        const json_t *args = json_at(container, "args", NULL);
+        const json_t *env = json_at(container, "env", NULL);
+
+        for (size_t i = 0; i < json_array_size(args); i++)
+                if (is_flag_of_ours(json_array_get(args, i)))
+                        return true;
+        for (size_t i = 0; i < json_array_size(env); i++) {
+                const char *name = json_string_at(json_array_get(env, i), "name", NULL);
+                if (name && strncmp(name, "PLIMSOLL_", strlen("PLIMSOLL_")) == 0)
+                        return true;
+        }
+        return false;
+}
+
+/* How likely it is that a container runs the program. */
+static int likeness(const json_t *container, const char *program) {
+        const json_t *command = json_at(container, "command", NULL);
+        const char *name = json_string_at(container, "name", NULL);
+
+        if (words_before(command, program) > 0 ||
+            is_program(json_array_get(json_at(container, "args", NULL), 0), program))
+                return 4;
+        if (is_image_of(container, program))
+                return json_array_size(command) == 0 ? 3 : 2;
+        return has_own_settings(container) || (name && strstr(program, name)) ? 1 : 0;
+}
+
+const json_t *program_flags_container(const json_t *spec, const char *program) {
+        const json_t *containers = json_at(spec, "containers", NULL), *best = NULL;
+        int most = -1;
+
+        for (size_t i = 0; i < json_array_size(containers); i++) {
+                const json_t *container = json_array_get(containers, i);
+                int like = likeness(container, program);
+                if (like > most) {
+                        best = container;
+                        most = like;
+                }
+        }
+        return best;
+}
+
+/* ---- Its environment. */
+
+struct variable {
+        char *name, *text; /* owned */
+};
+
+struct environment {
+        const char *name_space;
+        const json_t *config_maps;
+        struct variable *variables; /* later ones count */
+        size_t count;
+        bool has_unread; /* there are more, which cannot be read */
+};
+
+static void environment_done(struct environment *environment) {
+        for (size_t i = 0; i < environment->count; i++) {
+                free(environment->variables[i].name);
+                free(environment->variables[i].text);
+        }
+        free(environment->variables);
+}
+
+/* Takes both. */
+static void add_variable(struct environment *environment, char *name, char *text) {
+        if (environment->count == MAX_VARIABLES) {
+                environment->has_unread = true;
+                free(name);
+                free(text);
+                return;
+        }
+        environment->variables = xreallocarray(environment->variables, environment->count + 1,
+                                               sizeof(*environment->variables));
+        environment->variables[environment->count++] = (struct variable){name, text};
+}
+
+/* Borrowed; NULL: not set. */
+static const char *find_variable(const struct environment *environment, const char *name,
+                                 size_t len) {
+        for (size_t i = environment->count; i > 0; i--) {
+                const struct variable *variable = &environment->variables[i - 1];
+                if (strlen(variable->name) == len && memcmp(variable->name, name, len) == 0)
+                        return variable->text;
+        }
+        return NULL;
+}
+
+/* With the variables in place of $(NAME); owned by the caller. What grows too long is hidden. */
+static char *expand(const struct environment *environment, const char *text) {
+        struct buf out = BUF_INIT(TEXT_MAX_BYTES);
+
+        while (*text) {
+                size_t plain = strcspn(text, "$");
+                size_t name_len = strncmp(text + plain, REFERENCE, 2) == 0
+                                          ? strcspn(text + plain + 2, ")")
+                                          : 0;
+                const char *value = name_len > 0 && text[plain + 2 + name_len]
+                                            ? find_variable(environment, text + plain + 2, name_len)
+                                            : NULL;
+                buf_append(&out, text, plain);
+                text += plain;
+                if (value) {
+                        buf_puts(&out, value);
+                        text += name_len + strlen("$()");
+                } else if (*text) {
+                        text += strncmp(text, "$$", 2) == 0; /* an escaped one */
+                        buf_putc(&out, *text++);
+                }
+        }
+        if (!out.overflow)
+                return buf_take(&out);
+        buf_done(&out);
+        return xstrdup(REFERENCE);
+}
+
+/* NULL: none of this name, or not known. */
+static const json_t *find_config_map(const struct environment *environment, const char *name) {
+        const json_t *items = json_at(environment->config_maps, "items", NULL);
+
+        for (size_t i = 0; name && i < json_array_size(items); i++) {
+                const json_t *map = json_array_get(items, i);
+                const char *found = json_string_at(map, "metadata", "name", NULL);
+                if (found && strcmp(found, name) == 0)
+                        return json_at(map, "data", NULL);
+        }
+        return NULL;
+}
+
+/* All of a ConfigMap; a Secret is not read. */
+static void read_env_from(struct environment *environment, const json_t *entry) {
+        const char *prefix = json_string_at(entry, "prefix", NULL);
+        const json_t *data = find_config_map(environment,
+                                             json_string_at(entry, "configMapRef", "name", NULL));
+        const char *key;
+        json_t *value;
+
+        environment->has_unread |= !data;
+        json_object_foreach (json_iterable(data), key, value)
+                if (json_string_value(value))
+                        add_variable(environment, xasprintf("%s%s", prefix ? prefix : "", key),
+                                     xstrdup(json_string_value(value)));
+}
+
+/* Owned by the caller. */
+static char *value_from(const struct environment *environment, const json_t *source) {
+        const char *field = json_string_at(source, "fieldRef", "fieldPath", NULL);
+        const char *key = json_string_at(source, "configMapKeyRef", "key", NULL);
+        const json_t *data = find_config_map(
+                environment, json_string_at(source, "configMapKeyRef", "name", NULL));
+        const char *value = key ? json_string_at(data, key, NULL) : NULL;
+
+        if (field && strcmp(field, "metadata.namespace") == 0)
+                value = environment->name_space;
+        return xstrdup(value ? value : REFERENCE);
+}
+
+static void read_env(struct environment *environment, const json_t *entry) {
+        const char *name = json_string_at(entry, "name", NULL);
+        const char *value = json_string_at(entry, "value", NULL);
+        const json_t *source = json_at(entry, "valueFrom", NULL);
+
+        if (name)
+                add_variable(environment, xstrdup(name),
+                             source ? value_from(environment, source)
+                                    : expand(environment, value ? value : ""));
+}
+
+static void read_environment(struct environment *environment, const json_t *container) {
+        const json_t *from = json_at(container, "envFrom", NULL);
+        const json_t *env = json_at(container, "env", NULL);
+
+        for (size_t i = 0; i < json_array_size(from); i++)
+                read_env_from(environment, json_array_get(from, i));
+        for (size_t i = 0; i < json_array_size(env); i++)
+                read_env(environment, json_array_get(env, i));
+}
+
+/* ---- Its command line. */
+
+struct words {
+        char **items; /* owned, as each of them */
+        size_t count;
+        bool is_unread; /* a shell makes the command line, say */
+};
+
+static void words_done(struct words *words) {
+        for (size_t i = 0; i < words->count; i++)
+                free(words->items[i]);
+        free(words->items);
+}
+
+static void add_words(struct words *words, const struct environment *environment,
+                      const json_t *list, size_t from, const char *program) {
+        for (size_t i = from; i < json_array_size(list); i++) {
+                const char *text = json_string_value(json_array_get(list, i));
+                if (!text)
+                        continue;
+                words->is_unread |= words->count == MAX_WORDS ||
+                                    (strchr(text, ' ') && strstr(text, program));
+                if (words->is_unread)
+                        return;
+                words->items = xreallocarray(words->items, words->count + 1, sizeof(*words->items));
+                words->items[words->count++] = expand(environment, text);
+        }
+}
+
+/* Those behind the program's name. */
+static void read_words(struct words *words, const struct environment *environment,
+                       const json_t *container, const char *program) {
+        const json_t *command = json_at(container, "command", NULL);
+        const json_t *args = json_at(container, "args", NULL);
+        bool is_first = is_program(json_array_get(args, 0), program);
+
+        if (!is_first)
+                add_words(words, environment, command, words_before(command, program), program);
+        add_words(words, environment, args, is_first ? 1 : 0, program);
+}
+
+/* ---- What comes of it. */
+
+static char *resolve(const struct words *words, const struct environment *environment,
+                     const struct option_row *row) {
+        const char *text = NULL;
+        char variable[OPTIONS_VARIABLE_MAX];
+        size_t at = 0;
+
+        if (words->is_unread)
+                return xstrdup(REFERENCE);
+        for (const char *next; (next = options_given(row, words->items, words->count, &at));)
+                text = next;
+        if (text)
+                return xstrdup(text);
+        options_variable(row->name, variable);
+        text = find_variable(environment, variable, strlen(variable));
+        if (text && *text)
+                return xstrdup(text);
+        return environment->has_unread && !text ? xstrdup(REFERENCE)
+                                                : xstrdup_or_null(row->fallback);
+}
+
+void program_flags_read(const json_t *spec, const char *program, const char *name_space,
+                        const json_t *config_maps, struct program_flags *ret) {
+        _cleanup_(environment_done) struct environment environment = {.name_space = name_space,
+                                                                      .config_maps = config_maps};
+        _cleanup_(words_done) struct words words = {0};
+        const json_t *container = program_flags_container(spec, program);
+
+        read_environment(&environment, container);
+        read_words(&words, &environment, container, program);
+        for (size_t i = 0; i < PROGRAM_FLAG_COUNT; i++)
+                ret->texts[i] = resolve(&words, &environment, &rows[i]);
+}
+
+void program_flags_done(struct program_flags *flags) {
+        for (size_t i = 0; i < PROGRAM_FLAG_COUNT; i++)
+                free(flags->texts[i]);
+        *flags = (struct program_flags){0};
+}
+
+const char *program_flags_name(enum program_flag flag) {
+        return rows[flag].name;
+}
+
+bool program_flags_is_hidden(const struct program_flags *flags, enum program_flag flag) {
+        return flags->texts[flag] && strstr(flags->texts[flag], REFERENCE);
+}
+
+const char *program_flags_text(const struct program_flags *flags, enum program_flag flag) {
+        return program_flags_is_hidden(flags, flag) ? NULL : flags->texts[flag];
+}
+
+bool program_flags_is_on(const struct program_flags *flags, enum program_flag flag) {
+        bool is_on = false;
+
+        return flags->texts[flag] && options_parse_bool(flags->texts[flag], &is_on) && is_on;
+}
+
+long long program_flags_int(const struct program_flags *flags, enum program_flag flag,
+                            long long fallback) {
+        const char *text = flags->texts[flag];
+        int64_t value = 0;
+
+        return text && number_parse_i64(text, strlen(text), &value) ? value : fallback;
+}
+
+bool program_flags_has_word(const struct program_flags *flags, enum program_flag flag,
+                            const char *word) {
+        size_t len = strlen(word);
+
+        for (const char *at = flags->texts[flag]; at;
+             at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+                if (strncmp(at, word, len) == 0 && strcspn(at, ",") == len)
+                        return true;
+        return false;
+}

@@ -1,0 +1,119 @@
+#include "cli/doctor/doctor_config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "codec/json.h"
+
+enum { EXTENDER_PORT = 8010 };
+
+static const char *text_at(const struct tree_node *map, const char *key) {
+        const struct tree_node *node = tree_get(map, key);
+
+        return node && node->kind == TREE_SCALAR ? node->text : "";
+}
+
+static bool has_port(const char *url, long long port) {
+        char text[32];
+        size_t len = (size_t)snprintf(text, sizeof(text), ":%lld", port);
+
+        for (const char *at = url; (at = strstr(at, text)) != NULL; at += len)
+                if (at[len] < '0' || at[len] > '9')
+                        return true;
+        return false;
+}
+
+/* By the ports of the extender and its Service, or by its name. */
+static bool is_our_url(const struct doctor_facts *facts, const char *url) {
+        const json_t *ports = json_at(facts->objects[DOCTOR_SERVICE].json, "spec", "ports", NULL);
+
+        for (size_t i = 0; i < json_array_size(ports); i++)
+                if (has_port(url,
+                             json_int_at(EXTENDER_PORT, json_array_get(ports, i), "port", NULL)))
+                        return true;
+        return strstr(url, "plimsoll") || has_port(url, EXTENDER_PORT) ||
+               has_port(url, program_flags_int(&facts->extender, FLAG_PORT, EXTENDER_PORT)) ||
+               has_port(url, program_flags_int(&facts->sidecar, FLAG_PORT, EXTENDER_PORT));
+}
+
+static const struct tree_node *find_entry(const struct doctor_facts *facts,
+                                          const struct tree *tree) {
+        const struct tree_node *extenders = tree_get(tree_root(tree), "extenders");
+
+        for (size_t i = 0; extenders && extenders->kind == TREE_LIST && i < extenders->count; i++)
+                if (is_our_url(facts, text_at(&extenders->items[i], "urlPrefix")))
+                        return &extenders->items[i];
+        return NULL;
+}
+
+/* Takes both. */
+static void add(struct doctor_facts *facts, char *from, struct tree *tree, bool is_used) {
+        if (facts->config_count == DOCTOR_MAX_CONFIGS || !is_used ||
+            strcmp(text_at(tree_root(tree), "kind"), "KubeSchedulerConfiguration") != 0) {
+                free(from);
+                tree_free(tree);
+                return;
+        }
+        facts->configs[facts->config_count++] = (struct doctor_config){from, tree, NULL};
+}
+
+/* By the second scheduler, which is ours. */
+static bool is_mounted(const struct doctor_facts *facts, const char *config_map) {
+        const json_t *volumes = json_at(doctor_pod_spec(facts, DOCTOR_SCHEDULER), "volumes", NULL);
+
+        for (size_t i = 0; i < json_array_size(volumes); i++) {
+                const char *name = json_string_at(json_array_get(volumes, i), "configMap", "name",
+                                                  NULL);
+                if (name && strcmp(name, config_map) == 0)
+                        return true;
+        }
+        return false;
+}
+
+static void search_maps(struct doctor_facts *facts) {
+        const json_t *maps = json_at(facts->objects[DOCTOR_CONFIG_MAPS].json, "items", NULL);
+
+        for (size_t i = 0; i < json_array_size(maps); i++) {
+                const json_t *map = json_array_get(maps, i);
+                const char *found = json_string_at(map, "metadata", "name", NULL);
+                const char *name = found ? found : "", *key;
+                json_t *value;
+                json_object_foreach (json_at(map, "data", NULL), key, value) {
+                        const char *text = json_string_value(value);
+                        struct tree *tree = NULL;
+                        if (text && strstr(text, "KubeSchedulerConfiguration") &&
+                            tree_parse(text, json_string_length(value), &tree, NULL) == 0)
+                                add(facts, xasprintf("ConfigMap %.64s", name), tree,
+                                    find_entry(facts, tree) || is_mounted(facts, name));
+                }
+        }
+}
+
+int doctor_config_load(struct doctor_facts *facts, const char *path, struct error *err) {
+        struct tree *tree = NULL;
+
+        int r = tree_load_file(path, &tree, err);
+        if (r < 0)
+                return error_wrap(err, r, "%s", path);
+        add(facts, xstrdup(path), tree, true);
+        return facts->config_count > 0
+                       ? 0
+                       : error_set(err, EINVAL, "%s: no KubeSchedulerConfiguration", path);
+}
+
+void doctor_config_find(struct doctor_facts *facts) {
+        if (facts->config_count == 0)
+                search_maps(facts);
+        for (size_t i = 0; i < facts->config_count; i++)
+                facts->configs[i].entry = find_entry(facts, facts->configs[i].tree);
+}
+
+void doctor_config_done(struct doctor_facts *facts) {
+        for (size_t i = 0; i < facts->config_count; i++) {
+                free(facts->configs[i].from);
+                tree_free(facts->configs[i].tree);
+        }
+}

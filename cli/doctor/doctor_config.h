@@ -1,0 +1,18 @@
+/*
+ * The configurations of schedulers that ask our extender, or should: the given file, or the
+ * ConfigMaps that name the extender or are mounted by the second scheduler. What configures another
+ * scheduler is no affair of ours.
+ */
+#pragma once
+
+#include "base/attributes.h"
+#include "base/error.h"
+#include "cli/doctor/doctor_facts.h"
+
+/** doctor_config_load() - a file, before anything is asked. Return: 0; negative errno, @err names
+ * it */
+_must_check_ int doctor_config_load(struct doctor_facts *facts, const char *path,
+                                    struct error *err);
+/** doctor_config_find() - without a file in the ConfigMaps; and our entry in each */
+void doctor_config_find(struct doctor_facts *facts);
+void doctor_config_done(struct doctor_facts *facts);

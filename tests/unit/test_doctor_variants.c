@@ -1,0 +1,234 @@
+/* Installations that are sound, and not as deploy/ makes them: nothing is found in them, and a
+ * fault is found as in any other. */
+#include "paper_fault.h"
+
+#define CONTROLLER "*/deployments/plimsoll-controller"
+#define EXTENDER "*/deployments/plimsoll-extender"
+#define PODS "*/kube-system/pods"
+#define LEASE "*/kube-system/leases/plimsoll-controller"
+#define CONFIG "*/configmaps"
+#define NETWORK "*/networkpolicies/plimsoll-controller"
+
+#define ARGUMENT "'--leader-elect=true'"
+#define SOURCES "node-exporter,kubelet"
+#define HELD                                                                                       \
+        "{'spec': {'holderIdentity': 'plimsoll-controller-1', 'leaseDurationSeconds': 15, "        \
+        "'renewTime': '2026-03-01T11:59:55.000000Z'}}"
+#define MAPPED "'items': [{'metadata': {'name': 'load'}, 'data': "
+#define PROMETHEUS                                                                                 \
+        "prometheus'}, {'name': 'PLIMSOLL_PROMETHEUS_ADDRESS', 'value': 'http://10.0.0.9:9090"
+#define MESH                                                                                       \
+        "'containers': [{'name': 'mesh', 'image': 'a.example/mesh:1', 'command': ['/mesh'], "      \
+        "'args': ['--leader-elect-resource-name', 'mesh', '--metrics-source=kubelet'], "           \
+        "'ports': [{'containerPort': 15000}]}, {"
+#define MESH_RESTARTED                                                                             \
+        "'containerStatuses': [{'name': 'mesh', 'restartCount': 9, 'lastState': "                  \
+        "{'terminated': {'reason': 'Error', 'finishedAt': '2026-03-01T11:55:00Z'}}}, {"
+#define RESTARTED(count, at)                                                                       \
+        "'restartCount': " count                                                                   \
+        ", 'lastState': {'terminated': {'reason': 'OOMKilled', 'finishedAt': '" at "'}}"
+#define UNRELATED                                                                                  \
+        "'items': [{'metadata': {'name': 'another'}, 'data': {'a': "                               \
+        "'kind: KubeSchedulerConfiguration\\nextenders:\\n- urlPrefix: http://gpu:80\\n'}}"
+
+enum { VARIANT_CHANGES = 6 };
+
+static const struct variant {
+        const char *name;
+        struct paper_change changes[VARIANT_CHANGES];
+        struct paper_fault fault; /* of what differs; denied is what is not needed */
+} variants[] = {
+        {"a Lease of another name",
+         {{LEASE, NULL, NULL, 0},
+          {"*/leases/load", NULL, HELD, 0},
+          {CONTROLLER, ARGUMENT, "'--leader-elect-resource-name=load'", 0}},
+         {"leader", DOCTOR_FAULT, "nobody has ever", .changes = {{"*/leases/load", NULL, NULL, 0}},
+          .denied = {"leases", "\"name\":\"plimsoll-controller\""}}},
+        {"a Lease of another name, in two words",
+         {{LEASE, NULL, NULL, 0},
+          {"*/leases/load", NULL, HELD, 0},
+          {CONTROLLER, ARGUMENT, "'--leader-elect-resource-name', 'load'", 0}},
+         {"leader", DOCTOR_FAULT, "nobody holds",
+          .changes = {{"*/leases/load", NULL, "{'spec': {}}", 0}}}},
+        {"a Lease of another namespace",
+         {{LEASE, NULL, NULL, 0},
+          {"*/locks/leases/*", NULL, HELD, 0},
+          {CONTROLLER, SOURCES "'",
+           SOURCES "'}, {'name': 'PLIMSOLL_LEADER_ELECT_RESOURCE_NAMESPACE', 'value': 'locks'", 0}},
+         {"leader", DOCTOR_FAULT, "renewed it last",
+          .changes = {{"*/locks/leases/*", "11:59", "11:49", 0}},
+          .denied = {"leases", "\"namespace\":\"kube-system\""}}},
+        {"no leader election",
+         {{LEASE, NULL, NULL, 0}, {CONTROLLER, ARGUMENT, "'--leader-elect=F'", 0}},
+         {"node-guard", DOCTOR_WARNING, "plimsoll-controller-nodes",
+          .changes = {{"*/plimsoll-controller-nodes", NULL, NULL, 0}},
+          .denied = {"plimsoll-controller", "leases"}}},
+        {"the pod's namespace as that of the Lease",
+         {{CONTROLLER, ARGUMENT, "'--leader-elect-resource-namespace=$(POD_NAMESPACE)'", 0}},
+         {"leader", DOCTOR_FAULT, "nobody has ever", .changes = {{LEASE, NULL, NULL, 0}}}},
+        {"variables of a ConfigMap",
+         {{LEASE, NULL, NULL, 0},
+          {"*/leases/load", NULL, HELD, 0},
+          {CONFIG, "'items': [", MAPPED "{'LEADER_ELECT_RESOURCE_NAME': 'load'}}, ", 0},
+          {CONTROLLER, "'env'",
+           "'envFrom': [{'prefix': 'PLIMSOLL_', 'configMapRef': {'name': 'load'}}], 'env'", 0}},
+         {"leader", DOCTOR_FAULT, "nobody has ever", .changes = {{"*/leases/load", NULL, NULL, 0}},
+          .denied = {"leases", "\"name\":\"plimsoll-controller\""}}},
+        {"a variable of a ConfigMap, in a flag",
+         {{LEASE, NULL, NULL, 0},
+          {"*/leases/load", NULL, HELD, 0},
+          {CONFIG, "'items': [", MAPPED "{'lease': 'load'}}, ", 0},
+          {CONTROLLER, "'POD_NAMESPACE', 'valueFrom': {",
+           "'LEASE', 'valueFrom': {'configMapKeyRef': {'name': 'load', 'key': 'lease'}}}, "
+           "{'name': 'POD_NAMESPACE', 'valueFrom': {",
+           0},
+          {CONTROLLER, ARGUMENT, "'--leader-elect-resource-name=$(LEASE)'", 0}},
+         {"leader", DOCTOR_FAULT, "nobody has ever", .changes = {{"*/leases/load", NULL, NULL, 0}},
+          .denied = {"leases", "\"name\":\"plimsoll-controller\""}}},
+        {"Prometheus alone",
+         {{CONTROLLER, SOURCES, PROMETHEUS, 0}, {NETWORK, "9100}, {'port': 10250", "9090", 0}},
+         {"leader", DOCTOR_FAULT, "nobody has ever", .changes = {{LEASE, NULL, NULL, 0}},
+          .denied = {"plimsoll-controller", "\"metrics\""}}},
+        {"another port of the exporters, in two words",
+         {{CONTROLLER, ARGUMENT, "'--node-exporter-port', '9200'", 0},
+          {NETWORK, "9100", "9200", 0}},
+         {"network-policy", DOCTOR_FAULT, "port 9200", .changes = {{NETWORK, "9200", "9100", 0}}}},
+        {"the configuration of a scheduler that has nothing to do with us",
+         {{CONFIG, "'items': [", UNRELATED ", ", 0}},
+         {"scheduler-ignorable", DOCTOR_FAULT, "ConfigMap scheduler: ignorable",
+          .changes = {{CONFIG, "ignorable: true", "", 0}}}},
+        {"restarts of a year ago",
+         {{PODS, "'restartCount': 0", RESTARTED("12", "2025-03-01T11:00:00Z"), 1}},
+         {"restarts", DOCTOR_WARNING, "plimsoll-controller-0 was restarted 12 times (OOMKilled)",
+          .changes = {{PODS, "2025-03-01T11:00:00Z", "2026-03-01T11:30:00Z", 0}}}},
+        {"a sidecar as the first container",
+         {{"*/deployments/*", "'containers': [{", MESH, 0},
+          {PODS, "'containers': [{", MESH, 0},
+          {PODS, "'containerStatuses': [{", MESH_RESTARTED, 0}},
+         {"restarts", DOCTOR_WARNING, "plimsoll-extender-0 was restarted 5 times",
+          .changes = {{PODS, "'extender', 'restartCount': 0",
+                       "'extender', " RESTARTED("5", "2026-03-01T11:30:00Z"), 1}}}},
+        {"a sidecar, and the program by its command",
+         {{"*/deployments/*", "'containers': [{", MESH, 0},
+          {CONTROLLER, "a.example:5000/plimsoll-controller:0.2.0",
+           "a.example/tools', 'command': ['/sbin/tini', '--', '/usr/bin/plimsoll-controller'], "
+           "'b': '",
+           0},
+          {CONTROLLER, "'name': 'controller'", "'name': 'load'", 0},
+          {EXTENDER, "a.example:5000/plimsoll-extender:0.2.0", "a.example/tools", 0},
+          {EXTENDER, ARGUMENT, "'/usr/bin/plimsoll-extender', '--port=8010'", 0}},
+         {"network-policy", DOCTOR_FAULT, "port 10250",
+          .changes = {{NETWORK, ", {'port': 10250}", "", 0}}}},
+        {"a sidecar, and the program by its flags",
+         {{CONTROLLER, "'containers': [{",
+           "'containers': [{'name': 'mesh', 'args': ['--mode=a', 'plimsoll-controller']}, {", 0},
+          {CONTROLLER,
+           "'name': 'controller', 'image': 'a.example:5000/plimsoll-controller:0.2.0', ", "", 0},
+          {CONTROLLER, ARGUMENT, "'--node-exporter-port=9200'", 0},
+          {NETWORK, "9100", "9200", 0}},
+         {"network-policy", DOCTOR_FAULT, "port 9200", .changes = {{NETWORK, "9200", "9100", 0}}}},
+};
+
+/* Of what all variants have. */
+static const struct paper_fault common[] = {
+        {NULL, DOCTOR_OK, NULL, .changes = {{0}}},
+        {"controller-replicas", DOCTOR_FAULT, "none of 2",
+         .changes = {{CONTROLLER, "'readyReplicas': 2", "", 0}}},
+        {"annotations", DOCTOR_WARNING, "node-0",
+         .changes = {{"/api/v1/nodes", "'annotations'", "'a'", 1}}},
+        {"one-leader", DOCTOR_FAULT, "2 controllers",
+         .changes = {{"*/plimsoll-controller-0:8090/proxy/metrics", "leader 0", "leader 1", 0}}},
+        {"scheduler-weight", DOCTOR_WARNING, "weight is 1",
+         .changes = {{CONFIG, "weight: 3", "weight: 1", 0}}},
+};
+
+static void test_sound_and_with_a_fault(void **state) {
+        size_t bad = 0;
+
+        for (size_t i = 0; i < ARRAY_LEN(variants); i++) {
+                const struct variant *variant = &variants[i];
+                for (size_t j = 0; j <= ARRAY_LEN(common); j++) {
+                        const struct paper_fault *fault = j < ARRAY_LEN(common) ? &common[j]
+                                                                                : &variant->fault;
+                        if (paper_is_found(*state, variant->changes, VARIANT_CHANGES, fault))
+                                continue;
+                        print_error("%s: %s\n", variant->name,
+                                    fault->check ? fault->check : "nothing to be found");
+                        bad++;
+                }
+        }
+        assert_int_equal(bad, 0);
+}
+
+/* What cannot be read is not known, and no fault, whatever else is missing. */
+static void test_hidden(void **state) {
+        static const struct {
+                struct paper_change change;
+                const char *check, *what;
+        } rows[] = {
+                {{CONTROLLER, "'env'", "'envFrom': [{'secretRef': {'name': 'a'}}], 'env'", 0},
+                 "leader",
+                 "the Lease's name cannot be read"},
+                {{CONTROLLER, "'env'", "'envFrom': [{'configMapRef': {'name': 'a'}}], 'env'", 0},
+                 "leader",
+                 "the Lease's name cannot be read"},
+                {{CONTROLLER, ARGUMENT, "'--leader-elect-resource-namespace=$(NONE)'", 0},
+                 "leader",
+                 "the Lease's name cannot be read"},
+                {{CONTROLLER, "'args'",
+                  "'command': ['sh', '-c', 'exec plimsoll-controller $FLAGS'], 'args'", 0},
+                 "leader",
+                 "--leader-elect stands where it cannot be read"},
+                {{CONTROLLER, "'value': '" SOURCES "'",
+                  "'valueFrom': {'secretKeyRef': {'name': 'a', 'key': 'b'}}", 0},
+                 "network-policy",
+                 "--metrics-source stands where it cannot be read"},
+                {{CONTROLLER, ARGUMENT, "'--node-exporter-port=$(PORT)'", 0},
+                 "network-policy",
+                 "--node-exporter-port stands where it cannot be read"},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                const struct paper_change changes[] = {
+                        rows[i].change, {LEASE, NULL, NULL, 0}, {NETWORK, "9100", "9101", 0}};
+                size_t found = 0;
+                _cleanup_(doctor_facts_done) struct doctor_facts facts = {0};
+                paper_reset(*state, PAPER_NODES);
+                paper_collect_changed(*state, changes, rows[i].what[0] == 't' ? 2 : 3, &facts);
+                for (size_t j = 0; j < doctor_program_checks.count; j++) {
+                        const struct doctor_check *check = &doctor_program_checks.rows[j];
+                        struct doctor_finding finding = {0};
+                        check->fn(&facts, &finding);
+                        if (strcmp(check->id, rows[i].check) != 0)
+                                continue;
+                        found++;
+                        assert_int_equal(finding.state, DOCTOR_UNKNOWN);
+                        assert_non_null(strstr(finding.what, rows[i].what));
+                }
+                assert_int_equal(found, 1);
+        }
+}
+
+/* Alone, it says nothing of ours. */
+static void test_unrelated_configuration(void **state) {
+        const struct paper_change changes[] = {{CONFIG, NULL, "{" UNRELATED "]}", 0}};
+        _cleanup_(doctor_facts_done) struct doctor_facts facts = {0};
+
+        paper_reset(*state, PAPER_NODES);
+        paper_collect_changed(*state, changes, 1, &facts);
+        for (size_t i = 0; i < doctor_scheduler_checks.count; i++) {
+                struct doctor_finding finding = {0};
+                doctor_scheduler_checks.rows[i].fn(&facts, &finding);
+                assert_true(finding.state <= DOCTOR_UNKNOWN);
+        }
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_sound_and_with_a_fault),
+                cmocka_unit_test(test_hidden),
+                cmocka_unit_test(test_unrelated_configuration),
+        };
+
+        return cmocka_run_group_tests(tests, paper_set_up, paper_tear_down);
+}
