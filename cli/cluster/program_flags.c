@@ -25,6 +25,16 @@ static const struct option_row rows[PROGRAM_FLAG_COUNT] = {
         [FLAG_METRICS_SOURCE] = {.name = "metrics-source",
                                  .type = OPTION_STRING,
                                  .fallback = "node-exporter"},
+        [FLAG_NODE_ADDRESS_TYPES] = {.name = "node-address-types",
+                                     .type = OPTION_STRING,
+                                     .fallback = "InternalIP,ExternalIP,Hostname"},
+        [FLAG_TARGET_TEMPLATE] = {.name = "target-url-template", .type = OPTION_STRING},
+        [FLAG_NODE_METRICS_TEMPLATE] = {.name = "node-metrics-url-template",
+                                        .type = OPTION_STRING,
+                                        .fallback = "http://{address}:19101/metrics"},
+        [FLAG_EXPORTERS] = {.name = "exporter", .type = OPTION_LIST},
+        [FLAG_PROMETHEUS_ADDRESS] = {.name = "prometheus-address", .type = OPTION_STRING},
+        [FLAG_MASTER] = {.name = "master", .type = OPTION_STRING},
         [FLAG_NODE_EXPORTER_PORT] = {.name = "node-exporter-port",
                                      .type = OPTION_INT,
                                      .fallback = "9100"},
@@ -301,20 +311,32 @@ static void read_words(struct words *words, const struct environment *environmen
 
 /* ---- What comes of it. */
 
-static char *resolve(const struct words *words, const struct environment *environment,
-                     const struct option_row *row) {
-        const char *text = NULL;
-        char variable[OPTIONS_VARIABLE_MAX];
+/* The last one, or all of a list; owned by the caller. NULL: the command line has none. */
+static char *given_text(const struct words *words, const struct option_row *row) {
+        struct buf all = BUF_INIT(TEXT_MAX_BYTES);
+        bool is_given = false;
         size_t at = 0;
 
-        if (words->is_unread)
-                return xstrdup(REFERENCE);
-        for (const char *next; (next = options_given(row, words->items, words->count, &at));)
-                text = next;
-        if (text)
-                return xstrdup(text);
+        for (const char *next; (next = options_given(row, words->items, words->count, &at));) {
+                if (row->type != OPTION_LIST)
+                        buf_clear(&all);
+                else if (is_given)
+                        buf_putc(&all, '\n');
+                buf_puts(&all, next);
+                is_given = true;
+        }
+        return is_given ? buf_take(&all) : NULL;
+}
+
+static char *resolve(const struct words *words, const struct environment *environment,
+                     const struct option_row *row) {
+        char *given = words->is_unread ? xstrdup(REFERENCE) : given_text(words, row);
+        char variable[OPTIONS_VARIABLE_MAX];
+
+        if (given)
+                return given;
         options_variable(row->name, variable);
-        text = find_variable(environment, variable, strlen(variable));
+        const char *text = find_variable(environment, variable, strlen(variable));
         if (text && *text)
                 return xstrdup(text);
         return environment->has_unread && !text ? xstrdup(REFERENCE)

@@ -16,7 +16,13 @@ enum program_flag {
         FLAG_LEASE_NAME,
         FLAG_LEASE_NAMESPACE,
         FLAG_METRICS_SOURCE,
+        FLAG_NODE_ADDRESS_TYPES,
         FLAG_NODE_EXPORTER_PORT,
+        FLAG_TARGET_TEMPLATE,
+        FLAG_NODE_METRICS_TEMPLATE,
+        FLAG_EXPORTERS, /* a list, by newlines or spaces */
+        FLAG_PROMETHEUS_ADDRESS,
+        FLAG_MASTER,
         FLAG_KUBELET_INSECURE,
         FLAG_KUBELET_CERTIFICATE,
         FLAG_HEALTH_PORT,

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "cli/cluster/cluster_page.h"
 #include "cli/doctor/doctor_config.h"
+#include "cli/doctor/doctor_network.h"
 #include "codec/json.h"
 #include "controller/page/exposition.h"
 #include "policy/live/policy_source.h"
@@ -27,8 +28,8 @@ static const char *const paths[DOCTOR_OBJECT_COUNT] = {
         [DOCTOR_SERVICE] = "/api/v1/namespaces/%s/services/plimsoll-extender",
         [DOCTOR_PODS] = "/api/v1/namespaces/%s/pods?" PART_OF_PLIMSOLL,
         [DOCTOR_CONFIG_MAPS] = "/api/v1/namespaces/%s/configmaps?limit=500",
-        [DOCTOR_NETWORK_POLICY] =
-                "/apis/networking.k8s.io/v1/namespaces/%s/networkpolicies/plimsoll-controller",
+        [DOCTOR_NETWORK_POLICIES] =
+                "/apis/networking.k8s.io/v1/namespaces/%s/networkpolicies?limit=500",
         [DOCTOR_GUARD] = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/"
                          "plimsoll-controller-nodes",
         [DOCTOR_AUTOSCALER] = "/api/v1/namespaces/kube-system/configmaps/cluster-autoscaler-status",
@@ -102,6 +103,14 @@ static void ask_lease(struct cluster *cluster, struct doctor_facts *facts) {
         _cleanup_(freep) char *path = xasprintf(
                 "/apis/coordination.k8s.io/v1/namespaces/%s/leases/%s", name_space_text, name_text);
         ask_path(cluster, DOCTOR_LEASE, path, facts);
+}
+
+static void ask_prometheus(struct cluster *cluster, struct doctor_facts *facts) {
+        _cleanup_(freep) char *path = doctor_network_service(facts);
+
+        facts->objects[DOCTOR_PROMETHEUS_SERVICE].outcome = KUBE_NOT_FOUND;
+        if (path)
+                ask_path(cluster, DOCTOR_PROMETHEUS_SERVICE, path, facts);
 }
 
 /* ---- The policy. */
@@ -314,6 +323,7 @@ int doctor_facts_collect(struct cluster *cluster, const struct doctor_options *o
                         ask(cluster, (enum doctor_object)object, ret);
         read_flags(ret);
         ask_lease(cluster, ret);
+        ask_prometheus(cluster, ret);
         doctor_config_find(ret);
         struct policy *policy = read_policy(ret);
         ret->policy = policy;

@@ -29,7 +29,8 @@ enum doctor_object {
         DOCTOR_PODS,
         DOCTOR_LEASE, /* the one that the controllers are told to use */
         DOCTOR_CONFIG_MAPS,
-        DOCTOR_NETWORK_POLICY,
+        DOCTOR_NETWORK_POLICIES,
+        DOCTOR_PROMETHEUS_SERVICE, /* that the configured Prometheus is behind, if it is */
         DOCTOR_GUARD,
         DOCTOR_AUTOSCALER,
         DOCTOR_KARPENTER,

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/timestamp.h"
 #include "cli/doctor/doctor_check.h"
+#include "cli/doctor/doctor_network.h"
 #include "codec/json.h"
 
 enum {
@@ -11,7 +12,6 @@ enum {
         RESTARTS_COUNT_MS = 60 * 60 * MS_PER_S,
         LEASE_SLACK_MS = 30000,
         MINOR_OLDEST = 28,
-        KUBELET_PORT = 10250,
 };
 
 static void check_version(const struct doctor_facts *facts, struct doctor_finding *finding) {
@@ -195,62 +195,12 @@ static void check_extender_permissions(const struct doctor_facts *facts,
                 check_permissions(&facts->permissions[1], finding);
 }
 
-static bool has_source(const struct doctor_facts *facts, const char *name) {
-        return program_flags_has_word(&facts->controller, FLAG_METRICS_SOURCE, name);
-}
-
-/* @entry: of a NetworkPolicy's ports; without a port it is all of its protocol. */
-static bool has_port(const json_t *entry, int64_t port) {
-        const char *protocol = json_string_at(entry, "protocol", NULL);
-        int64_t any = json_at(entry, "port", NULL) ? -1 : port;
-        int64_t from = json_int_at(any, entry, "port", NULL);
-
-        return (!protocol || strcmp(protocol, "TCP") == 0) && from <= port &&
-               port <= json_int_at(from, entry, "endPort", NULL);
-}
-
-static bool is_open(const json_t *policy, int64_t port) {
-        const json_t *egress = json_at(policy, "spec", "egress", NULL);
-
-        for (size_t i = 0; i < json_array_size(egress); i++) {
-                const json_t *ports = json_at(json_array_get(egress, i), "ports", NULL);
-                if (json_array_size(ports) == 0)
-                        return true; /* all */
-                for (size_t j = 0; j < json_array_size(ports); j++)
-                        if (has_port(json_array_get(ports, j), port))
-                                return true;
-        }
-        return !json_is_array(egress);
-}
-
-static void check_network_policy(const struct doctor_facts *facts, struct doctor_finding *finding) {
-        const struct program_flags *flags = &facts->controller;
-
-        if (!doctor_needs(facts, DOCTOR_NETWORK_POLICY, finding) ||
-            !doctor_needs(facts, DOCTOR_CONTROLLER, finding) ||
-            !doctor_told(facts, FLAG_METRICS_SOURCE, finding) ||
-            !doctor_told(facts, FLAG_NODE_EXPORTER_PORT, finding))
-                return;
-        const struct {
-                const char *source;
-                long long port; /* a malformed one the controller refuses */
-        } needs[] = {
-                {"node-exporter", program_flags_int(flags, FLAG_NODE_EXPORTER_PORT, 9100)},
-                {"kubelet", KUBELET_PORT},
-        };
-        for (size_t i = 0; i < ARRAY_LEN(needs); i++)
-                if (has_source(facts, needs[i].source) &&
-                    !is_open(facts->objects[DOCTOR_NETWORK_POLICY].json, needs[i].port))
-                        doctor_find(finding, DOCTOR_FAULT,
-                                    "the NetworkPolicy does not let the controller reach port %lld",
-                                    needs[i].port);
-}
-
 static void check_kubelet_tls(const struct doctor_facts *facts, struct doctor_finding *finding) {
         const struct program_flags *flags = &facts->controller;
 
         if (!doctor_needs(facts, DOCTOR_CONTROLLER, finding) ||
-            !doctor_told(facts, FLAG_METRICS_SOURCE, finding) || !has_source(facts, "kubelet") ||
+            !doctor_told(facts, FLAG_METRICS_SOURCE, finding) ||
+            !program_flags_has_word(flags, FLAG_METRICS_SOURCE, "kubelet") ||
             !doctor_told(facts, FLAG_KUBELET_INSECURE, finding))
                 return;
         if (program_flags_is_on(flags, FLAG_KUBELET_INSECURE) &&
@@ -296,9 +246,9 @@ static const struct doctor_check rows[] = {
          "kubectl apply -f deploy/base/rbac-controller.yaml", check_controller_permissions},
         {"extender-permissions", "what it may not see, it cannot rank by",
          "kubectl apply -f deploy/base/rbac-extender.yaml", check_extender_permissions},
-        {"network-policy", "no exporter or kubelet is reached",
+        {"network-policy", "a source that cannot be reached serves no node",
          "add the port in deploy/base/network-policy.yaml; kubectl apply -k deploy/",
-         check_network_policy},
+         doctor_network_check},
         {"kubelet-tls",
          "whoever can answer at a node's address may then do what the controller may",
          "serverTLSBootstrap: true for the kubelets, or --kubelet-client-certificate",

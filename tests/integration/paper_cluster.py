@@ -22,6 +22,7 @@ CRD_NAME = "dynamicschedulerpolicies.scheduler.policy.crane.io"
 CRD_PATH = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{CRD_NAME}"
 REVIEWS_PATH = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 DEPLOYMENTS = "/apis/apps/v1/namespaces/kube-system/deployments"
+NETWORK_PATH = "/apis/networking.k8s.io/v1/namespaces/kube-system/networkpolicies"
 REQUESTS_PATH = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 CONTROLLERS = ("plimsoll-controller-0", "plimsoll-controller-1")
 EXTENDERS = ("plimsoll-extender-0", "plimsoll-extender-1")
@@ -149,9 +150,7 @@ def healthy(version):
             {"metadata": {"name": "scheduler"}, "data": {"config.yaml": config}},
             {"metadata": {"name": "other"}, "data": {"KubeSchedulerConfiguration": "{"}},
         ],
-        "/apis/networking.k8s.io/v1/namespaces/kube-system/networkpolicies/plimsoll-controller": (
-            manifests("base/network-policy.yaml")[("NetworkPolicy", "plimsoll-controller")]
-        ),
+        NETWORK_PATH: list(manifests("base/network-policy.yaml").values()),
         "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/"
         "plimsoll-controller-nodes": guard[
             ("ValidatingAdmissionPolicy", "plimsoll-controller-nodes")

@@ -7,12 +7,14 @@ import re
 import subprocess
 
 import pytest
+import yaml
 
 from pages import TOP, block
 from paper_cluster import (
     CONTROLLERS,
     CRD_PATH,
     DEPLOYMENTS,
+    NETWORK_PATH,
     POLICY_PATH,
     REVIEWS_PATH,
     SYSTEM,
@@ -21,7 +23,6 @@ from paper_cluster import (
 
 APPS = ("plimsoll-controller", "plimsoll-extender")
 LEASES = "/apis/coordination.k8s.io/v1/namespaces"
-NETWORK = "/apis/networking.k8s.io/v1/namespaces/kube-system/networkpolicies/plimsoll-controller"
 AUTOSCALER = "/api/v1/namespaces/kube-system/configmaps/cluster-autoscaler-status"
 
 
@@ -97,8 +98,19 @@ def bare(cluster):
 
 def closed(port):
     def seed(cluster):
-        (egress,) = cluster.objects[NETWORK]["spec"]["egress"]
-        egress["ports"] = [row for row in egress["ports"] if row["port"] != port]
+        for policy in cluster.objects[NETWORK_PATH]:
+            for rule in policy["spec"]["egress"]:
+                rule["ports"] = [row for row in rule["ports"] if row["port"] != port]
+            # A rule without ports allows all of them.
+            policy["spec"]["egress"] = [rule for rule in policy["spec"]["egress"] if rule["ports"]]
+
+    return seed
+
+
+def opened(protocol, port):
+    def seed(cluster):
+        for policy in cluster.objects[NETWORK_PATH]:
+            policy["spec"]["egress"].append({"ports": [{"protocol": protocol, "port": port}]})
 
     return seed
 
@@ -278,6 +290,24 @@ def test_a_lease_of_another_name(cluster, doctor):
     assert set(findings(doctor("-o", "json", status=2))) == {"leader"}
     spec["containers"][0]["args"] += ["--leader-elect-resource-namespace", "locks"]
     spec["containers"][0]["args"] += ["--leader-elect-resource-name=load"]
+    assert findings(doctor("-o", "json", status=0)) == {}
+
+
+def test_a_prometheus_that_is_out_of_reach(cluster, doctor):
+    """As the move from crane-scheduler sets it."""
+    kustomization = TOP / "deploy" / "coming-from" / "crane-scheduler" / "kustomization.yaml"
+    patch = yaml.safe_load(yaml.safe_load(kustomization.read_text("utf-8"))["patches"][0]["patch"])
+    (told,) = patch["spec"]["template"]["spec"]["containers"]
+    spec = cluster.objects[f"{DEPLOYMENTS}/plimsoll-controller"]["spec"]["template"]["spec"]
+    spec["containers"][0]["env"] += told["env"]
+    closed(53)(cluster)
+    found = findings(doctor("-o", "json", status=2))
+    assert found.keys() == {"network-policy"}
+    where = "port 8080 (Prometheus), UDP port 53 (to resolve prometheus-server.crane-system)"
+    assert where in found["network-policy"][1]
+    opened("TCP", 8080)(cluster)
+    assert "reach UDP port 53" in findings(doctor("-o", "json", status=2))["network-policy"][1]
+    opened("UDP", 53)(cluster)
     assert findings(doctor("-o", "json", status=0)) == {}
 
 

@@ -103,7 +103,7 @@ MAY_USE = {
         *("cli/cluster", "cli/verb", "cli/nodes"),
     ],
     "cli/doctor": [
-        *("base", "codec", "program", "policy", "policy/live", "controller/page"),
+        *("base", "codec", "kube", "program", "policy", "policy/live", "controller/page"),
         *("extender/table", "cli/cluster", "cli/verb"),
     ],
     "cli/simulate": [

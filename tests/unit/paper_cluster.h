@@ -23,6 +23,8 @@ enum { PAPER_NODES = 4, PAPER_CHANGES = 4, PAPER_MAX_BYTES = 1 << 20 };
 #define PAPER_SYSTEM "/api/v1/namespaces/kube-system"
 #define PAPER_APPS "/apis/apps/v1/namespaces/kube-system/deployments/plimsoll-"
 #define PAPER_CRD "dynamicschedulerpolicies.scheduler.policy.crane.io"
+#define PAPER_LABELS(program)                                                                      \
+        "'metadata': {'labels': {'app.kubernetes.io/name': 'plimsoll-" program "'}}"
 #define PAPER_CONTAINER(program)                                                                   \
         "{'name': '" program "', 'image': 'a.example:5000/plimsoll-" program ":0.2.0', "
 #define PAPER_POD(program, number, port)                                                           \
@@ -33,11 +35,21 @@ enum { PAPER_NODES = 4, PAPER_CHANGES = 4, PAPER_MAX_BYTES = 1 << 20 };
                          "'status': {'phase': 'Running', 'containerStatuses': [{'name': "          \
                          "'" program "', 'restartCount': 0}]}}"
 #define PAPER_DEPLOYMENT(program, env)                                                             \
-        "{'spec': {'replicas': 2, 'template': {'spec': {'containers': [" PAPER_CONTAINER(          \
-                program) "'args': ["                                                               \
-                         "'--leader-elect=true'], 'env': [{'name': 'POD_NAMESPACE', 'valueFrom': " \
-                         "{'fieldRef': {'fieldPath': 'metadata.namespace'}}}" env "]}]}}}, "       \
-                         "'status': {'readyReplicas': 2}}"
+        "{'spec': {'replicas': 2, 'template': {" PAPER_LABELS(                                     \
+                program) ", 'spec': {'containers': [" PAPER_CONTAINER(program) "'args': ["         \
+                                                                               "'--leader-elect="  \
+                                                                               "true'], 'env': "   \
+                                                                               "[{'name': "        \
+                                                                               "'POD_NAMESPACE', " \
+                                                                               "'valueFrom': "     \
+                                                                               "{'fieldRef': "     \
+                                                                               "{'fieldPath': "    \
+                                                                               "'metadata."        \
+                                                                               "namespace'}}}" env \
+                                                                               "]}]}}}, "          \
+                                                                               "'status': "        \
+                                                                               "{'readyReplicas':" \
+                                                                               " 2}}"
 #define PAPER_LEASES "/apis/coordination.k8s.io/v1/namespaces/"
 #define PAPER_CONTROLLER_PAGE(leads)                                                               \
         "plimsoll_build_info{version='" PLIMSOLL_VERSION "'} 1\n"                                  \
@@ -106,8 +118,11 @@ static const struct {
          "  nodeCacheCapable: true\\n"
          "  ignorable: true\\n"
          "  httpTimeout: 200ms\\n'}}]}"},
-        {"/apis/networking.k8s.io/v1/namespaces/kube-system/networkpolicies/plimsoll-controller",
-         "{'spec': {'egress': [{'ports': [{'port': 443}, {'port': 9100}, {'port': 10250}]}]}}"},
+        {"/apis/networking.k8s.io/v1/namespaces/kube-system/networkpolicies",
+         "{'items': [{'spec': {'podSelector': {'matchLabels': {'app.kubernetes.io/name': "
+         "'plimsoll-controller'}}, 'policyTypes': ['Ingress', 'Egress'], "
+         "'egress': [{'ports': [{'port': 443}, {'port': 9100}, {'port': 10250}]}]}}]}"},
+        {"/api/v1/namespaces/monitoring/services/prometheus", NULL},
         {"/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/"
          "plimsoll-controller-nodes",
          "{}"},

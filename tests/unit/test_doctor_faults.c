@@ -8,7 +8,7 @@
 #define PODS "*/kube-system/pods"
 #define LEASE "*/leases/plimsoll-controller"
 #define CONFIG "*/configmaps"
-#define NETWORK "*/networkpolicies/plimsoll-controller"
+#define NETWORK "*/networkpolicies"
 #define GUARD "*/plimsoll-controller-nodes"
 #define CRD "*/customresourcedefinitions/*"
 #define POLICY "*/dynamicschedulerpolicies/default"
@@ -29,6 +29,23 @@
 #define ARGUMENT "--leader-elect=true"
 #define REJECTS                                                                                    \
         { POLICY, "'estimate'", "'estimate', 'whenAllOver': 'reject'", 0 }
+#define ALLOW_DNS                                                                                  \
+        "{'spec': {'podSelector': {}, 'policyTypes': ['Egress'], 'egress': [{'ports': "            \
+        "[{'protocol': 'UDP', 'port': 53}]}]}}"
+#define PROMETHEUS(host)                                                                           \
+        {                                                                                          \
+                CONTROLLER, "node-exporter,kubelet'",                                              \
+                        "prometheus'}, {'name': 'PLIMSOLL_PROMETHEUS_ADDRESS', 'value': "          \
+                        "'http://" host "'",                                                       \
+                        0                                                                          \
+        }
+#define SERVED_AT(port)                                                                            \
+        {                                                                                          \
+                "*/services/prometheus", NULL,                                                     \
+                        "{'spec': {'ports': [{'port': 443}, {'port': 80, 'targetPort': " port      \
+                        "}]}}",                                                                    \
+                        0                                                                          \
+        }
 #define NO_KUBELET                                                                                 \
         { NETWORK, ", {'port': 10250}", "", 0 }
 
@@ -145,6 +162,69 @@ static const struct paper_fault program_faults[] = {
         {.changes = {{NETWORK, NULL, "{'spec': {}}", 0}}},
         {.changes = {{NETWORK, NULL, "{'spec': {'egress': 7}}", 0}}},
         {.changes = {{NETWORK, NULL, NULL, 0}}},
+        /* A policy that closes all, and ones that are not about us. */
+        {"network-policy", DOCTOR_FAULT, "port 9100 (node-exporter), port 10250 (kubelet)",
+         .changes = {{NETWORK, "'egress'", "'e'", 0}}},
+        {"network-policy", DOCTOR_FAULT, "port 9100 (node-exporter), port 10250 (kubelet)",
+         .changes = {{NETWORK, NULL,
+                      "{'items': [7, {'spec': {'podSelector': {}, 'policyTypes': [7, 'Egress']}}]}",
+                      0}}},
+        {.changes = {{NETWORK, "9100", "9101", 0}, {NETWORK, "'Ingress', 'Egress'", "'a'", 0}}},
+        {.changes = {{NETWORK, "9100", "9101", 0},
+                     {NETWORK, "'plimsoll-controller'}}", "'plimsoll-extender'}}", 0}}},
+        {.changes = {{NETWORK, "9100", "9101", 0},
+                     {NETWORK, "'matchLabels'", "'matchExpressions': [], 'matchLabels'", 0}}},
+        {.changes = {{NETWORK, "9100", "'exporter'", 0}}}, /* may be any port */
+        {"network-policy", DOCTOR_FAULT, "port 9100", /* not ours alone, but of no other is more */
+         .changes = {{NETWORK, "9100", "9101", 0},
+                     {NETWORK, "[{'spec'", "[" ALLOW_DNS ", {'spec'", 0}}},
+        /* Prometheus: its port, and its name. */
+        {"network-policy", DOCTOR_FAULT, "reach port 9090 (Prometheus)",
+         .changes = {PROMETHEUS("10.0.0.9:9090")}},
+        {"network-policy", DOCTOR_FAULT, "reach port 9090 (Prometheus)",
+         .changes = {PROMETHEUS("[fd00::9]:9090/prefix")}},
+        {"network-policy", DOCTOR_FAULT, "reach port 80 (Prometheus)",
+         .changes = {PROMETHEUS("10.0.0.9")}},
+        {"network-policy", DOCTOR_FAULT,
+         "reach UDP port 53 (to resolve prometheus-server.crane-system)",
+         .changes = {PROMETHEUS("prometheus-server.crane-system:8080"),
+                     {NETWORK, "443", "8080", 0}}},
+        {"network-policy", DOCTOR_FAULT,
+         "reach port 9090 (Prometheus), UDP port 53 (to resolve prometheus.example.com)",
+         .changes = {PROMETHEUS("prometheus.example.com:9090")}},
+        {"network-policy", DOCTOR_FAULT, "reach UDP port 53", /* one of TCP does not do */
+         .changes = {PROMETHEUS("prometheus:443"), {NETWORK, "443", "443}, {'port': 53", 0}}},
+        {"network-policy", DOCTOR_FAULT, "reach port 9090 (Prometheus)", /* of its pods */
+         .changes = {PROMETHEUS("prometheus.monitoring"),
+                     SERVED_AT("9090"),
+                     {NETWORK, "{'port': 443}", "{'protocol': 'UDP', 'port': 53}", 0}}},
+        {"network-policy", DOCTOR_UNKNOWN, "has a name",
+         .changes = {PROMETHEUS("prometheus.monitoring"),
+                     SERVED_AT("'web'"),
+                     {NETWORK, "{'port': 443}", "{'protocol': 'UDP', 'port': 53}", 0}}},
+        {"network-policy", DOCTOR_UNKNOWN, "port 80 is closed, and GET",
+         .changes = {PROMETHEUS("prometheus.monitoring.svc.cluster.local"),
+                     {"*/services/prometheus", NULL, "403", 0},
+                     {NETWORK, "{'port': 443}", "{'protocol': 'UDP', 'port': 53}", 0}}},
+        /* Other addresses that are names. */
+        {"network-policy", DOCTOR_FAULT, "UDP port 53 (to resolve Hostname)",
+         .changes = {{CONTROLLER, ARGUMENT, "--node-address-types=Hostname,InternalIP", 0}}},
+        {"network-policy", DOCTOR_FAULT, "UDP port 53 (to resolve proxy)",
+         .changes = {{CONTROLLER, ARGUMENT, "--target-url-template=https://proxy:1/{node}", 0}}},
+        {"network-policy", DOCTOR_FAULT, "UDP port 53 (to resolve api.example)",
+         .changes = {{CONTROLLER, ARGUMENT, "--master=https://api.example:6443", 0}}},
+        {"network-policy", DOCTOR_FAULT,
+         "port 9400 (--exporter), UDP port 53 (to resolve {node}.example)",
+         .changes = {{CONTROLLER, ARGUMENT,
+                      "--exporter=dcgm=http://{address}:9400/metrics', "
+                      "'--exporter', 'b=http://{node}.example:1",
+                      0}}},
+        {"network-policy", DOCTOR_FAULT, "port 9200 (node-exporter)",
+         .changes = {{CONTROLLER, ARGUMENT,
+                      "--target-url-template=http://{address}:{port}', '--node-exporter-port=9200",
+                      0}}},
+        {"network-policy", DOCTOR_FAULT, "reach port 19101 (node-metrics)",
+         .changes = {{CONTROLLER, "node-exporter,kubelet", "node-metrics", 0}}},
         {"kubelet-tls", DOCTOR_WARNING, "not verified",
          .changes = {{CONTROLLER, ARGUMENT, "--kubelet-insecure-skip-verify", 0}}},
         {.changes = {{CONTROLLER, ARGUMENT, "--kubelet-insecure-skip-verify=false", 0}}},

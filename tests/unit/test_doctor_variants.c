@@ -7,7 +7,7 @@
 #define PODS "*/kube-system/pods"
 #define LEASE "*/kube-system/leases/plimsoll-controller"
 #define CONFIG "*/configmaps"
-#define NETWORK "*/networkpolicies/plimsoll-controller"
+#define NETWORK "*/networkpolicies"
 
 #define ARGUMENT "'--leader-elect=true'"
 #define SOURCES "node-exporter,kubelet"
@@ -17,6 +17,7 @@
 #define MAPPED "'items': [{'metadata': {'name': 'load'}, 'data': "
 #define PROMETHEUS                                                                                 \
         "prometheus'}, {'name': 'PLIMSOLL_PROMETHEUS_ADDRESS', 'value': 'http://10.0.0.9:9090"
+#define BY_NAME(host) "prometheus'}, {'name': 'PLIMSOLL_PROMETHEUS_ADDRESS', 'value': 'http://" host
 #define MESH                                                                                       \
         "'containers': [{'name': 'mesh', 'image': 'a.example/mesh:1', 'command': ['/mesh'], "      \
         "'args': ['--leader-elect-resource-name', 'mesh', '--metrics-source=kubelet'], "           \
@@ -31,7 +32,7 @@
         "'items': [{'metadata': {'name': 'another'}, 'data': {'a': "                               \
         "'kind: KubeSchedulerConfiguration\\nextenders:\\n- urlPrefix: http://gpu:80\\n'}}"
 
-enum { VARIANT_CHANGES = 6 };
+enum { VARIANT_CHANGES = 5 };
 
 static const struct variant {
         const char *name;
@@ -89,6 +90,52 @@ static const struct variant {
          {{CONTROLLER, SOURCES, PROMETHEUS, 0}, {NETWORK, "9100}, {'port': 10250", "9090", 0}},
          {"leader", DOCTOR_FAULT, "nobody has ever", .changes = {{LEASE, NULL, NULL, 0}},
           .denied = {"plimsoll-controller", "\"metrics\""}}},
+        {"a Prometheus that is resolved",
+         {{CONTROLLER, SOURCES, BY_NAME("prometheus.monitoring"), 0},
+          {NETWORK, "443", "80}, {'protocol': 'UDP', 'port': 53", 0}},
+         {"network-policy", DOCTOR_FAULT, "UDP port 53 (to resolve prometheus.monitoring)",
+          .changes = {{NETWORK, "'port': 53", "'port': 54", 0}}}},
+        {"a Prometheus whose Service has another port than its pods, and the DNS of OpenShift",
+         {{CONTROLLER, SOURCES, BY_NAME("prometheus.monitoring"), 0},
+          {"*/services/prometheus", NULL, "{'spec': {'ports': [{'port': 80, 'targetPort': 9090}]}}",
+           0},
+          {NETWORK, "443", "9090}, {'protocol': 'UDP', 'port': 5353", 0}},
+         {"network-policy", DOCTOR_FAULT, "port 9090 (Prometheus)",
+          .changes = {{NETWORK, "9090", "9091", 0}}}},
+        {"name resolution allowed for the whole namespace",
+         {{CONTROLLER, SOURCES, BY_NAME("prometheus.monitoring"), 0},
+          {NETWORK, "443", "80", 0},
+          {NETWORK, "'items': [",
+           "'items': [{'spec': {'podSelector': {}, 'policyTypes': ['Egress'], "
+           "'egress': [{'ports': [{'protocol': 'UDP', 'port': 53}]}]}}, ",
+           0}},
+         {"network-policy", DOCTOR_FAULT, "reach port 80 (Prometheus)",
+          .changes = {{NETWORK, "'port': 80", "'port': 81", 0}}}},
+        {"a Prometheus whose name stands in /etc/hosts",
+         {{CONTROLLER, SOURCES, BY_NAME("prometheus.example.com"), 0},
+          {CONTROLLER, "'containers'",
+           "'hostAliases': [7, {'hostnames': [7, 'a', 'prometheus.example.com']}], 'containers'",
+           0},
+          {NETWORK, "443", "80", 0}},
+         {"network-policy", DOCTOR_FAULT, "UDP port 53",
+          .changes = {{CONTROLLER, "'a', ", "'a'], 'h': [", 0}}}},
+        {"a Prometheus behind a proxy in the pod",
+         {{CONTROLLER, SOURCES, BY_NAME("localhost:9090"), 0}},
+         {"network-policy", DOCTOR_FAULT, "UDP port 53 (to resolve local.host)",
+          .changes = {{CONTROLLER, "localhost:9090", "local.host:443", 0}}}},
+        {"a Prometheus behind a proxy on the loopback",
+         {{CONTROLLER, SOURCES, BY_NAME("[::1]:9090"), 0}},
+         {"network-policy", DOCTOR_FAULT, "port 9090",
+          .changes = {{CONTROLLER, "[::1]", "128.0.0.1", 0}}}},
+        {"a controller in the host's network",
+         {{CONTROLLER, SOURCES, BY_NAME("prometheus.monitoring"), 0},
+          {CONTROLLER, "'containers'", "'hostNetwork': true, 'containers'", 0}},
+         {"network-policy", DOCTOR_FAULT, "UDP port 53",
+          .changes = {{CONTROLLER, "'hostNetwork': true", "'hostNetwork': false", 0}}}},
+        {"an address of Prometheus without it as a source",
+         {{CONTROLLER, SOURCES "'",
+           SOURCES "'}, {'name': 'PLIMSOLL_PROMETHEUS_ADDRESS', 'value': 'http://a:1'", 0}},
+         {"network-policy", DOCTOR_FAULT, "port 9100", .changes = {{NETWORK, "9100", "9101", 0}}}},
         {"another port of the exporters, in two words",
          {{CONTROLLER, ARGUMENT, "'--node-exporter-port', '9200'", 0},
           {NETWORK, "9100", "9200", 0}},
@@ -183,6 +230,12 @@ static void test_hidden(void **state) {
                   "'valueFrom': {'secretKeyRef': {'name': 'a', 'key': 'b'}}", 0},
                  "network-policy",
                  "--metrics-source stands where it cannot be read"},
+                {{CONTROLLER, SOURCES "'}",
+                  BY_NAME("$(HOST)") "'}, {'name': 'HOST', 'valueFrom': "
+                                     "{'fieldRef': {'fieldPath': 'status.hostIP'}}}",
+                  0},
+                 "network-policy",
+                 "--prometheus-address stands where it cannot be read"},
                 {{CONTROLLER, ARGUMENT, "'--node-exporter-port=$(PORT)'", 0},
                  "network-policy",
                  "--node-exporter-port stands where it cannot be read"},

@@ -1,0 +1,315 @@
+#include "cli/doctor/doctor_network.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/number.h"
+#include "codec/json.h"
+#include "kube/kube_api.h"
+
+enum { KUBELET_PORT = 10250, DNS_PORT = 53, DNS_POD_PORT = 5353 /* of OpenShift */ };
+
+/* ---- What NetworkPolicies allow. */
+
+/* Without a port it is all of its protocol. A name is of a port of the pod that is asked. */
+static bool has_port(const json_t *entry, const char *protocol, int64_t port) {
+        const char *own = json_string_at(entry, "protocol", NULL);
+        int64_t any = json_at(entry, "port", NULL) ? -1 : port;
+        int64_t from = json_int_at(any, entry, "port", NULL);
+
+        if (strcmp(own ? own : "TCP", protocol) != 0)
+                return false;
+        return json_string_at(entry, "port", NULL) ||
+               (from <= port && port <= json_int_at(from, entry, "endPort", NULL));
+}
+
+static bool allows(const json_t *policy, const char *protocol, int64_t port) {
+        const json_t *egress = json_at(policy, "spec", "egress", NULL);
+
+        for (size_t i = 0; i < json_array_size(egress); i++) {
+                const json_t *ports = json_at(json_array_get(egress, i), "ports", NULL);
+                if (json_array_size(ports) == 0)
+                        return true; /* all */
+                for (size_t j = 0; j < json_array_size(ports); j++)
+                        if (has_port(json_array_get(ports, j), protocol, port))
+                                return true;
+        }
+        return false;
+}
+
+static bool is_of_egress(const json_t *policy) {
+        const json_t *types = json_at(policy, "spec", "policyTypes", NULL);
+
+        for (size_t i = 0; i < json_array_size(types); i++) {
+                const char *type = json_string_value(json_array_get(types, i));
+                if (type && strcmp(type, "Egress") == 0)
+                        return true;
+        }
+        return json_array_size(types) == 0 &&
+               json_array_size(json_at(policy, "spec", "egress", NULL)) > 0;
+}
+
+static bool selects(const json_t *policy, const json_t *labels) {
+        const char *key;
+        json_t *value;
+
+        json_object_foreach (json_at(policy, "spec", "podSelector", "matchLabels", NULL), key,
+                             value)
+                if (!json_equal(value, json_at(labels, key, NULL)))
+                        return false;
+        return true;
+}
+
+static bool is_open(const struct doctor_facts *facts, const char *protocol, int64_t port) {
+        const json_t *policies = json_at(facts->objects[DOCTOR_NETWORK_POLICIES].json, "items",
+                                         NULL);
+        const json_t *labels = json_at(facts->objects[DOCTOR_CONTROLLER].json, "spec", "template",
+                                       "metadata", "labels", NULL);
+        bool is_limited = false;
+
+        for (size_t i = 0; i < json_array_size(policies); i++) {
+                const json_t *policy = json_array_get(policies, i);
+                const json_t *selector = json_at(policy, "spec", "podSelector", NULL);
+                if (!is_of_egress(policy) || !selects(policy, labels))
+                        continue;
+                if (allows(policy, protocol, port))
+                        return true;
+                is_limited |= !json_at(selector, "matchExpressions", NULL);
+        }
+        return !is_limited;
+}
+
+/* ---- The addresses that the controller is told. */
+
+struct address {
+        const char *host; /* not terminated; of an IPv6 address, from its bracket on */
+        size_t host_len;
+        long long port;
+};
+
+/* @port: in place of {port} */
+static struct address parse_url(const char *url, long long port) {
+        bool is_https = strncmp(url, "https://", strlen("https://")) == 0;
+        const char *scheme = strstr(url, "://");
+        struct address address = {.host = scheme ? scheme + strlen("://") : url,
+                                  .port = is_https ? 443 : 80};
+        int64_t number;
+
+        address.host_len = strcspn(address.host, address.host[0] == '[' ? "]/?#" : ":/?#");
+        const char *rest = address.host + address.host_len;
+        rest += *rest == ']';
+        if (*rest != ':')
+                return address;
+        if (strncmp(rest, ":{port}", strlen(":{port}")) == 0)
+                address.port = port;
+        else if (number_parse_i64(rest + 1, number_skip_digits(rest + 1, strlen(rest + 1), 0),
+                                  &number))
+                address.port = number;
+        return address;
+}
+
+static bool is_host(const struct address *address, const char *text) {
+        return address->host_len == strlen(text) &&
+               memcmp(address->host, text, address->host_len) == 0;
+}
+
+static bool is_ip(const struct address *address) {
+        return address->host[0] == '[' || strspn(address->host, "0123456789.") >= address->host_len;
+}
+
+/* No NetworkPolicy is between the containers of a pod. */
+static bool is_loopback(const struct address *address) {
+        return is_host(address, "localhost") || is_host(address, "[::1") ||
+               (is_ip(address) && strncmp(address->host, "127.", 4) == 0);
+}
+
+/* Written into the pod's /etc/hosts. */
+static bool is_alias(const struct doctor_facts *facts, const struct address *address) {
+        const json_t *aliases = json_at(doctor_pod_spec(facts, DOCTOR_CONTROLLER), "hostAliases",
+                                        NULL);
+
+        for (size_t i = 0; i < json_array_size(aliases); i++) {
+                const json_t *names = json_at(json_array_get(aliases, i), "hostnames", NULL);
+                for (size_t j = 0; j < json_array_size(names); j++) {
+                        const char *name = json_string_value(json_array_get(names, j));
+                        if (name && is_host(address, name))
+                                return true;
+                }
+        }
+        return false;
+}
+
+/* ---- Prometheus. */
+
+static bool asks_prometheus(const struct doctor_facts *facts) {
+        return program_flags_has_word(&facts->controller, FLAG_METRICS_SOURCE, "prometheus") &&
+               program_flags_text(&facts->controller, FLAG_PROMETHEUS_ADDRESS);
+}
+
+static struct address prometheus_address(const struct doctor_facts *facts) {
+        return parse_url(facts->controller.texts[FLAG_PROMETHEUS_ADDRESS], 0);
+}
+
+/* "prometheus", "prometheus.monitoring" or "prometheus.monitoring.svc..."; longer ones are names
+ * of hosts elsewhere. */
+char *doctor_network_service(const struct doctor_facts *facts) {
+        if (!asks_prometheus(facts))
+                return NULL;
+        const struct address address = prometheus_address(facts);
+        _cleanup_(freep) char *host = xmemdup0(address.host, address.host_len);
+        char *rest = host, *name = strsep(&rest, "."), *room = strsep(&rest, ".");
+        if (is_ip(&address) || is_loopback(&address) || !*name || (room && !*room) ||
+            (rest && strcmp(rest, "svc") != 0 && strncmp(rest, "svc.", 4) != 0))
+                return NULL;
+        _cleanup_(freep) char *name_text = kube_escape(name);
+        _cleanup_(freep) char *room_text = kube_escape(room ? room : facts->name_space);
+        return xasprintf("/api/v1/namespaces/%s/services/%s", room_text, name_text);
+}
+
+/* The port of its pods, which a policy is about; 0: it has a name */
+static long long target_port(const json_t *service, long long port) {
+        const json_t *ports = json_at(service, "spec", "ports", NULL);
+
+        for (size_t i = 0; i < json_array_size(ports); i++) {
+                const json_t *entry = json_array_get(ports, i);
+                if (json_int_at(0, entry, "port", NULL) == port)
+                        return json_at(entry, "targetPort", NULL)
+                                       ? json_int_at(0, entry, "targetPort", NULL)
+                                       : port;
+        }
+        return port;
+}
+
+/* ---- What is needed, and is closed. */
+
+struct needs {
+        const struct doctor_facts *facts;
+        struct doctor_finding *finding; /* of a port that may be closed */
+        struct buf closed;              /* ports, with what is behind them */
+        char *name;                     /* the first that must be resolved; owned, NULL: none */
+};
+
+/* @port: 0: malformed, which the controller refuses */
+static void need_port(struct needs *needs, long long port, const char *what) {
+        if (port > 0 && !is_open(needs->facts, "TCP", port))
+                buf_printf(&needs->closed, "%sport %lld (%s)", needs->closed.len > 0 ? ", " : "",
+                           port, what);
+}
+
+static void need_name(struct needs *needs, const struct address *address) {
+        if (!needs->name && !is_ip(address) && !is_loopback(address) &&
+            !is_alias(needs->facts, address))
+                needs->name = xmemdup0(address->host, size_min(address->host_len, 100));
+}
+
+/* A node's address, of the first type that nodes have. */
+static void need_node(struct needs *needs, long long port, const char *what) {
+        const char *types = program_flags_text(&needs->facts->controller, FLAG_NODE_ADDRESS_TYPES);
+        size_t len = types ? strcspn(types, ",") : 0;
+        const struct address address = {.host = types, .host_len = len};
+
+        need_port(needs, port, what);
+        if (len > 0 && !is_host(&address, "InternalIP") && !is_host(&address, "ExternalIP"))
+                need_name(needs, &address);
+}
+
+/* Through a proxy, its port may be one of a Service: of it nothing is known. */
+static void need_page(struct needs *needs, const char *template, const char *what) {
+        const struct address address = parse_url(
+                template, program_flags_int(&needs->facts->controller, FLAG_NODE_EXPORTER_PORT, 0));
+
+        if (is_host(&address, "{address}"))
+                need_node(needs, address.port, what);
+        else
+                need_name(needs, &address);
+}
+
+static void need_exporters(struct needs *needs) {
+        const char *list = program_flags_text(&needs->facts->controller, FLAG_EXPORTERS);
+
+        for (const char *at = list; at && *at; at += strspn(at, " \n")) {
+                size_t len = strcspn(at, " \n");
+                _cleanup_(freep) char *exporter = xmemdup0(at, len);
+                const char *url = strchr(exporter, '=');
+                if (url)
+                        need_page(needs, url + 1, "--exporter");
+                at += len;
+        }
+}
+
+static void need_prometheus(struct needs *needs) {
+        const struct doctor_fact *service = &needs->facts->objects[DOCTOR_PROMETHEUS_SERVICE];
+        const struct address address = prometheus_address(needs->facts);
+
+        need_name(needs, &address);
+        if (is_loopback(&address) || is_open(needs->facts, "TCP", address.port))
+                return;
+        long long target = target_port(service->json, address.port);
+        if (service->outcome != KUBE_OK && service->outcome != KUBE_NOT_FOUND)
+                doctor_find(needs->finding, DOCTOR_UNKNOWN, "port %lld is closed, and %s",
+                            address.port, service->err.msg);
+        else if (target == 0)
+                doctor_find(needs->finding, DOCTOR_UNKNOWN,
+                            "port %lld is closed, and that of Prometheus' pods has a name",
+                            address.port);
+        else
+                need_port(needs, target, "Prometheus");
+}
+
+static void need_sources(struct needs *needs) {
+        const struct program_flags *flags = &needs->facts->controller;
+        const char *template = program_flags_text(flags, FLAG_TARGET_TEMPLATE);
+        const char *agent = program_flags_text(flags, FLAG_NODE_METRICS_TEMPLATE);
+        const char *server = program_flags_text(flags, FLAG_MASTER);
+
+        if (program_flags_has_word(flags, FLAG_METRICS_SOURCE, "node-exporter"))
+                need_page(needs, template ? template : "http://{address}:{port}", "node-exporter");
+        if (program_flags_has_word(flags, FLAG_METRICS_SOURCE, "kubelet"))
+                need_node(needs, KUBELET_PORT, "kubelet");
+        if (program_flags_has_word(flags, FLAG_METRICS_SOURCE, "node-metrics") && agent)
+                need_page(needs, agent, "node-metrics");
+        if (asks_prometheus(needs->facts))
+                need_prometheus(needs);
+        need_exporters(needs);
+        if (server) {
+                const struct address address = parse_url(server, 0);
+                need_name(needs, &address);
+        }
+        if (needs->name && !is_open(needs->facts, "UDP", DNS_PORT) &&
+            !is_open(needs->facts, "UDP", DNS_POD_PORT))
+                buf_printf(&needs->closed, "%sUDP port %d (to resolve %s)",
+                           needs->closed.len > 0 ? ", " : "", DNS_PORT, needs->name);
+}
+
+/* Those that decide over ports. */
+static bool are_told(const struct doctor_facts *facts, struct doctor_finding *finding) {
+        const struct program_flags *flags = &facts->controller;
+
+        if (!doctor_told(facts, FLAG_METRICS_SOURCE, finding))
+                return false;
+        if (program_flags_has_word(flags, FLAG_METRICS_SOURCE, "node-exporter") &&
+            !(doctor_told(facts, FLAG_NODE_EXPORTER_PORT, finding) &&
+              doctor_told(facts, FLAG_TARGET_TEMPLATE, finding)))
+                return false;
+        return !program_flags_has_word(flags, FLAG_METRICS_SOURCE, "prometheus") ||
+               doctor_told(facts, FLAG_PROMETHEUS_ADDRESS, finding);
+}
+
+void doctor_network_check(const struct doctor_facts *facts, struct doctor_finding *finding) {
+        struct needs needs = {
+                .facts = facts, .finding = finding, .closed = BUF_INIT(DOCTOR_WHAT_MAX / 2)};
+        const json_t *spec = doctor_pod_spec(facts, DOCTOR_CONTROLLER);
+
+        if (!doctor_needs(facts, DOCTOR_NETWORK_POLICIES, finding) ||
+            !doctor_needs(facts, DOCTOR_CONTROLLER, finding) ||
+            json_is_true(json_at(spec, "hostNetwork", NULL)) || !are_told(facts, finding))
+                return;
+        need_sources(&needs);
+        if (needs.closed.len > 0)
+                doctor_find(finding, DOCTOR_FAULT, "no NetworkPolicy lets the controller reach %s",
+                            needs.closed.data);
+        buf_done(&needs.closed);
+        free(needs.name);
+}
