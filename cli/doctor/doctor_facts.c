@@ -128,6 +128,74 @@ static struct policy *read_policy(struct doctor_facts *facts) {
         return r == 0 ? policy : policy_default();
 }
 
+/* ---- How annotations are read. */
+
+/* The flags of who reads them, wherever that runs. */
+static const struct program_flags *reader_of(const struct doctor_facts *facts) {
+        if (doctor_has(facts, DOCTOR_EXTENDER))
+                return &facts->extender;
+        return doctor_has(facts, DOCTOR_SCHEDULER) ? &facts->sidecar : &facts->controller;
+}
+
+/* What is not @given has to be known. */
+static int check_style(const struct program_flags *flags, const struct node_table_options *given,
+                       struct error *err) {
+        const struct {
+                enum program_flag flag;
+                bool is_given;
+        } needed[] = {
+                {FLAG_ANNOTATION_PREFIX, given->annotation_prefix[0]},
+                {FLAG_ANNOTATION_TIMEZONE, given->zone},
+                {FLAG_ANNOTATION_UNIT, given->is_percent},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(needed); i++)
+                if (!needed[i].is_given && program_flags_is_hidden(flags, needed[i].flag))
+                        return error_set(err, ENODATA,
+                                         "the extender's --%s stands where it cannot be read",
+                                         program_flags_name(needed[i].flag));
+        return 0;
+}
+
+/* There can be one time zone: that of @given, or this one. */
+static int read_style(struct doctor_facts *facts, const struct node_table_options *given,
+                      struct node_table_options *ret, struct error *err) {
+        const struct program_flags *flags = reader_of(facts);
+        const struct program_options told = {
+                .annotation_prefix = given->annotation_prefix[0]
+                                             ? given->annotation_prefix
+                                             : flags->texts[FLAG_ANNOTATION_PREFIX],
+                .annotation_timezone = given->zone ? "UTC" : flags->texts[FLAG_ANNOTATION_TIMEZONE],
+        };
+
+        *ret = *given;
+        int r = check_style(flags, given, err);
+        if (r == 0)
+                r = program_annotations_init(&facts->annotations, &told, err);
+        if (r < 0)
+                return r;
+        ret->annotation_prefix = facts->annotations.prefix;
+        ret->zone = given->zone ? given->zone : facts->annotations.zone;
+        ret->is_percent |= strcmp(flags->texts[FLAG_ANNOTATION_UNIT], "percent") == 0;
+        return 0;
+}
+
+/* Without knowing how to read them, they are counted. */
+static void list_nodes(struct cluster *cluster, struct doctor_facts *facts,
+                       const struct node_table_options *given) {
+        struct error err = ERROR_NULL;
+        struct node_table_options table;
+        struct policy *policy = read_policy(facts);
+
+        int r = read_style(facts, given, &table, &err);
+        facts->policy = policy;
+        doctor_nodes_list(cluster, &table, policy, facts->now_unix_ms, &facts->nodes);
+        if (r < 0 && facts->nodes.outcome == KUBE_OK) {
+                facts->nodes.outcome = KUBE_INVALID;
+                facts->nodes.err = err;
+        }
+}
+
 /* ---- Pages of the programs. */
 
 static void read_page(struct cluster *cluster, struct doctor_facts *facts, const json_t *pod,
@@ -325,9 +393,7 @@ int doctor_facts_collect(struct cluster *cluster, const struct doctor_options *o
         ask_lease(cluster, ret);
         ask_prometheus(cluster, ret);
         doctor_config_find(ret);
-        struct policy *policy = read_policy(ret);
-        ret->policy = policy;
-        doctor_nodes_list(cluster, options->table, policy, now_unix_ms, &ret->nodes);
+        list_nodes(cluster, ret, options->table);
         read_pages(cluster, ret);
         ask_permissions(cluster, ret);
         return 0;
@@ -345,5 +411,6 @@ void doctor_facts_done(struct doctor_facts *facts) {
         program_flags_done(&facts->extender);
         program_flags_done(&facts->sidecar);
         doctor_nodes_done(&facts->nodes);
+        program_annotations_done(&facts->annotations);
         *facts = (struct doctor_facts){0};
 }

@@ -16,6 +16,7 @@
 #include "cli/doctor/doctor_nodes.h"
 #include "codec/tree.h"
 #include "policy/policy.h"
+#include "program/program_options.h"
 
 /* Objects of the API server. */
 enum doctor_object {
@@ -74,6 +75,7 @@ struct doctor_facts {
         const char *name_space; /* borrowed */
         struct doctor_fact objects[DOCTOR_OBJECT_COUNT];
         struct program_flags controller, extender, sidecar; /* as their Deployments set them */
+        struct program_annotations annotations;             /* as the extender reads them */
         const struct policy *policy; /* in force, as far as can be told; of nodes.table */
         struct error policy_err;     /* code 0: the object, if there is one, is valid */
         struct doctor_nodes nodes;
@@ -86,8 +88,8 @@ struct doctor_facts {
 
 struct doctor_options {
         const char *name_space;
-        const char *scheduler_config; /* NULL: look for ConfigMaps */
-        const struct node_table_options *table;
+        const char *scheduler_config;           /* NULL: look for ConfigMaps */
+        const struct node_table_options *table; /* what it leaves out, the extender is told */
 };
 
 /** doctor_facts_collect() - ask for everything; @ret is released with doctor_facts_done() whatever

@@ -148,6 +148,22 @@ static const struct variant {
          {{PODS, "'restartCount': 0", RESTARTED("12", "2025-03-01T11:00:00Z"), 1}},
          {"restarts", DOCTOR_WARNING, "plimsoll-controller-0 was restarted 12 times (OOMKilled)",
           .changes = {{PODS, "2025-03-01T11:00:00Z", "2026-03-01T11:30:00Z", 0}}}},
+        {"crane's clock",
+         {{"*/deployments/*", ARGUMENT, "'--annotation-timezone=Asia/Shanghai'", 0},
+          {"/api/v1/nodes", "T11:59", "T19:59", 0}},
+         {"annotations-fresh", DOCTOR_FAULT, "4 of 4 nodes",
+          .changes = {{"/api/v1/nodes", "T19:59", "T11:59", 0}}}},
+        {"a prefix of the annotations",
+         {{"*/deployments/*", ARGUMENT, "'--annotation-prefix', 'load.example.com'", 0},
+          {"/api/v1/nodes", "'cpu_", "'load.example.com/cpu_", 0},
+          {"/api/v1/nodes", "'mem_", "'load.example.com/mem_", 0}},
+         {"annotations-prefix", DOCTOR_FAULT, "4 of 4 nodes",
+          .changes = {{EXTENDER, "'load.example.com'", "'load.example.org'", 0}}}},
+        {"annotations in percent",
+         {{EXTENDER, ARGUMENT, "'--annotation-unit=percent'", 0},
+          {"/api/v1/nodes", "0.25000", "25.0", 0}},
+         {"annotations-unit", DOCTOR_FAULT, "as if it were in percent",
+          .changes = {{EXTENDER, "percent", "ratio", 0}}}},
         {"a sidecar as the first container",
          {{"*/deployments/*", "'containers': [{", MESH, 0},
           {PODS, "'containers': [{", MESH, 0},
@@ -262,6 +278,31 @@ static void test_hidden(void **state) {
         }
 }
 
+/* Without knowing how annotations are read, nothing is known of them. */
+static void test_hidden_style(void **state) {
+        static const struct {
+                const char *argument, *what;
+        } rows[] = {
+                {"'--annotation-timezone=$(ZONE)'",
+                 "--annotation-timezone stands where it cannot be read"},
+                {"'--annotation-prefix=$(A)'",
+                 "--annotation-prefix stands where it cannot be read"},
+                {"'--annotation-timezone=Nowhere/None'", "time zone Nowhere/None"},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                const struct paper_change changes[] = {{EXTENDER, ARGUMENT, rows[i].argument, 0}};
+                _cleanup_(doctor_facts_done) struct doctor_facts facts = {0};
+                paper_reset(*state, PAPER_NODES);
+                paper_collect_changed(*state, changes, 1, &facts);
+                struct doctor_finding finding = {0};
+                doctor_node_checks.rows[0].fn(&facts, &finding);
+                assert_int_equal(finding.state, DOCTOR_UNKNOWN);
+                assert_non_null(strstr(finding.what, rows[i].what));
+                assert_int_equal(facts.nodes.count, PAPER_NODES);
+        }
+}
+
 /* Alone, it says nothing of ours. */
 static void test_unrelated_configuration(void **state) {
         const struct paper_change changes[] = {{CONFIG, NULL, "{" UNRELATED "]}", 0}};
@@ -280,6 +321,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_sound_and_with_a_fault),
                 cmocka_unit_test(test_hidden),
+                cmocka_unit_test(test_hidden_style),
                 cmocka_unit_test(test_unrelated_configuration),
         };
 
