@@ -1,6 +1,6 @@
 /*
- * A verb of the plugin: its flags, its --help and what it runs. Words may stand before the flags or
- * behind them: `explain node NAME -o json`.
+ * A verb of the plugin: its flags, its --help and what it runs. Words may stand before, between
+ * and behind the flags: `explain pod -n shop NAME -o json`.
  */
 #pragma once
 

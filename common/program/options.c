@@ -270,31 +270,40 @@ static int read_flag(const struct option_row *rows, size_t count, int argc, char
         return set_value(row, ORIGIN_FLAG, given, err);
 }
 
+/* Puts words behind the flags, in their order. */
 static int read_flags(const struct option_row *rows, size_t count, int argc, char **argv,
                       enum options_outcome *ret_outcome, int *ret_args, struct error *err) {
+        _cleanup_(freep) char **words = xcalloc((size_t)argc, sizeof(*words));
         enum options_outcome outcome = OPTIONS_RUN;
-        int at = 1;
+        int flags = 1, word_count = 0, r = 0;
 
-        for (; at < argc && outcome == OPTIONS_RUN; at++) {
-                const char *argument = argv[at];
-                if (argument[0] != '-' || argument[1] == '\0')
-                        break; /* "-" alone stands for standard input */
+        for (int at = 1; at < argc && outcome == OPTIONS_RUN; at++) {
+                char *argument = argv[at];
+                int begin = at;
                 if (strcmp(argument, "--") == 0) {
-                        at++;
+                        while (++at < argc)
+                                words[word_count++] = argv[at];
                         break;
                 }
-                if (strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0) {
-                        outcome = OPTIONS_HELP;
-                } else if (strcmp(argument, "--version") == 0) {
-                        outcome = OPTIONS_VERSION;
-                } else {
-                        int r = read_flag(rows, count, argc, argv, &at, err);
-                        if (r < 0)
-                                return r;
+                if (argument[0] != '-' || argument[1] == '\0') {
+                        words[word_count++] = argument; /* "-" alone stands for standard input */
+                        continue;
                 }
+                if (strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0)
+                        outcome = OPTIONS_HELP;
+                else if (strcmp(argument, "--version") == 0)
+                        outcome = OPTIONS_VERSION;
+                else
+                        r = read_flag(rows, count, argc, argv, &at, err);
+                if (r < 0)
+                        return r;
+                while (begin <= at)
+                        argv[flags++] = argv[begin++];
         }
+        for (int i = 0; i < word_count; i++)
+                argv[argc - word_count + i] = words[i];
         *ret_outcome = outcome;
-        *ret_args = at;
+        *ret_args = argc - word_count;
         return 0;
 }
 

@@ -3,9 +3,9 @@
  * --check-config's list and the start-up dump. Precedence: flag, environment, default.
  *
  * The environment variable of --scrape-interval is PLIMSOLL_SCRAPE_INTERVAL; an empty one counts
- * as unset. Flags are GNU's: --name=value or --name value, "--" ends them, and so does the first
- * argument that is not a flag. A row with a letter also takes kubectl's short forms: -o json,
- * -ojson and -o=json. Every program also has --help, -h and --version.
+ * as unset. Flags are GNU's: --name=value or --name value, words may stand between them, and "--"
+ * ends them. A row with a letter also takes kubectl's short forms: -o json, -ojson and -o=json.
+ * Every program also has --help, -h and --version.
  */
 #pragma once
 
@@ -55,9 +55,10 @@ enum { OPTIONS_MAX_ROWS = 128, OPTIONS_NAME_MAX = 64, OPTIONS_VARIABLE_MAX = 80 
 
 /**
  * options_parse() - flags, else environment, else defaults, into the rows' places
- * @argv:         as main's; argv[0] is the program's name (or a subcommand's)
+ * @argv:         as main's; argv[0] is the program's name (or a subcommand's). Words are moved
+ *                behind the flags, in their order
  * @ret_outcome:  on --help and --version the rest is not looked at, so that they always work
- * @ret_args:     index of the first argument that is no option (== argc when none)
+ * @ret_args:     index of the first word (== argc when none)
  *
  * A scalar flag given twice keeps the last, a list collects; flags replace the environment's list.
  * Return: 0; -EINVAL with the flag's name, what was given and what is expected in @err. An unknown

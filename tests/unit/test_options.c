@@ -159,9 +159,10 @@ static void test_flags(void **state) {
         assert_string_equal(values.targets.items[0], "a=b");
         assert_string_equal(values.targets.items[1], "c");
         assert_false(values.dry_run);
-        must_parse(ARGS("--dry-run", "false", "--workers=2"), 2); /* a bool takes no argument */
+        must_parse(ARGS("--dry-run", "false", "--workers=2"), 3); /* a bool takes no argument */
         assert_true(values.dry_run);
-        must_parse(ARGS("-"), 1); /* standard input */
+        assert_int_equal(values.workers, 2); /* words may stand between flags */
+        must_parse(ARGS("-"), 1);            /* standard input */
 }
 
 static void test_letters(void **state) {

@@ -1,4 +1,4 @@
-/* A verb's words may stand before its flags, or behind them. */
+/* A verb's words may stand before its flags, between them, or behind them. */
 #include "cmocka_wrap.h"
 
 #include <errno.h>
@@ -56,7 +56,8 @@ static void test_words(void **state) {
                 {"show node a", "node a ", false, false},
                 {"show node a -o json --wide", "node a ", true, true},
                 {"show --wide -ojson node a", "node a ", true, true},
-                {"show node --wide a", "a node ", true, false}, /* nobody writes that */
+                {"show node --wide a -ojson b", "node a b ", true, true},
+                {"show node --wide -- a --x", "node a --x ", true, false},
                 {"show - -ojson", "- ", false, true},
                 {"show -- --wide", "--wide ", false, false},
         };
