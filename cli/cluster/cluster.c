@@ -1,8 +1,12 @@
 #include "cli/cluster/cluster.h"
 
+#include <errno.h>
 #include <string.h>
 
+#include "base/clock.h"
+#include "base/duration.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include "codec/json.h"
 
 enum {
@@ -10,6 +14,9 @@ enum {
         PAGE_MAX_BYTES = 64 << 20, /* 500 whole nodes are about 10 MB, as many pods 5 MB */
         RETRIES = 2,
 };
+
+/* What stands for no limit: ten years. */
+static const int64_t timeout_max_ms = 10 * 365 * 24 * (MS_PER_MIN * 60);
 
 struct cluster {
         struct loop *loop;
@@ -20,21 +27,42 @@ struct cluster {
         int64_t timeout_ms;
 };
 
+/* kubectl's --request-timeout: a bare number is seconds. */
+static int parse_timeout(const char *text, int64_t *ret_ms, struct error *err) {
+        size_t len = strlen(text);
+        uint64_t seconds = 0;
+        int64_t ms = 0;
+
+        if (number_parse_u64(text, len, &seconds))
+                ms = seconds < (uint64_t)(timeout_max_ms / MS_PER_S) ? (int64_t)seconds * MS_PER_S
+                                                                     : timeout_max_ms;
+        else if (duration_parse(text, len, &ms) < 0 || ms < 0)
+                return error_set(err, EINVAL,
+                                 "--request-timeout: '%.64s': expected a duration such as 500ms or "
+                                 "1m30s, or seconds; 0 for no limit",
+                                 text);
+        *ret_ms = ms > 0 && ms < timeout_max_ms ? ms : timeout_max_ms;
+        return 0;
+}
+
 int cluster_open(const struct cluster_options *options, struct cluster **ret, struct error *err) {
         struct kube_access_options kube = options->kube;
         struct kube_access *access = NULL;
+        int64_t timeout_ms = 0;
 
         kube.prefers_kubeconfig = true;
         kube.as_groups = options->as_groups.items;
         kube.as_group_count = options->as_groups.count;
-        int r = kube_access_load(&kube, &access, err);
+        int r = parse_timeout(options->request_timeout, &timeout_ms, err);
+        if (r == 0)
+                r = kube_access_load(&kube, &access, err);
         if (r < 0)
                 return r;
 
         struct cluster *cluster = xcalloc(1, sizeof(*cluster));
         cluster->loop = loop_new();
         cluster->access = access;
-        cluster->timeout_ms = options->timeout_ms;
+        cluster->timeout_ms = timeout_ms;
         cluster->client = http_client_new(
                 cluster->loop,
                 &(struct http_client_options){.expected_hosts = 1,

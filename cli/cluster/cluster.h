@@ -18,7 +18,7 @@
 struct cluster_options {
         struct kube_access_options kube;
         struct option_list as_groups;
-        int64_t timeout_ms; /* of one call */
+        const char *request_timeout; /* as kubectl reads it */
 };
 
 /* clang-format off */
@@ -47,9 +47,10 @@ struct cluster_options {
          .help = "Trust any certificate of the API server."},                                      \
         {.name = "server", .letter = 's', .type = OPTION_STRING, .value = &(o).kube.master,        \
          .metavar = "URL", .help = "URL of the API server; overrides the kubeconfig."},            \
-        {.name = "request-timeout", .type = OPTION_DURATION_MS, .value = &(o).timeout_ms,          \
-         .fallback = "30s", .min = 100, .max = 3600000,                                            \
-         .help = "How long one request to the API server may take."}
+        {.name = "request-timeout", .type = OPTION_STRING, .value = &(o).request_timeout,          \
+         .fallback = "30s", .metavar = "DURATION",                                                 \
+         .help = "How long one request to the API server may take: a duration, or seconds; 0 for " \
+                 "no limit."}
 /* clang-format on */
 
 struct cluster;

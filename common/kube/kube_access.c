@@ -181,13 +181,15 @@ static int load_usual_kubeconfig(const struct kubeconfig_choice *choice, struct 
 static int load_source(const struct kube_access_options *options, struct kubeconfig *ret,
                        bool *ret_is_in_cluster, struct error *err) {
         const char *directory = options->service_account_directory;
+        struct kubeconfig_choice choice = options->choice;
         struct error in_cluster = ERROR_NULL;
         int usual = NO_KUBECONFIG;
 
+        choice.has_server = is_set(options->master);
         if (is_set(options->kubeconfig))
-                return kubeconfig_load(options->kubeconfig, true, &options->choice, ret, err);
+                return kubeconfig_load(options->kubeconfig, true, &choice, ret, err);
         if (options->prefers_kubeconfig)
-                usual = load_usual_kubeconfig(&options->choice, ret, err);
+                usual = load_usual_kubeconfig(&choice, ret, err);
         if (usual != NO_KUBECONFIG)
                 return usual;
         int r = load_in_cluster(directory ? directory : default_service_account_directory, ret,
@@ -198,7 +200,7 @@ static int load_source(const struct kube_access_options *options, struct kubecon
         if (r != -ENOENT)
                 return error_set(err, r, "%s", in_cluster.msg);
         if (!options->prefers_kubeconfig)
-                usual = load_usual_kubeconfig(&options->choice, ret, err);
+                usual = load_usual_kubeconfig(&choice, ret, err);
         if (usual != NO_KUBECONFIG)
                 return usual;
         if (is_set(options->master))

@@ -320,27 +320,30 @@ static const char *set_or(const char *chosen, const char *otherwise) {
 static int choose(const struct sources *sources, const struct kubeconfig_choice *choice,
                   struct kubeconfig *config, struct error *err) {
         static const struct kubeconfig_choice none = {0};
-        struct place chosen, cluster, user;
+        struct place chosen = {0}, cluster = {0}, user;
+        int r = 0;
 
         if (!choice)
                 choice = &none;
         const char *context = set_or(choice->context, NULL);
         for (size_t i = 0; !context && i < sources->len; i++)
                 context = text_at(tree_root(sources->items[i].tree), "current-context");
-        if (!context)
-                return error_set(err, EINVAL, "%s: no current-context; choose one with --context",
-                                 sources->items[0].path);
-        int r = find_entry(sources, "contexts", "context", context, &chosen, err);
+        if (context)
+                r = find_entry(sources, "contexts", "context", context, &chosen, err);
+        else if (!choice->has_server && !set_or(choice->cluster, NULL))
+                r = error_set(err, EINVAL, "%s: no current-context; choose one with --context",
+                              sources->items[0].path);
         if (r < 0)
                 return r;
         const char *name_space = text_at(chosen.node, "namespace");
         const char *cluster_name = set_or(choice->cluster, text_at(chosen.node, "cluster"));
         const char *user_name = set_or(choice->user, text_at(chosen.node, "user"));
         config->name_space = xstrdup_or_null(name_space);
-        if (!cluster_name)
+        if (!cluster_name && !choice->has_server)
                 return fail_at(&chosen, "cluster", err, "missing");
-        r = find_entry(sources, "clusters", "cluster", cluster_name, &cluster, err);
-        if (r == 0)
+        if (cluster_name)
+                r = find_entry(sources, "clusters", "cluster", cluster_name, &cluster, err);
+        if (cluster_name && r == 0)
                 r = read_cluster(&cluster, config, err);
         if (r < 0 || !user_name)
                 return r; /* a context without a user is anonymous */
@@ -359,6 +362,12 @@ int kubeconfig_parse(const char *text, size_t len, const char *path,
                 return error_wrap(err, r, "%s", path);
         r = add_source(&sources, path, tree, err);
         return r < 0 ? r : choose(&sources, choice, ret, err);
+}
+
+/* Nothing of a file is asked for. */
+static bool is_server_enough(const struct kubeconfig_choice *choice) {
+        return choice && choice->has_server && !set_or(choice->context, NULL) &&
+               !set_or(choice->cluster, NULL) && !set_or(choice->user, NULL);
 }
 
 int kubeconfig_load(const char *paths, bool must_exist, const struct kubeconfig_choice *choice,
@@ -384,6 +393,8 @@ int kubeconfig_load(const char *paths, bool must_exist, const struct kubeconfig_
                         return r;
         }
         if (sources.len == 0)
-                return error_set(err, ENOENT, "no such kubeconfig: %s", paths);
+                return is_server_enough(choice)
+                               ? 0
+                               : error_set(err, ENOENT, "no such kubeconfig: %s", paths);
         return choose(&sources, choice, ret, err);
 }

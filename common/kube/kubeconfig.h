@@ -35,11 +35,13 @@ struct kubeconfig_choice {
         const char *context; /* unset: the first file's current-context that is not empty */
         const char *cluster; /* instead of the context's */
         const char *user;    /* the same */
+        bool has_server;     /* the server is known already: no context or cluster is needed */
 };
 
 /**
  * kubeconfig_load() - read @paths (a colon list, as in $KUBECONFIG) and choose a context
- * @must_exist: a missing file is an error; otherwise it is passed over, as kubectl does
+ * @must_exist: a missing file is an error; otherwise it is passed over, as kubectl does, and there
+ *              need be none when nothing but the server is chosen
  * @choice:     NULL: the current-context
  * @ret:        zeroed by the caller, released with kubeconfig_done() whatever is returned
  * Return: 0; -ENOENT when no file exists; another negative errno with file and field in @err

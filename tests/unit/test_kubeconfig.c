@@ -195,6 +195,8 @@ static void test_choice(void **state) {
                 {{"anonymous", NULL, "v"}, "https://one", "v", NULL},
                 {{NULL, "three", NULL}, NULL, NULL, "no cluster named 'three'"},
                 {{NULL, NULL, "w"}, NULL, NULL, "no user named 'w'"},
+                {{.context = "none", .has_server = true}, NULL, NULL, "no context named 'none'"},
+                {{.has_server = true}, "https://one", "u", NULL},
         };
 
         (void)state;
@@ -214,8 +216,46 @@ static void test_choice(void **state) {
         }
 }
 
+/* Without a current-context a server or a cluster that is named will do, and so may a user. */
+static void test_choice_without_context(void **state) {
+        static const char text[] = "clusters: [{name: k, cluster: {server: 'https://k'}}]\n"
+                                   "users: [{name: u, user: {token: t}}]\n";
+        static const struct {
+                struct kubeconfig_choice choice;
+                const char *server, *token, *problem;
+        } rows[] = {
+                {{0}, NULL, NULL, "no current-context"},
+                {{.user = "u"}, NULL, NULL, "no current-context"},
+                {{.has_server = true}, NULL, NULL, NULL},
+                {{.has_server = true, .user = "u"}, NULL, "t", NULL},
+                {{.has_server = true, .user = "v"}, NULL, NULL, "no user named 'v'"},
+                {{.cluster = "k"}, "https://k", NULL, NULL},
+                {{.cluster = "k", .user = "u"}, "https://k", "t", NULL},
+                {{.cluster = "l", .has_server = true}, NULL, NULL, "no cluster named 'l'"},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(kubeconfig_done) struct kubeconfig config = {0};
+                struct error err = ERROR_NULL;
+                int r = kubeconfig_parse(text, strlen(text), "f", &rows[i].choice, &config, &err);
+                if ((r < 0) != (rows[i].problem != NULL))
+                        fail_msg("row %zu gave %d (%s)", i, r, err.msg);
+                if (rows[i].problem) {
+                        assert_non_null(strstr(err.msg, rows[i].problem));
+                        continue;
+                }
+                assert_string_equal(config.server ? config.server : "",
+                                    rows[i].server ? rows[i].server : "");
+                assert_string_equal(config.token ? config.token : "",
+                                    rows[i].token ? rows[i].token : "");
+        }
+}
+
 /* As kubectl: of every name the first file's, and its own directory for relative paths. */
 static void test_merge(void **state) {
+        static const struct kubeconfig_choice server = {.has_server = true};
+        static const struct kubeconfig_choice user = {.has_server = true, .user = "u"};
         _cleanup_(kubeconfig_done) struct kubeconfig config = {0};
         struct error err = ERROR_NULL;
         _cleanup_(freep) char *sub = path_of("sub");
@@ -240,6 +280,10 @@ static void test_merge(void **state) {
         _cleanup_(freep) char *missing = path_of("missing");
         assert_int_equal(kubeconfig_load(missing, false, NULL, &config, &err), -ENOENT);
         assert_int_equal(kubeconfig_load(missing, true, NULL, &config, &err), -ENOENT);
+        assert_int_equal(kubeconfig_load(missing, false, &server, &config, &err), 0);
+        assert_null(config.server);
+        assert_int_equal(kubeconfig_load(missing, true, &server, &config, &err), -ENOENT);
+        assert_int_equal(kubeconfig_load(missing, false, &user, &config, &err), -ENOENT);
         assert_int_equal(kubeconfig_load(directory, true, NULL, &config, &err) < 0, 1);
         /* Only what is not there is passed over: not what cannot be looked at, or is none. */
         _cleanup_(freep) char *below_a_file = xasprintf("%s:%s/a/x", missing, directory);
@@ -296,6 +340,7 @@ int main(void) {
                 cmocka_unit_test(test_kubeconfig_shapes),
                 cmocka_unit_test(test_kubeconfig_fields),
                 cmocka_unit_test(test_choice),
+                cmocka_unit_test(test_choice_without_context),
                 cmocka_unit_test_setup_teardown(test_merge, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_many_files, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_cluster_info, set_up, tear_down),
