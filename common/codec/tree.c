@@ -10,6 +10,11 @@
 #include "codec/json.h"
 #include "codec/tree_builder.h"
 
+static const struct tree_limits usual_limits = {
+        .max_bytes = TREE_MAX_BYTES,
+        .max_nodes = TREE_MAX_NODES,
+};
+
 static int add_json(struct tree_builder *builder, const json_t *json, struct error *err) {
         const struct tree_mark nowhere = {0};
         char number[NUMBER_TEXT_MAX];
@@ -61,7 +66,7 @@ static int add_json(struct tree_builder *builder, const json_t *json, struct err
 int tree_from_json(const json_t *json, struct tree **ret, struct error *err) {
         _cleanup_(tree_builder_done) struct tree_builder builder;
 
-        tree_builder_init(&builder);
+        tree_builder_init(&builder, &usual_limits);
         int r = add_json(&builder, json, err);
         if (r < 0)
                 return r;
@@ -93,19 +98,20 @@ static bool has_yaml_breaks(const char *text, size_t len) {
  * surrogate pairs, keys of more than 1,024 characters, a line break before a colon, tabs before the
  * first bracket.
  */
-int tree_parse(const char *text, size_t len, struct tree **ret, struct error *err) {
+int tree_parse_within(const char *text, size_t len, const struct tree_limits *limits,
+                      struct tree **ret, struct error *err) {
         _cleanup_(tree_builder_done) struct tree_builder builder = {0};
         struct error problem = ERROR_NULL;
 
-        if (len > TREE_MAX_BYTES)
-                return error_set(err, E2BIG, "larger than %d bytes", TREE_MAX_BYTES);
+        if (len > limits->max_bytes)
+                return error_set(err, E2BIG, "larger than %zu bytes", limits->max_bytes);
         bool may_be_json = begins_as_json(text, len);
         json_auto_t *json = may_be_json && has_yaml_breaks(text, len) ? load_json(text, len) : NULL;
-        tree_builder_init(&builder);
+        tree_builder_init(&builder, limits);
         int r = json ? 0 : tree_read_yaml(&builder, text, len, &problem);
         if (r == -EINVAL && may_be_json && (json = load_json(text, len)) != NULL) {
                 tree_builder_done(&builder);
-                tree_builder_init(&builder);
+                tree_builder_init(&builder, limits);
         }
         if (json)
                 r = add_json(&builder, json, &problem);
@@ -116,6 +122,10 @@ int tree_parse(const char *text, size_t len, struct tree **ret, struct error *er
         }
         *ret = tree_builder_take(&builder);
         return 0;
+}
+
+int tree_parse(const char *text, size_t len, struct tree **ret, struct error *err) {
+        return tree_parse_within(text, len, &usual_limits, ret, err);
 }
 
 int tree_load_file(const char *path, struct tree **ret, struct error *err) {

@@ -1,7 +1,8 @@
 /*
  * A document of a configuration file: YAML (by libyaml) or JSON, as a bounded tree whose nodes
- * have their line, so that an error can point at it. Anchors, aliases, tags, merge keys, several
- * documents and duplicate keys are refused; size, depth and number of nodes have ceilings.
+ * have their line, so that an error can point at it. Tags, merge keys, several documents and
+ * duplicate keys are refused, and so are anchors and aliases unless they are allowed; size, depth
+ * and number of nodes have ceilings.
  * Immutable after parsing.
  */
 #pragma once
@@ -17,6 +18,11 @@ enum {
         TREE_MAX_BYTES = 1 << 20,
         TREE_MAX_DEPTH = 32,
         TREE_MAX_NODES = 100000,
+};
+
+struct tree_limits {
+        size_t max_bytes, max_nodes;
+        bool allows_aliases; /* an alias counts with all nodes that it repeats */
 };
 
 enum tree_kind { TREE_SCALAR, TREE_LIST, TREE_MAP };
@@ -49,6 +55,11 @@ struct tree;
  * Return: 0; -EINVAL with "line N, column N: what" in @err; -E2BIG past a ceiling
  */
 _must_check_ int tree_parse(const char *text, size_t len, struct tree **ret, struct error *err);
+
+/** tree_parse_within() - the same under other limits than TREE_MAX_BYTES, TREE_MAX_NODES and no
+ * aliases */
+_must_check_ int tree_parse_within(const char *text, size_t len, const struct tree_limits *limits,
+                                   struct tree **ret, struct error *err);
 
 /** tree_from_json() - the same tree from an API object; null scalars read as plain "null",
  * strings are quoted */

@@ -23,6 +23,14 @@ struct tree {
         struct arena_chunk *chunks;
 };
 
+/* A value that aliases can repeat. It is immutable, so that they share what is in it. */
+struct tree_anchor {
+        const char *name;
+        struct tree_node node;
+        size_t begin_count; /* of nodes before it */
+        size_t node_count, height;
+};
+
 static void *arena_alloc(struct tree *tree, size_t bytes) {
         size_t align = alignof(max_align_t);
 
@@ -62,13 +70,17 @@ const struct tree_node *tree_root(const struct tree *tree) {
         return &tree->root;
 }
 
-void tree_builder_init(struct tree_builder *builder) {
-        *builder = (struct tree_builder){.tree = xcalloc(1, sizeof(struct tree))};
+void tree_builder_init(struct tree_builder *builder, const struct tree_limits *limits) {
+        *builder = (struct tree_builder){
+                .tree = xcalloc(1, sizeof(struct tree)),
+                .limits = *limits,
+        };
 }
 
 void tree_builder_done(struct tree_builder *builder) {
         for (size_t i = 0; i < builder->depth; i++)
                 strmap_done(&builder->frames[i].seen);
+        strmap_done(&builder->anchors);
         free(builder->entries);
         tree_free(builder->tree);
         *builder = (struct tree_builder){0};
@@ -93,7 +105,14 @@ bool tree_builder_wants_key(const struct tree_builder *builder) {
         return frame && frame->kind == TREE_MAP && !frame->key;
 }
 
-static void add_node(struct tree_builder *builder, struct tree_node node) {
+static void add_node(struct tree_builder *builder, struct tree_node node, size_t height,
+                     struct tree_anchor *anchor) {
+        if (anchor) {
+                anchor->node = node;
+                anchor->node_count = builder->node_count - anchor->begin_count;
+                anchor->height = height;
+                (void)strmap_put(&builder->anchors, anchor->name, strlen(anchor->name), anchor);
+        }
         if (builder->depth == 0) {
                 assert(!builder->has_root);
                 builder->tree->root = node;
@@ -109,13 +128,20 @@ static void add_node(struct tree_builder *builder, struct tree_node node) {
                 .key_line = frame->key_line,
         };
         frame->key = NULL;
+        frame->height = size_max(frame->height, height);
 }
 
-static int count_node(struct tree_builder *builder, struct tree_mark at, struct error *err) {
-        if (builder->node_count >= TREE_MAX_NODES)
-                return tree_builder_fail(E2BIG, at, err, "more than %d values", TREE_MAX_NODES);
-        builder->node_count++;
+static int count_nodes(struct tree_builder *builder, size_t count, struct tree_mark at,
+                       struct error *err) {
+        if (count > builder->limits.max_nodes - builder->node_count)
+                return tree_builder_fail(E2BIG, at, err, "more than %zu values",
+                                         builder->limits.max_nodes);
+        builder->node_count += count;
         return 0;
+}
+
+static int refuse_depth(struct tree_mark at, struct error *err) {
+        return tree_builder_fail(E2BIG, at, err, "nested deeper than %d levels", TREE_MAX_DEPTH);
 }
 
 static int refuse_nul(const char *text, size_t len, struct tree_mark at, struct error *err) {
@@ -126,17 +152,17 @@ static int refuse_nul(const char *text, size_t len, struct tree_mark at, struct 
 
 int tree_builder_begin(struct tree_builder *builder, enum tree_kind kind, struct tree_mark at,
                        struct error *err) {
-        int r = count_node(builder, at, err);
+        int r = count_nodes(builder, 1, at, err);
 
         if (r < 0)
                 return r;
         if (builder->depth == TREE_MAX_DEPTH)
-                return tree_builder_fail(E2BIG, at, err, "nested deeper than %d levels",
-                                         TREE_MAX_DEPTH);
+                return refuse_depth(at, err);
         builder->frames[builder->depth++] = (struct tree_frame){
                 .kind = kind,
                 .at = at,
                 .first = builder->entry_count,
+                .anchor = TAKE_PTR(builder->anchor),
         };
         return 0;
 }
@@ -173,7 +199,7 @@ void tree_builder_end(struct tree_builder *builder) {
         builder->entry_count = frame->first;
         strmap_done(&frame->seen);
         builder->depth--;
-        add_node(builder, node);
+        add_node(builder, node, frame->height + 1, frame->anchor);
 }
 
 int tree_builder_key(struct tree_builder *builder, const char *text, size_t len,
@@ -196,21 +222,47 @@ int tree_builder_key(struct tree_builder *builder, const char *text, size_t len,
 
 int tree_builder_scalar(struct tree_builder *builder, const char *text, size_t len, bool is_quoted,
                         struct tree_mark at, struct error *err) {
-        int r = count_node(builder, at, err);
+        int r = count_nodes(builder, 1, at, err);
 
         if (r == 0)
                 r = refuse_nul(text, len, at, err);
         if (r < 0)
                 return r;
-        add_node(builder, (struct tree_node){
-                                  .kind = TREE_SCALAR,
-                                  .line = at.line,
-                                  .column = at.column,
-                                  .text = arena_text(builder->tree, text, len),
-                                  .text_len = len,
-                                  .is_quoted = is_quoted,
-                          });
+        const struct tree_node node = {
+                .kind = TREE_SCALAR,
+                .line = at.line,
+                .column = at.column,
+                .text = arena_text(builder->tree, text, len),
+                .text_len = len,
+                .is_quoted = is_quoted,
+        };
+        add_node(builder, node, 0, TAKE_PTR(builder->anchor));
         return 0;
+}
+
+void tree_builder_anchor(struct tree_builder *builder, const char *name) {
+        struct tree_anchor *anchor = arena_alloc(builder->tree, sizeof(*anchor));
+
+        *anchor = (struct tree_anchor){
+                .name = arena_text(builder->tree, name, strlen(name)),
+                .begin_count = builder->node_count,
+        };
+        builder->anchor = anchor;
+}
+
+int tree_builder_alias(struct tree_builder *builder, const char *name, struct tree_mark at,
+                       struct error *err) {
+        const struct tree_anchor *anchor = strmap_get(&builder->anchors, name, strlen(name));
+
+        if (!anchor)
+                return tree_builder_fail(EINVAL, at, err, "no anchor &%.64s before the alias",
+                                         name);
+        if (builder->depth + anchor->height > TREE_MAX_DEPTH)
+                return refuse_depth(at, err);
+        int r = count_nodes(builder, anchor->node_count, at, err);
+        if (r == 0)
+                add_node(builder, anchor->node, anchor->height, NULL);
+        return r;
 }
 
 struct tree *tree_builder_take(struct tree_builder *builder) {

@@ -30,7 +30,9 @@ struct tree_frame {
         size_t first; /* its first child in entries */
         const char *key;
         unsigned key_line;
-        struct strmap seen; /* keys so far; the value is the line + 1 */
+        struct strmap seen;         /* keys so far; the value is the line + 1 */
+        struct tree_anchor *anchor; /* NULL: none */
+        size_t height;              /* of its highest child; a scalar has 0 */
 };
 
 struct tree_builder {
@@ -41,9 +43,12 @@ struct tree_builder {
         size_t entry_count, entry_cap;
         size_t node_count;
         bool has_root;
+        struct tree_limits limits;
+        struct strmap anchors;      /* of values that have ended */
+        struct tree_anchor *anchor; /* of the next value; NULL: none */
 };
 
-void tree_builder_init(struct tree_builder *builder);
+void tree_builder_init(struct tree_builder *builder, const struct tree_limits *limits);
 void tree_builder_done(struct tree_builder *builder);
 
 /** tree_builder_fail() - error_set() with "line N, column N: " in front */
@@ -61,6 +66,12 @@ _must_check_ int tree_builder_key(struct tree_builder *builder, const char *text
                                   struct tree_mark at, struct error *err);
 _must_check_ int tree_builder_scalar(struct tree_builder *builder, const char *text, size_t len,
                                      bool is_quoted, struct tree_mark at, struct error *err);
+
+/** tree_builder_anchor() - the next value can be repeated by this name */
+void tree_builder_anchor(struct tree_builder *builder, const char *name);
+/** tree_builder_alias() - the value of that name once more: it counts with all that is in it */
+_must_check_ int tree_builder_alias(struct tree_builder *builder, const char *name,
+                                    struct tree_mark at, struct error *err);
 
 /** tree_builder_take() - the finished tree, owned by the caller; every container has ended */
 struct tree *tree_builder_take(struct tree_builder *builder);

@@ -63,15 +63,19 @@ static int fail_with_parser(const yaml_parser_t *parser, const char *text, size_
                                  parser->context, began.line);
 }
 
-/* A configuration needs neither, and both make it hard to read. */
-static int refuse_decorations(const yaml_char_t *anchor, const yaml_char_t *tag,
-                              struct tree_mark at, struct error *err) {
-        if (anchor)
+/* Most configurations need neither, and both make them hard to read. */
+static int take_decorations(struct tree_builder *builder, const yaml_char_t *anchor,
+                            const yaml_char_t *tag, struct tree_mark at, struct error *err) {
+        bool is_allowed = builder->limits.allows_aliases && !tree_builder_wants_key(builder);
+
+        if (anchor && !is_allowed)
                 return tree_builder_fail(EINVAL, at, err, "anchors (&%.64s) are not supported",
                                          (const char *)anchor);
         if (tag)
                 return tree_builder_fail(EINVAL, at, err, "tags (%.64s) are not supported",
                                          (const char *)tag);
+        if (anchor)
+                tree_builder_anchor(builder, (const char *)anchor);
         return 0;
 }
 
@@ -80,7 +84,8 @@ static int read_scalar(struct tree_builder *builder, const yaml_event_t *event, 
         const char *text = (const char *)event->data.scalar.value;
         size_t len = event->data.scalar.length;
         bool is_quoted = event->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
-        int r = refuse_decorations(event->data.scalar.anchor, event->data.scalar.tag, at, err);
+        int r = take_decorations(builder, event->data.scalar.anchor, event->data.scalar.tag, at,
+                                 err);
 
         if (r < 0)
                 return r;
@@ -97,10 +102,10 @@ static int read_scalar(struct tree_builder *builder, const yaml_event_t *event, 
 static int read_begin(struct tree_builder *builder, const yaml_event_t *event, struct error *err) {
         struct tree_mark at = mark_of(event->start_mark);
         bool is_map = event->type == YAML_MAPPING_START_EVENT;
-        int r = is_map ? refuse_decorations(event->data.mapping_start.anchor,
-                                            event->data.mapping_start.tag, at, err)
-                       : refuse_decorations(event->data.sequence_start.anchor,
-                                            event->data.sequence_start.tag, at, err);
+        int r = is_map ? take_decorations(builder, event->data.mapping_start.anchor,
+                                          event->data.mapping_start.tag, at, err)
+                       : take_decorations(builder, event->data.sequence_start.anchor,
+                                          event->data.sequence_start.tag, at, err);
 
         if (r < 0)
                 return r;
@@ -108,6 +113,14 @@ static int read_begin(struct tree_builder *builder, const yaml_event_t *event, s
                 return tree_builder_fail(EINVAL, at, err,
                                          "expected plain text as a key, got a list or map");
         return tree_builder_begin(builder, is_map ? TREE_MAP : TREE_LIST, at, err);
+}
+
+static int read_alias(struct tree_builder *builder, const char *name, struct tree_mark at,
+                      struct error *err) {
+        if (!builder->limits.allows_aliases || tree_builder_wants_key(builder))
+                return tree_builder_fail(EINVAL, at, err, "aliases (*%.64s) are not supported",
+                                         name);
+        return tree_builder_alias(builder, name, at, err);
 }
 
 static int read_event(struct tree_builder *builder, const yaml_event_t *event, struct error *err) {
@@ -124,8 +137,7 @@ static int read_event(struct tree_builder *builder, const yaml_event_t *event, s
                 tree_builder_end(builder);
                 return 0;
         case YAML_ALIAS_EVENT:
-                return tree_builder_fail(EINVAL, at, err, "aliases (*%.64s) are not supported",
-                                         (const char *)event->data.alias.anchor);
+                return read_alias(builder, (const char *)event->data.alias.anchor, at, err);
         case YAML_DOCUMENT_START_EVENT:
                 if (builder->has_root)
                         return tree_builder_fail(EINVAL, at, err,

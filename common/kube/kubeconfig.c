@@ -5,11 +5,19 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "codec/tree.h"
 #include "kube/secret.h"
 
 enum { KUBECONFIG_MAX_FILES = 64 };
+
+/* Files of a thousand clusters have some MB, and are made by programs. */
+static const struct tree_limits limits = {
+        .max_bytes = KUBECONFIG_MAX_BYTES,
+        .max_nodes = 500000,
+        .allows_aliases = true,
+};
 
 struct source {
         char *path;
@@ -357,7 +365,7 @@ int kubeconfig_parse(const char *text, size_t len, const char *path,
         _cleanup_(sources_done) struct sources sources = {0};
         struct tree *tree = NULL;
 
-        int r = tree_parse(text, len, &tree, err);
+        int r = tree_parse_within(text, len, &limits, &tree, err);
         if (r < 0)
                 return error_wrap(err, r, "%s", path);
         r = add_source(&sources, path, tree, err);
@@ -377,7 +385,9 @@ int kubeconfig_load(const char *paths, bool must_exist, const struct kubeconfig_
         for (const char *at = paths; *at; at += *at == ':') {
                 size_t len = must_exist ? strlen(at) : strcspn(at, ":");
                 _cleanup_(freep) char *path = xmemdup0(at, len);
+                _cleanup_(secret_freep) char *text = NULL;
                 struct tree *tree = NULL;
+                size_t text_len = 0;
 
                 at += len;
                 if (len == 0 || (!must_exist && access(path, F_OK) < 0 && errno == ENOENT))
@@ -385,7 +395,9 @@ int kubeconfig_load(const char *paths, bool must_exist, const struct kubeconfig_
                 if (sources.len == KUBECONFIG_MAX_FILES)
                         return error_set(err, E2BIG, "more than %d kubeconfig files",
                                          KUBECONFIG_MAX_FILES);
-                int r = tree_load_file(path, &tree, err);
+                int r = file_read(path, limits.max_bytes, &text, &text_len, err);
+                if (r == 0)
+                        r = tree_parse_within(text, text_len, &limits, &tree, err);
                 if (r < 0)
                         return error_wrap(err, r, "kubeconfig %s", path);
                 r = add_source(&sources, path, tree, err);

@@ -12,6 +12,8 @@
 #include "base/error.h"
 #include "kube/exec_credential.h"
 
+enum { KUBECONFIG_MAX_BYTES = 16 << 20 }; /* of one file */
+
 /* The chosen context, with absolute paths and decoded data; members are owned, NULL when unset. */
 struct kubeconfig {
         char *server;

@@ -118,7 +118,7 @@ static void test_kubeconfig_shapes(void **state) {
                 {"{current-context: c, contexts: [{name: c, context: {cluster: k}}], "
                  "clusters: [{name: k, cluster: [server]}]}",
                  "not a mapping"},
-                {"a: &x 1\nb: *x\n", ""},
+                {"a: &x 1\nb: *y\n", "no anchor &y"},
         };
 
         (void)state;
@@ -313,6 +313,35 @@ static void test_many_files(void **state) {
         assert_string_equal(err.msg, "more than 64 kubeconfig files");
 }
 
+/* One entry for many clusters, and thousands of clusters, as programs write them. */
+static void test_aliases_and_size(void **state) {
+        _cleanup_(buf_done) struct buf text = BUF_INIT(2 * KUBECONFIG_MAX_BYTES);
+        _cleanup_(kubeconfig_done) struct kubeconfig config = {0};
+        struct error err = ERROR_NULL;
+
+        (void)state;
+        (void)buf_puts(&text, "current-context: c\n"
+                              "contexts: [{name: c, context: {cluster: last, user: u}}]\n"
+                              "users:\n- {name: first, user: &user {token: shared}}\n"
+                              "- {name: u, user: *user}\nclusters:\n");
+        for (int i = 0; text.len < 4 << 20; i++)
+                (void)buf_printf(&text, "- name: k%d\n  cluster: {" SERVER ", x: %0*d}\n", i, 2000,
+                                 0);
+        (void)buf_puts(&text, "- {name: last, cluster: {server: 'https://last'}}\n");
+        _cleanup_(freep) char *path = write_file("config", text.data);
+        if (kubeconfig_load(path, true, NULL, &config, &err) < 0)
+                fail_msg("%s", err.msg);
+        assert_string_equal(config.server, "https://last");
+        assert_string_equal(config.token, "shared");
+        kubeconfig_done(&config);
+
+        while (text.len <= KUBECONFIG_MAX_BYTES)
+                (void)buf_printf(&text, "# %0*d\n", 100000, 0);
+        put_file("config", text.data);
+        assert_int_equal(kubeconfig_load(path, true, NULL, &config, &err), -E2BIG);
+        assert_non_null(strstr(err.msg, "larger than 16777216 bytes"));
+}
+
 /* A plugin that asks for it is told of the CA, wherever the cluster has it. */
 static void test_cluster_info(void **state) {
         static const char expected[] =
@@ -343,6 +372,7 @@ int main(void) {
                 cmocka_unit_test(test_choice_without_context),
                 cmocka_unit_test_setup_teardown(test_merge, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_many_files, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(test_aliases_and_size, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_cluster_info, set_up, tear_down),
         };
 

@@ -212,6 +212,66 @@ static char *repeat(const char *text, size_t count, const char *tail) {
         return buf_take(&out);
 }
 
+static const struct tree_limits aliased = {
+        .max_bytes = TREE_MAX_BYTES,
+        .max_nodes = 1000,
+        .allows_aliases = true,
+};
+
+static void test_aliases(void **state) {
+        static const struct {
+                const char *text, *printed; /* or the error's text */
+        } rows[] = {
+                {"a: &x 1\nb: *x\n", "{a:1,b:1}"},
+                {"- &l [1, &m {k: v}]\n- *l\n- *m\n", "[[1,{k:v}],[1,{k:v}],{k:v}]"},
+                {"- &x 1\n- &x 2\n- *x\n", "[1,2,2]"}, /* the nearest before it */
+                {"&root {a: &x '1', b: *x}", "{a:\"1\",b:\"1\"}"},
+                {"a: &x\nb: *x\n", "{a:,b:}"},
+                {"a: *x\nb: &x 1\n", "line 1, column 4: no anchor &x before the alias"},
+                {"a: &x [1, *x]\n", "line 1, column 11: no anchor &x before the alias"},
+                {"a: &x 1\n*x : 2\n", "line 2, column 1: aliases (*x) are not supported"},
+                {"&x a: 1\n", "line 1, column 1: anchors (&x) are not supported"},
+                {"a: &x {b: 1}\nc:\n  <<: *x\n",
+                 "line 3, column 3: merge keys (<<) are not supported"},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(tree_freep) struct tree *tree = NULL;
+                struct error err = ERROR_NULL;
+                int r = tree_parse_within(rows[i].text, strlen(rows[i].text), &aliased, &tree,
+                                          &err);
+                _cleanup_(freep) char *printed = r == 0 ? print(tree) : xstrdup(err.msg);
+                assert_string_equal(printed, rows[i].printed);
+        }
+}
+
+/* What an alias repeats counts as if it stood there. */
+static void test_alias_bombs(void **state) {
+        static const char nine[] = "[*l%d, *l%d, *l%d, *l%d, *l%d, *l%d, *l%d, *l%d, *l%d]";
+        _cleanup_(buf_done) struct buf text = BUF_INIT(TREE_MAX_BYTES);
+        _cleanup_(buf_done) struct buf deep = BUF_INIT(TREE_MAX_BYTES);
+        struct tree *tree = NULL;
+        struct error err = ERROR_NULL;
+
+        (void)state;
+        buf_puts(&text, "- &l0 [x, x, x, x, x, x, x, x, x]\n");
+        for (int i = 0; i < 9; i++) {
+                buf_printf(&text, "- &l%d ", i + 1);
+                buf_printf(&text, nine, i, i, i, i, i, i, i, i, i);
+                buf_puts(&text, "\n");
+        }
+        assert_int_equal(tree_parse_within(text.data, text.len, &aliased, &tree, &err), -E2BIG);
+        assert_non_null(strstr(err.msg, "line 4, column "));
+        assert_non_null(strstr(err.msg, "more than 1000 values"));
+        buf_puts(&deep, "- &l0 [x]\n");
+        for (int i = 1; i < TREE_MAX_DEPTH; i++)
+                buf_printf(&deep, "- &l%d [*l%d]\n", i, i - 1);
+        assert_int_equal(tree_parse_within(deep.data, deep.len, &aliased, &tree, &err), -E2BIG);
+        assert_string_equal(err.msg, "line 32, column 9: nested deeper than 32 levels");
+        assert_null(tree);
+}
+
 static void check_ceiling(const char *unit, size_t fits, const char *tail, size_t too_many,
                           const char *too_many_tail, const char *msg) {
         struct tree *tree = NULL;
@@ -359,6 +419,7 @@ static void test_load_file(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_aliases),   cmocka_unit_test(test_alias_bombs),
                 cmocka_unit_test(test_reads),     cmocka_unit_test(test_refuses),
                 cmocka_unit_test(test_lines),     cmocka_unit_test(test_ceilings),
                 cmocka_unit_test(test_long_key),  cmocka_unit_test(test_from_json),
