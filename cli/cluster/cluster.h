@@ -35,7 +35,7 @@ struct cluster_options {
         {.name = "user", .type = OPTION_STRING, .value = &(o).kube.choice.user, .metavar = "NAME", \
          .help = "User of the kubeconfig, instead of the context's."},                             \
         {.name = "token", .type = OPTION_STRING, .value = &(o).kube.token, .metavar = "TOKEN",     \
-         .help = "Bearer token to send, and nothing else that the kubeconfig has for its user."},  \
+         .help = "Bearer token to send, instead of the credentials that the kubeconfig has."},       \
         {.name = "as", .type = OPTION_STRING, .value = &(o).kube.as, .metavar = "NAME",            \
          .help = "User to impersonate, such as system:serviceaccount:NAMESPACE:NAME."},            \
         {.name = "as-group", .type = OPTION_LIST, .value = &(o).as_groups, .metavar = "NAME",      \

@@ -246,26 +246,46 @@ static int add_line(char **lines, size_t *count, const char *header, const char 
                         return error_set(err, EINVAL, "%s: the name has a control character",
                                          header);
         if (*count == KUBE_ACCESS_MAX_LINES)
-                return error_set(err, E2BIG, "--as-group: more than %d groups",
-                                 KUBE_ACCESS_MAX_LINES - 1);
+                return error_set(err, E2BIG, "more than %d names to impersonate",
+                                 KUBE_ACCESS_MAX_LINES);
         lines[(*count)++] = xasprintf("%s: %s", header, name);
         return 0;
 }
 
-/* https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation */
+/*
+ * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation
+ *
+ * As kubectl's, a flag replaces what the kubeconfig has of its kind, and leaves the rest.
+ */
 static int impersonate(const struct kube_access_options *options, struct kube_access *config,
                        struct error *err) {
+        static const char user[] = "Impersonate-User", group[] = "Impersonate-Group";
+        const struct kubeconfig *source = &config->source;
+        bool has_user = options->as != NULL;
         size_t count = 0;
+        int r = 0;
 
-        if (!options->as)
-                return options->as_group_count > 0 ? error_set(err, EINVAL, "--as-group needs --as")
-                                                   : 0;
+        if (!options->as && options->as_group_count + source->impersonation_count == 0)
+                return 0;
         config->impersonation = xcalloc(KUBE_ACCESS_MAX_LINES + 1, sizeof(char *));
-        int r = add_line(config->impersonation, &count, "Impersonate-User", options->as, err);
+        if (options->as)
+                r = add_line(config->impersonation, &count, user, options->as, err);
         for (size_t i = 0; r == 0 && i < options->as_group_count; i++)
-                r = add_line(config->impersonation, &count, "Impersonate-Group",
-                             options->as_groups[i], err);
-        return r;
+                r = add_line(config->impersonation, &count, group, options->as_groups[i], err);
+        for (size_t i = 0; r == 0 && i < source->impersonation_count; i++) {
+                const struct kubeconfig_header *line = &source->impersonation[i];
+                bool is_user = strcmp(line->name, user) == 0;
+                has_user |= is_user;
+                if ((is_user && options->as) ||
+                    (strcmp(line->name, group) == 0 && options->as_group_count > 0))
+                        continue;
+                r = add_line(config->impersonation, &count, line->name, line->value, err);
+        }
+        if (r < 0 || has_user)
+                return r;
+        return error_set(err, EINVAL, "%s needs --as, or as in the kubeconfig",
+                         options->as_group_count > 0 ? "--as-group"
+                                                     : "the kubeconfig's impersonation");
 }
 
 /* Reads a file once, so that a wrong path is an error at start; the next use reads it again. */

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "codec/tree.h"
@@ -59,6 +60,11 @@ void kubeconfig_drop_user(struct kubeconfig *config) {
 
 void kubeconfig_done(struct kubeconfig *config) {
         kubeconfig_drop_user(config);
+        for (size_t i = 0; i < config->impersonation_count; i++) {
+                free(config->impersonation[i].name);
+                free(config->impersonation[i].value);
+        }
+        free(config->impersonation);
         free(config->server);
         free(config->name_space);
         free(config->tls_server_name);
@@ -278,24 +284,79 @@ static int read_basic_auth(const struct place *place, struct kubeconfig *config,
         return 0;
 }
 
+/* A string, or a list of them. Nothing may be passed over: we would be somebody else. */
+static int add_headers(const struct place *place, const char *key, const struct tree_node *node,
+                       const char *name, struct kubeconfig *config, struct error *err) {
+        bool is_list = node->kind == TREE_LIST;
+        const struct tree_node *items = is_list ? node->items : node;
+        size_t count = is_list ? node->count : 1;
+
+        for (size_t i = 0; i < count; i++) {
+                if (items[i].kind != TREE_SCALAR)
+                        return fail_at(place, key, err, "contains something other than strings");
+                mem_grow(&config->impersonation, config->impersonation_count,
+                         &config->impersonation_cap);
+                config->impersonation[config->impersonation_count++] = (struct kubeconfig_header){
+                        xstrdup(name), xstrdup(items[i].text)};
+        }
+        return 0;
+}
+
+/* As client-go's transport writes a key that is no token of HTTP. */
+static char *extra_name(const char *key) {
+        static const char token[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                    "!#$&'*+-.^_`|~";
+        _cleanup_(buf_done) struct buf name = BUF_INIT(32 + strlen(key) * 3);
+
+        (void)buf_puts(&name, "Impersonate-Extra-");
+        for (; *key; key++)
+                (void)buf_printf(&name, strchr(token, *key) ? "%c" : "%%%02X", (unsigned char)*key);
+        return buf_take(&name);
+}
+
+static int read_impersonation(const struct place *place, struct kubeconfig *config,
+                              struct error *err) {
+        static const char *const rows[][2] = {
+                {"as", "Impersonate-User"},
+                {"as-uid", "Impersonate-Uid"},
+                {"as-groups", "Impersonate-Group"}, /* the one that may be a list */
+        };
+        const struct tree_node *extra = tree_get(place->node, "as-user-extra");
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < ARRAY_LEN(rows); i++) {
+                const struct tree_node *node = tree_get(place->node, rows[i][0]);
+                if (!node || tree_is_null(node) || (node->kind == TREE_SCALAR && !node->text_len))
+                        continue;
+                if (i < ARRAY_LEN(rows) - 1 && node->kind != TREE_SCALAR)
+                        r = fail_at(place, rows[i][0], err, "not a string");
+                else
+                        r = add_headers(place, rows[i][0], node, rows[i][1], config, err);
+        }
+        if (r < 0 || !extra || tree_is_null(extra))
+                return r;
+        if (extra->kind != TREE_MAP)
+                return fail_at(place, "as-user-extra", err, "not a mapping");
+        for (size_t i = 0; r == 0 && i < extra->count; i++) {
+                _cleanup_(freep) char *name = extra_name(extra->keys[i]);
+                r = add_headers(place, "as-user-extra", &extra->items[i], name, config, err);
+        }
+        return r;
+}
+
 static int read_user(const struct place *place, const struct place *cluster,
                      struct kubeconfig *config, struct error *err) {
-        static const char *const impersonation[] = {"as", "as-uid", "as-groups", "as-user-extra"};
         struct error problem = ERROR_NULL;
 
-        for (size_t i = 0; i < ARRAY_LEN(impersonation); i++) {
-                const struct tree_node *node = tree_get(place->node, impersonation[i]);
-                if (node && !tree_is_null(node) && (node->kind != TREE_SCALAR || node->text_len))
-                        return fail_at(place, impersonation[i], err,
-                                       "impersonation is not supported");
-        }
         const struct tree_node *provider = tree_get(place->node, "auth-provider");
         if (provider && !tree_is_null(provider))
                 return fail_at(place, "auth-provider", err,
                                "not supported (Kubernetes removed it in 1.26); use exec");
 
-        int r = read_pem(place, "client-certificate", "client-certificate-data", &config->cert_file,
-                         &config->cert_pem, err);
+        int r = read_impersonation(place, config, err);
+        if (r == 0)
+                r = read_pem(place, "client-certificate", "client-certificate-data",
+                             &config->cert_file, &config->cert_pem, err);
         if (r == 0)
                 r = read_pem(place, "client-key", "client-key-data", &config->key_file,
                              &config->key_pem, err);

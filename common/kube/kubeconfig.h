@@ -1,7 +1,7 @@
 /*
  * The kubeconfig format: files are merged as by kubectl, one context is chosen, and its cluster
- * and user are read. Unsupported fields (proxy-url, auth-provider, impersonation) are errors, but
- * only in the chosen context.
+ * and user are read. Unsupported fields (proxy-url, auth-provider) are errors, but only in the
+ * chosen context.
  */
 #pragma once
 
@@ -13,6 +13,11 @@
 #include "kube/exec_credential.h"
 
 enum { KUBECONFIG_MAX_BYTES = 16 << 20 }; /* of one file */
+
+/* A line of every request's header, such as Impersonate-User; a value that may hold anything. */
+struct kubeconfig_header {
+        char *name, *value;
+};
 
 /* The chosen context, with absolute paths and decoded data; members are owned, NULL when unset. */
 struct kubeconfig {
@@ -26,10 +31,12 @@ struct kubeconfig {
         char *token_file, *token;
         char *basic_auth; /* "user:password" */
         struct exec_plugin *exec;
+        struct kubeconfig_header *impersonation; /* as, as-uid, as-groups and as-user-extra */
+        size_t impersonation_count, impersonation_cap;
 };
 
 void kubeconfig_done(struct kubeconfig *config);
-/** kubeconfig_drop_user() - without anything that says who we are */
+/** kubeconfig_drop_user() - without anything that proves who we are */
 void kubeconfig_drop_user(struct kubeconfig *config);
 
 /* Names of entries; NULL or empty: unset. */

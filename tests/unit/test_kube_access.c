@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <time.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "credential_files.h"
 #include "kube/kube_access.h"
@@ -442,6 +443,61 @@ static void test_overrides(void **state) {
         kube_access_free(config);
 }
 
+/* Who a kubeconfig says that we act as; flags replace what they name. */
+static void test_impersonation_of_the_kubeconfig(void **state) {
+        static const char *const groups[] = {"ops"};
+        static const struct {
+                const char *user;
+                struct kube_access_options options;
+                const char *lines; /* or the problem */
+        } rows[] = {
+                {"as: jane, as-uid: '7', as-groups: [dev, ops], "
+                 "as-user-extra: {scopes: [view, list], 'a/b c%': [x]}",
+                 {0},
+                 "Impersonate-User: jane;Impersonate-Uid: 7;Impersonate-Group: dev;"
+                 "Impersonate-Group: ops;Impersonate-Extra-scopes: view;"
+                 "Impersonate-Extra-scopes: list;Impersonate-Extra-a%2Fb%20c%25: x;"},
+                {"as: jane, as-groups: [dev]",
+                 {.as = "joe"},
+                 "Impersonate-User: joe;Impersonate-Group: dev;"},
+                {"as: jane, as-groups: [dev]",
+                 {.as_groups = groups, .as_group_count = 1},
+                 "Impersonate-Group: ops;Impersonate-User: jane;"},
+                {"as: jane, token: mine", {.token = "t"}, "Impersonate-User: jane;"},
+                {"as-groups: [dev]",
+                 {.as = "joe"},
+                 "Impersonate-User: joe;Impersonate-Group: dev;"},
+                {"as-groups: [dev]", {0}, "the kubeconfig's impersonation needs --as"},
+                {"as: ''", {.as_groups = groups, .as_group_count = 1}, "--as-group needs --as"},
+                {"as: jane, as-groups: ['']", {0}, "Impersonate-Group: an empty name"},
+                {"as: \"j\\r\\nX: y\"", {0}, "Impersonate-User: the name has a control"},
+                {"as: [jane, joe]", {0}, "user u: as: not a string"},
+                {"as: jane, as-groups: [[x]]", {0}, "as-groups: contains something other"},
+                {"as: jane, as-user-extra: [x]", {0}, "as-user-extra: not a mapping"},
+                {"as: jane, as-user-extra: {a: [[x]]}", {0}, "as-user-extra: contains"},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(freep) char *text = document(SERVER, rows[i].user);
+                _cleanup_(freep) char *path = write_file("config", text);
+                _cleanup_(kube_access_freep) struct kube_access *config = NULL;
+                _cleanup_(buf_done) struct buf lines = BUF_INIT(4096);
+                struct kube_access_options options = rows[i].options;
+                struct error err = ERROR_NULL;
+                options.kubeconfig = path;
+                if (kube_access_load(&options, &config, &err) == 0)
+                        for (const char *const *line = credentials_at(config, 0).impersonation;
+                             *line; line++)
+                                (void)buf_printf(&lines, "%s;", *line);
+                else if (strstr(err.msg, rows[i].lines))
+                        (void)buf_puts(&lines, rows[i].lines);
+                else
+                        (void)buf_puts(&lines, err.msg);
+                assert_string_equal(lines.data, rows[i].lines);
+        }
+}
+
 static void test_overrides_that_are_refused(void **state) {
         static const char *const groups[KUBE_ACCESS_MAX_LINES] = {"ops", "x\r\nX-Evil: 1"};
         static const struct {
@@ -463,7 +519,7 @@ static void test_overrides_that_are_refused(void **state) {
         for (size_t i = 0; i < ARRAY_LEN(rows) + 1; i++) {
                 struct kube_access_options options = {
                         .as = "a", .as_groups = many, .as_group_count = ARRAY_LEN(many)};
-                const char *problem = "more than 31 groups";
+                const char *problem = "more than 32 names";
                 struct kube_access *config = NULL;
                 struct error err = ERROR_NULL;
                 if (i < ARRAY_LEN(rows)) {
@@ -543,6 +599,8 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(test_rotation, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_exec_renewal, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_overrides, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(test_impersonation_of_the_kubeconfig, set_up,
+                                                tear_down),
                 cmocka_unit_test_setup_teardown(test_overrides_that_are_refused, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_nothing_found, set_up, tear_down),
         };
