@@ -50,7 +50,7 @@ int cluster_open(const struct cluster_options *options, struct cluster **ret, st
         struct kube_access *access = NULL;
         int64_t timeout_ms = 0;
 
-        kube.prefers_kubeconfig = true;
+        kube.prefers_kubeconfig = kube.heeds_proxy_environment = true;
         kube.as_groups = options->as_groups.items;
         kube.as_group_count = options->as_groups.count;
         int r = parse_timeout(options->request_timeout, &timeout_ms, err);

@@ -14,7 +14,7 @@
 #include "kube/list_page.h"
 #include "program/options.h"
 
-/* Where CLUSTER_ROWS puts its values; prefers_kubeconfig is set by cluster_open(). */
+/* Where CLUSTER_ROWS puts its values; cluster_open() sets what makes it as kubectl. */
 struct cluster_options {
         struct kube_access_options kube;
         struct option_list as_groups;

@@ -35,6 +35,8 @@ struct kube_access {
         struct secret_file ca, cert, key, token;
         char **impersonation; /* NULL: none; NULL-terminated */
         bool may_send_secrets, is_in_cluster;
+        char *proxy;          /* NULL: none */
+        const char *no_proxy; /* of the environment */
 
         /* Of the exec plugin. */
         struct exec_credential exec;
@@ -62,6 +64,7 @@ void kube_access_free(struct kube_access *config) {
         for (char **line = config->impersonation; line && *line; line++)
                 free(*line);
         free(config->impersonation);
+        free(config->proxy);
         free(config);
 }
 
@@ -107,14 +110,12 @@ static int check_server(char *server, struct error *err) {
         return 0;
 }
 
-/*
- * Like client-go we never send credentials in the clear; unlike it we make an exception for the
- * loopback, which `kubectl proxy` and test servers use and others cannot read.
- */
-static bool may_see_secrets(const char *server) {
-        if (strncasecmp(server, "https://", 8) == 0)
-                return true;
-        const char *host = server + strlen("http://"); /* there is no other scheme */
+static bool is_https(const char *server) {
+        return strncasecmp(server, "https://", 8) == 0;
+}
+
+static bool is_loopback(const char *server) {
+        const char *host = after_scheme(server);
         bool is_bracketed = host[0] == '[';
         size_t len = strcspn(host, is_bracketed ? "]" : ":/");
         char text[INET6_ADDRSTRLEN + 1];
@@ -128,6 +129,16 @@ static bool may_see_secrets(const char *server) {
                 return inet_pton(AF_INET6, text, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
         return strcmp(text, "localhost") == 0 ||
                (inet_pton(AF_INET, text, &v4) == 1 && ntohl(v4.s_addr) >> 24 == 127);
+}
+
+/*
+ * Like client-go we never send credentials in the clear; unlike it we make an exception for the
+ * loopback, which `kubectl proxy` and test servers use and others cannot read.
+ */
+static bool may_see_secrets(const struct kube_access *config) {
+        const char *server = config->source.server;
+
+        return is_https(server) || (is_loopback(server) && !config->proxy);
 }
 
 static bool is_set(const char *text) {
@@ -299,6 +310,31 @@ static int open_secret(struct secret_file *file, enum secret_kind kind, char **p
         return r;
 }
 
+static const char *from_environment(const char *name, const char *other_name) {
+        const char *text = getenv(name);
+
+        return is_set(text) ? text : getenv(other_name);
+}
+
+/* As Go's net/http, whose proxies of the environment leave out the loopback. Names are resolved by
+ * a SOCKS proxy: that is another scheme for curl. */
+static void choose_proxy(struct kube_access *config, bool heeds_environment) {
+        const struct kubeconfig *source = &config->source;
+        const char *proxy = source->proxy_url;
+
+        if (!proxy && heeds_environment && !is_loopback(source->server)) {
+                proxy = is_https(source->server) ? from_environment("HTTPS_PROXY", "https_proxy")
+                                                 : from_environment("HTTP_PROXY", "http_proxy");
+                config->no_proxy = from_environment("NO_PROXY", "no_proxy");
+        }
+        if (!is_set(proxy))
+                return;
+        if (strncasecmp(proxy, "socks5://", strlen("socks5://")) == 0)
+                config->proxy = xasprintf("socks5h://%s", proxy + strlen("socks5://"));
+        else
+                config->proxy = xstrdup(proxy);
+}
+
 int kube_access_load(const struct kube_access_options *options, struct kube_access **ret,
                      struct error *err) {
         _cleanup_(kube_access_freep) struct kube_access *config = xcalloc(1, sizeof(*config));
@@ -327,7 +363,8 @@ int kube_access_load(const struct kube_access_options *options, struct kube_acce
                 r = open_secret(&config->token, SECRET_TOKEN, &source->token_file, err);
         if (r < 0)
                 return r;
-        config->may_send_secrets = may_see_secrets(source->server);
+        choose_proxy(config, options->heeds_proxy_environment);
+        config->may_send_secrets = may_see_secrets(config);
         if (!config->may_send_secrets &&
             (config->token.path || source->token || source->basic_auth || source->exec))
                 log_warn(MSG("not sending credentials over plain HTTP"),
@@ -431,6 +468,8 @@ int kube_access_credentials(struct kube_access *config, int64_t now_mono_ms, int
         const struct kubeconfig *source = &config->source;
         struct kube_credentials credentials = {
                 .impersonation = (const char *const *)config->impersonation,
+                .proxy = config->proxy,
+                .no_proxy = config->no_proxy,
                 .tls.server_name = source->tls_server_name,
                 .tls.is_insecure = source->is_insecure,
                 .tls.ca_pem = text_of(&config->ca, now_mono_ms, source->ca_pem),

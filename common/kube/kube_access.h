@@ -29,7 +29,8 @@ struct kube_access_options {
         const char *as;      /* --as: impersonate this user, */
         const char *const *as_groups; /* --as-group: in these groups */
         size_t as_group_count;
-        bool prefers_kubeconfig; /* as kubectl: the service account is the last of the three */
+        bool prefers_kubeconfig;      /* as kubectl: the service account is the last of the three */
+        bool heeds_proxy_environment; /* as kubectl: $HTTPS_PROXY, $HTTP_PROXY and $NO_PROXY */
         const char *service_account_directory; /* NULL: the well-known one; tests set it */
 };
 
@@ -70,6 +71,7 @@ struct kube_credentials {
         /* Header lines, up to KUBE_ACCESS_MAX_LINES of them and NULL; NULL: none */
         const char *const *impersonation;
         struct http_tls tls;
+        const char *proxy, *no_proxy; /* as in struct http_request */
 };
 
 /**

@@ -429,6 +429,8 @@ static void attempt(void *userdata) {
                         .wants_gzip = request->wants_gzip,
                         .basic_auth = credentials.bearer ? NULL : credentials.basic_auth,
                         .tls = &credentials.tls,
+                        .proxy = credentials.proxy,
+                        .no_proxy = credentials.no_proxy,
                         .pool = request->on_data     ? STREAM_POOL
                                 : request->is_urgent ? URGENT_POOL
                                                      : COMMON_POOL,

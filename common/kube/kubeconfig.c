@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <jansson.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -68,6 +69,7 @@ void kubeconfig_done(struct kubeconfig *config) {
         free(config->server);
         free(config->name_space);
         free(config->tls_server_name);
+        free(config->proxy_url);
         free(config->ca_file);
         secret_free(config->ca_pem);
         *config = (struct kubeconfig){0};
@@ -159,14 +161,27 @@ static int read_pem(const struct place *place, const char *file_key, const char 
         return 0;
 }
 
+/* Those of client-go. */
+static bool has_proxy_scheme(const char *url) {
+        static const char *const schemes[] = {"http://", "https://", "socks5://"};
+
+        for (size_t i = 0; i < ARRAY_LEN(schemes); i++)
+                if (strncasecmp(url, schemes[i], strlen(schemes[i])) == 0)
+                        return true;
+        return false;
+}
+
 static int read_cluster(const struct place *place, struct kubeconfig *config, struct error *err) {
         const char *server = text_at(place->node, "server");
         const char *name = text_at(place->node, "tls-server-name");
+        const char *proxy = text_at(place->node, "proxy-url");
 
-        if (text_at(place->node, "proxy-url"))
-                return fail_at(place, "proxy-url", err, "proxies are not supported");
         config->server = xstrdup_or_null(server);
         config->tls_server_name = xstrdup_or_null(name);
+        config->proxy_url = xstrdup_or_null(proxy);
+        if (proxy && !has_proxy_scheme(proxy))
+                return fail_at(place, "proxy-url", err,
+                               "must begin with http://, https:// or socks5://");
         config->is_insecure = bool_at(place->node, "insecure-skip-tls-verify");
         int r = read_pem(place, "certificate-authority", "certificate-authority-data",
                          &config->ca_file, &config->ca_pem, err);
@@ -222,8 +237,8 @@ static char *cluster_json(const struct place *cluster, const struct kubeconfig *
 
         _cleanup_(freep) char *encoded = ca ? secret_to_base64(ca, strlen(ca)) : NULL;
         json_auto_t *json = json_pack(
-                "{s:s, s:s*, s:o*, s:s*}", "server", server ? server : "", "tls-server-name",
-                config->tls_server_name, "insecure-skip-tls-verify",
+                "{s:s, s:s*, s:s*, s:o*, s:s*}", "server", server ? server : "", "tls-server-name",
+                config->tls_server_name, "proxy-url", config->proxy_url, "insecure-skip-tls-verify",
                 config->is_insecure ? json_true() : NULL, "certificate-authority-data", encoded);
         return json_dumps(json, JSON_COMPACT);
 }

@@ -1,7 +1,7 @@
 /*
  * The kubeconfig format: files are merged as by kubectl, one context is chosen, and its cluster
- * and user are read. Unsupported fields (proxy-url, auth-provider) are errors, but only in the
- * chosen context.
+ * and user are read. An unsupported field (auth-provider) is an error, but only in the chosen
+ * context.
  */
 #pragma once
 
@@ -24,6 +24,7 @@ struct kubeconfig {
         char *server;
         char *name_space;
         char *tls_server_name;
+        char *proxy_url;
         bool is_insecure;
         char *ca_file, *ca_pem; /* of each pair at most one is set: data wins */
         char *cert_file, *cert_pem;

@@ -135,6 +135,8 @@ struct http_call *http_call_new(const struct http_request *request,
                 add_line(&call->headers, "Expect:"); /* no round trip for it */
         }
         call->basic_auth = xstrdup_or_null(request->basic_auth);
+        call->proxy = xstrdup_or_null(request->proxy);
+        call->no_proxy = xstrdup_or_null(request->no_proxy);
         if (request->tls)
                 call->tls = http_tls_copy_get(last_tls, request->tls);
         call->connect_timeout_ms = request->connect_timeout_ms > 0 ? request->connect_timeout_ms
@@ -164,6 +166,8 @@ void http_call_free(struct http_call *call) {
         free(call->url);
         free(call->body);
         free(call->basic_auth);
+        free(call->proxy);
+        free(call->no_proxy);
         free(call);
 }
 
@@ -367,7 +371,10 @@ CURLcode http_call_configure(struct http_call *call, const char *user_agent) {
         must(curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L));
 #endif
         must(curl_easy_setopt(easy, CURLOPT_DNS_CACHE_TIMEOUT, (long)DNS_CACHE_S));
-        must(curl_easy_setopt(easy, CURLOPT_PROXY, ""));
+        /* Empty, they keep curl from looking into the environment. */
+        must(curl_easy_setopt(easy, CURLOPT_PROXY, call->proxy ? call->proxy : ""));
+        must(curl_easy_setopt(easy, CURLOPT_NOPROXY, call->no_proxy ? call->no_proxy : ""));
+        must(curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L));
         must(curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1));
         /* Refused while a buffer is left over from a call that failed early: it is as large. */
         (void)curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, (long)RECEIVE_BYTES);
@@ -422,6 +429,8 @@ static enum http_failure failure_of(const struct http_call *call, CURLcode code)
         } rows[] = {
                 {CURLE_OK, HTTP_OK},
                 {CURLE_COULDNT_RESOLVE_HOST, HTTP_DNS},
+                {CURLE_COULDNT_RESOLVE_PROXY, HTTP_DNS},
+                {CURLE_PROXY, HTTP_CONNECT},
                 {CURLE_COULDNT_CONNECT, HTTP_CONNECT},
                 {CURLE_INTERFACE_FAILED, HTTP_CONNECT},
                 {CURLE_OPERATION_TIMEDOUT, HTTP_TIMEOUT},

@@ -59,6 +59,7 @@ struct http_call {
         char *body;
         size_t body_bytes;
         char *basic_auth;
+        char *proxy, *no_proxy;
         struct http_tls_copy *tls;
         int64_t connect_timeout_ms, timeout_ms, idle_timeout_ms, answer_timeout_ms;
         size_t max_body_bytes;

@@ -1,11 +1,18 @@
 """How kubectl plimsoll reaches a cluster: as kubectl does, by the same kubeconfig and flags."""
 
+import json
 import os
+import socket
+import ssl
 import subprocess
+from socketserver import BaseRequestHandler, ThreadingTCPServer
+from threading import Thread
+from urllib.parse import urlsplit
 
 import pytest
 
 from paper_cluster import PaperCluster
+from tls_kit import Authority
 
 
 @pytest.fixture
@@ -46,3 +53,84 @@ def test_request_timeout(cluster, plimsoll):
     for timeout in ("-1", "soon", "1 s", ""):
         said = plimsoll("top", "-s", cluster.url, f"--request-timeout={timeout}", status=2)
         assert f"--request-timeout: '{timeout}': expected a duration" in said
+
+
+def pump(source, sink):
+    try:
+        while piece := source.recv(65536):
+            sink.sendall(piece)
+        sink.shutdown(socket.SHUT_WR)
+    except OSError:
+        pass
+
+
+class Passer(BaseRequestHandler):
+    """Both kinds of an HTTP proxy: CONNECT, and GET of a whole URL. All names are one address."""
+
+    def handle(self):
+        head = b""
+        while not head.endswith(b"\r\n\r\n"):
+            head += self.request.recv(1)
+        self.server.heads.append(head.decode())
+        method, target, rest = head.decode().split(" ", 2)
+        with socket.create_connection(self.server.behind) as behind:
+            if method == "CONNECT":
+                self.request.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+            else:
+                path = f"{urlsplit(target).path}?{urlsplit(target).query}"
+                behind.sendall(f"{method} {path} {rest}".encode())
+            Thread(target=pump, args=(self.request, behind), daemon=True).start()
+            pump(behind, self.request)
+
+
+@pytest.fixture
+def proxy(cluster):
+    server = ThreadingTCPServer(("127.0.0.1", 0), Passer)
+    server.daemon_threads = True
+    server.behind = cluster.server.server_address
+    server.heads = []
+    server.url = f"http://127.0.0.1:{server.server_address[1]}"
+    Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+def write_config(tmp_path, cluster, user):
+    config = {
+        "current-context": "c",
+        "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}],
+        "clusters": [{"name": "k", "cluster": cluster}],
+        "users": [{"name": "u", "user": user}],
+    }
+    (tmp_path / "config").write_text(json.dumps(config))
+
+
+def test_a_proxy_of_the_kubeconfig(cluster, proxy, plimsoll, tmp_path):
+    """With TLS it is a tunnel, and the proxy sees neither token nor name."""
+    authority = Authority(tmp_path / "ca", "ca")
+    cert, key = authority.server("api", names="DNS:api.test")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(cert, key)
+    cluster.server.socket = context.wrap_socket(cluster.server.socket, server_side=True)
+    access = {"server": "https://api.test:6443", "proxy-url": proxy.url}
+    write_config(tmp_path, {**access, "certificate-authority": authority.cert}, {"token": "secret"})
+    assert "4 nodes" in plimsoll("top", env={"NO_PROXY": "*"})
+    assert proxy.heads[0].startswith("CONNECT api.test:6443 HTTP/1.1\r\n")
+    assert "secret" not in "".join(proxy.heads)
+    proxy.behind = ("127.0.0.1", 1)
+    proxy.shutdown()
+    proxy.server_close()
+    assert proxy.url.rpartition("/")[2].partition(":")[0] in plimsoll("top", status=2)
+
+
+def test_a_proxy_of_the_environment(cluster, proxy, plimsoll):
+    """As kubectl; hosts of NO_PROXY and the loopback are reached without it."""
+    env = {"HTTP_PROXY": proxy.url, "NO_PROXY": "other.test"}
+    assert "4 nodes" in plimsoll("top", "-s", "http://api.test:6443", env=env)
+    assert proxy.heads[0].startswith("GET http://api.test:6443/")
+    proxy.heads.clear()
+    said = plimsoll("top", "-s", "http://api.test", env={**env, "NO_PROXY": "api.test"}, status=2)
+    assert "api.test" in said
+    assert "4 nodes" in plimsoll("top", "-s", cluster.url, env=env)
+    assert not proxy.heads

@@ -536,6 +536,72 @@ static void test_overrides_that_are_refused(void **state) {
         }
 }
 
+/* Of the kubeconfig, or for who heeds it, of the environment, as Go reads it. */
+static void test_proxies(void **state) {
+        static const struct {
+                const char *server, *proxy_url, *variable; /* "NAME=value" */
+                bool heeds_environment;
+                const char *proxy;
+        } rows[] = {
+                {"https://h", "http://u:p@p:3128", NULL, false, "http://u:p@p:3128"},
+                {"https://h", "http://p", "HTTPS_PROXY=http://q", true, "http://p"},
+                {"https://h", "socks5://p:1080", NULL, false, "socks5h://p:1080"},
+                {"https://127.0.0.1", "http://p", NULL, true, "http://p"},
+                {"https://h", NULL, "HTTPS_PROXY=http://p", true, "http://p"},
+                {"https://h", NULL, "https_proxy=p:3128", true, "p:3128"},
+                {"https://h", NULL, "HTTP_PROXY=http://p", true, NULL},
+                {"http://h", NULL, "HTTP_PROXY=http://p", true, "http://p"},
+                {"https://h", NULL, "HTTPS_PROXY=http://p", false, NULL},
+                {"https://127.1.2.3:6443", NULL, "HTTPS_PROXY=http://p", true, NULL},
+                {"https://localhost", NULL, "HTTPS_PROXY=http://p", true, NULL},
+                {"https://[::1]:6443", NULL, "HTTPS_PROXY=http://p", true, NULL},
+                {"https://h", NULL, "HTTPS_PROXY=", true, NULL},
+        };
+
+        (void)state;
+        assert_int_equal(setenv("NO_PROXY", "x.test", 1), 0);
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                static const char *const names[] = {"HTTPS_PROXY", "https_proxy", "HTTP_PROXY",
+                                                    "http_proxy"};
+                for (size_t j = 0; j < ARRAY_LEN(names); j++)
+                        assert_int_equal(unsetenv(names[j]), 0);
+                for (size_t j = 0; j < ARRAY_LEN(names); j++) {
+                        size_t len = strlen(names[j]);
+                        const char *variable = rows[i].variable;
+                        if (variable && strncmp(variable, names[j], len) == 0)
+                                assert_int_equal(setenv(names[j], variable + len + 1, 1), 0);
+                }
+                _cleanup_(freep) char *cluster = xasprintf(
+                        "server: '%s', proxy-url: '%s'", rows[i].server,
+                        rows[i].proxy_url ? rows[i].proxy_url : "");
+                _cleanup_(freep) char *text = document(cluster, "token: t");
+                _cleanup_(freep) char *path = write_file("config", text);
+                _cleanup_(kube_access_freep) struct kube_access *config = load(&(
+                        struct kube_access_options){
+                        .kubeconfig = path, .heeds_proxy_environment = rows[i].heeds_environment});
+                struct kube_credentials credentials = credentials_at(config, 0);
+                assert_string_equal(credentials.proxy ? credentials.proxy : "none",
+                                    rows[i].proxy ? rows[i].proxy : "none");
+                bool is_of_environment = rows[i].proxy && !rows[i].proxy_url;
+                assert_string_equal(is_of_environment ? credentials.no_proxy : "x.test", "x.test");
+                if (rows[i].proxy_url)
+                        assert_null(credentials.no_proxy);
+        }
+        assert_int_equal(unsetenv("NO_PROXY"), 0);
+}
+
+/* A proxy is not the loopback: it would see what is sent in the clear. */
+static void test_no_secrets_through_a_proxy(void **state) {
+        _cleanup_(freep) char *text = document(
+                "server: 'http://127.0.0.1:8001', proxy-url: 'http://p'", "token: secret");
+        _cleanup_(freep) char *path = write_file("config", text);
+
+        (void)state;
+        _cleanup_(kube_access_freep) struct kube_access *config = load(
+                &(struct kube_access_options){.kubeconfig = path});
+        assert_null(credentials_at(config, 0).bearer);
+}
+
 static void test_nothing_found(void **state) {
         struct kube_access *config = NULL;
         struct error err = ERROR_NULL;
@@ -602,6 +668,8 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(test_impersonation_of_the_kubeconfig, set_up,
                                                 tear_down),
                 cmocka_unit_test_setup_teardown(test_overrides_that_are_refused, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(test_proxies, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(test_no_secrets_through_a_proxy, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_nothing_found, set_up, tear_down),
         };
 
