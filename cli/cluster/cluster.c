@@ -8,9 +8,12 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "codec/json.h"
+#include "kube/kube_proto.h"
+#include "kube/list_proto.h"
 
 enum {
         PAGE_OBJECTS = 500,
+        PAGE_OBJECTS_MAX = 4000,
         PAGE_MAX_BYTES = 64 << 20, /* 500 whole nodes are about 10 MB, as many pods 5 MB */
         RETRIES = 2,
 };
@@ -22,6 +25,7 @@ struct cluster {
         struct loop *loop;
         struct kube_access *access;
         struct http_client *client;
+        struct metrics *metrics; /* nobody reads them: watches count */
         struct kube_api *api;
         struct cluster_answer *answer; /* where the call under way puts its answer */
         int64_t timeout_ms;
@@ -67,6 +71,7 @@ int cluster_open(const struct cluster_options *options, struct cluster **ret, st
                 cluster->loop,
                 &(struct http_client_options){.expected_hosts = 1,
                                               .user_agent = "kubectl-plimsoll/" PLIMSOLL_VERSION});
+        cluster->metrics = metrics_new();
         cluster->api = kube_api_new(cluster->loop, cluster->client, access, NULL);
         *ret = cluster;
         return 0;
@@ -76,8 +81,23 @@ const char *cluster_namespace(const struct cluster *cluster) {
         return kube_access_namespace(cluster->access);
 }
 
+struct loop *cluster_loop(const struct cluster *cluster) {
+        return cluster->loop;
+}
+
+struct kube_api *cluster_api(const struct cluster *cluster) {
+        return cluster->api;
+}
+
+struct metrics *cluster_metrics(const struct cluster *cluster) {
+        return cluster->metrics;
+}
+
 void cluster_free(struct cluster *cluster) {
+        if (!cluster)
+                return;
         kube_api_free(cluster->api);
+        metrics_free(cluster->metrics);
         http_client_free(cluster->client);
         kube_access_free(cluster->access);
         loop_free(cluster->loop);
@@ -127,27 +147,35 @@ enum kube_outcome cluster_get(struct cluster *cluster, const char *path, json_t 
         return answer.outcome;
 }
 
+static int parse_page(const struct cluster_listing *listing, const struct cluster_answer *answer,
+                      struct list_page *ret, struct error *err) {
+        if (listing->proto && kube_proto_is(answer->body, answer->body_bytes))
+                return list_proto_parse(answer->body, answer->body_bytes, listing->proto,
+                                        listing->on_item, listing->userdata, ret, err);
+        return list_page_parse(answer->body, answer->body_bytes, listing->on_item,
+                               listing->userdata, ret, err);
+}
+
 /* One page. @token: where it begins; replaced by where the next does, NULL behind the last. */
-static enum kube_outcome list_one(struct cluster *cluster, const char *path, const char *accept,
-                                  char **token, list_item_fn *fn, void *userdata,
-                                  struct error *err) {
+static enum kube_outcome list_one(struct cluster *cluster, const struct cluster_listing *listing,
+                                  unsigned limit, char **token, struct error *err) {
+        const char *path = listing->path;
         _cleanup_(cluster_answer_done) struct cluster_answer answer = {0};
         _cleanup_(freep) char *escaped = *token ? kube_escape(*token) : NULL;
-        _cleanup_(freep) char *url = xasprintf("%s%climit=%d%s%s", path,
-                                               strchr(path, '?') ? '&' : '?', PAGE_OBJECTS,
+        _cleanup_(freep) char *url = xasprintf("%s%climit=%u%s%s", path,
+                                               strchr(path, '?') ? '&' : '?', limit,
                                                escaped ? "&continue=" : "", escaped ? escaped : "");
         _cleanup_(list_page_done) struct list_page page = {0};
 
         cluster_call(cluster,
                      &(struct kube_request){.method = "GET",
                                             .path = url,
-                                            .accept = accept,
+                                            .accept = listing->accept,
                                             .wants_gzip = true,
                                             .max_body_bytes = PAGE_MAX_BYTES},
                      &answer);
         free(TAKE_PTR(*token));
-        if (answer.outcome == KUBE_OK &&
-            list_page_parse(answer.body, answer.body_bytes, fn, userdata, &page, &answer.err) < 0)
+        if (answer.outcome == KUBE_OK && parse_page(listing, &answer, &page, &answer.err) < 0)
                 answer.outcome = KUBE_BAD_ANSWER;
         if (answer.outcome != KUBE_OK)
                 (void)error_set(err, answer.err.code, "GET %s: %s", path, answer.err.msg);
@@ -155,15 +183,23 @@ static enum kube_outcome list_one(struct cluster *cluster, const char *path, con
         return answer.outcome;
 }
 
-enum kube_outcome cluster_list(struct cluster *cluster, const char *path, const char *accept,
-                               list_item_fn *fn, void *userdata, struct error *err) {
+enum kube_outcome cluster_list(struct cluster *cluster, const struct cluster_listing *listing,
+                               struct error *err) {
         _cleanup_(freep) char *token = NULL;
-        enum kube_outcome outcome;
+        unsigned limit = PAGE_OBJECTS;
 
-        do
-                outcome = list_one(cluster, path, accept, &token, fn, userdata, err);
-        while (outcome == KUBE_OK && token);
-        return outcome;
+        listing->on_begin(listing->userdata);
+        for (;;) {
+                bool is_first = token == NULL;
+                enum kube_outcome outcome = list_one(cluster, listing, limit, &token, err);
+                if (outcome == KUBE_GONE && !is_first && limit < PAGE_OBJECTS_MAX) {
+                        /* It took longer than a token lasts: fewer pages take less time. */
+                        limit *= 2;
+                        listing->on_begin(listing->userdata);
+                } else if (outcome != KUBE_OK || !token) {
+                        return outcome;
+                }
+        }
 }
 
 static void on_pause_over(void *userdata) {

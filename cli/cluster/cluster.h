@@ -60,6 +60,11 @@ _must_check_ int cluster_open(const struct cluster_options *options, struct clus
                               struct error *err);
 /** cluster_namespace() - of the context; "default" when it has none */
 const char *cluster_namespace(const struct cluster *cluster);
+/** cluster_loop(), cluster_api(), cluster_metrics() - for watches, which go on while a call or
+ * cluster_pause() waits */
+struct loop *cluster_loop(const struct cluster *cluster);
+struct kube_api *cluster_api(const struct cluster *cluster);
+struct metrics *cluster_metrics(const struct cluster *cluster);
 void cluster_free(struct cluster *cluster);
 DEFINE_FREEP(struct cluster, cluster_free);
 
@@ -82,14 +87,20 @@ void cluster_answer_done(struct cluster_answer *answer);
  */
 enum kube_outcome cluster_get(struct cluster *cluster, const char *path, json_t **ret,
                               struct error *err);
-/**
- * cluster_list() - all objects of a list, page by page
- * @path:   may have a query
- * @accept: NULL: application/json
- * @fn:     called for each object, also for those before a failure
- */
-enum kube_outcome cluster_list(struct cluster *cluster, const char *path, const char *accept,
-                               list_item_fn *fn, void *userdata, struct error *err);
+struct cluster_listing {
+        const char *path;                  /* may have a query */
+        const char *accept;                /* NULL: application/json */
+        const struct proto_message *proto; /* what is read of objects in protobuf */
+        /* The list begins, or begins anew since it has expired between two pages: what on_item was
+         * called for is void. */
+        void (*on_begin)(void *userdata);
+        list_item_fn *on_item; /* also for objects before a failure */
+        void *userdata;
+};
+
+/** cluster_list() - all objects of a list, page by page. Return: as cluster_get() */
+enum kube_outcome cluster_list(struct cluster *cluster, const struct cluster_listing *listing,
+                               struct error *err);
 
 /** cluster_pause() - wait */
 void cluster_pause(struct cluster *cluster, int64_t pause_ms);

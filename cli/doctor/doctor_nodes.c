@@ -245,11 +245,24 @@ static size_t count_over(struct node_table *table, int64_t now_unix_ms) {
         return over;
 }
 
+static void on_begin(void *userdata) {
+        struct listing *listing = userdata;
+        struct node_table *table = TAKE_PTR(listing->nodes->table);
+
+        doctor_nodes_done(listing->nodes);
+        listing->nodes->table = table;
+        /* Without those of a list that has expired. */
+        node_table_list_begins(table);
+        node_table_list_ended(table);
+}
+
 void doctor_nodes_list(struct cluster *cluster, const struct node_table_options *options,
                        struct policy *policy, int64_t now_unix_ms, struct doctor_nodes *ret) {
         struct listing listing = {ret, policy, options, now_unix_ms};
 
         *ret = (struct doctor_nodes){.table = node_table_new(options, policy, now_unix_ms)};
-        ret->outcome = cluster_list(cluster, NODES_PATH, NULL, on_node, &listing, &ret->err);
+        const struct cluster_listing whole = {
+                .path = NODES_PATH, .on_begin = on_begin, .on_item = on_node, .userdata = &listing};
+        ret->outcome = cluster_list(cluster, &whole, &ret->err);
         ret->over = count_over(ret->table, now_unix_ms);
 }

@@ -123,7 +123,7 @@ static int show(struct cluster *cluster, struct node_table *table, const char *n
  * the pod that looks for a node, or NULL. */
 static int fill(struct cluster *cluster, const struct subject *subject, const char *pod,
                 const struct node_table_options *options, int64_t now_unix_ms,
-                struct node_table **ret, struct error *err) {
+                struct node_list **ret, struct error *err) {
         _cleanup_(freep) char *from = NULL;
         _cleanup_(freep) char *warning = NULL;
         struct explained_pod nobody = {0};
@@ -132,11 +132,10 @@ static int fill(struct cluster *cluster, const struct subject *subject, const ch
         int r = cluster_policy_load(cluster, settings.filename, &policy, &from, err);
         if (r < 0)
                 return r;
-        if (subject->is_from_input) {
-                *ret = node_table_new(options, policy, now_unix_ms);
-                return explain_read(*ret, "-", NULL, now_unix_ms, &nobody, err);
-        }
-        r = node_list_load(cluster, options, policy, pod, now_unix_ms, ret, &warning, err);
+        *ret = node_list_new(cluster, options, policy, pod, false, now_unix_ms);
+        if (subject->is_from_input)
+                return explain_read(node_list_table(*ret), "-", NULL, now_unix_ms, &nobody, err);
+        r = node_list_update(*ret, now_unix_ms, &warning, err);
         if (r == 0 && warning)
                 (void)fprintf(stderr, "kubectl plimsoll explain: %s\n", warning);
         return r;
@@ -225,7 +224,7 @@ static int run_pod(struct cluster *cluster, const struct subject *subject,
                    const struct node_table_options *options, int64_t now_unix_ms,
                    struct error *err) {
         _cleanup_(freep) char *full_name = full_name_of(cluster, subject->pod);
-        _cleanup_(node_table_freep) struct node_table *table = NULL;
+        _cleanup_(node_list_freep) struct node_list *nodes = NULL;
         _cleanup_(explain_told_done) struct explain_told told = {0};
         struct explain_place place;
         int r = 0;
@@ -239,10 +238,10 @@ static int run_pod(struct cluster *cluster, const struct subject *subject,
                 *err = place.why_not;
                 r = err->code;
         } else if (!told.decision) {
-                r = fill(cluster, subject, full_name, options, now_unix_ms, &table, err);
+                r = fill(cluster, subject, full_name, options, now_unix_ms, &nodes, err);
         }
         if (r == 0)
-                show_pod(&place, &told, table, now_unix_ms);
+                show_pod(&place, &told, nodes ? node_list_table(nodes) : NULL, now_unix_ms);
         json_decref(place.pod);
         return r;
 }
@@ -250,7 +249,7 @@ static int run_pod(struct cluster *cluster, const struct subject *subject,
 static int run(int count, char **words, struct error *err) {
         _cleanup_(program_annotations_done) struct program_annotations annotations = {0};
         _cleanup_(cluster_freep) struct cluster *cluster = NULL;
-        _cleanup_(node_table_freep) struct node_table *table = NULL;
+        _cleanup_(node_list_freep) struct node_list *nodes = NULL;
         int64_t now_unix_ms = clock_wall_unix_ms();
         struct subject subject;
 
@@ -269,8 +268,8 @@ static int run(int count, char **words, struct error *err) {
         };
         if (subject.pod)
                 return run_pod(cluster, &subject, &options, now_unix_ms, err);
-        r = fill(cluster, &subject, NULL, &options, now_unix_ms, &table, err);
-        return r < 0 ? r : show(cluster, table, subject.node, now_unix_ms, err);
+        r = fill(cluster, &subject, NULL, &options, now_unix_ms, &nodes, err);
+        return r < 0 ? r : show(cluster, node_list_table(nodes), subject.node, now_unix_ms, err);
 }
 
 const struct verb explain_verb = {

@@ -8,19 +8,14 @@
 #include "base/timestamp.h"
 #include "cli/cluster/cluster_policy.h"
 #include "cli/explain/explain_ask.h"
+#include "cli/nodes/node_list.h"
+#include "cli/nodes/pod_feed.h"
 #include "cli/simulate/recording.h"
 #include "cli/verb/output.h"
 #include "codec/json.h"
-#include "extender/pods/pod_facts.h"
 #include "extender/table/annotation_unit.h"
 
 enum { POLICY_MAX_BYTES = 1 << 20 };
-
-#define NODES_PATH "/api/v1/nodes"
-/* Pods that run, or will. */
-#define PODS_PATH                                                                                  \
-        "/api/v1/pods?fieldSelector=spec.nodeName!%3D%2Cstatus.phase!%3DSucceeded%2C"              \
-        "status.phase!%3DFailed"
 
 struct taking {
         struct cluster *cluster;
@@ -50,22 +45,50 @@ static json_t *policy_json(const struct policy *policy, const char *from) {
         return json_pack("{s:s, s:s}", "from", from, "text", text.data);
 }
 
-static void take_pod(void *userdata, const char *text, size_t len) {
+static void begin_pods(void *userdata) {
         struct taking *taking = userdata;
-        struct pod_facts facts;
+
+        (void)json_array_clear(taking->pods);
+        strmap_done(&taking->places);
+}
+
+static void take_pod(void *userdata, const struct pod_facts *facts, bool is_appeared) {
+        struct taking *taking = userdata;
         char bound[TIMESTAMP_MAX];
 
-        if (!pod_facts_skim(&facts, text, len) || facts.id == 0 || facts.node.len == 0 ||
-            facts.is_finished || facts.bound_unix_ms <= 0)
+        (void)is_appeared;
+        if (facts->bound_unix_ms <= 0)
                 return;
-        timestamp_format_ms(facts.bound_unix_ms, bound, sizeof(bound));
-        json_t *node = json_stringn(facts.node.text, facts.node.len);
+        timestamp_format_ms(facts->bound_unix_ms, bound, sizeof(bound));
+        json_t *node = json_stringn(facts->node.text, facts->node.len);
         json_t *pod = json_pack("{s:o, s:s, s:f, s:f}", "node", node, "bound", bound, "cores",
-                                facts.request.of[ESTIMATE_CPU], "bytes",
-                                facts.request.of[ESTIMATE_MEM]);
+                                facts->request.of[ESTIMATE_CPU], "bytes",
+                                facts->request.of[ESTIMATE_MEM]);
         (void)json_array_append_new(taking->pods, pod);
-        (void)strmap_put(&taking->places, facts.uid.text, facts.uid.len, node);
+        (void)strmap_put(&taking->places, facts->uid.text, facts->uid.len, node);
         show_progress("pods", taking->pods);
+}
+
+static void end_pods(void *userdata) {
+        (void)userdata;
+}
+
+static int take_pods(struct taking *taking, struct error *err) {
+        static const struct pod_watch_events events = {
+                .list_begins = begin_pods,
+                .pod = take_pod,
+                .list_ended = end_pods,
+        };
+        _cleanup_(pod_feed_freep) struct pod_feed *feed = pod_feed_new(taking->cluster, false,
+                                                                       &events, taking);
+
+        return pod_feed_update(feed, err);
+}
+
+static void begin_nodes(void *userdata) {
+        struct taking *taking = userdata;
+
+        (void)json_array_clear(taking->nodes);
 }
 
 static void take_node(void *userdata, const char *text, size_t len) {
@@ -148,13 +171,12 @@ static int take_all(struct taking *taking, struct error *err) {
         (void)json_object_set_new(taking->root, "policy", policy_json(policy, from));
         bool has_load = options->has_load || policy->scoring == POLICY_SCORING_ESTIMATE;
         /* Before the nodes, whose readings are about them. */
-        if ((has_load || options->placement_count > 0) &&
-            cluster_list(taking->cluster, PODS_PATH, NULL, take_pod, taking, &pods) != KUBE_OK)
+        if ((has_load || options->placement_count > 0) && take_pods(taking, &pods) < 0)
                 note(taking, "scores lack what is in flight, and placements where pods are",
                      pods.msg);
         /* The capacity is needed by the estimate alone. */
-        if (cluster_list(taking->cluster, NODES_PATH, has_load ? NULL : KUBE_ACCEPT_METADATA_LIST,
-                         take_node, taking, err) != KUBE_OK)
+        if (node_list_each(taking->cluster, has_load, begin_nodes, take_node, taking, err) !=
+            KUBE_OK)
                 return err->code;
         if (options->placement_count > 0)
                 take_decisions(taking);

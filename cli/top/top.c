@@ -34,7 +34,7 @@ static const struct option_row rows[] = {
                  "and not used; and what the pods of each namespace request. --sort takes name, "
                  "cpu or mem."},
         {.name = "watch", .letter = 'w', .type = OPTION_BOOL, .value = &settings.is_watching,
-         .help = "List the nodes again and again, until Ctrl-C."},
+         .help = "List the nodes again and again, and watch the pods, until Ctrl-C."},
         {.name = "interval", .type = OPTION_DURATION_MS, .value = &settings.interval_ms,
          .fallback = "10s", .min = 1000, .max = 3600000, .help = "Pause between lists of --watch."},
         OUTPUT_ROW(settings.output),
@@ -70,14 +70,29 @@ static int show(const struct explanation *explanation, const char *policy_from, 
         return 0;
 }
 
-static int look_at_requests(struct cluster *cluster, const struct node_table_options *options,
-                            struct policy *policy, int64_t now_unix_ms, struct error *err) {
+/* What is kept between the looks of --watch: pods are watched. */
+struct looking {
+        struct cluster *cluster;
+        struct node_table_options options;
+        struct node_list *load; /* one of these two; NULL before the first look */
+        struct top_requests *requests;
+        char *policy_from;
+};
+
+static void looking_done(struct looking *looking) {
+        node_list_free(looking->load);
+        top_requests_free(looking->requests);
+        free(looking->policy_from);
+        cluster_free(looking->cluster);
+}
+
+static int show_requests(struct looking *looking, int64_t now_unix_ms, struct error *err) {
         static const char *const keys[] = {[ESTIMATE_CPU] = "cpu", [ESTIMATE_MEM] = "mem"};
-        _cleanup_(top_requests_done) struct top_requests requests;
         struct output_style style = output_style(stdout);
         int resource = ESTIMATE_RESOURCE_COUNT - 1;
+        struct top_requests_sum *sum = NULL;
 
-        int r = top_requests_load(cluster, options, policy, now_unix_ms, &requests, err);
+        int r = top_requests_update(looking->requests, now_unix_ms, &sum, err);
         if (r < 0)
                 return r;
         while (resource >= 0 && strcmp(keys[resource], settings.sort) != 0)
@@ -86,72 +101,88 @@ static int look_at_requests(struct cluster *cluster, const struct node_table_opt
                 return error_set(err, EINVAL,
                                  "--sort: '%.64s': with --requests expected name, cpu or mem",
                                  settings.sort);
-        top_requests_sort(&requests, resource);
+        top_requests_sort(sum, resource);
         if (output_is_document(settings.output)) {
-                json_auto_t *root = top_requests_json(&requests);
+                json_auto_t *root = top_requests_json(sum);
                 output_document(root, settings.output, stdout);
                 return 0;
         }
         if (settings.output == OUTPUT_WIDE)
                 style.width = SIZE_MAX;
         begin_screen(&style);
-        top_requests_print(&requests, &style, stdout);
+        top_requests_print(sum, &style, stdout);
         return 0;
 }
 
-static int look_at_load(struct cluster *cluster, const struct node_table_options *options,
-                        struct policy *policy, const char *from, int64_t now_unix_ms,
-                        struct error *err) {
-        _cleanup_(node_table_freep) struct node_table *table = NULL;
+static int show_load(struct looking *looking, int64_t now_unix_ms, struct error *err) {
         _cleanup_(freep) char *warning = NULL;
         const struct explained_pod nobody = {0};
 
-        int r = node_list_load(cluster, options, policy, NULL, now_unix_ms, &table, &warning, err);
+        int r = node_list_update(looking->load, now_unix_ms, &warning, err);
         if (r < 0)
                 return r;
         if (warning)
                 (void)fprintf(stderr, "kubectl plimsoll top: %s\n", warning);
 
         _cleanup_(explain_judged_done) struct explain_judged judged;
-        explain_judge(table, &nobody, now_unix_ms, &judged);
-        return show(&judged.explanation, from, err);
+        explain_judge(node_list_table(looking->load), &nobody, now_unix_ms, &judged);
+        return show(&judged.explanation, looking->policy_from, err);
 }
 
-static int look(struct cluster *cluster, const struct program_annotations *annotations,
-                struct error *err) {
-        struct node_table_options options = {
-                .annotation_prefix = annotations->prefix,
-                .zone = annotations->zone,
-                .is_percent = settings.unit == ANNOTATION_UNIT_PERCENT,
-        };
-        _cleanup_(freep) char *from = NULL;
-        struct policy *policy = NULL;
-        int64_t now_unix_ms = clock_wall_unix_ms();
+/* @policy: in force from now on; consumed */
+static void take_policy(struct looking *looking, struct policy *policy, int64_t now_unix_ms) {
+        if (looking->load)
+                node_table_set_policy(node_list_table(looking->load), policy, now_unix_ms);
+        else if (looking->requests)
+                node_table_set_policy(top_requests_table(looking->requests), policy, now_unix_ms);
+        else if (settings.has_requests)
+                looking->requests = top_requests_new(looking->cluster, &looking->options, policy,
+                                                     settings.is_watching, now_unix_ms);
+        else
+                looking->load = node_list_new(looking->cluster, &looking->options, policy, NULL,
+                                              settings.is_watching, now_unix_ms);
+}
 
-        int r = cluster_policy_load(cluster, settings.filename, &policy, &from, err);
-        if (r < 0)
-                return r;
-        return settings.has_requests
-                       ? look_at_requests(cluster, &options, policy, now_unix_ms, err)
-                       : look_at_load(cluster, &options, policy, from, now_unix_ms, err);
+static int look(struct looking *looking, struct error *err) {
+        int64_t now_unix_ms = clock_wall_unix_ms();
+        struct policy *policy = NULL;
+        char *from = NULL;
+
+        /* A file is read once: it may be a pipe. */
+        if (!looking->policy_from || !settings.filename) {
+                int r = cluster_policy_load(looking->cluster, settings.filename, &policy, &from,
+                                            err);
+                if (r < 0)
+                        return r;
+                free(looking->policy_from);
+                looking->policy_from = from;
+                take_policy(looking, policy, now_unix_ms);
+        }
+        return settings.has_requests ? show_requests(looking, now_unix_ms, err)
+                                     : show_load(looking, now_unix_ms, err);
 }
 
 static int run(int count, char **words, struct error *err) {
         _cleanup_(program_annotations_done) struct program_annotations annotations = {0};
-        _cleanup_(cluster_freep) struct cluster *cluster = NULL;
+        _cleanup_(looking_done) struct looking looking = {0};
 
         int r = verb_no_words(count, words, err);
         if (r == 0 && settings.is_watching && output_is_document(settings.output))
                 r = error_set(err, EINVAL, "--watch: expected with -o table or wide");
         if (r == 0)
                 r = program_annotations_init(&annotations, &settings.shared, err);
+        looking.options = (struct node_table_options){
+                .annotation_prefix = annotations.prefix,
+                .zone = annotations.zone,
+                .is_percent = settings.unit == ANNOTATION_UNIT_PERCENT,
+        };
         if (r == 0)
-                r = cluster_open(&settings.cluster, &cluster, err);
+                r = cluster_open(&settings.cluster, &looking.cluster, err);
         if (r == 0)
-                r = look(cluster, &annotations, err);
+                r = look(&looking, err);
         while (r == 0 && settings.is_watching && fflush(stdout) == 0 && !ferror(stdout)) {
-                cluster_pause(cluster, settings.interval_ms);
-                r = look(cluster, &annotations, err);
+                cluster_pause(looking.cluster, settings.interval_ms);
+                r = look(&looking, err);
                 if (r < 0) { /* what is on the screen stays; the next list may succeed */
                         (void)fprintf(stderr, "kubectl plimsoll top: %s\n", err->msg);
                         r = 0;

@@ -4,18 +4,27 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/strmap.h"
+#include "cli/nodes/node_list.h"
+#include "cli/nodes/pod_feed.h"
 #include "codec/json.h"
 #include "codec/quantity.h"
-#include "extender/pods/pod_facts.h"
 
-#define NODES_PATH "/api/v1/nodes"
-#define PODS_PATH                                                                                  \
-        "/api/v1/pods?fieldSelector=spec.nodeName!%3D%2Cstatus.phase!%3DSucceeded%2C"              \
-        "status.phase!%3DFailed"
+/* A bound pod. */
+struct pod {
+        char *node, *space;
+        struct pod_load request;
+};
 
-struct loading {
-        struct top_requests *requests;
+struct top_requests {
+        struct cluster *cluster;
+        struct node_table *table;
+        struct pod_feed *feed;
+        struct strmap pods, incoming; /* id -> pod; of the list under way */
+        bool is_listing;
+        struct strmap capacities; /* name -> capacity of the nodes that are listed */
         int64_t now_unix_ms;
+        struct top_requests_sum sum;
 };
 
 /* The metric that says what is used now: the mean of the shortest window. -1: the policy has none
@@ -40,23 +49,39 @@ static double quantity_at(const json_t *capacity, const char *name) {
         return text && quantity_parse(text, strlen(text), &amount) && amount > 0 ? amount : 0;
 }
 
-static void read_usage(const struct loading *loading, size_t row, int resource, unsigned metric_of,
-                       struct top_requests_row *ret) {
-        struct node_table *table = loading->requests->table;
+static void read_usage(const struct top_requests *requests, size_t row, int resource,
+                       unsigned metric_of, struct top_requests_row *ret) {
+        const struct node_table *table = requests->table;
         int metric = usage_metric(node_table_policy(table), metric_of);
         struct reading reading;
 
         ret->used.of[resource] = -1;
         if (metric < 0 || ret->capacity.of[resource] <= 0)
                 return;
-        node_table_reading(table, row, (size_t)metric, loading->now_unix_ms, &reading);
+        node_table_reading(table, row, (size_t)metric, requests->now_unix_ms, &reading);
         if (reading.state == READING_USABLE)
                 ret->used.of[resource] = reading.value * ret->capacity.of[resource];
 }
 
+/* ---- Nodes. */
+
+static void forget_values(struct strmap *map) {
+        struct strmap_entry *entry;
+
+        STRMAP_FOREACH (entry, map)
+                free(entry->value);
+        strmap_done(map);
+}
+
+static void on_nodes_begin(void *userdata) {
+        struct top_requests *requests = userdata;
+
+        node_table_list_begins(requests->table);
+        forget_values(&requests->capacities);
+}
+
 static void on_node(void *userdata, const char *text, size_t len) {
-        const struct loading *loading = userdata;
-        struct top_requests *requests = loading->requests;
+        struct top_requests *requests = userdata;
         json_auto_t *node = NULL;
 
         if (json_parse(text, len, &node, NULL) < 0)
@@ -66,38 +91,94 @@ static void on_node(void *userdata, const char *text, size_t len) {
         if (!name)
                 return;
         node_table_put(requests->table, name, json_at(node, "metadata", "annotations", NULL),
-                       loading->now_unix_ms);
-        if (node_table_count(requests->table) != requests->node_count + 1)
-                return; /* no node can be called so, or it came twice */
-        mem_grow(&requests->nodes, requests->node_count, &requests->node_cap);
-        struct top_requests_row *row = &requests->nodes[requests->node_count++];
-        *row = (struct top_requests_row){
-                .name = xstrdup(name),
-                .capacity.of = {[ESTIMATE_CPU] = quantity_at(capacity, "cpu"),
-                                [ESTIMATE_MEM] = quantity_at(capacity, "memory")},
-        };
-        read_usage(loading, requests->node_count - 1, ESTIMATE_CPU, METRIC_CPU, row);
-        read_usage(loading, requests->node_count - 1, ESTIMATE_MEM, METRIC_MEM, row);
-        (void)strmap_put(&requests->node_index, name, strlen(name),
-                         (void *)(uintptr_t)requests->node_count);
+                       requests->now_unix_ms);
+        struct pod_load *whole = xmalloc(sizeof(*whole));
+        *whole = (struct pod_load){.of = {[ESTIMATE_CPU] = quantity_at(capacity, "cpu"),
+                                          [ESTIMATE_MEM] = quantity_at(capacity, "memory")}};
+        free(strmap_put(&requests->capacities, name, strlen(name), whole));
 }
 
-static struct top_requests_row *space_of(struct top_requests *requests,
-                                         const struct skim_string *name) {
-        size_t index = (size_t)(uintptr_t)strmap_get(&requests->space_index, name->text, name->len);
+/* ---- Pods. What a list shows is in force when it has ended. */
 
-        if (index == 0) {
-                mem_grow(&requests->spaces, requests->space_count, &requests->space_cap);
-                index = ++requests->space_count;
-                requests->spaces[index - 1] = (struct top_requests_row){
-                        .name = xmemdup0(name->text, name->len),
+static void forget_pod(struct pod *pod) {
+        if (!pod)
+                return;
+        free(pod->node);
+        free(pod->space);
+        free(pod);
+}
+
+static void forget_pods(struct strmap *pods) {
+        struct strmap_entry *entry;
+
+        STRMAP_FOREACH (entry, pods)
+                forget_pod(entry->value);
+        strmap_done(pods);
+}
+
+static void on_pods_begin(void *userdata) {
+        struct top_requests *requests = userdata;
+
+        requests->is_listing = true;
+        forget_pods(&requests->incoming);
+}
+
+static void on_pod(void *userdata, const struct pod_facts *facts, bool is_appeared) {
+        struct top_requests *requests = userdata;
+        struct strmap *pods = requests->is_listing ? &requests->incoming : &requests->pods;
+        struct pod *pod = xmalloc(sizeof(*pod));
+
+        (void)is_appeared;
+        *pod = (struct pod){
+                .node = xmemdup0(facts->node.text, facts->node.len),
+                .space = xmemdup0(facts->name_space.text, facts->name_space.len),
+                .request = facts->request,
+        };
+        forget_pod(strmap_put(pods, (const char *)&facts->id, sizeof(facts->id), pod));
+}
+
+static void on_pod_gone(void *userdata, uint64_t id) {
+        struct top_requests *requests = userdata;
+
+        forget_pod(strmap_remove(&requests->pods, (const char *)&id, sizeof(id)));
+}
+
+static void on_pods_ended(void *userdata) {
+        struct top_requests *requests = userdata;
+
+        requests->is_listing = false;
+        forget_pods(&requests->pods);
+        requests->pods = requests->incoming;
+        requests->incoming = STRMAP_NULL;
+}
+
+/* ---- The sums. */
+
+static void sum_done(struct top_requests_sum *sum) {
+        for (size_t i = 0; i < sum->space_count; i++)
+                free(sum->spaces[i].name);
+        for (size_t i = 0; i < sum->node_count; i++)
+                free(sum->nodes[i].name);
+        free(sum->nodes);
+        free(sum->spaces);
+        *sum = (struct top_requests_sum){0};
+}
+
+static struct top_requests_row *space_of(struct top_requests_sum *sum, struct strmap *index,
+                                         const char *name) {
+        size_t at = (size_t)(uintptr_t)strmap_get(index, name, strlen(name));
+
+        if (at == 0) {
+                mem_grow(&sum->spaces, sum->space_count, &sum->space_cap);
+                at = ++sum->space_count;
+                sum->spaces[at - 1] = (struct top_requests_row){
+                        .name = xstrdup(name),
                         .used.of = {-1, -1},
                         .unused.of = {-1, -1},
                 };
-                (void)strmap_put(&requests->space_index, name->text, name->len,
-                                 (void *)(uintptr_t)index);
+                (void)strmap_put(index, name, strlen(name), (void *)(uintptr_t)at);
         }
-        return &requests->spaces[index - 1];
+        return &sum->spaces[at - 1];
 }
 
 static void add(struct top_requests_row *row, const struct pod_load *request) {
@@ -106,27 +187,29 @@ static void add(struct top_requests_row *row, const struct pod_load *request) {
                 row->requested.of[r] += request->of[r];
 }
 
-static void on_pod(void *userdata, const char *text, size_t len) {
-        const struct loading *loading = userdata;
-        struct top_requests *requests = loading->requests;
-        struct pod_facts facts;
-
-        if (!pod_facts_skim(&facts, text, len) || facts.node.len == 0 || facts.is_finished)
-                return;
-        size_t index = (size_t)(uintptr_t)strmap_get(&requests->node_index, facts.node.text,
-                                                     facts.node.len);
-        if (index == 0)
-                return;
-        add(&requests->nodes[index - 1], &facts.request);
-        add(space_of(requests, &facts.name_space), &facts.request);
+/* @ret_index: name -> place + 1 */
+static void sum_nodes(const struct top_requests *requests, struct top_requests_sum *sum,
+                      struct strmap *ret_index) {
+        sum->node_count = node_table_count(requests->table);
+        sum->nodes = xcalloc(sum->node_count + 1, sizeof(*sum->nodes));
+        for (size_t i = 0; i < sum->node_count; i++) {
+                struct top_requests_row *row = &sum->nodes[i];
+                row->name = xstrdup(node_table_name(requests->table, i));
+                row->capacity = *(const struct pod_load *)strmap_get(&requests->capacities,
+                                                                     row->name, strlen(row->name));
+                read_usage(requests, i, ESTIMATE_CPU, METRIC_CPU, row);
+                read_usage(requests, i, ESTIMATE_MEM, METRIC_MEM, row);
+                (void)strmap_put(ret_index, row->name, strlen(row->name),
+                                 (void *)(uintptr_t)(i + 1));
+        }
 }
 
 /* Nodes without a reading are missing in the sums of what is used and unused. */
-static void sum_up(struct top_requests *requests) {
-        struct top_requests_row *total = &requests->total;
+static void sum_up(struct top_requests_sum *sum) {
+        struct top_requests_row *total = &sum->total;
 
-        for (size_t i = 0; i < requests->node_count; i++) {
-                struct top_requests_row *row = &requests->nodes[i];
+        for (size_t i = 0; i < sum->node_count; i++) {
+                struct top_requests_row *row = &sum->nodes[i];
                 total->pods += row->pods;
                 for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
                         double left = row->requested.of[r] - row->used.of[r];
@@ -141,30 +224,71 @@ static void sum_up(struct top_requests *requests) {
         }
 }
 
-int top_requests_load(struct cluster *cluster, const struct node_table_options *options,
-                      struct policy *policy, int64_t now_unix_ms, struct top_requests *ret,
-                      struct error *err) {
-        struct loading loading = {ret, now_unix_ms};
+static void sum_all(struct top_requests *requests) {
+        _cleanup_(strmap_done) struct strmap nodes = STRMAP_NULL, spaces = STRMAP_NULL;
+        struct top_requests_sum *sum = &requests->sum;
+        const struct strmap_entry *entry;
 
-        *ret = (struct top_requests){.table = node_table_new(options, policy, now_unix_ms)};
-        if (cluster_list(cluster, NODES_PATH, NULL, on_node, &loading, err) != KUBE_OK ||
-            cluster_list(cluster, PODS_PATH, NULL, on_pod, &loading, err) != KUBE_OK)
-                return err->code;
-        sum_up(ret);
-        return 0;
+        sum_done(sum);
+        sum_nodes(requests, sum, &nodes);
+        STRMAP_FOREACH (entry, &requests->pods) {
+                const struct pod *pod = entry->value;
+                size_t at = (size_t)(uintptr_t)strmap_get(&nodes, pod->node, strlen(pod->node));
+                if (at == 0)
+                        continue;
+                add(&sum->nodes[at - 1], &pod->request);
+                add(space_of(sum, &spaces, pod->space), &pod->request);
+        }
+        sum_up(sum);
 }
 
-void top_requests_done(struct top_requests *requests) {
-        for (size_t i = 0; i < requests->node_count; i++)
-                free(requests->nodes[i].name);
-        for (size_t i = 0; i < requests->space_count; i++)
-                free(requests->spaces[i].name);
-        free(requests->nodes);
-        free(requests->spaces);
-        strmap_done(&requests->node_index);
-        strmap_done(&requests->space_index);
+struct top_requests *top_requests_new(struct cluster *cluster,
+                                      const struct node_table_options *options,
+                                      struct policy *policy, bool is_watching,
+                                      int64_t now_unix_ms) {
+        static const struct pod_watch_events events = {
+                .list_begins = on_pods_begin,
+                .pod = on_pod,
+                .gone = on_pod_gone,
+                .list_ended = on_pods_ended,
+        };
+        struct top_requests *requests = xcalloc(1, sizeof(*requests));
+
+        requests->cluster = cluster;
+        requests->table = node_table_new(options, policy, now_unix_ms);
+        requests->feed = pod_feed_new(cluster, is_watching, &events, requests);
+        return requests;
+}
+
+void top_requests_free(struct top_requests *requests) {
+        if (!requests)
+                return;
+        pod_feed_free(requests->feed);
+        forget_pods(&requests->pods);
+        forget_pods(&requests->incoming);
+        forget_values(&requests->capacities);
+        sum_done(&requests->sum);
         node_table_free(requests->table);
-        *requests = (struct top_requests){0};
+        free(requests);
+}
+
+struct node_table *top_requests_table(const struct top_requests *requests) {
+        return requests->table;
+}
+
+int top_requests_update(struct top_requests *requests, int64_t now_unix_ms,
+                        struct top_requests_sum **ret, struct error *err) {
+        requests->now_unix_ms = now_unix_ms;
+        if (node_list_each(requests->cluster, true, on_nodes_begin, on_node, requests, err) !=
+            KUBE_OK)
+                return err->code;
+        node_table_list_ended(requests->table);
+        int r = pod_feed_update(requests->feed, err);
+        if (r < 0)
+                return r;
+        sum_all(requests);
+        *ret = &requests->sum;
+        return 0;
 }
 
 static int by_name(const void *a, const void *b) {
@@ -191,7 +315,7 @@ static void sort_rows(struct top_requests_row *rows, size_t count, int resource)
                 qsort_r(rows, count, sizeof(*rows), by_request, &resource);
 }
 
-void top_requests_sort(struct top_requests *requests, int resource) {
-        sort_rows(requests->nodes, requests->node_count, resource);
-        sort_rows(requests->spaces, requests->space_count, resource);
+void top_requests_sort(struct top_requests_sum *sum, int resource) {
+        sort_rows(sum->nodes, sum->node_count, resource);
+        sort_rows(sum->spaces, sum->space_count, resource);
 }

@@ -68,20 +68,20 @@ static void put_heading(size_t width, bool is_whole, const struct output_style *
         (void)fprintf(out, "%s\n", style->off);
 }
 
-void top_requests_print(const struct top_requests *requests, const struct output_style *style,
+void top_requests_print(const struct top_requests_sum *sum, const struct output_style *style,
                         FILE *out) {
-        size_t width = longest(requests->nodes, requests->node_count,
-                               longest(requests->spaces, requests->space_count, NAME_MIN));
+        size_t width = longest(sum->nodes, sum->node_count,
+                               longest(sum->spaces, sum->space_count, NAME_MIN));
         bool is_whole = style->width >= WHOLE_WIDTH;
 
         put_heading(width, is_whole, style, out);
-        for (size_t i = 0; i < requests->node_count; i++)
-                put_row(&requests->nodes[i], requests->nodes[i].name, width, is_whole, out);
-        put_row(&requests->total, "all nodes", width, is_whole, out);
+        for (size_t i = 0; i < sum->node_count; i++)
+                put_row(&sum->nodes[i], sum->nodes[i].name, width, is_whole, out);
+        put_row(&sum->total, "all nodes", width, is_whole, out);
         (void)fprintf(out, "\n%s%-*s   PODS  %8s  %8s%s\n", style->bold, (int)width, "NAMESPACE",
                       headings[ESTIMATE_CPU], headings[ESTIMATE_MEM], style->off);
-        for (size_t i = 0; i < requests->space_count; i++) {
-                const struct top_requests_row *row = &requests->spaces[i];
+        for (size_t i = 0; i < sum->space_count; i++) {
+                const struct top_requests_row *row = &sum->spaces[i];
                 put_name(row->name, width, out);
                 (void)fprintf(out, "  %5zu", row->pods);
                 for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
@@ -109,13 +109,13 @@ static json_t *row_json(const char *key, const struct top_requests_row *row, boo
                          resource_json(row, ESTIMATE_MEM, has_capacity));
 }
 
-json_t *top_requests_json(const struct top_requests *requests) {
+json_t *top_requests_json(const struct top_requests_sum *sum) {
         json_t *nodes = json_array(), *spaces = json_array();
 
-        for (size_t i = 0; i < requests->node_count; i++)
-                json_array_append_new(nodes, row_json("node", &requests->nodes[i], true));
-        for (size_t i = 0; i < requests->space_count; i++)
-                json_array_append_new(spaces, row_json("namespace", &requests->spaces[i], false));
+        for (size_t i = 0; i < sum->node_count; i++)
+                json_array_append_new(nodes, row_json("node", &sum->nodes[i], true));
+        for (size_t i = 0; i < sum->space_count; i++)
+                json_array_append_new(spaces, row_json("namespace", &sum->spaces[i], false));
         return json_pack("{s:o, s:o, s:o}", "nodes", nodes, "namespaces", spaces, "all",
-                         row_json("node", &requests->total, true));
+                         row_json("node", &sum->total, true));
 }

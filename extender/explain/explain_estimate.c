@@ -5,7 +5,6 @@
 
 #include "base/mem.h"
 #include "codec/json.h"
-#include "extender/pods/pod_facts.h"
 
 static bool is_called(const struct pod_facts *facts, const char *wanted) {
         const struct skim_string *space = &facts->name_space, *name = &facts->name;
@@ -45,11 +44,9 @@ bool explain_add_pod(struct node_table *table, const json_t *pod, const char *wa
         return true;
 }
 
-void explain_bind_pod(struct node_table *table, const char *text, size_t len, const char *wanted) {
-        struct pod_facts facts;
-
-        if (pod_facts_skim(&facts, text, len) && !is_called(&facts, wanted))
-                bind(table, &facts);
+void explain_bind_pod(struct node_table *table, const struct pod_facts *facts, const char *wanted) {
+        if (!is_called(facts, wanted))
+                bind(table, facts);
 }
 
 static void expect(struct estimator *estimator, struct explained_pod *pod) {

@@ -4,6 +4,7 @@
 #include <jansson.h>
 
 #include "extender/explain/explain.h"
+#include "extender/pods/pod_facts.h"
 
 /**
  * explain_add_pod() - a Pod of the input: one that runs takes part in the estimate
@@ -13,8 +14,8 @@
  */
 bool explain_add_pod(struct node_table *table, const json_t *pod, const char *wanted,
                      struct explained_pod *ret);
-/** explain_bind_pod() - the same for a Pod's text, unless it is @wanted */
-void explain_bind_pod(struct node_table *table, const char *text, size_t len, const char *wanted);
+/** explain_bind_pod() - the same for a Pod that was read already, unless it is @wanted */
+void explain_bind_pod(struct node_table *table, const struct pod_facts *facts, const char *wanted);
 /**
  * explain_estimate() - scores as the extender would give them
  * @pod:        with its request as load, which becomes what is expected

@@ -93,7 +93,10 @@ MAY_USE = {
     ],
     "cli/cluster": [*COMMON, "policy", "policy/live"],
     "cli/verb": ["base", "codec", "program"],
-    "cli/nodes": ["base", "codec", "policy", "extender/table", "extender/explain", "cli/cluster"],
+    "cli/nodes": [
+        *("base", "codec", "kube", "policy", "extender/estimate", "extender/pods"),
+        *("extender/table", "extender/explain", "cli/cluster"),
+    ],
     "cli/top": [
         *("base", "codec", "program", "policy", "policy/estimate", "extender/pods"),
         *("extender/table", "extender/explain", "cli/cluster", "cli/verb", "cli/nodes"),
@@ -109,7 +112,7 @@ MAY_USE = {
     "cli/simulate": [
         *("base", "codec", "program", "policy", "policy/estimate", "extender/estimate"),
         *("extender/pods", "extender/table", "extender/explain", "cli/cluster", "cli/verb"),
-        "cli/explain",
+        *("cli/nodes", "cli/explain"),
     ],
     "cli": ["base", "program", "cli/verb", "cli/top", "cli/explain", "cli/doctor", "cli/simulate"],
 }
