@@ -9,9 +9,21 @@
 #define CLUSTER_POLICY_ROW(place)                                                                  \
         {.name = "filename", .letter = 'f', .type = OPTION_STRING, .value = &(place),              \
          .metavar = "FILE",                                                                        \
-         .help = "File with the DynamicSchedulerPolicy to judge by. Default: the cluster's "       \
-                 "object named default, or without one the built-in policy, as the programs do."}
+         .help = "File with the DynamicSchedulerPolicy to judge by; - for standard input. "        \
+                 "Default: the cluster's object named default, or without one the built-in "       \
+                 "policy, as the programs do."}
 /* clang-format on */
+
+/**
+ * cluster_policy_read() - the text of a file, a pipe, or "-" for standard input, which can be read
+ * once
+ * @ret: owned by the caller
+ */
+_must_check_ int cluster_policy_read(const char *path, char **ret, size_t *ret_len,
+                                     struct error *err);
+/** cluster_policy_parse() - that text; @path is for errors */
+_must_check_ int cluster_policy_parse(const char *path, const char *text, size_t len,
+                                      struct policy **ret, struct error *err);
 
 /**
  * cluster_policy_load() - from @path, or if that is NULL from the cluster

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "codec/json.h"
 
@@ -93,12 +94,16 @@ static void search_maps(struct doctor_facts *facts) {
 }
 
 int doctor_config_load(struct doctor_facts *facts, const char *path, struct error *err) {
+        _cleanup_(freep) char *text = NULL;
         struct tree *tree = NULL;
+        size_t len = 0;
 
-        int r = tree_load_file(path, &tree, err);
+        int r = file_read_input(path, TREE_MAX_BYTES, &text, &len, err);
+        if (r == 0)
+                r = tree_parse(text, len, &tree, err);
         if (r < 0)
-                return error_wrap(err, r, "%s", path);
-        add(facts, xstrdup(path), tree, true);
+                return error_wrap(err, r, "%s", file_input_name(path));
+        add(facts, xstrdup(file_input_name(path)), tree, true);
         return facts->config_count > 0
                        ? 0
                        : error_set(err, EINVAL, "%s: no KubeSchedulerConfiguration", path);

@@ -254,6 +254,9 @@ static int run(int count, char **words, struct error *err) {
         struct subject subject;
 
         int r = read_subject(count, words, &subject, err);
+        if (r == 0 && subject.is_from_input && settings.filename &&
+            strcmp(settings.filename, "-") == 0)
+                r = error_set(err, EINVAL, "--filename: standard input holds the nodes already");
         if (r == 0)
                 r = program_annotations_init(&annotations, &settings.shared, err);
         /* With the nodes from the input and the policy from a file, no cluster is needed. */

@@ -158,12 +158,12 @@ int recording_load(const char *path, struct recording *ret, struct error *err) {
         size_t len;
 
         *ret = (struct recording){0};
-        int r = file_read(path, RECORDING_MAX_BYTES, &text, &len, err);
+        int r = file_read_input(path, RECORDING_MAX_BYTES, &text, &len, err);
         if (r == 0)
                 r = json_parse(text, len, &root, err);
         if (r == 0)
                 r = recording_from_json(root, ret, err);
-        return r < 0 ? error_wrap(err, r, "%s", path) : 0;
+        return r < 0 ? error_wrap(err, r, "%s", file_input_name(path)) : 0;
 }
 
 void recording_done(struct recording *recording) {

@@ -47,7 +47,8 @@ struct recording {
  * Return: 0; -EINVAL, and @err names the place: "nodes[3].name: expected a string"
  */
 _must_check_ int recording_from_json(json_t *root, struct recording *ret, struct error *err);
-/** recording_load() - the same of a file; @err begins with its path. Return: also file_read()'s */
+/** recording_load() - the same of a file_read_input(); @err begins with its path. Return: also its
+ */
 _must_check_ int recording_load(const char *path, struct recording *ret, struct error *err);
 void recording_done(struct recording *recording);
 

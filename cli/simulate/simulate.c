@@ -2,10 +2,13 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/mem.h"
+#include "cli/cluster/cluster_policy.h"
 #include "cli/simulate/recording_take.h"
 #include "cli/simulate/simulation.h"
 #include "extender/explain/explain_judge.h"
@@ -36,7 +39,8 @@ static struct {
 
 static const struct option_row rows[] = {
         {.name = "filename", .letter = 'f', .type = OPTION_STRING, .value = &settings.filename,
-         .metavar = "FILE", .help = "File with the DynamicSchedulerPolicy to simulate."},
+         .metavar = "FILE", .help = "File with the DynamicSchedulerPolicy to simulate; - for "
+                                    "standard input."},
         {.name = "replay", .type = OPTION_STRING, .value = &settings.replay, .metavar = "FILE",
          .help = "Go by a recording of `kubectl plimsoll record`, as of its time, instead of the "
                  "cluster. It knows how its annotations are to be read."},
@@ -97,7 +101,7 @@ static int replay(struct reading_options *options, struct recording *ret, struct
         settings.shared.annotation_timezone = ret->timezone;
         settings.unit = ret->unit;
         r = read_options(options, err);
-        return r < 0 ? error_wrap(err, r, "%s", settings.replay) : 0;
+        return r < 0 ? error_wrap(err, r, "%s", file_input_name(settings.replay)) : 0;
 }
 
 static int look(struct reading_options *options, const struct policy *policy, struct recording *ret,
@@ -127,8 +131,22 @@ static void show(const struct simulation *simulation) {
         output_document(root, settings.output, stdout);
 }
 
+/* The policy to simulate, as it is written. */
+struct policy_text {
+        char *text;
+        size_t len;
+};
+
+static void policy_text_done(struct policy_text *text) {
+        free(text->text);
+}
+
+static int parse(const struct policy_text *text, struct policy **ret, struct error *err) {
+        return cluster_policy_parse(settings.filename, text->text, text->len, ret, err);
+}
+
 static int compare(const struct recording *recording, const struct node_table_options *options,
-                   struct policy *policy, struct error *err) {
+                   const struct policy_text *text, struct policy *policy, struct error *err) {
         _cleanup_(node_table_freep) struct node_table *before_table = NULL, *after_table = NULL;
         _cleanup_(placement_done) struct placements placements = {0};
         _cleanup_(policy_freep) struct policy *before = NULL, *placed_before = NULL,
@@ -142,7 +160,7 @@ static int compare(const struct recording *recording, const struct node_table_op
         if (r == 0)
                 r = in_force(recording, &placed_before, err);
         if (r == 0)
-                r = policy_load_file(settings.filename, false, &placed_after, err);
+                r = parse(text, &placed_after, err);
         if (r == 0)
                 r = recording_table(recording, options, TAKE_PTR(before), &before_table, err);
         if (r < 0)
@@ -154,8 +172,8 @@ static int compare(const struct recording *recording, const struct node_table_op
         explain_judge(before_table, &pod, recording->at_unix_ms, &judged_before);
         explain_judge(after_table, &pod, recording->at_unix_ms, &judged_after);
         difference_init(&difference, &judged_before.explanation, &judged_after.explanation);
-        show(&(struct simulation){recording, settings.filename, node_table_policy(after_table),
-                                  &difference, &placements});
+        show(&(struct simulation){recording, file_input_name(settings.filename),
+                                  node_table_policy(after_table), &difference, &placements});
         return difference.newly_rejected > 0 ? EXIT_REJECTS : 0;
 }
 
@@ -163,13 +181,19 @@ static int run(int count, char **words, struct error *err) {
         _cleanup_(reading_options_done) struct reading_options options = {0};
         _cleanup_(recording_done) struct recording recording = {0};
         struct policy *policy = NULL;
+        _cleanup_(policy_text_done) struct policy_text text = {0};
 
         int r = verb_no_words(count, words, err);
         if (r < 0)
                 return r;
         if (!settings.filename)
                 return error_set(err, EINVAL, "--filename: expected the policy to simulate");
-        r = policy_load_file(settings.filename, false, &policy, err);
+        if (settings.replay && strcmp(settings.filename, "-") == 0 &&
+            strcmp(settings.replay, "-") == 0)
+                return error_set(err, EINVAL, "--replay: standard input is the policy already");
+        r = cluster_policy_read(settings.filename, &text.text, &text.len, err);
+        if (r == 0)
+                r = parse(&text, &policy, err);
         if (r < 0)
                 return r;
         r = settings.replay ? replay(&options, &recording, err)
@@ -178,8 +202,9 @@ static int run(int count, char **words, struct error *err) {
                 policy_free(policy);
                 return r;
         }
-        r = compare(&recording, &options.table, policy, err);
-        return r < 0 && settings.replay ? error_wrap(err, r, "%s", settings.replay) : r;
+        r = compare(&recording, &options.table, &text, policy, err);
+        return r < 0 && settings.replay ? error_wrap(err, r, "%s", file_input_name(settings.replay))
+                                        : r;
 }
 
 const struct verb simulate_verb = {

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -41,13 +42,11 @@ static int read_all(int fd, char *text, size_t max_bytes, size_t *ret_len, struc
         return error_set(err, E2BIG, "larger than %zu bytes", max_bytes);
 }
 
-int file_read(const char *path, size_t max_bytes, char **ret_text, size_t *ret_len,
-              struct error *err) {
+/* @fd: closed here */
+static int read_whole(int fd, size_t max_bytes, char **ret_text, size_t *ret_len,
+                      struct error *err) {
         size_t len = 0;
 
-        int fd = open_regular(path, err);
-        if (fd < 0)
-                return fd;
         char *text = xmalloc(max_bytes + 1);
         int r = read_all(fd, text, max_bytes, &len, err);
         (void)close(fd);
@@ -58,4 +57,29 @@ int file_read(const char *path, size_t max_bytes, char **ret_text, size_t *ret_l
         explicit_bzero(text, r == 0 ? len : max_bytes + 1);
         free(text);
         return r;
+}
+
+int file_read(const char *path, size_t max_bytes, char **ret_text, size_t *ret_len,
+              struct error *err) {
+        int fd = open_regular(path, err);
+
+        return fd < 0 ? fd : read_whole(fd, max_bytes, ret_text, ret_len, err);
+}
+
+static bool is_standard_input(const char *path) {
+        return strcmp(path, "-") == 0;
+}
+
+int file_read_input(const char *path, size_t max_bytes, char **ret_text, size_t *ret_len,
+                    struct error *err) {
+        int fd = is_standard_input(path) ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+                                         : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+
+        if (fd < 0)
+                return error_set(err, errno, "cannot open: %s", strerror(errno));
+        return read_whole(fd, max_bytes, ret_text, ret_len, err);
+}
+
+const char *file_input_name(const char *path) {
+        return is_standard_input(path) ? "standard input" : path;
 }

@@ -1,6 +1,8 @@
 /*
  * Reads small files that a flag or a configuration names, whole. Only regular files: a FIFO without
  * a writer or an endless device would block the loop thread. Every such file is read here.
+ *
+ * A command that somebody started and waits for may also read a pipe: file_read_input().
  */
 #pragma once
 
@@ -19,3 +21,12 @@
  */
 _must_check_ int file_read(const char *path, size_t max_bytes, char **ret_text, size_t *ret_len,
                            struct error *err);
+
+/**
+ * file_read_input() - the same of whatever @path names, which may block; "-" is standard input
+ * Return: as file_read(), without -EINVAL
+ */
+_must_check_ int file_read_input(const char *path, size_t max_bytes, char **ret_text,
+                                 size_t *ret_len, struct error *err);
+/** file_input_name() - of @path, for people */
+const char *file_input_name(const char *path);

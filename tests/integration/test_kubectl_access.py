@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from paper_cluster import PaperCluster
+from paper_cluster import POLICY_PATH, SYSTEM, PaperCluster
 from tls_kit import Authority
 
 
@@ -53,6 +53,47 @@ def test_request_timeout(cluster, plimsoll):
     for timeout in ("-1", "soon", "1 s", ""):
         said = plimsoll("top", "-s", cluster.url, f"--request-timeout={timeout}", status=2)
         assert f"--request-timeout: '{timeout}': expected a duration" in said
+
+
+def test_files_that_are_pipes(cluster, plimsoll, binary, tmp_path):
+    policy = json.dumps(cluster.objects[POLICY_PATH])
+    server = ("-s", cluster.url)
+    shown = plimsoll("top", "-f", "-", *server, input=policy)
+    assert "by standard input" in shown
+    shown = plimsoll("simulate", "-f", "-", *server, "--placements=0", input=policy)
+    assert shown.startswith("standard input in place of ")
+    record = tmp_path / "record.json"
+    plimsoll("record", str(record), *server)
+    (tmp_path / "policy").write_text(policy)
+    shown = plimsoll(
+        "simulate", "-f", str(tmp_path / "policy"), "--replay=-", input=record.read_text()
+    )
+    assert "0 newly rejected" in shown
+    config = cluster.objects[f"{SYSTEM}/configmaps"][0]["data"]["config.yaml"]
+    plimsoll("doctor", "--scheduler-config=-", *server, "--fail-on=error", input=config)
+    commands = '"$0" top -f <(cat policy) -s "$1" && "$0" simulate -f <(cat policy) -s "$1"'
+    argv = ["bash", "-c", commands, binary("kubectl-plimsoll"), cluster.url]
+    env = {**os.environ, "HOME": "/none", "KUBECONFIG": ""}
+    done = subprocess.run(argv, env=env, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "by /dev/fd/" in done.stdout and "/dev/fd/" in done.stdout.partition("nodes:")[2]
+    said = plimsoll("top", "-f", "-", *server, input="kind: Pod", status=2)
+    assert "top: standard input: " in said
+    for argv in (("explain", "-", "-f", "-"), ("simulate", "-f", "-", "--replay", "-")):
+        assert "standard input " in plimsoll(*argv, input=policy, status=2)
+
+
+def test_a_policy_of_a_pipe_is_kept(cluster, binary, run, tmp_path):
+    """For as long as --watch goes on."""
+    policy = tmp_path / "policy"
+    policy.write_text(json.dumps(cluster.objects[POLICY_PATH]))
+    commands = '"$0" top --watch --interval=1s -f <(cat "$2") -s "$1"'
+    process = run(
+        ["bash", "-c", commands, binary("kubectl-plimsoll"), cluster.url, str(policy)],
+        env={**os.environ, "HOME": "/none", "KUBECONFIG": ""},
+        clean_exit=False,
+    )
+    process.wait_log(r"(?s)4 nodes.*4 nodes.*4 nodes")
+    assert "top: /dev/fd" not in process.text()
 
 
 def pump(source, sink):

@@ -74,6 +74,44 @@ static void test_other_files(void **state) {
         assert_refused("/proc/self/mem", -EIO, "cannot read: Input/output error");
 }
 
+/* What a command is given may be a pipe, and standard input; it has the same ceiling. */
+static void test_input(void **state) {
+        static const char content[] = "0123456789a";
+
+        (void)state;
+        for (size_t len = 10; len <= 11; len++) {
+                for (int is_stdin = 0; is_stdin < 2; is_stdin++) {
+                        char *text = NULL;
+                        size_t got = 0;
+                        struct error err = ERROR_NULL;
+                        int fds[2], old_stdin = dup(STDIN_FILENO);
+                        assert_int_equal(pipe(fds), 0);
+                        assert_int_equal(write(fds[1], content, len), len);
+                        assert_int_equal(close(fds[1]), 0);
+                        _cleanup_(freep) char *path = xasprintf("/dev/fd/%d", fds[0]);
+                        assert_int_equal(dup2(fds[0], STDIN_FILENO), STDIN_FILENO);
+                        int r = file_read_input(is_stdin ? "-" : path, 10, &text, &got, &err);
+                        assert_int_equal(dup2(old_stdin, STDIN_FILENO), STDIN_FILENO);
+                        assert_int_equal(close(old_stdin), 0);
+                        assert_int_equal(close(fds[0]), 0);
+                        assert_int_equal(r, len == 10 ? 0 : -E2BIG);
+                        if (r == 0)
+                                assert_memory_equal(text, "0123456789", 11);
+                        assert_string_equal(err.msg, r == 0 ? "" : "larger than 10 bytes");
+                        free(text);
+                }
+        }
+        char *text = NULL;
+        size_t len = 0;
+        struct error err = ERROR_NULL;
+        assert_int_equal(file_read_input("/dev/zero", 10, &text, &len, &err), -E2BIG);
+        assert_int_equal(file_read_input("/none", 10, &text, &len, &err), -ENOENT);
+        assert_int_equal(file_read_input(directory, 10, &text, &len, &err), -EISDIR);
+        assert_null(text);
+        assert_string_equal(file_input_name("-"), "standard input");
+        assert_string_equal(file_input_name("x"), "x");
+}
+
 static int set_up(void **state) {
         (void)state;
         return mkdtemp(directory) ? 0 : -1;
@@ -88,6 +126,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_regular_files),
                 cmocka_unit_test(test_other_files),
+                cmocka_unit_test(test_input),
         };
         return cmocka_run_group_tests(tests, set_up, tear_down);
 }
