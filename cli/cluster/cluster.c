@@ -49,12 +49,28 @@ static int parse_timeout(const char *text, int64_t *ret_ms, struct error *err) {
         return 0;
 }
 
+static void on_plugin_done(void *userdata) {
+        loop_stop(userdata);
+}
+
+/* A plugin may wait for somebody to log in, and no request's timeout is for that. That it has
+ * failed is told by the first request. */
+static void await_credentials(struct kube_access *access, struct loop *loop) {
+        struct kube_credentials credentials;
+
+        kube_access_attach(access, loop, on_plugin_done, loop);
+        while (kube_access_credentials(access, loop_now_mono_ms(loop), loop_now_unix_ms(loop),
+                                       &credentials, NULL) == -EINPROGRESS)
+                loop_run(loop);
+        kube_access_detach(access);
+}
+
 int cluster_open(const struct cluster_options *options, struct cluster **ret, struct error *err) {
         struct kube_access_options kube = options->kube;
         struct kube_access *access = NULL;
         int64_t timeout_ms = 0;
 
-        kube.prefers_kubeconfig = kube.heeds_proxy_environment = true;
+        kube.is_as_kubectl = true;
         kube.as_groups = options->as_groups.items;
         kube.as_group_count = options->as_groups.count;
         int r = parse_timeout(options->request_timeout, &timeout_ms, err);
@@ -66,6 +82,7 @@ int cluster_open(const struct cluster_options *options, struct cluster **ret, st
         struct cluster *cluster = xcalloc(1, sizeof(*cluster));
         cluster->loop = loop_new();
         cluster->access = access;
+        await_credentials(access, cluster->loop);
         cluster->timeout_ms = timeout_ms;
         cluster->client = http_client_new(
                 cluster->loop,

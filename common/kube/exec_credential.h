@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,11 +16,13 @@ enum { EXEC_MAX_WORDS = 256 };
 /* users[].user.exec of a kubeconfig; everything owned. */
 struct exec_plugin {
         char *api_version;
-        char *command;      /* with a slash a path, else looked up in PATH */
-        char **arguments;   /* NULL-terminated, without the command; may be NULL */
-        char **environment; /* "NAME=value", NULL-terminated, overrides ours; may be NULL */
-        char *install_hint; /* shown when the command is missing */
-        char *cluster_json; /* spec.cluster, with provideClusterInfo; else NULL */
+        char *command;       /* with a slash a path, else looked up in PATH */
+        char **arguments;    /* NULL-terminated, without the command; may be NULL */
+        char **environment;  /* "NAME=value", NULL-terminated, overrides ours; may be NULL */
+        char *install_hint;  /* shown when the command is missing */
+        char *cluster_json;  /* spec.cluster, with provideClusterInfo; else NULL */
+        bool is_interactive; /* it may read our standard input, which is a terminal */
+        bool is_foreground;  /* somebody waits for it: no deadline, and stderr is ours */
 };
 
 struct exec_plugin *exec_plugin_new(void);

@@ -82,13 +82,15 @@ static char **make_arguments(const struct exec_plugin *plugin) {
         return words;
 }
 
-/* In a process group of its own, so that a deadline reaches its children too. */
+/* In a process group of its own, so that a deadline reaches its children too; in the foreground in
+ * ours, which alone may read from the terminal. @errors_fd: -1: our stderr */
 static int spawn(const struct exec_plugin *plugin, int output_fd, int errors_fd, pid_t *ret_pid) {
         _cleanup_(freep) char *exec_info = xasprintf(
                 "KUBERNETES_EXEC_INFO={\"apiVersion\":\"%s\",\"kind\":\"ExecCredential\","
-                "\"spec\":{%s%s%s\"interactive\":false}}",
+                "\"spec\":{%s%s%s\"interactive\":%s}}",
                 plugin->api_version, plugin->cluster_json ? "\"cluster\":" : "",
-                plugin->cluster_json ? plugin->cluster_json : "", plugin->cluster_json ? "," : "");
+                plugin->cluster_json ? plugin->cluster_json : "", plugin->cluster_json ? "," : "",
+                plugin->is_interactive ? "true" : "false");
         _cleanup_(freep) char **environment = make_environment(plugin, exec_info);
         _cleanup_(freep) char **arguments = make_arguments(plugin);
         posix_spawn_file_actions_t actions;
@@ -101,15 +103,17 @@ static int spawn(const struct exec_plugin *plugin, int output_fd, int errors_fd,
          * are closed by themselves. */
         if (posix_spawn_file_actions_init(&actions) != 0 ||
             posix_spawnattr_init(&attributes) != 0 ||
-            posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0) ||
+            (!plugin->is_interactive &&
+             posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)) ||
             posix_spawn_file_actions_adddup2(&actions, output_fd, STDOUT_FILENO) != 0 ||
-            posix_spawn_file_actions_adddup2(&actions, errors_fd, STDERR_FILENO) != 0 ||
+            (errors_fd >= 0 &&
+             posix_spawn_file_actions_adddup2(&actions, errors_fd, STDERR_FILENO) != 0) ||
             posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1) != 0)
                 mem_exhausted();
         /* The daemon blocks signals and ignores SIGPIPE; a plugin expects neither. */
         (void)posix_spawnattr_setsigmask(&attributes, &none);
         (void)posix_spawnattr_setsigdefault(&attributes, &all);
-        (void)posix_spawnattr_setpgroup(&attributes, 0);
+        (void)posix_spawnattr_setpgroup(&attributes, plugin->is_foreground ? getpgrp() : 0);
         (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
                                                             POSIX_SPAWN_SETPGROUP);
         int r = posix_spawnp(ret_pid, plugin->command, &actions, &attributes, arguments,
@@ -186,7 +190,8 @@ static void finish(struct exec_run *run, int status) {
 static void end(struct exec_run *run) {
         if (run->pid <= 0)
                 return;
-        (void)kill(-run->pid, SIGKILL);
+        if (!run->plugin->is_foreground)
+                (void)kill(-run->pid, SIGKILL);
         (void)kill(run->pid, SIGKILL); /* it may have left the group */
 }
 
@@ -251,7 +256,7 @@ static int begin(struct exec_run *run) {
         int output_fd = -1, errors_fd = -1;
 
         int r = stream_open(&run->output, OUTPUT_MAX_BYTES, &output_fd);
-        if (r == 0)
+        if (r == 0 && !run->plugin->is_foreground)
                 r = stream_open(&run->errors, EXEC_STDERR_MAX_BYTES, &errors_fd);
         if (r == 0)
                 r = spawn(run->plugin, output_fd, errors_fd, &run->pid);
@@ -270,7 +275,7 @@ struct exec_run *exec_run_new(struct loop *loop, const struct exec_plugin *plugi
         run->loop = loop;
         run->plugin = plugin;
         run->timeout_ms = timeout_ms;
-        run->deadline_mono_ms = now_mono_ms + timeout_ms;
+        run->deadline_mono_ms = plugin->is_foreground ? INT64_MAX : now_mono_ms + timeout_ms;
         run->output.fd = run->errors.fd = -1;
         run->fn = fn;
         run->userdata = userdata;
@@ -282,7 +287,8 @@ struct exec_run *exec_run_new(struct loop *loop, const struct exec_plugin *plugi
                                 plugin->install_hint ? plugin->install_hint : "");
         } else {
                 loop_fd_set(loop, run->output.fd, EPOLLIN, on_output, run);
-                loop_fd_set(loop, run->errors.fd, EPOLLIN, on_errors, run);
+                if (run->errors.fd >= 0)
+                        loop_fd_set(loop, run->errors.fd, EPOLLIN, on_errors, run);
         }
         loop_timer_arm(loop, &run->timer, now_mono_ms, on_look, run);
         return run;

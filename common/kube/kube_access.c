@@ -197,9 +197,10 @@ static int load_source(const struct kube_access_options *options, struct kubecon
         int usual = NO_KUBECONFIG;
 
         choice.has_server = is_set(options->master);
+        choice.has_terminal = options->is_as_kubectl && isatty(STDIN_FILENO);
         if (is_set(options->kubeconfig))
                 return kubeconfig_load(options->kubeconfig, true, &choice, ret, err);
-        if (options->prefers_kubeconfig)
+        if (options->is_as_kubectl)
                 usual = load_usual_kubeconfig(&choice, ret, err);
         if (usual != NO_KUBECONFIG)
                 return usual;
@@ -210,7 +211,7 @@ static int load_source(const struct kube_access_options *options, struct kubecon
                 return 0;
         if (r != -ENOENT)
                 return error_set(err, r, "%s", in_cluster.msg);
-        if (!options->prefers_kubeconfig)
+        if (!options->is_as_kubectl)
                 usual = load_usual_kubeconfig(&choice, ret, err);
         if (usual != NO_KUBECONFIG)
                 return usual;
@@ -363,7 +364,9 @@ int kube_access_load(const struct kube_access_options *options, struct kube_acce
                 r = open_secret(&config->token, SECRET_TOKEN, &source->token_file, err);
         if (r < 0)
                 return r;
-        choose_proxy(config, options->heeds_proxy_environment);
+        if (source->exec)
+                source->exec->is_foreground = options->is_as_kubectl;
+        choose_proxy(config, options->is_as_kubectl);
         config->may_send_secrets = may_see_secrets(config);
         if (!config->may_send_secrets &&
             (config->token.path || source->token || source->basic_auth || source->exec))
@@ -414,7 +417,8 @@ static void on_exec_done(void *userdata, struct exec_outcome *outcome) {
                                  STR("stderr", outcome->stderr_text));
                 take_exec(config, outcome->credential);
         } else {
-                if (!config->is_exec_failing)
+                /* Who waits for it has seen its stderr, and is told by the request that fails. */
+                if (!config->is_exec_failing && !config->source.exec->is_foreground)
                         log_error(MSG("credential plugin failed"), ERR(&outcome->err),
                                   STR("stderr", outcome->stderr_text));
                 config->exec_err = outcome->err;

@@ -29,8 +29,10 @@ struct kube_access_options {
         const char *as;      /* --as: impersonate this user, */
         const char *const *as_groups; /* --as-group: in these groups */
         size_t as_group_count;
-        bool prefers_kubeconfig;      /* as kubectl: the service account is the last of the three */
-        bool heeds_proxy_environment; /* as kubectl: $HTTPS_PROXY, $HTTP_PROXY and $NO_PROXY */
+        /* Of a command that somebody has started: the service account is the last of the three;
+         * $HTTPS_PROXY, $HTTP_PROXY and $NO_PROXY are heeded; a credential plugin shares our
+         * terminal, and may take its time. */
+        bool is_as_kubectl;
         const char *service_account_directory; /* NULL: the well-known one; tests set it */
 };
 

@@ -243,7 +243,7 @@ static char *cluster_json(const struct place *cluster, const struct kubeconfig *
         return json_dumps(json, JSON_COMPACT);
 }
 
-static int read_exec(const struct place *user, const struct place *cluster,
+static int read_exec(const struct place *user, const struct place *cluster, bool has_terminal,
                      struct kubeconfig *config, struct error *err) {
         const struct tree_node *node = tree_get(user->node, "exec");
 
@@ -264,9 +264,10 @@ static int read_exec(const struct place *user, const struct place *cluster,
                          strcmp(version, "client.authentication.k8s.io/v1beta1") != 0))
                 return fail_at(&place, "apiVersion", err,
                                "must be client.authentication.k8s.io/v1 or /v1beta1");
-        if (mode && strcmp(mode, "Always") == 0)
+        if (mode && strcmp(mode, "Always") == 0 && !has_terminal)
                 return fail_at(&place, "interactiveMode", err,
-                               "not supported: a daemon has no terminal");
+                               "standard input is no terminal, as of a daemon");
+        plugin->is_interactive = has_terminal && !(mode && strcmp(mode, "Never") == 0);
         plugin->api_version = xstrdup(version);
         plugin->command = strchr(command, '/') ? resolve_path(user, command) : xstrdup(command);
         plugin->install_hint = xstrdup_or_null(hint);
@@ -359,7 +360,7 @@ static int read_impersonation(const struct place *place, struct kubeconfig *conf
         return r;
 }
 
-static int read_user(const struct place *place, const struct place *cluster,
+static int read_user(const struct place *place, const struct place *cluster, bool has_terminal,
                      struct kubeconfig *config, struct error *err) {
         struct error problem = ERROR_NULL;
 
@@ -393,7 +394,7 @@ static int read_user(const struct place *place, const struct place *cluster,
         r = read_basic_auth(place, config, err);
         /* As in client-go, a static credential is the one that is sent. */
         if (r == 0 && !config->token && !config->token_file && !config->basic_auth)
-                r = read_exec(place, cluster, config, err);
+                r = read_exec(place, cluster, has_terminal, config, err);
         return r;
 }
 
@@ -432,7 +433,7 @@ static int choose(const struct sources *sources, const struct kubeconfig_choice 
         if (r < 0 || !user_name)
                 return r; /* a context without a user is anonymous */
         r = find_entry(sources, "users", "user", user_name, &user, err);
-        return r < 0 ? r : read_user(&user, &cluster, config, err);
+        return r < 0 ? r : read_user(&user, &cluster, choice->has_terminal, config, err);
 }
 
 int kubeconfig_parse(const char *text, size_t len, const char *path,

@@ -46,6 +46,7 @@ struct kubeconfig_choice {
         const char *cluster; /* instead of the context's */
         const char *user;    /* the same */
         bool has_server;     /* the server is known already: no context or cluster is needed */
+        bool has_terminal;   /* a credential plugin may read from standard input */
 };
 
 /**

@@ -2,6 +2,9 @@
 
 import json
 import os
+import pty
+import signal
+import subprocess
 import time
 
 import pytest
@@ -99,6 +102,94 @@ def test_plugin_begins_to_hang(cluster, plugin, exporters, start_controller, tmp
     plugin.give("good")
     controller.process.wait_log("credential plugin works again")
     wait_until(lambda: controller.metric("plimsoll_leader") == 1, what="it to lead again")
+
+
+def login(cluster, plugin, tmp_path, mode, *commands):
+    """The plugin asks somebody to log in; commands come before its credential."""
+    plugin.give("good")
+    with open(plugin.path, "w", encoding="ascii") as file:
+        file.write(f"#!/bin/sh\necho $$ >>{plugin.pids}\necho 'visit example.test' >&2\n")
+        file.write("\n".join(commands) + f"\ncat {plugin.token}\n")
+    user = plugin.user()
+    user["exec"]["interactiveMode"] = mode
+    cluster.edit_kubeconfig(tmp_path / "kubeconfig", user=user)
+    return {**os.environ, "KUBECONFIG": str(tmp_path / "kubeconfig")}
+
+
+def test_login_takes_its_time(cluster, plugin, binary, tmp_path):
+    """What the plugin says is seen at once, and no timeout is for it."""
+    done = tmp_path / "done"
+    wait = f"until test -e {done}; do sleep 0.02; done"
+    env = login(cluster, plugin, tmp_path, "IfAvailable", wait)
+    argv = [binary("kubectl-plimsoll"), "top", "--request-timeout=100ms"]
+    with subprocess.Popen(
+        argv, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stderr.readline() == b"visit example.test\n"
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(1)
+        done.touch()
+        shown, said = process.communicate(timeout=30)
+    assert (process.returncode, said) == (0, b"") and b"2 nodes" in shown, said
+
+
+def test_login_that_fails(cluster, plugin, binary, tmp_path):
+    env = login(cluster, plugin, tmp_path, "Never", "exit 3")
+    done = subprocess.run(
+        [binary("kubectl-plimsoll"), "top"], env=env, capture_output=True, text=True, check=False
+    )
+    lines = done.stderr.splitlines()
+    assert lines[0] == "visit example.test" and len(lines) == 2 and done.returncode == 2
+    assert lines[1].endswith(f"credential plugin {plugin.path}: exit status 3")
+
+
+def test_login_needs_a_terminal(cluster, plugin, binary, tmp_path):
+    env = login(cluster, plugin, tmp_path, "Always", "read code")
+    argv = [binary("kubectl-plimsoll"), "top"]
+    done = subprocess.run(
+        argv, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2 and "interactiveMode: standard input is no terminal" in done.stderr
+
+
+def on_terminal(argv, env):
+    """A process whose terminal we hold: (pid, descriptor)."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execve(argv[0], argv, env)
+    return pid, terminal
+
+
+def read_until(terminal, wanted):
+    shown = b""
+    while wanted not in shown:
+        shown += os.read(terminal, 65536)
+    return shown
+
+
+@pytest.mark.parametrize("mode", ["Always", "IfAvailable"])
+def test_login_at_the_terminal(cluster, plugin, binary, tmp_path, mode):
+    """The plugin reads what somebody types."""
+    env = login(cluster, plugin, tmp_path, mode, "read code", 'test "$code" = 1234 || exit 7')
+    pid, terminal = on_terminal([binary("kubectl-plimsoll"), "top"], env)
+    read_until(terminal, b"visit example.test")
+    os.write(terminal, b"1234\n")
+    read_until(terminal, b"2 nodes")
+    assert os.waitpid(pid, 0)[1] == 0
+    os.close(terminal)
+
+
+def test_interrupt_ends_the_login(cluster, plugin, binary, tmp_path):
+    """Ctrl-C: both are gone."""
+    env = login(cluster, plugin, tmp_path, "IfAvailable", "exec sleep 1000")
+    pid, terminal = on_terminal([binary("kubectl-plimsoll"), "top"], env)
+    read_until(terminal, b"visit example.test")
+    (login_pid,) = plugin.runs()
+    assert is_running(login_pid)
+    os.write(terminal, b"\x03")
+    assert os.waitpid(pid, 0)[1] == signal.SIGINT
+    wait_until(lambda: not is_running(login_pid), what="the plugin to be gone")
+    os.close(terminal)
 
 
 @pytest.mark.parametrize("program", ["controller", "extender"])

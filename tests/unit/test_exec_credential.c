@@ -365,6 +365,52 @@ static void test_exec_surroundings(void **state) {
         assert_int_equal(kill(pid, SIGKILL), 0);
 }
 
+/* Somebody waits for it, and sees what it says: no deadline, our stderr and our process group. */
+static void test_exec_in_the_foreground(void **state) {
+        static const char script[] =
+                "read -r pid name state parent group rest </proc/$$/stat; "
+                "test $group = $GROUP || exit 3; sleep 0.3; echo visit >&2; "
+                "case $KUBERNETES_EXEC_INFO in *'\"interactive\":'$INTERACTIVE'}'*) ;; "
+                "*) exit 4;; esac; read x; test \"$x\" = \"$TYPED\" || exit 5; "
+                "printf '%s' '" CREDENTIAL("\"token\":\"t\"") "'";
+        int typed[2], said[2], old_stdin = dup(STDIN_FILENO), old_stderr = dup(STDERR_FILENO);
+        char text[64] = "";
+
+        (void)state;
+        for (int is_interactive = 0; is_interactive < 2; is_interactive++) {
+                struct exec_plugin *plugin = plugin_new(script);
+                struct ended ended;
+                plugin->is_foreground = true;
+                plugin->is_interactive = is_interactive;
+                plugin->environment = xcalloc(4, sizeof(char *));
+                plugin->environment[0] = xasprintf("GROUP=%d", (int)getpgrp());
+                plugin->environment[1] = xasprintf("INTERACTIVE=%s",
+                                                   is_interactive ? "true" : "false");
+                plugin->environment[2] = xasprintf("TYPED=%s", is_interactive ? "code" : "");
+                assert_int_equal(pipe(typed), 0);
+                assert_int_equal(pipe(said), 0);
+                assert_int_equal(write(typed[1], "code\n", 5), 5);
+                assert_int_equal(dup2(typed[0], STDIN_FILENO), STDIN_FILENO);
+                assert_int_equal(dup2(said[1], STDERR_FILENO), STDERR_FILENO);
+                int r = run(plugin, 50, &ended);
+                assert_int_equal(dup2(old_stdin, STDIN_FILENO), STDIN_FILENO);
+                assert_int_equal(dup2(old_stderr, STDERR_FILENO), STDERR_FILENO);
+                for (int i = 0; i < 2; i++)
+                        assert_int_equal(close(typed[i]), 0);
+                if (r < 0)
+                        fail_msg("%s", ended.err.msg);
+                assert_int_equal(read(said[0], text, sizeof(text)), 6);
+                assert_memory_equal(text, "visit\n", 6);
+                assert_string_equal(ended.said, "");
+                for (int i = 0; i < 2; i++)
+                        assert_int_equal(close(said[i]), 0);
+                exec_credential_done(&ended.credential);
+                exec_plugin_free(plugin);
+        }
+        assert_int_equal(close(old_stdin), 0);
+        assert_int_equal(close(old_stderr), 0);
+}
+
 int main(int argc, char **argv) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_exec_credential),
@@ -375,6 +421,7 @@ int main(int argc, char **argv) {
                 cmocka_unit_test_setup_teardown(test_exec_hangs, set_up, tear_down),
                 cmocka_unit_test(test_exec_leaves_its_group),
                 cmocka_unit_test_setup_teardown(test_exec_surroundings, set_up, tear_down),
+                cmocka_unit_test(test_exec_in_the_foreground),
         };
 
         (void)argv;

@@ -576,9 +576,9 @@ static void test_proxies(void **state) {
                         rows[i].proxy_url ? rows[i].proxy_url : "");
                 _cleanup_(freep) char *text = document(cluster, "token: t");
                 _cleanup_(freep) char *path = write_file("config", text);
-                _cleanup_(kube_access_freep) struct kube_access *config = load(&(
-                        struct kube_access_options){
-                        .kubeconfig = path, .heeds_proxy_environment = rows[i].heeds_environment});
+                _cleanup_(kube_access_freep) struct kube_access *config = load(
+                        &(struct kube_access_options){.kubeconfig = path,
+                                                      .is_as_kubectl = rows[i].heeds_environment});
                 struct kube_credentials credentials = credentials_at(config, 0);
                 assert_string_equal(credentials.proxy ? credentials.proxy : "none",
                                     rows[i].proxy ? rows[i].proxy : "none");
@@ -643,7 +643,7 @@ static void test_nothing_found(void **state) {
         config = load(&options);
         assert_string_equal(credentials_at(config, 0).bearer, "pod");
         kube_access_free(config);
-        options.prefers_kubeconfig = true;
+        options.is_as_kubectl = true;
         config = load(&options);
         assert_string_equal(credentials_at(config, 0).bearer, "home");
         assert_false(kube_access_is_in_cluster(config));
