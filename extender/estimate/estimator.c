@@ -266,7 +266,7 @@ void estimator_bind(struct estimator *estimator, const struct estimator_pod *pod
                                                    pod->workload_len, &pod->request,
                                                    &estimator->factor);
         const struct inflight_pod bound = as_inflight(entry);
-        inflight_bind(&node->inflight, &bound, &estimator->factor);
+        inflight_bind(&node->inflight, estimator->workloads, &bound, &estimator->factor);
         end_reservation(estimator, pod->id);
         unlock(estimator);
         tell_owner(estimator, node);
@@ -286,7 +286,7 @@ void estimator_bind_recent(struct estimator *estimator, const struct estimator_p
         if (!node || now_unix_ms - pod->bound_unix_ms > RECENT_MS)
                 return;
         lock(estimator);
-        inflight_bind(&node->inflight, &bound, &estimator->factor);
+        inflight_bind(&node->inflight, estimator->workloads, &bound, &estimator->factor);
         if (!node->is_listed)
                 node->inflight.requested = (struct pod_load){0};
         end_reservation(estimator, pod->id);
@@ -314,7 +314,7 @@ void estimator_end_recent(struct estimator *estimator, const struct estimator_po
         if (!node || (!is_now && !is_in_flight(&node->inflight, pod->id)))
                 return;
         lock(estimator);
-        inflight_end(&node->inflight, &gone, &estimator->factor);
+        inflight_end(&node->inflight, estimator->workloads, &gone, &estimator->factor);
         unlock(estimator);
         tell_owner(estimator, node);
 }
@@ -325,7 +325,7 @@ static void end_entry(struct estimator *estimator, struct pod_entry *entry, int6
 
         gone.gone_unix_ms = now_unix_ms;
         lock(estimator);
-        inflight_end(&node->inflight, &gone, &estimator->factor);
+        inflight_end(&node->inflight, estimator->workloads, &gone, &estimator->factor);
         workload_unref(estimator->workloads, entry->workload);
         unlock(estimator);
         pod_table_remove(&estimator->pods, entry);

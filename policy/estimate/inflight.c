@@ -93,23 +93,47 @@ static struct inflight_pod *find_recent(const struct inflight *node, uint64_t id
         return NULL;
 }
 
-static void drop_past(struct inflight *node, int64_t now_unix_ms) {
+/* Of no pod, and the next CPU reading has nothing to teach of it. */
+static bool is_empty(const struct inflight_group *group) {
+        return group->settled == 0 && group->recent == 0 && !(group->pods > 0);
+}
+
+static void drop_empty_groups(struct inflight *node, struct workload_set *workloads) {
+        size_t kept = 0;
+
+        for (size_t i = 0; i < node->group_count; i++)
+                if (is_empty(&node->groups[i]))
+                        workload_unref(workloads, node->groups[i].workload);
+                else
+                        node->groups[kept++] = node->groups[i];
+        node->group_count = kept;
+}
+
+static void drop_past(struct inflight *node, struct workload_set *workloads, int64_t now_unix_ms) {
         size_t kept = 0;
 
         for (size_t i = 0; i < node->recent_count; i++)
-                if (!is_past(node, &node->recent[i], now_unix_ms))
+                if (is_past(node, &node->recent[i], now_unix_ms))
+                        group_of(node, node->recent[i].workload)->recent--;
+                else
                         node->recent[kept++] = node->recent[i];
         node->recent_count = kept;
+        drop_empty_groups(node, workloads);
 }
 
-static bool add_recent(struct inflight *node, const struct inflight_pod *pod) {
+/* For a pod that came or went then. Before its group is looked up: others may be dropped. */
+static bool make_room(struct inflight *node, struct workload_set *workloads, int64_t at_unix_ms) {
         if (node->recent_count == node->recent_cap)
-                drop_past(node, is_live(pod) ? pod->bound_unix_ms : pod->gone_unix_ms);
-        if (node->recent_count >= INFLIGHT_MAX_RECENT)
-                return false;
+                drop_past(node, workloads, at_unix_ms);
+        return node->recent_count < INFLIGHT_MAX_RECENT;
+}
+
+static void add_recent(struct inflight *node, struct inflight_group *group,
+                       const struct inflight_pod *pod, const struct load_factor *factor) {
         mem_grow(&node->recent, node->recent_count, &node->recent_cap);
         node->recent[node->recent_count++] = *pod;
-        return true;
+        group->recent++;
+        add_k(node, pod, factor, 1);
 }
 
 void inflight_done(struct inflight *node, struct workload_set *workloads) {
@@ -134,41 +158,47 @@ static void add_held(struct inflight *node, struct inflight_group *group,
         }
 }
 
-void inflight_bind(struct inflight *node, const struct inflight_pod *pod,
-                   const struct load_factor *factor) {
-        struct inflight_group *group = group_of(node, pod->workload);
-
+void inflight_bind(struct inflight *node, struct workload_set *workloads,
+                   const struct inflight_pod *pod, const struct load_factor *factor) {
         assert(is_live(pod));
         if (find_recent(node, pod->id))
                 return;
+        bool is_recent = !is_settled(node, pod) && make_room(node, workloads, pod->bound_unix_ms);
+        struct inflight_group *group = group_of(node, pod->workload);
         add_request(&node->requested, pod, 1);
         add_held(node, group, pod);
-        if (!is_settled(node, pod) && add_recent(node, pod))
-                add_k(node, pod, factor, 1);
+        if (is_recent)
+                add_recent(node, group, pod, factor);
         else
                 group->settled++;
 }
 
-void inflight_end(struct inflight *node, const struct inflight_pod *pod,
-                  const struct load_factor *factor) {
+void inflight_end(struct inflight *node, struct workload_set *workloads,
+                  const struct inflight_pod *pod, const struct load_factor *factor) {
         struct inflight_pod *recent = find_recent(node, pod->id);
-        struct inflight_group *group = group_of(node, pod->workload);
 
         assert(!is_live(pod));
         if (recent && !is_live(recent))
                 return;
         add_request(&node->requested, pod, -1);
+        bool becomes_recent = !recent && !is_settled(node, pod) &&
+                              make_room(node, workloads, pod->gone_unix_ms);
+        struct inflight_group *group = group_of(node, pod->workload);
         if (recent) {
                 add_k(node, recent, factor, -1);
                 recent->gone_unix_ms = pod->gone_unix_ms;
                 add_k(node, recent, factor, 1);
-                if (is_settled(node, recent))
+                if (is_settled(node, recent)) {
                         *recent = node->recent[--node->recent_count];
-                return;
+                        group->recent--;
+                }
+        } else {
+                group->settled -= group->settled > 0;
+                if (becomes_recent)
+                        add_recent(node, group, pod, factor);
         }
-        group->settled -= group->settled > 0;
-        if (!is_settled(node, pod) && add_recent(node, pod))
-                add_k(node, pod, factor, 1);
+        if (is_empty(group))
+                drop_empty_groups(node, workloads);
 }
 
 /* Live pods that all windows hold whole are only counted from here on, gone ones that none holds
@@ -178,10 +208,13 @@ static void settle(struct inflight *node) {
 
         for (size_t i = 0; i < node->recent_count; i++) {
                 const struct inflight_pod *pod = &node->recent[i];
-                if (!is_settled(node, pod))
+                if (!is_settled(node, pod)) {
                         node->recent[kept++] = *pod;
-                else if (is_live(pod))
-                        group_of(node, pod->workload)->settled++;
+                        continue;
+                }
+                struct inflight_group *group = group_of(node, pod->workload);
+                group->recent--;
+                group->settled += is_live(pod);
         }
         node->recent_count = kept;
 }
@@ -197,21 +230,7 @@ void inflight_recount(struct inflight *node, const struct load_factor *factor) {
         }
 }
 
-/* Drops the groups that are of no pod, neither now nor in the window before. */
-static void drop_empty_groups(struct inflight *node, struct workload_set *workloads) {
-        size_t kept = 0;
-
-        for (size_t i = 0; i < node->group_count; i++) {
-                struct inflight_group *group = &node->groups[i];
-                if (group->settled > 0 || group->pods > 0 || group->is_recent)
-                        node->groups[kept++] = *group;
-                else
-                        workload_unref(workloads, group->workload);
-        }
-        node->group_count = kept;
-}
-
-static void learn(struct inflight *node, struct workload_set *workloads, bool has_before) {
+static void learn(struct inflight *node, bool has_before) {
         const struct inflight_reading *reading = &node->readings[ESTIMATE_CPU];
         double capacity = node->capacity.of[ESTIMATE_CPU], cores = reading->ratio * capacity;
         struct workload_change changes[INFLIGHT_MAX_CHANGES];
@@ -221,13 +240,10 @@ static void learn(struct inflight *node, struct workload_set *workloads, bool ha
                 struct inflight_group *group = &node->groups[i];
                 group->pods_before = group->pods;
                 group->pods = group->settled;
-                group->is_recent = false;
         }
-        for (size_t i = 0; i < node->recent_count; i++) {
-                struct inflight_group *group = group_of(node, node->recent[i].workload);
-                group->pods += inflight_overlap(&node->recent[i], reading);
-                group->is_recent = true;
-        }
+        for (size_t i = 0; i < node->recent_count; i++)
+                group_of(node, node->recent[i].workload)->pods += inflight_overlap(&node->recent[i],
+                                                                                   reading);
         for (size_t i = 0; i < node->group_count && count < ARRAY_LEN(changes); i++) {
                 const struct inflight_group *group = &node->groups[i];
                 if (group->workload && group->pods != group->pods_before)
@@ -237,7 +253,6 @@ static void learn(struct inflight *node, struct workload_set *workloads, bool ha
         if (has_before && capacity > 0)
                 workload_learn(changes, count, cores - node->cores_before, capacity);
         node->cores_before = cores;
-        drop_empty_groups(node, workloads);
 }
 
 void inflight_read(struct inflight *node, struct workload_set *workloads, int resource,
@@ -248,7 +263,8 @@ void inflight_read(struct inflight *node, struct workload_set *workloads, int re
         node->readings[resource] = *reading;
         settle(node);
         if (resource == ESTIMATE_CPU)
-                learn(node, workloads, has_before);
+                learn(node, has_before);
+        drop_empty_groups(node, workloads);
         inflight_recount(node, factor);
 }
 

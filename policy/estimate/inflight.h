@@ -40,12 +40,12 @@ struct inflight_reading {
         int64_t window_ms;    /* > 0 */
 };
 
-/* The pods of one workload on a node. */
+/* The pods of one workload on a node; as long as there are any, here or in the last CPU window. */
 struct inflight_group {
-        struct workload *workload;
-        uint32_t settled;         /* live pods that every window holds whole */
-        bool is_recent;           /* some came or went within a window */
-        double pods, pods_before; /* that the last CPU window held, and the one before it */
+        struct workload *workload; /* held */
+        uint32_t settled;          /* live pods that every window holds whole */
+        uint32_t recent;           /* those in inflight.recent */
+        double pods, pods_before;  /* that the last CPU window held, and the one before it */
 };
 
 struct inflight {
@@ -65,11 +65,11 @@ struct inflight {
 void inflight_done(struct inflight *node, struct workload_set *workloads);
 
 /** inflight_bind() - a pod was bound; one that is known already is not counted again */
-void inflight_bind(struct inflight *node, const struct inflight_pod *pod,
-                   const struct load_factor *factor);
+void inflight_bind(struct inflight *node, struct workload_set *workloads,
+                   const struct inflight_pod *pod, const struct load_factor *factor);
 /** inflight_end() - a pod of inflight_bind() is gone, at pod->gone_unix_ms */
-void inflight_end(struct inflight *node, const struct inflight_pod *pod,
-                  const struct load_factor *factor);
+void inflight_end(struct inflight *node, struct workload_set *workloads,
+                  const struct inflight_pod *pod, const struct load_factor *factor);
 /**
  * inflight_read() - a new annotation
  * @resource: ESTIMATE_CPU or ESTIMATE_MEM; a CPU reading teaches the workloads

@@ -46,12 +46,12 @@ static void bind(struct world *world, struct inflight_pod *pod, const uint8_t *o
         if (op[1] & 0x80)
                 pod->workload = workload_set_get(world->workloads, name, strlen(name),
                                                  &pod->request, &world->factor);
-        inflight_bind(&world->node, pod, &world->factor);
+        inflight_bind(&world->node, world->workloads, pod, &world->factor);
 }
 
 static void end(struct world *world, struct inflight_pod *pod, int64_t at) {
         pod->gone_unix_ms = at;
-        inflight_end(&world->node, pod, &world->factor);
+        inflight_end(&world->node, world->workloads, pod, &world->factor);
         workload_unref(world->workloads, pod->workload);
         *pod = (struct inflight_pod){0};
 }
@@ -74,7 +74,8 @@ static void step(struct world *world, const uint8_t *op) {
                 break;
         case 1:
                 if (is_bound(pod))
-                        inflight_bind(&world->node, pod, &world->factor); /* once more */
+                        inflight_bind(&world->node, world->workloads, pod,
+                                      &world->factor); /* once more */
                 break;
         case 2:
                 inflight_read(&world->node, world->workloads, op[1] % ESTIMATE_RESOURCE_COUNT,

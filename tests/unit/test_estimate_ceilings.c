@@ -104,7 +104,7 @@ static void test_changes(void **state) {
         for (int i = 0; i < WORKLOADS; i++) {
                 struct workload *workload = workload_numbered(workloads, i);
                 const struct inflight_pod pod = pod_of(workload, (uint64_t)i + 1, 1000000);
-                inflight_bind(&node, &pod, &whole);
+                inflight_bind(&node, workloads, &pod, &whole);
                 workload_unref(workloads, workload); /* the node holds it */
         }
         read_cpu(&node, workloads, 0.5, 1000000 + WINDOW_MS);
@@ -125,13 +125,13 @@ static void test_recent_pods(void **state) {
         (void)state;
         for (int i = 0; i < PODS; i++) {
                 pod = pod_of(NULL, (uint64_t)i + 1, 1000000);
-                inflight_bind(&node, &pod, &whole);
+                inflight_bind(&node, NULL, &pod, &whole);
         }
         assert_int_equal(node.recent_count, INFLIGHT_MAX_RECENT);
         assert_true(node.requested.of[ESTIMATE_CPU] == PODS);
         assert_int_equal(node.groups[0].settled, 2);
         pod.gone_unix_ms = 1000001;
-        inflight_end(&node, &pod, &whole);
+        inflight_end(&node, NULL, &pod, &whole);
         assert_int_equal(node.recent_count, INFLIGHT_MAX_RECENT);
         assert_true(node.requested.of[ESTIMATE_CPU] == PODS - 1);
         assert_int_equal(node.groups[0].settled, 1);

@@ -446,6 +446,59 @@ static void test_samples_of_all_pools(void **state) {
                 estimator_node_release(estimator, nodes[i]);
 }
 
+/* Jobs one after the other, each an owner of its own: what is kept is of those that run and those
+ * that have just ended, whatever is read of the node. */
+static void test_jobs(void **state) {
+        enum { JOBS = 120000, LIFE_S = 10, KEPT_S = 900, KEPT_MAX = 4 * KEPT_S / LIFE_S };
+        enum { NOTHING, MEMORY, CPU_ONCE, READINGS };
+
+        (void)state;
+        for (int kind = 0; kind < READINGS; kind++) {
+                size_t changes = 0;
+                _cleanup_(estimator_freep) struct estimator *estimator = estimator_new(count_change,
+                                                                                       NULL);
+                struct estimator_node *node = estimator_node_hold(estimator, "a", 1, &changes);
+                const struct inflight *inflight = estimator_node_inflight(node);
+                struct estimator_stats stats;
+                char name[32];
+
+                for (uint64_t i = 0; i < JOBS; i++) {
+                        int64_t at = NOW + (int64_t)i * LIFE_S * 1000;
+                        if (kind == MEMORY && i % 18 == 0)
+                                estimator_read(estimator, node, ESTIMATE_MEM,
+                                               &(struct inflight_reading){0.5, at, WINDOW_MS});
+                        if (kind == CPU_ONCE && i == 18)
+                                read_cpu(estimator, node, 0.5, at);
+                        (void)snprintf(name, sizeof(name), "d/Job/%d", (int)i);
+                        bind(estimator, i + 1, "a", name, 1, at);
+                        estimator_end(estimator, i + 1, at + LIFE_S * 1000);
+                        assert_true(inflight->group_count <= KEPT_MAX);
+                }
+                estimator_stats(estimator, 0, &stats);
+                assert_true(stats.workloads <= KEPT_MAX);
+                estimator_node_release(estimator, node);
+        }
+}
+
+/* The only pod of a workload ends between two readings: the second teaches what it used. */
+static void test_last_pod(void **state) {
+        size_t changes = 0;
+        _cleanup_(estimator_freep) struct estimator *estimator = estimator_new(count_change, NULL);
+        struct estimator_node *node = estimator_node_hold(estimator, "a", 1, &changes);
+
+        (void)state;
+        estimator_set_capacity(node, &(struct pod_load){{10, 32.0 * GIB}});
+        bind(estimator, 1, "a", "d/w", 0.5, NOW - WINDOW_MS);
+        read_cpu(estimator, node, 0.3, NOW);
+        estimator_end(estimator, 1, NOW);
+        read_cpu(estimator, node, 0.1, NOW + WINDOW_MS);
+        const struct pod_load request = {{0.5, GIB}};
+        struct estimator_expectation of = estimator_expect(estimator, "d/w", 3, &request);
+        assert_true(of.is_learned && of.load.of[ESTIMATE_CPU] > 1);
+        assert_int_equal(estimator_node_inflight(node)->group_count, 0);
+        estimator_node_release(estimator, node);
+}
+
 /* Nothing of this makes a node unusable: no usage below 0, none that is not finite. */
 static void hold_hostile(bool is_recent) {
         static const double absurd[] = {0, -1, NAN, INFINITY, -INFINITY, 1e300, 1e-300};
@@ -513,6 +566,7 @@ int main(void) {
                 cmocka_unit_test(test_start),        cmocka_unit_test(test_without_requests),
                 cmocka_unit_test(test_samples),      cmocka_unit_test(test_recent_ends),
                 cmocka_unit_test(test_unread_nodes), cmocka_unit_test(test_samples_of_all_pools),
+                cmocka_unit_test(test_jobs),         cmocka_unit_test(test_last_pod),
                 cmocka_unit_test(test_hostile),
         };
 

@@ -101,13 +101,14 @@ static void check_history(struct history *history) {
                         struct inflight_pod p = history->pods[i];
                         if (!is_bound[i] && p.bound_unix_ms <= now_s * 1000) {
                                 p.gone_unix_ms = INFLIGHT_LIVE;
-                                inflight_bind(&node, &p, &whole);
-                                inflight_bind(&node, &p, &whole); /* a relist shows it again */
+                                inflight_bind(&node, workloads, &p, &whole);
+                                inflight_bind(&node, workloads, &p,
+                                              &whole); /* a relist shows it again */
                                 is_bound[i] = true;
                         }
                         if (is_bound[i] && !is_gone[i] &&
                             history->pods[i].gone_unix_ms <= now_s * 1000) {
-                                inflight_end(&node, &history->pods[i], &whole);
+                                inflight_end(&node, workloads, &history->pods[i], &whole);
                                 is_gone[i] = true;
                         }
                 }
@@ -217,8 +218,8 @@ static void test_forgetting(void **state) {
                                         &node, workloads, ESTIMATE_CPU,
                                         &(struct inflight_reading){0.5, at_s * STEP_MS, WINDOW_MS},
                                         &whole);
-                        inflight_bind(&node, &live, &whole);
-                        inflight_end(&node, &one, &whole);
+                        inflight_bind(&node, workloads, &live, &whole);
+                        inflight_end(&node, workloads, &one, &whole);
                 }
                 assert_true(node.recent_cap <= 4 * 3 * WINDOW_S / LIFE_S);
                 inflight_done(&node, workloads);
