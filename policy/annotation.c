@@ -38,7 +38,7 @@ int annotation_parse(const char *text, size_t len, const struct zone *zone, stru
                 return error_set(err, ERANGE, "expected a number >= 0, got '%.*s'", (int)number_len,
                                  text);
         *ret = (struct annotation){
-                .value = value,
+                .value = value < ANNOTATION_RATIO_MAX ? value : ANNOTATION_RATIO_MAX,
                 .at_unix_ms = zone_utc_from_local(zone, local_ms),
         };
         return 0;

@@ -29,11 +29,14 @@ enum {
         ANNOTATION_GRACE_MS = 300000, /* how long past its period a value stays usable: 5 min */
         ANNOTATION_LAG_MS = 60000,    /* a timestamp is at most this long before the writing */
         ANNOTATION_SKEW_MS = 60000,   /* a timestamp further ahead of the clock is a warning */
-        ANNOTATION_RATIO_MAX = 1000000000, /* a larger ratio is written as this one */
+        /* A larger value is written, and read, as this one. It is beyond every limit and makes a
+         * node as full as any, and what is computed of it (percent, products with weights and
+         * capacities, sums over nodes) is finite and in order; of 1e308 it is not. */
+        ANNOTATION_RATIO_MAX = 1000000000,
 };
 
 struct annotation {
-        double value;       /* finite, >= 0: a ratio, or a hot value */
+        double value;       /* 0 to ANNOTATION_RATIO_MAX: a ratio, or a hot value */
         int64_t at_unix_ms; /* UTC */
 };
 

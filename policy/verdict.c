@@ -15,8 +15,9 @@ static size_t pool_of(const struct reading_columns *columns, size_t row) {
 }
 
 /*
- * Truncates toward zero. Clamps before it converts, since a reading may be as large as a double
- * can be and converting that is undefined; what is no number (inf / inf) is worth nothing.
+ * Truncates toward zero. Clamps before it converts, since a product with a weight may be as
+ * large as a double can be and converting that is undefined; what is no number (inf / inf) is worth
+ * nothing.
  */
 static int points_from_double(double points) {
         if (points >= POINTS_MAX)

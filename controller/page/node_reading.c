@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "controller/page/id_list.h"
+#include "policy/annotation.h"
 
 enum { MODE_NAME_MAX = 16, MODE_MAX = 32 };
 static_assert(MODE_MAX <= 32, "cpu_sum's seen has a bit for each");
@@ -308,7 +309,7 @@ static void take_ready(struct node_reading *reading, size_t index, double value)
                 return;
         }
         reading->ready_usable |= bit;
-        reading->ready[index] = value;
+        reading->ready[index] = fmin(value, ANNOTATION_RATIO_MAX);
 }
 
 static const char may_be_cut[] = "the page may be truncated";

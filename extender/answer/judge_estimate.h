@@ -15,7 +15,8 @@ enum { JUDGE_NAMED_MAX = 16 }; /* candidates with points; the others get 0 */
  * judge_find_headrooms() - judge->rows are found; sets judge->expectation and judge->headrooms:
  * -DBL_MAX for those that are not in the table
  * @is_after_filter: and for those whose verdict is not JUDGE_PASSES
- * Return: the candidate with the most headroom, the first of several; request->count: none
+ * Return: the candidate with the most headroom, the first of several; request->count: none, or
+ * none whose headroom is a finite number
  */
 size_t judge_find_headrooms(struct judge *judge, const struct node_snapshot *snapshot,
                             const struct request *request, int64_t now_mono_ms,

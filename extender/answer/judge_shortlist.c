@@ -31,14 +31,14 @@ static void enter_estimated(struct judge *judge, const struct node_snapshot *sna
                             const struct request *request, int64_t now_mono_ms) {
         enum { LEVELS_PER_PERCENT = 4, LAST = SHORTLIST_LEVELS - 1 };
         size_t best = judge_find_headrooms(judge, snapshot, request, now_mono_ms, true);
+        double most = best < request->count ? judge->headrooms[best] : 0;
 
         for (size_t i = 0; i < request->count; i++) {
                 if (!is_passing(judge, snapshot, i))
                         continue;
                 double level = judge_is_last(judge, i)
                                        ? LAST
-                                       : (judge->headrooms[best] - judge->headrooms[i]) *
-                                                 LEVELS_PER_PERCENT;
+                                       : (most - judge->headrooms[i]) * LEVELS_PER_PERCENT;
                 enter(judge, snapshot, i, level < LAST ? (unsigned)level : LAST);
         }
 }

@@ -6,7 +6,7 @@
 #include "extender/explain/explain.h"
 #include "extender/table/estimate_usage.h"
 
-/* JSON has no infinity, which the product with a reading of 1e308 may be. */
+/* JSON has no infinity, which the product with a weight of 1e308 may be. */
 static json_t *number_json(double value) {
         return number_is_finite(value) ? json_real(value) : json_null();
 }

@@ -28,6 +28,7 @@ API_VERSION = "scheduler.policy.crane.io/v1alpha1"
 KIND = "DynamicSchedulerPolicy"
 HOT_VALUE = "node_hot_value"
 GRACE_MS = 5 * 60 * 1000
+VALUE_MAX = 1e9  # more counts as this
 
 # -- the rules ------------------------------------------------------------------------------------
 
@@ -73,7 +74,7 @@ def usable(text, period_ms, now_ms):
     at_ms = timestamp_ms(stamp)
     if at_ms is None or now_ms >= at_ms + period_ms + GRACE_MS:
         return None
-    return value
+    return min(value, VALUE_MAX)
 
 
 def limits_of(entries):

@@ -1,6 +1,7 @@
 /* When there is a shortlist, who is on it by each scoring, and how that is answered. */
 #include "cmocka_wrap.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -60,7 +61,7 @@ static void fixture_free(struct fixture *fixture) {
 static void put(struct fixture *fixture, const char *name, double usage, const char *zone) {
         char value[64];
 
-        (void)snprintf(value, sizeof(value), "%.5f,2026-07-23T09:46:40Z", usage);
+        (void)snprintf(value, sizeof(value), "%.5g,2026-07-23T09:46:40Z", usage);
         json_auto_t *annotations = json_pack("{s:s}", "cpu_usage_avg_5m", value);
         json_auto_t *labels = json_pack("{s:s}", "topology.kubernetes.io/zone", zone);
         json_auto_t *capacity = json_pack("{s:s, s:s}", "cpu", "10", "memory", "100Gi");
@@ -294,11 +295,34 @@ static void test_random(void **state) {
         }
 }
 
+/* Where all are full beyond measure, they are equal, and as many are told as else. */
+static void test_beyond_measure(void **state) {
+        static const char names[] = "\"n0\",\"n1\",\"n2\",\"n3\"";
+        struct fixture *fixture = fixture_new(POLICY(EXTENDER("shortlist: 2, scoring: estimate")));
+        struct judge *judge = &fixture->judge;
+
+        (void)state;
+        for (char name[] = "n0"; name[1] < '4'; name[1]++)
+                put(fixture, name, 1e308, "");
+        assert_string_equal(told(fixture, names), "n0 n1");
+        /* No reading does this: no headroom is a number. */
+        for (size_t row = 0; row < fixture->snapshot->count; row++)
+                fixture->snapshot->rows.used[ESTIMATE_CPU][row] = INFINITY;
+        memset(&fixture->pods, 0, sizeof(fixture->pods));
+        judge_filter(judge, fixture->snapshot, &fixture->request, NOW);
+        assert_int_equal(judge_shortlist(judge, fixture->snapshot, &fixture->request,
+                                         &fixture->pods, NOW, 0),
+                         JUDGE_LIST_SHORT);
+        for (size_t i = 0; i < fixture->request.count; i++)
+                assert_int_equal(judge->verdicts[i], i < 2 ? JUDGE_PASSES : JUDGE_LEFT_OUT);
+        fixture_free(fixture);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_when),   cmocka_unit_test(test_for_whom),
                 cmocka_unit_test(test_best),   cmocka_unit_test(test_estimate),
-                cmocka_unit_test(test_random),
+                cmocka_unit_test(test_random), cmocka_unit_test(test_beyond_measure),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

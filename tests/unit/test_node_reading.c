@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "controller/page/node_state.h"
+#include "policy/annotation.h"
 
 #define BIT(resource) NODE_RESOURCE_BIT(METRIC_##resource)
 
@@ -185,6 +186,14 @@ static void test_trust(void **state) {
         /* More used than there is cannot be. */
         parse("node_load5 99\n" CPU0, true);
         assert_true(reading->values[METRIC_LOAD] == 1);
+}
+
+/* A ready-made value that no annotation would have. */
+static void test_large_value(void **state) {
+        (void)state;
+        parse("node_my_metric 1e308\n", true);
+        assert_int_equal(reading->ready_usable, 1);
+        assert_true(reading->ready[0] == ANNOTATION_RATIO_MAX);
 }
 
 static void test_collectors(void **state) {
@@ -426,11 +435,11 @@ static void test_floods(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_whole_page),       cmocka_unit_test(test_trust),
-                cmocka_unit_test(test_collectors),       cmocka_unit_test(test_cpu_steps),
-                cmocka_unit_test(test_mode_set_changes), cmocka_unit_test(test_wall_counters),
-                cmocka_unit_test(test_cut_everywhere),   cmocka_unit_test(test_floods),
-                cmocka_unit_test(test_host_name),
+                cmocka_unit_test(test_whole_page),    cmocka_unit_test(test_trust),
+                cmocka_unit_test(test_large_value),   cmocka_unit_test(test_collectors),
+                cmocka_unit_test(test_cpu_steps),     cmocka_unit_test(test_mode_set_changes),
+                cmocka_unit_test(test_wall_counters), cmocka_unit_test(test_cut_everywhere),
+                cmocka_unit_test(test_floods),        cmocka_unit_test(test_host_name),
         };
 
         return cmocka_run_group_tests(tests, set_up, tear_down);
