@@ -45,7 +45,7 @@ static bool matches(const struct policy_rule *rule, const struct pod_facts *pod)
 }
 
 const struct policy_rule *pod_rule_find(const struct policy *policy, const struct pod_facts *pod) {
-        for (size_t i = 0; i < policy->rule_count; i++)
+        for (size_t i = 0; i < policy->rule_count && !pod->is_daemonset; i++)
                 if (matches(&policy->rules[i], pod))
                         return &policy->rules[i];
         return NULL;

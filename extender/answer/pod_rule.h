@@ -6,5 +6,6 @@
 #include "extender/pods/pod_facts.h"
 #include "policy/policy.h"
 
-/** pod_rule_find() - the first of @policy's rules that matches; NULL: none does */
+/** pod_rule_find() - the first of @policy's rules that matches; NULL: none does, or the pod is a
+ * DaemonSet's, which no limit holds for */
 const struct policy_rule *pod_rule_find(const struct policy *policy, const struct pod_facts *pod);

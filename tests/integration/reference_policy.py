@@ -125,6 +125,8 @@ class Policy:
 
     def limits_for(self, pod):
         """The limits that hold for a Pod on a node: no pod is one that no rule matches."""
+        if pod and any(of["kind"] == "DaemonSet" for of in pod["metadata"]["ownerReferences"]):
+            return []
         for match, is_exempt, limits in self.rules if pod else ():
             if matches(match, pod):
                 return [] if is_exempt else self.predicates + limits
@@ -478,8 +480,13 @@ class Generator:
         spec = {"priority": self.rng.choice((-10, 0, 999, 1000))} if self.chance(0.7) else {}
         if self.chance(0.5):
             spec["priorityClassName"] = self.rng.choice(CLASSES)
-        metadata = {"name": "p", "namespace": self.rng.choice(NAMESPACES)}
-        return {"metadata": {**metadata, "labels": self.rng.choice(({}, *LABELS))}, "spec": spec}
+        metadata = {
+            "name": "p",
+            "namespace": self.rng.choice(NAMESPACES),
+            "labels": self.rng.choice(({}, *LABELS)),
+            "ownerReferences": [{"kind": self.rng.choice(("DaemonSet", *("ReplicaSet",) * 9))}],
+        }
+        return {"metadata": metadata, "spec": spec}
 
     def document(self):
         metrics = [

@@ -126,8 +126,9 @@ def test_rules():
     node = {"a": f"0.7,{NOW}", "b": f"0.6,{NOW}"}
     full = {"a": f"0.9,{NOW}"}
 
-    def judged(namespace, annotations=node, labels=None, **spec):
-        pod = {"metadata": {"namespace": namespace, "labels": labels or {}}, "spec": spec}
+    def judged(namespace, annotations=node, labels=None, owners=(), **spec):
+        metadata = {"namespace": namespace, "labels": labels or {}, "ownerReferences": owners}
+        pod = {"metadata": metadata, "spec": spec}
         return (
             policy.rejected_by(annotations, NOW_MS, pod),
             policy.last_by(annotations, NOW_MS, pod),
@@ -143,6 +144,7 @@ def test_rules():
     # The first rule that matches, and no other.
     assert judged("default", labels=batch, priority=1000, priorityClassName="x") == ("b", "")
     assert judged("default", {"b": f"0.2,{NOW}"}, batch, priorityClassName="x") == ("", "")
+    assert judged("default", full, batch, [{"kind": "DaemonSet"}]) == ("", "")
     assert policy.rejected_by(node, NOW_MS) == ""
 
 
@@ -193,7 +195,7 @@ def test_hot():
 def test_generator_reaches_everything():
     """Random cases are worth something only if every kind of answer is among them."""
     seen, generator = collections.Counter(), Generator(1)
-    for _ in range(100):
+    for _ in range(200):
         case = generator.case(20)
         policy, now_ms = Policy(case.document["spec"]), timestamp_ms(case.now)
         seen[policy.scoring] += 1

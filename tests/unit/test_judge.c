@@ -362,8 +362,9 @@ static void test_last_is_not_reserved(void **state) {
         fixture_free(fixture);
 }
 
-#define RULED(spec)                                                                                \
-        "{\"metadata\":{\"namespace\":\"%s\",\"uid\":\"u\",\"labels\":{%s}},\"spec\":{" spec "}}"
+#define RULED                                                                                      \
+        "{\"metadata\":{\"namespace\":\"%s\",\"uid\":\"u\",\"labels\":{%s},\"ownerReferences\":["  \
+        "{\"kind\":\"%s\",\"name\":\"o\",\"controller\":true}]},\"spec\":{%s}}"
 
 /* The first rule that matches the pod: exempt, or more limits. */
 static void test_rules(void **state) {
@@ -381,7 +382,7 @@ static void test_rules(void **state) {
                 "    limits: [{name: mem_usage_avg_5m, maxLimitPecent: 0.4, overLimit: last}]\n";
         static const struct {
                 const char *name_space, *labels, *spec;
-                size_t rejected;    /* of idle, half and full */
+                size_t rejected;    /* of idle, half and full; of a DaemonSet's pod none is */
                 const char *scores; /* of all three */
         } rows[] = {
                 {"default", "", "", 1, "9 5 2"},
@@ -397,6 +398,7 @@ static void test_rules(void **state) {
                 {"default", "", "\"priorityClassName\":\"soft\"", 1, "9 0 2"},
                 {"default", "", "\"priorityClassName\":\"softer\"", 1, "9 5 2"},
         };
+        static const char names[] = "\"idle\",\"half\",\"full\"";
         struct fixture *fixture = fixture_new(policy);
 
         (void)state;
@@ -404,20 +406,25 @@ static void test_rules(void **state) {
         put(fixture->table, "half", 0.50, 0.50, 0);
         put(fixture->table, "full", 0.80, 0.30, 0);
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                static const char names[] = "\"idle\",\"half\",\"full\"";
-                _cleanup_(freep) char *pod = xasprintf(RULED("%s"), rows[i].name_space,
-                                                       rows[i].labels, rows[i].spec);
-                const char *scores = score(fixture, pod, names, 0);
-                if (strcmp(scores, rows[i].scores) != 0)
-                        fail_msg("row %zu scored %s", i, scores);
-                _cleanup_(freep) char *body = xasprintf("{\"Pod\":%s,\"NodeNames\":[%s]}", pod,
-                                                        names);
-                request_reset(&fixture->request);
-                assert_int_equal(request_parse(&fixture->request, body, strlen(body), NULL), 0);
-                judge_filter(&fixture->judge, fixture->snapshot, &fixture->request, NOW);
-                if (fixture->judge.rejected_count != rows[i].rejected)
-                        fail_msg("row %zu rejected %zu", i, fixture->judge.rejected_count);
-                request_reset(&fixture->request);
+                for (int is_daemonset = 0; is_daemonset < 2; is_daemonset++) {
+                        const char *owner = is_daemonset ? "DaemonSet" : "ReplicaSet";
+                        size_t expected = is_daemonset ? 0 : rows[i].rejected;
+                        _cleanup_(freep) char *pod = xasprintf(RULED, rows[i].name_space,
+                                                               rows[i].labels, owner, rows[i].spec);
+                        const char *scores = score(fixture, pod, names, 0);
+                        if (strcmp(scores, is_daemonset ? "9 5 2" : rows[i].scores) != 0)
+                                fail_msg("row %zu scored %s for a %s", i, scores, owner);
+                        _cleanup_(freep) char *body = xasprintf("{\"Pod\":%s,\"NodeNames\":[%s]}",
+                                                                pod, names);
+                        request_reset(&fixture->request);
+                        assert_int_equal(request_parse(&fixture->request, body, strlen(body), NULL),
+                                         0);
+                        judge_filter(&fixture->judge, fixture->snapshot, &fixture->request, NOW);
+                        if (fixture->judge.rejected_count != expected)
+                                fail_msg("row %zu rejected %zu for a %s", i,
+                                         fixture->judge.rejected_count, owner);
+                        request_reset(&fixture->request);
+                }
         }
         fixture_free(fixture);
 }
