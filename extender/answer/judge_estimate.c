@@ -77,24 +77,41 @@ static size_t score_all(struct judge *judge, const struct node_snapshot *snapsho
         return best;
 }
 
-/* What few policies have, after score_all(): targets, and candidates that are last. */
+/* Of the candidates that score_all() has judged. */
+static void find_median(const struct judge *judge, const struct node_snapshot *snapshot,
+                        size_t count, struct estimate_median *ret) {
+        _cleanup_(freep) uint32_t *rows = xcalloc(count, sizeof(*rows));
+        size_t judged = 0;
+
+        for (size_t i = 0; i < count; i++)
+                if (judge->headrooms[i] != -DBL_MAX)
+                        rows[judged++] = judge->rows[i];
+        node_columns_median(&snapshot->rows, snapshot->table_policy->terms, rows, judged, ret);
+}
+
+/* What is rare, after score_all(): targets, candidates that are last, and those of which something
+ * is not known. */
 static size_t score_again(struct judge *judge, const struct node_snapshot *snapshot,
                           const struct request *request, const struct pod_load *load,
                           bool has_reservations) {
         const struct table_policy *policy = snapshot->table_policy;
         const struct node_columns *rows = &snapshot->rows;
+        struct estimate_median median = {0};
         double largest = -DBL_MAX;
         size_t best = request->count;
 
+        if (snapshot->has_missing)
+                find_median(judge, snapshot, request->count, &median);
         for (size_t i = 0; i < request->count; i++) {
                 if (judge->headrooms[i] == -DBL_MAX)
                         continue;
                 uint32_t row = judge->rows[i];
+                const struct estimate_terms *terms = &policy->terms[rows->pool[row]];
                 struct score_node node = node_columns_estimate(rows, row);
+                estimate_terms_complete(terms, &median, rows->missing[row], &node);
                 if (has_reservations)
                         add_reservation(judge, rows->estimate_number[row], &node);
-                judge->headrooms[i] = estimate_terms_headroom(&policy->terms[rows->pool[row]],
-                                                              &node, load);
+                judge->headrooms[i] = estimate_terms_headroom(terms, &node, load);
                 if (judge->headrooms[i] > largest && !judge_is_last(judge, i)) {
                         largest = judge->headrooms[i];
                         best = i;
@@ -113,7 +130,7 @@ size_t judge_find_headrooms(struct judge *judge, const struct node_snapshot *sna
         bool has_reservations = load_reservations(judge, estimator, pod->id, now_mono_ms);
         size_t best = score_all(judge, snapshot, request, &judge->expectation.load,
                                 has_reservations, is_after_filter);
-        if (snapshot->table_policy->has_target || judge->has_last)
+        if (snapshot->table_policy->has_target || judge->has_last || snapshot->has_missing)
                 best = score_again(judge, snapshot, request, &judge->expectation.load,
                                    has_reservations);
 

@@ -40,6 +40,7 @@ struct estimator {
         uint32_t generation; /* of the last list of pods */
         size_t ignored_pods;
         bool has_recent_alone; /* of all pods those that were just bound */
+        bool has_list;         /* all pods were listed once */
         uint64_t samples_begun;
         struct load_sample sample;
 
@@ -190,8 +191,10 @@ void estimator_read(struct estimator *estimator, struct estimator_node *node, in
 }
 
 void estimator_usage(const struct estimator *estimator, const struct estimator_node *node,
-                     int64_t now_unix_ms, struct estimator_usage *ret) {
+                     const int64_t window_ms[static ESTIMATE_RESOURCE_COUNT], int64_t now_unix_ms,
+                     struct estimator_usage *ret) {
         const struct inflight *inflight = &node->inflight;
+        bool knows_pods = estimator->has_recent_alone ? node->is_listed : estimator->has_list;
 
         ret->until_unix_ms = INT64_MAX;
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
@@ -199,9 +202,11 @@ void estimator_usage(const struct estimator *estimator, const struct estimator_n
                                             ESTIMATOR_MEMORY_MS;
                 bool is_forgotten = (!estimator->has_recent_alone || node->is_listed) &&
                                     now_unix_ms >= forgotten_unix_ms;
-                bool has_reading = inflight->readings[r].window_ms > 0 && !is_forgotten;
+                bool has_reading = window_ms[r] > 0 && inflight->readings[r].window_ms > 0 &&
+                                   !is_forgotten;
                 double capacity = inflight->capacity.of[r];
                 ret->per_capacity[r] = capacity > 0 ? 1 / capacity : 0;
+                ret->is_known[r] = has_reading || (knows_pods && capacity > 0);
                 ret->ratio[r] = has_reading
                                         ? inflight_usage_ratio(inflight, r, &estimator->factor)
                                         : inflight_expected_ratio(inflight, r, &estimator->factor);
@@ -346,6 +351,12 @@ void estimator_list_ended(struct estimator *estimator, int64_t now_unix_ms) {
 
         while ((entry = pod_table_sweep(&estimator->pods, estimator->generation, &position)))
                 end_entry(estimator, entry, now_unix_ms);
+        if (estimator->has_list)
+                return;
+        estimator->has_list = true;
+        for (size_t i = 0; i < estimator->node_count; i++)
+                if (estimator->nodes[i])
+                        tell_owner(estimator, estimator->nodes[i]);
 }
 
 static void forget_list(const struct estimator *estimator, struct estimator_node *node) {
@@ -465,6 +476,7 @@ void estimator_step(struct estimator *estimator, int64_t now_unix_ms) {
 }
 
 void estimator_settle(struct estimator *estimator, int64_t now_unix_ms) {
+        estimator->has_list |= estimator->pods.count > 0;
         for (int i = 0; i < SETTLED_STEPS; i++)
                 estimator_step(estimator, now_unix_ms);
         for (size_t i = 0; i < estimator->node_count; i++)

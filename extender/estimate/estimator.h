@@ -72,17 +72,23 @@ void estimator_read(struct estimator *estimator, struct estimator_node *node, in
 struct estimator_usage {
         double ratio[ESTIMATE_RESOURCE_COUNT];        /* of the capacity; >= 0 */
         double per_capacity[ESTIMATE_RESOURCE_COUNT]; /* 1 / capacity; 0: not known */
+        /* From a reading, or else from what the pods request: there is a capacity, and they have
+         * been listed. Otherwise the ratio is that of the pods that were seen, if any. */
+        bool is_known[ESTIMATE_RESOURCE_COUNT];
         int64_t until_unix_ms; /* by time alone it changes then; INT64_MAX: never */
 };
 
+/** estimator_usage() - @window_ms: of the readings of this node; 0: the resource is not read */
 void estimator_usage(const struct estimator *estimator, const struct estimator_node *node,
-                     int64_t now_unix_ms, struct estimator_usage *ret);
+                     const int64_t window_ms[static ESTIMATE_RESOURCE_COUNT], int64_t now_unix_ms,
+                     struct estimator_usage *ret);
 
 /* ---- Pods: the loop's thread. */
 
 /** estimator_list_begins() - all live pods follow, each by estimator_bind() */
 void estimator_list_begins(struct estimator *estimator);
-/** estimator_list_ended() - those that were not among them are gone */
+/** estimator_list_ended() - those that were not among them are gone. From the first time on, what a
+ * node's pods request is known */
 void estimator_list_ended(struct estimator *estimator, int64_t now_unix_ms);
 /** estimator_bind() - a pod runs; one that is known already is left as it is */
 void estimator_bind(struct estimator *estimator, const struct estimator_pod *pod);
@@ -130,7 +136,8 @@ void estimator_sample_end(struct estimator *estimator, const char *node, size_t 
 /** estimator_step() - moves the cluster's factor; every POD_LOAD_FACTOR_STEP_MS */
 void estimator_step(struct estimator *estimator, int64_t now_unix_ms);
 
-/** estimator_settle() - the factor to where it stays when nothing changes, for a single look */
+/** estimator_settle() - the factor to where it stays when nothing changes, for a single look. The
+ * pods that are known, if any, are all that there are */
 void estimator_settle(struct estimator *estimator, int64_t now_unix_ms);
 
 struct estimator_stats {

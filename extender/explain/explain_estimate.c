@@ -49,6 +49,17 @@ void explain_bind_pod(struct node_table *table, const struct pod_facts *facts, c
                 bind(table, facts);
 }
 
+static void find_median(const struct node_snapshot *snapshot, const uint8_t *places,
+                        struct estimate_median *ret) {
+        _cleanup_(freep) uint32_t *rows = xcalloc(snapshot->count, sizeof(*rows));
+        size_t count = 0;
+
+        for (uint32_t row = 0; row < snapshot->count; row++)
+                if (places[row] != VERDICT_PLACE_ABSENT)
+                        rows[count++] = row;
+        node_columns_median(&snapshot->rows, snapshot->table_policy->terms, rows, count, ret);
+}
+
 static void expect(struct estimator *estimator, struct explained_pod *pod) {
         struct estimator_stats stats;
 
@@ -59,15 +70,18 @@ static void expect(struct estimator *estimator, struct explained_pod *pod) {
 
 void explain_estimate(const struct node_snapshot *snapshot, struct explained_pod *pod,
                       const uint8_t *places, double *headrooms, int *scores10) {
+        struct estimate_median median;
         double best = 0;
         bool has_best = false;
 
         expect(snapshot->estimator, pod);
+        find_median(snapshot, places, &median);
         for (size_t row = 0; row < snapshot->count; row++) {
-                const struct score_node node = node_columns_estimate(&snapshot->rows, row);
-                headrooms[row] = estimate_terms_headroom(
-                        &snapshot->table_policy->terms[snapshot->rows.pool[row]], &node,
-                        &pod->load);
+                const struct estimate_terms *terms =
+                        &snapshot->table_policy->terms[snapshot->rows.pool[row]];
+                struct score_node node = node_columns_estimate(&snapshot->rows, row);
+                estimate_terms_complete(terms, &median, snapshot->rows.missing[row], &node);
+                headrooms[row] = estimate_terms_headroom(terms, &node, &pod->load);
                 if (places[row] == VERDICT_PLACE_ANY && (!has_best || headrooms[row] > best)) {
                         best = headrooms[row];
                         has_best = true;

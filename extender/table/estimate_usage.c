@@ -10,7 +10,7 @@ bool estimate_usage_get(const struct node_snapshot *snapshot, size_t row, int re
         int metric = terms->metric[resource];
         double weight = terms->weight[resource];
 
-        if (metric < 0 || weight <= 0)
+        if (weight <= 0)
                 return false;
         double own = snapshot->rows.own[resource][row]; /* score_own() */
         *ret = (struct estimate_usage){
@@ -18,7 +18,8 @@ bool estimate_usage_get(const struct node_snapshot *snapshot, size_t row, int re
                 .capacity = own > 0 ? weight * SCORE_OWN_LOAD_FACTOR / own : 0,
                 .pod_ratio = own * pod->of[resource] / weight,
         };
-        int64_t expires_unix_ms = snapshot->columns.expires_unix_ms[metric][row];
+        int64_t expires_unix_ms = metric >= 0 ? snapshot->columns.expires_unix_ms[metric][row]
+                                              : READING_NEVER;
         if (expires_unix_ms != READING_NEVER) {
                 int64_t read_unix_ms = annotation_at_unix_ms(
                         expires_unix_ms, snapshot->table_policy->policy->sync[metric].period_ms);

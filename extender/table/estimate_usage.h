@@ -28,7 +28,8 @@ struct estimate_usage {
  * estimate_usage_get() - of the node of @row with the pod on it, without reservations
  * @resource: ESTIMATE_CPU or ESTIMATE_MEM
  * @pod:      what it is expected to use
- * Return: false when the resource does not count: the policy has no mean of it with a weight
+ * Return: false when the resource does not count: the policy has priorities, and no mean of it with
+ * a weight
  */
 bool estimate_usage_get(const struct node_snapshot *snapshot, size_t row, int resource,
                         const struct pod_load *pod, int64_t now_unix_ms,

@@ -36,8 +36,10 @@ static size_t list_columns(struct node_columns *columns, struct column ret[stati
                 ret[n++] = COLUMN(columns->estimate_number);
         }
         ret[n++] = COLUMN(columns->rejected_by);
-        if (columns->has_estimate)
+        if (columns->has_estimate) {
                 ret[n++] = COLUMN(columns->is_estimate_old);
+                ret[n++] = COLUMN(columns->missing);
+        }
         ret[n++] = COLUMN(columns->score100);
         ret[n++] = COLUMN(columns->zone);
         ret[n++] = COLUMN(columns->pool);
@@ -111,6 +113,46 @@ size_t node_columns_expired(const struct node_columns *columns, size_t count, in
                                    expires_unix_ms <= now_unix_ms;
                 }
         return expired;
+}
+
+bool node_columns_lack_any(const struct node_columns *columns, size_t count) {
+        uint8_t any = 0;
+
+        for (size_t row = 0; row < count; row++)
+                any |= columns->missing[row];
+        return any != 0;
+}
+
+static double part_weight(const struct estimate_terms *terms, int part) {
+        return part == ESTIMATE_OTHER ? terms->has_other : terms->weight[part];
+}
+
+/* Counted in steps, not sorted: who writes annotations has no say in how long it takes. */
+static double median_of(const struct node_columns *columns, const struct estimate_terms *terms,
+                        const uint32_t *rows, size_t count, int part) {
+        enum { STEPS = 1000 };
+        const double *column = part == ESTIMATE_OTHER ? columns->other : columns->used[part];
+        uint32_t of_step[STEPS + 1] = {0};
+        size_t known = 0, step = 0;
+
+        for (size_t i = 0; i < count; i++) {
+                uint32_t row = rows[i];
+                double weight = part_weight(&terms[columns->pool[row]], part);
+                if (weight <= 0 || columns->missing[row] >> part & 1)
+                        continue;
+                double ratio = column[row] / weight;
+                of_step[ratio < 1 ? (size_t)(ratio * STEPS + 0.5) : STEPS]++;
+                known++;
+        }
+        for (size_t below = known / 2; known > 0 && of_step[step] <= below; step++)
+                below -= of_step[step];
+        return (double)step / STEPS;
+}
+
+void node_columns_median(const struct node_columns *columns, const struct estimate_terms *terms,
+                         const uint32_t *rows, size_t count, struct estimate_median *ret) {
+        for (int part = 0; part < ESTIMATE_PART_COUNT; part++)
+                ret->ratio[part] = median_of(columns, terms, rows, count, part);
 }
 
 int node_columns_score100(const struct node_columns *columns, const struct estimate_terms *terms,

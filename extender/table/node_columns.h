@@ -30,6 +30,7 @@ struct node_columns {
         double *used[ESTIMATE_RESOURCE_COUNT], *own[ESTIMATE_RESOURCE_COUNT], *other;
         uint32_t *estimate_number; /* of estimator_node_number() */
         uint8_t *is_estimate_old;  /* from a reading that has expired */
+        uint8_t *missing;          /* parts of the maximum that are not known, a bit each */
 
         void *block;
 };
@@ -50,6 +51,15 @@ void node_columns_move(struct node_columns *columns, size_t to, size_t from);
 int64_t node_columns_settled_until_unix_ms(const struct node_columns *columns, size_t count);
 /** node_columns_expired() - readings of the rows that were there and have expired */
 size_t node_columns_expired(const struct node_columns *columns, size_t count, int64_t now_unix_ms);
+/** node_columns_lack_any() - whether something is missing of any row */
+bool node_columns_lack_any(const struct node_columns *columns, size_t count);
+/**
+ * node_columns_median() - of @rows, to a thousandth, for estimate_terms_complete(); of the two in
+ * the middle the busier one
+ * @terms: by pool
+ */
+void node_columns_median(const struct node_columns *columns, const struct estimate_terms *terms,
+                         const uint32_t *rows, size_t count, struct estimate_median *ret);
 /** node_columns_estimate() - of a row, for estimate_terms_headroom() */
 static inline struct score_node node_columns_estimate(const struct node_columns *columns,
                                                       size_t row) {

@@ -42,6 +42,8 @@ struct node_snapshot *node_snapshot_next(struct node_snapshot *old,
         }
         snapshot->all_settled_until_unix_ms = node_columns_settled_until_unix_ms(&snapshot->rows,
                                                                                  snapshot->count);
+        snapshot->has_missing = snapshot->rows.has_estimate &&
+                                node_columns_lack_any(&snapshot->rows, snapshot->count);
         snapshot->publication = source->publication;
         snapshot->built_unix_ms = now_unix_ms;
         return snapshot;

@@ -30,6 +30,7 @@ struct node_snapshot {
         const int64_t *settled_until_unix_ms;
         int64_t all_settled_until_unix_ms; /* the smallest of them */
         int64_t built_unix_ms;
+        bool has_missing;     /* with scoring: estimate: something of a row is not known */
         uint64_t publication; /* its number */
 
         atomic_size_t refs;

@@ -111,7 +111,8 @@ static int64_t settle_estimate(struct node_table *table, size_t row,
         struct estimator_usage usage = {.until_unix_ms = INT64_MAX};
 
         if (node->estimate)
-                estimator_usage(table->estimator, node->estimate, now_unix_ms, &usage);
+                estimator_usage(table->estimator, node->estimate, terms->window_ms, now_unix_ms,
+                                &usage);
         columns->is_estimate_old[row] = false;
         for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++) {
                 columns->used[r][row] = terms->weight[r] * usage.ratio[r];
@@ -121,6 +122,8 @@ static int64_t settle_estimate(struct node_table *table, size_t row,
                         columns->is_estimate_old[row] = true;
         }
         columns->other[row] = estimate_terms_other(terms, policy_of(table), view, row, now_unix_ms);
+        columns->missing[row] = estimate_terms_missing(terms, policy_of(table), view, row,
+                                                       usage.is_known, now_unix_ms);
         columns->estimate_number[row] = node->estimate ? estimator_node_number(node->estimate)
                                                        : ESTIMATOR_MAX_NODES;
         return usage.until_unix_ms;

@@ -1,5 +1,7 @@
 #include "policy/estimate/estimate_terms.h"
 
+#include <math.h>
+
 /* Of the priority's metric, which must be a mean; -1: not a resource that is estimated. */
 static int resource_of(const struct policy_sync *sync) {
         if (!sync->is_query || sync->query.statistic != METRIC_AVG)
@@ -15,6 +17,8 @@ void estimate_terms_init(struct estimate_terms *terms, const struct policy *poli
         double largest = 0;
 
         *terms = (struct estimate_terms){.metric = {-1, -1}, .priorities = of};
+        for (int r = 0; of.begin == of.end && r < ESTIMATE_RESOURCE_COUNT; r++)
+                terms->weight[r] = 1;
         for (size_t i = of.begin; i < of.end; i++) {
                 const struct policy_priority *priority = &policy->priorities[i];
                 const struct policy_sync *sync = &policy->sync[priority->metric];
@@ -38,6 +42,7 @@ void estimate_terms_init(struct estimate_terms *terms, const struct policy *poli
                                 is_chosen = true;
                         }
                 terms->other_weight[i] = is_chosen ? 0 : weight;
+                terms->has_other |= terms->other_weight[i] > 0;
         }
 }
 
@@ -58,6 +63,32 @@ double estimate_terms_other(const struct estimate_terms *terms, const struct pol
                         largest = weighted;
         }
         return largest;
+}
+
+uint8_t estimate_terms_missing(const struct estimate_terms *terms, const struct policy *policy,
+                               const struct reading_columns *columns, size_t row,
+                               const bool is_known[static ESTIMATE_RESOURCE_COUNT],
+                               int64_t now_unix_ms) {
+        unsigned missing = 0;
+
+        for (unsigned r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
+                if (terms->weight[r] > 0 && !is_known[r])
+                        missing |= 1u << r;
+        for (size_t i = terms->priorities.begin; i < terms->priorities.end; i++)
+                if (terms->other_weight[i] > 0 &&
+                    now_unix_ms >= columns->expires_unix_ms[policy->priorities[i].metric][row])
+                        missing |= 1u << ESTIMATE_OTHER;
+        return (uint8_t)missing;
+}
+
+void estimate_terms_complete(const struct estimate_terms *terms,
+                             const struct estimate_median *median, uint8_t missing,
+                             struct score_node *node) {
+        for (int r = 0; r < ESTIMATE_RESOURCE_COUNT; r++)
+                if (missing >> r & 1)
+                        node->used[r] = fmax(node->used[r], terms->weight[r] * median->ratio[r]);
+        if (missing >> ESTIMATE_OTHER & 1)
+                node->other = fmax(node->other, median->ratio[ESTIMATE_OTHER]);
 }
 
 double estimate_terms_packed(const struct estimate_terms *terms, const struct score_node *node,

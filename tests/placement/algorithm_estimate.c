@@ -48,6 +48,9 @@ static void start(const struct estimate *estimate, struct replica *replica) {
         /* It knows no pods by which a node without a reading could count. */
         replica->answering = parts->has_no_compensation ? extender_new(&estimate->situation, true)
                                                         : replica->learning;
+        /* No pod runs yet, and no other will be missed. */
+        estimator_list_ended(extender_estimator(replica->learning), now_unix_ms(estimate));
+        estimator_list_ended(extender_estimator(replica->answering), now_unix_ms(estimate));
 }
 
 static void stop(struct replica *replica) {

@@ -111,16 +111,17 @@ static const struct {
          0,
          3,
          3},
-        /* The headroom, not only its tenth. */
+        /* The headroom, not only its tenth. The one without a reading is as the one in the middle.
+         */
         {POLICY("", MEM, ""),
          POLICY("", MEM, "  extender: {scoring: estimate}\n"),
          {3, 2, 1, 4},
-         {4, 3, 2, 1},
-         {BARE, HOT, TWIN, CALM},
+         {4, 2, 1, 2},
+         {HOT, BARE, TWIN, CALM},
          0,
          0,
-         4,
-         4},
+         3,
+         2},
 };
 
 static void test_cases(void **state) {

@@ -91,11 +91,13 @@ static void read_cpu(struct estimator *estimator, struct estimator_node *node, d
                        &(struct inflight_reading){ratio, ends_unix_ms, WINDOW_MS});
 }
 
+static const int64_t both_read[ESTIMATE_RESOURCE_COUNT] = {WINDOW_MS, WINDOW_MS};
+
 static double cpu(const struct estimator *estimator, const struct estimator_node *node,
                   int64_t now_unix_ms) {
         struct estimator_usage usage;
 
-        estimator_usage(estimator, node, now_unix_ms, &usage);
+        estimator_usage(estimator, node, both_read, now_unix_ms, &usage);
         return usage.ratio[ESTIMATE_CPU];
 }
 
@@ -127,10 +129,11 @@ static void test_usage(void **state) {
         assert_near(cpu(estimator, node, NOW), 0.3 - 0.1);
         assert_int_equal(changes, 4);
 
-        estimator_usage(estimator, node, NOW, &usage);
+        estimator_usage(estimator, node, both_read, NOW, &usage);
         assert_int_equal(usage.until_unix_ms, NOW + ESTIMATOR_MEMORY_MS);
         assert_near(usage.per_capacity[ESTIMATE_CPU], 0.1);
-        estimator_usage(estimator, node, NOW + ESTIMATOR_MEMORY_MS, &usage); /* none is left */
+        estimator_usage(estimator, node, both_read, NOW + ESTIMATOR_MEMORY_MS,
+                        &usage); /* none is left */
         assert_near(usage.ratio[ESTIMATE_CPU], 0);
         assert_int_equal(usage.until_unix_ms, INT64_MAX);
         estimator_node_release(estimator, node);

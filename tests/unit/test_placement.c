@@ -156,10 +156,10 @@ static void test_estimates(void **state) {
                 {ESTIMATE(CPU),
                  ON("calm", RANKING(RANKED("calm", ", \"cpu\": " USAGE("0.7")) ", " WARM)),
                  {1, 2, 2, 0, 1, 1}},
-                /* Without a reading a node counts by its pods: it has none. */
+                /* Without a reading, and without pods, a node is as good as the other. */
                 {ESTIMATE(CPU),
                  ON("calm", RANKING(RANKED("calm", ", \"cpu\": " USAGE("null")) ", " WARM)),
-                 {1, 2, 1, 2, 0, 0}},
+                 {1, 2, 1, 2, 1, 0}},
                 {ESTIMATE(CPU),
                  ON("calm", RANKING(RANKED("calm", ", \"cpu\": null") ", " WARM)),
                  {1, 2, 1, 1, 1, 0}},
