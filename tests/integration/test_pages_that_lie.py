@@ -51,3 +51,14 @@ def test_a_page_of_another_node(start_standin, exporters, start_controller):
     # Without such a Node, the name is just what the host is called.
     standin.admin("delete", {"resource": "nodes", "names": [owner]})
     wait_until(lambda: reading(standin, impostor, MEMORY), what="values of the other")
+
+
+def test_a_host_called_like_a_node_that_is_not_scraped(start_standin, exporters, start_controller):
+    """Only that Node's own page could show that this one is a copy of it."""
+    standin = start_standin()
+    exporters.trouble(["127.1.0.2"], "rst")
+    standin.add_nodes(None, names=["node"], first_address="127.1.0.2")
+    standin.add_nodes(None, names=["namesake"], first_address="127.1.0.1")
+    start_controller(standin, exporters)
+    wait_until(lambda: reading(standin, "namesake", MEMORY), what="values of the host")
+    assert reading(standin, "node", MEMORY) is None

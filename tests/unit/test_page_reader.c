@@ -22,13 +22,16 @@ struct scraped {
         const char *host_name;
         union page_state state;
         union page_state other; /* of the other node */
+        bool is_other_silent;
         struct page_result result;
         int64_t now_mono_ms;
 };
 
 static const union page_state *state_of(void *userdata, const struct node *node) {
+        const struct scraped *s = userdata;
+
         assert_string_equal(node->name, "other");
-        return &((struct scraped *)userdata)->other;
+        return s->is_other_silent ? NULL : &s->other;
 }
 
 static void on_node(void *userdata, struct node *node) {
@@ -168,6 +171,21 @@ static void test_a_page_of_another_node(void **state) {
         end(&s);
 }
 
+/* Its page is not going to come, so nothing says that this one is a copy. */
+static void test_a_host_called_like_a_silent_node(void **state) {
+        struct scraped s;
+
+        (void)state;
+        begin(&s);
+        s.host_name = "other";
+        scrape(&s, 50, 7, 6e9);
+        assert_string_equal(s.result.failure, "other_node");
+        s.is_other_silent = true;
+        scrape(&s, 65, 7, 6e9);
+        assert_null(s.result.failure);
+        end(&s);
+}
+
 /* Machines made from one image, of which one Node was given that name. */
 static void test_hosts_that_share_a_name(void **state) {
         struct scraped s;
@@ -193,6 +211,7 @@ int main(void) {
                 cmocka_unit_test(test_a_page_that_stands_still),
                 cmocka_unit_test(test_names_that_are_no_other_nodes),
                 cmocka_unit_test(test_a_page_of_another_node),
+                cmocka_unit_test(test_a_host_called_like_a_silent_node),
                 cmocka_unit_test(test_hosts_that_share_a_name),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

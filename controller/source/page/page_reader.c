@@ -28,6 +28,8 @@ const struct page_profile page_kubelet = {
         .is_kubelet = true,
 };
 
+const char page_reader_other_node[] = "other_node";
+
 const struct page_profile page_exporter = {.hint = "--exporter and --node-address-types"};
 
 void page_reader_init(struct page_reader *reader, const struct page_profile *profile,
@@ -141,7 +143,8 @@ static void take_kubelet(struct page_reader *reader, union page_state *state,
 /*
  * Whether the page says that it is another node's. A host may be called other than its Node, so the
  * name must be that of another Node. And hosts may share a name, of which one Node bears it: such a
- * page does not continue the other Node's.
+ * page does not continue the other Node's. It waits for that one's, unless that is not going to
+ * come.
  */
 static bool is_of_another(const struct page_reader *reader, const struct node *node,
                           int64_t now_mono_ms) {
@@ -150,7 +153,7 @@ static bool is_of_another(const struct page_reader *reader, const struct node *n
                                                                  : node_set_get(node->set, name);
         const union page_state *state = other ? reader->state_of(reader->userdata, other) : NULL;
 
-        return other && (!state || state->node.cpu_count == 0 ||
+        return state && (state->node.cpu_count == 0 ||
                          node_state_is_continued(&state->node, reader->reading, now_mono_ms));
 }
 
@@ -171,7 +174,7 @@ static void take_exporter(struct page_reader *reader, union page_state *state,
                 (void)snprintf(ret->text, sizeof(ret->text),
                                "the page is another node's: node_uname_info has nodename=\"%s\"",
                                reading->host_name);
-                fail(ret, "other_node", ret->text);
+                fail(ret, page_reader_other_node, ret->text);
                 return;
         }
         if (!reader->profile->is_agent) {

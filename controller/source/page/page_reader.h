@@ -42,7 +42,7 @@ union page_state {
         struct kubelet_state kubelet;
 };
 
-/* What is known of another node; NULL: nothing */
+/* What is known of another node; NULL: nothing, and its page is not going to come */
 typedef const union page_state *page_state_fn(void *userdata, const struct node *node);
 
 struct page_reader {
@@ -68,6 +68,9 @@ struct page_result {
         double values_ratio[POLICY_MAX_SYNC];
         const char *why[WINDOW_MAX_CHANNELS];
 };
+
+/* The failure of a page that says that it is another node's. */
+extern const char page_reader_other_node[];
 
 void page_reader_init(struct page_reader *reader, const struct page_profile *profile,
                       page_state_fn *state_of, void *userdata);

@@ -28,7 +28,7 @@ struct target {
         int64_t whole_page_until_mono_ms; /* it refused collect[]; 0: it did not */
         struct page_scrape *scrape;       /* under way */
         struct page_place place;          /* in a lane's queue */
-        bool is_failing;
+        const char *failure;              /* of the last scrape; NULL: it went well, or none was */
         union page_state state;
 };
 
@@ -64,7 +64,7 @@ static struct page_source *self(struct source *source) {
 static void dispatch(struct page_source *source);
 
 static enum page_lane lane_of(const struct target *target) {
-        return target->is_failing ? PAGE_LANE_FAILING : PAGE_LANE_HEALTHY;
+        return target->failure ? PAGE_LANE_FAILING : PAGE_LANE_HEALTHY;
 }
 
 static struct page_scrape *scrape_begin(struct page_source *source, struct target *target) {
@@ -95,10 +95,11 @@ static void count_failure(struct page_source *source, const char *reason) {
 
 static void target_failed(struct target *target, const char *reason, const char *detail) {
         struct page_source *source = target->source;
+        bool is_first = !target->failure;
 
         count_failure(source, reason);
-        if (!target->is_failing) {
-                target->is_failing = true;
+        target->failure = reason;
+        if (is_first) {
                 outage_log_failed(&source->outages, loop_now_mono_ms(source->loop),
                                   target->node->name, target_url_to_log(&source->url), reason,
                                   detail);
@@ -111,8 +112,8 @@ static void target_succeeded(struct target *target) {
         struct page_source *source = target->source;
 
         metrics_inc(source->scrapes_ok);
-        if (target->is_failing) {
-                target->is_failing = false;
+        if (target->failure) {
+                target->failure = NULL;
                 outage_log_recovered(&source->outages, loop_now_mono_ms(source->loop),
                                      target->node->name);
                 metrics_set(source->failing, (double)source->outages.failing);
@@ -123,9 +124,9 @@ static void target_succeeded(struct target *target) {
 static void forget_failure(struct target *target) {
         struct page_source *source = target->source;
 
-        if (!target->is_failing)
+        if (!target->failure)
                 return;
-        target->is_failing = false;
+        target->failure = NULL;
         outage_log_gone(&source->outages);
         metrics_set(source->failing, (double)source->outages.failing);
 }
@@ -506,12 +507,16 @@ static void register_metrics(struct page_source *source) {
                 LABELS("source", source->ops.name));
 }
 
+/* A target that fails and has no page before is waited for only where another node answers in its
+ * place: then its page may be the one in question. */
 static const union page_state *state_of(void *userdata, const struct node *node) {
         const struct page_source *source = userdata;
         const struct target *target = node->slot < source->target_cap ? source->targets[node->slot]
                                                                       : NULL;
+        bool is_silent = !target || (target->failure && target->failure != page_reader_other_node &&
+                                     target->state.node.cpu_count == 0);
 
-        return target ? &target->state : NULL;
+        return is_silent ? NULL : &target->state;
 }
 
 struct source *page_source_new(struct loop *loop, struct http_client *client,
