@@ -1,7 +1,6 @@
 #include "controller/controller.h"
 
 #include <malloc.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -9,10 +8,10 @@
 #include "controller/event/load_events.h"
 #include "controller/once.h"
 #include "controller/overview.h"
+#include "controller/print_nodes.h"
 #include "controller/source_set.h"
 #include "controller/status/census.h"
 #include "controller/status/node_metrics.h"
-#include "controller/status/printout.h"
 #include "controller/status/serving.h"
 #include "controller/tracked.h"
 
@@ -23,7 +22,8 @@ enum {
         PRUNE_TICKS = 60,
         SHUTDOWN_MS = 5000,
         ONCE_SYNC_MS = 30000,
-        ONCE_INTERVALS = 3, /* two scrapes, the second of which may be slow */
+        ONCE_INTERVALS = 3,      /* two scrapes, the second of which may be slow */
+        ONCE_WRITING_MS = 30000, /* after so long it looks whether patches succeed */
         FIRST_PRINT_MS = 1000,
 };
 
@@ -39,7 +39,6 @@ struct controller {
 
         struct loop_timer tick, print, deadline;
         unsigned ticks;
-        size_t node_width; /* of the longest name seen */
         struct once once;
         bool is_stopping;
         int exit_code;
@@ -90,35 +89,14 @@ static void on_active(void *userdata) {
 
 /* Printing */
 
-static int compare_names(const void *a, const void *b) {
-        const struct tracked *const *left = a, *const *right = b;
-
-        return strcmp((*left)->node->name, (*right)->node->name);
-}
-
 static void print_all(struct controller *c) {
-        struct printout printout;
-        size_t count = 0;
-        struct tracked *t;
-        _cleanup_(freep) struct tracked **all = xreallocarray(NULL, node_set_count(c->nodes) + 1,
-                                                              sizeof(struct tracked *));
-
-        TRACKED_FOREACH(t, c->nodes) {
-                all[count++] = t;
-        }
-        qsort(all, count, sizeof(*all), compare_names);
-        printout_begin(&printout, c->compiled, c->options.output, c->node_width,
-                       !once_is_on(&c->once));
-        for (size_t i = 0; i < count; i++) {
-                struct plan_values values;
-                values_of(all[i], &values);
-                struct report_row row = {.node = all[i]->node->name,
-                                         .track = &all[i]->track,
-                                         .values = &values,
-                                         .failure = node_track_failure(&all[i]->track)};
-                printout_row(&printout, &row, now_mono(c), now_unix(c));
-        }
-        if (!printout_end(&printout))
+        if (!print_nodes(&(struct print_nodes){.nodes = c->nodes,
+                                               .compiled = c->compiled,
+                                               .bindings = c->bindings,
+                                               .output = c->options.output,
+                                               .is_repeated = !once_is_on(&c->once),
+                                               .now_mono_ms = now_mono(c),
+                                               .now_unix_ms = now_unix(c)}))
                 end_with(c, 1);
 }
 
@@ -141,17 +119,42 @@ static bool once_is_synced(const struct controller *c) {
                (c->compiled->policy->hot_value_count == 0 || reflector_is_synced(bindings));
 }
 
+/* However long all patches take together, unless they fail. */
+static void look_at_writing(void *userdata) {
+        struct controller *c = userdata;
+        const char *trouble = writer_trouble(c->writer);
+
+        if (trouble[0]) {
+                log_error(MSG("--once gave up writing"), STR("reason", trouble));
+                end_with(c, 1);
+                return;
+        }
+        loop_timer_arm(c->parts.loop, &c->deadline, now_mono(c) + ONCE_WRITING_MS, look_at_writing,
+                       c);
+}
+
 static void once_write(struct controller *c) {
-        struct tracked *t;
+        const struct tracked *t, *last = NULL;
+        size_t count = 0;
 
         TRACKED_FOREACH(t, c->nodes) {
-                if (node_track_failure(&t->track))
-                        c->exit_code = 1;
+                if (!tracked_trouble(t, c->compiled, now_mono(c)))
+                        continue;
+                last = t;
+                count++;
         }
-        if (c->options.is_dry_run)
+        if (last) {
+                log_error(MSG("nodes could not be read"), INT("nodes", count),
+                          STR("node", last->node->name),
+                          STR("reason", tracked_trouble(last, c->compiled, now_mono(c))));
+                c->exit_code = 1;
+        }
+        if (c->options.is_dry_run) {
                 print_all(c);
-        else
-                writer_push_all(c->writer);
+                return;
+        }
+        writer_push_all(c->writer);
+        look_at_writing(c);
 }
 
 static void once_look(struct controller *c) {
@@ -171,6 +174,8 @@ static void once_look(struct controller *c) {
                 if (next == ONCE_NO_NODES) {
                         log_error(MSG("no nodes found"), STR("selector", c->options.node_selector));
                         end_with(c, 1);
+                } else if (next == ONCE_NO_LISTS) {
+                        end_with(c, 1);
                 } else if (next == ONCE_WRITE) {
                         once_write(c);
                 } else if (next == ONCE_END) {
@@ -188,7 +193,9 @@ static void on_once_deadline(void *userdata) {
                   INT("nodes_missing", tracked_unseen(c->nodes, c->compiled, now_mono(c))),
                   STR("node_watch", nodes ? reflector_trouble(nodes) : ""),
                   STR("binding_watch", bindings ? reflector_trouble(bindings) : ""));
-        end_with(c, 1);
+        c->exit_code = 1;
+        c->once.is_late = true;
+        once_look(c);
 }
 
 /* Callbacks of the sources */
@@ -258,7 +265,6 @@ static void on_node_added(void *userdata, struct node *node) {
                 node_metrics_touch(c->node_metrics);
         node_track_init(&t->track, c->compiled);
         node->userdata = t;
-        c->node_width = size_max(c->node_width, strlen(node->name));
         writer_add(c->writer, &t->writing, node->name, &t->track);
         size_t count = node_set_count(c->nodes);
         http_client_expect(c->parts.scrape_client, source_set_hosts(&c->options.sources, count),
@@ -469,7 +475,6 @@ int controller_new(const struct controller_parts *parts, const struct controller
         c->compiled = compiled_policy_new(policy, compiled);
         if (options->is_once)
                 once_begin(&c->once);
-        c->node_width = strlen("NODE");
         if (options->has_node_metrics || options->has_query_api) {
                 c->node_metrics = node_metrics_new(options->has_node_metrics ? parts->metrics
                                                                              : NULL);

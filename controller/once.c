@@ -9,7 +9,12 @@ bool once_is_on(const struct once *once) {
 }
 
 enum once_next once_next(struct once *once, const struct once_facts *facts) {
-        if (once->state == ONCE_SCRAPING && facts->is_each_seen && facts->is_synced) {
+        if (once->state == ONCE_SCRAPING && once->is_late && !facts->is_synced) {
+                once->state = ONCE_DONE;
+                return ONCE_NO_LISTS;
+        }
+        if (once->state == ONCE_SCRAPING && facts->is_synced &&
+            (facts->is_each_seen || once->is_late)) {
                 once->state = facts->nodes > 0 ? ONCE_WRITING : ONCE_DONE;
                 return facts->nodes > 0 ? ONCE_WRITE : ONCE_NO_NODES;
         }

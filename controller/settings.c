@@ -105,7 +105,7 @@ static const struct option_row rows[] = {
         {.name = "target", .type = OPTION_LIST, .value = &raw.targets, .metavar = "NAME=URL", .hides_query = true,
          .help = "With --dry-run: scrape this page instead of the cluster's nodes; no cluster is needed."},
         {.name = "once", .type = OPTION_BOOL, .value = &raw.once,
-         .help = "Scrape every node twice, one interval apart, write (or print) once, and exit. Acquires no lease, so do not use it beside a running controller. The exit status is 1 when a node could not be scraped or written."},
+         .help = "Scrape every node twice, one interval apart, write (or print) once, and exit. A page that is repeated is no second one. Acquires no lease, so do not use it beside a running controller. The exit status is 1 when a node could not be read or written."},
         {.name = "output", .type = OPTION_ENUM, .value = &raw.output, .fallback = "table", .choices = outputs,
          .help = "Output format of --dry-run: table, or json (one object per node and line)."},
         PROGRAM_CHECK_ROW(raw.shared),

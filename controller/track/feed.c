@@ -32,9 +32,11 @@ void feed_replan(struct feed *feed, const struct window_plan *plan,
         feed->ready = 0;
 }
 
-static void count_outcome(struct feed *feed, bool is_like_the_last, uint8_t enough) {
+static void count_outcome(struct feed *feed, bool is_like_the_last, bool is_news, uint8_t enough) {
         if (!is_like_the_last)
                 feed->in_a_row = 0;
+        if (!is_news)
+                return;
         if (feed->in_a_row < enough)
                 feed->in_a_row++;
         if (feed->outcomes < UINT32_MAX)
@@ -61,7 +63,8 @@ void feed_reading(struct feed *feed, const struct source_reading *reading, size_
         bool was_silent = feed->is_heard && !feed_is_fresh(feed, fresh_ms, now_mono_ms);
 
         feed->is_down = feed->is_down || was_silent;
-        count_outcome(feed, !feed->failure && !was_silent, FEED_SUCCESSES);
+        count_outcome(feed, !feed->failure && !was_silent, reading->step || reading->ready != 0,
+                      FEED_SUCCESSES);
         if (feed->in_a_row >= FEED_SUCCESSES)
                 feed->is_down = false;
         feed->failure = NULL;
@@ -82,7 +85,7 @@ void feed_reading(struct feed *feed, const struct source_reading *reading, size_
 }
 
 void feed_failed(struct feed *feed, const char *reason) {
-        count_outcome(feed, feed->failure != NULL, FEED_FAILURES);
+        count_outcome(feed, feed->failure != NULL, true, FEED_FAILURES);
         if (feed->in_a_row >= FEED_FAILURES)
                 feed->is_down = true;
         feed->failure = reason;

@@ -5,7 +5,8 @@
  * Sources have an order of preference. A feed *serves* while it is fresh and has not failed twice
  * in a row; once down, it serves again after two good readings in a row, so that a flapping source
  * does not move the node each time (and a counter needs two readings for its first interval). A
- * feed that has never had a reading serves until it has failed twice.
+ * feed that has never had a reading serves until it has failed twice. A reading of nothing, such as
+ * of a page that is the one before again, keeps a feed fresh, and is no good reading otherwise.
  */
 #pragma once
 
@@ -26,8 +27,8 @@ struct feed {
         double *ready_ratio;          /* [metric]; NULL: none was ever delivered ready-made */
         uint64_t ready;
         int64_t heard_mono_ms; /* time of the last reading, if is_heard */
-        uint32_t outcomes;     /* attempts that have ended, in a reading or a failure */
-        uint8_t in_a_row; /* equal outcomes up to the last one, counted as far as is_down needs */
+        uint32_t outcomes; /* attempts that have ended, in a reading that is news or a failure */
+        uint8_t in_a_row;  /* equal outcomes up to the last one, counted as far as is_down needs */
         bool is_heard, is_down;
         const char **why; /* [channel] of the last reading, see source_reading; NULL: no reasons */
         const char *failure; /* of the last attempt, static text; NULL: it went well, or none was */

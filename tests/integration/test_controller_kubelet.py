@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from controller_kit import all_readings, log_lines, policy
+from controller_kit import all_readings, log_lines, policy, write_policy
 from harness import wait_until
 from kubelet_kit import CADVISOR, RESOURCE, Kubelet, add_node
 from tls_kit import Authority
@@ -255,3 +255,20 @@ def test_what_cannot_be_meant(binary, options, complaint):
     argv = [binary("plimsoll-controller"), "--check-config", "--metrics-source=kubelet", *options]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=30, check=False)
     assert done.returncode == 2 and complaint in done.stderr, done.stderr
+
+
+def test_once_waits_for_a_second_sample(start_standin, start_kubelet, flags, binary, tmp_path):
+    """A kubelet repeats a sample until it has the next; one that was repeated is not a second one."""
+    standin, kubelet = start_standin(), start_kubelet("node")
+    kubelet.resolution_s = 5
+    add_node(standin, "node", kubelet)
+    program = (binary("plimsoll-controller"), "--once", "--scrape-interval=1s")
+    more = (
+        f"--kubeconfig={standin.kubeconfig}",
+        f"--policy-config-path={write_policy(tmp_path / 'policy', RULES)}",
+    )
+    done = subprocess.run(
+        [*program, *more, *flags], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert CPU in standin.annotations("node")

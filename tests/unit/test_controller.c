@@ -6,18 +6,26 @@
 
 #define NODES "GET /api/v1/nodes?"
 #define PODS "GET /api/v1/pods?"
+#define PATCH "PATCH /api/v1/nodes/"
 
 #define POLICY                                                                                     \
         "apiVersion: scheduler.policy.crane.io/v1alpha1\n"                                         \
         "kind: DynamicSchedulerPolicy\n"                                                           \
         "spec:\n"                                                                                  \
         "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"
+#define MEMORY                                                                                     \
+        "apiVersion: scheduler.policy.crane.io/v1alpha1\n"                                         \
+        "kind: DynamicSchedulerPolicy\n"                                                           \
+        "spec:\n"                                                                                  \
+        "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}, {name: mem_usage_avg_5m, period: "   \
+        "3m}]\n"
 #define HOT "  hotValue: [{timeRange: 5m, count: 5}]\n"
 
 struct fixture {
         struct api_fixture api;
         struct controller *controller;
         size_t writer_events;
+        double patches_per_s; /* 0: 10 */
 };
 
 static void on_writer(void *userdata) {
@@ -35,8 +43,11 @@ static struct policy *new_policy(const char *text) {
 
 static void begin(struct fixture *f, struct policy *policy, const char *target, bool is_once) {
         struct error err = ERROR_NULL;
+
+        api_start(&f->api);
         const struct page_options page = {.profile = &page_node_exporter,
-                                          .url = {.scheme = "http", .path = "/", .port = 1},
+                                          .url = {.template = "http://127.0.0.1:{port}/{node}",
+                                                  .port = f->api.rig.server.port},
                                           .interval_ms = 15000,
                                           .timeout_ms = 10000,
                                           .max_page_bytes = 4096,
@@ -52,13 +63,12 @@ static void begin(struct fixture *f, struct policy *policy, const char *target, 
                 .node_selector = target ? NULL : "pool=none",
                 .targets = &target,
                 .target_count = target ? 1 : 0,
-                .patches_per_s = 10,
+                .patches_per_s = f->patches_per_s > 0 ? f->patches_per_s : 10,
                 .patches_in_flight = 1,
                 .is_dry_run = target != NULL,
                 .is_once = is_once,
         };
 
-        api_start(&f->api);
         if (controller_new(&(struct controller_parts){.on_writer = on_writer,
                                                       .userdata = f,
                                                       .loop = f->api.rig.loop,
@@ -110,6 +120,84 @@ static void test_once_timed_out(void **state) {
         }
 }
 
+static void answer_nodes(struct fixture *f, const char *const *names, size_t count) {
+        struct buf list = BUF_INIT(64 << 10);
+
+        buf_puts(&list,
+                 "{\"kind\":\"NodeList\",\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[");
+        for (size_t i = 0; i < count; i++)
+                buf_printf(&list, "%s{\"metadata\":{\"name\":\"%s\",\"uid\":\"%s\"}}",
+                           i > 0 ? "," : "", names[i], names[i]);
+        buf_puts(&list, "]}");
+        scripted_add_usual(
+                &f->api.rig.server,
+                (struct scripted_reply){.expect = {"watch=true"}, .response = scripted_stream("")});
+        api_answer_usually(&f->api, 200, list.data, NODES);
+        buf_done(&list);
+}
+
+#define MEMORY_PAGE "node_memory_MemAvailable_bytes 6e9\nnode_memory_MemTotal_bytes 8e9\n"
+#define CPU_PAGE                                                                                   \
+        "node_cpu_seconds_total{cpu=\"0\",mode=\"idle\"} 5\n"                                      \
+        "node_cpu_seconds_total{cpu=\"0\",mode=\"user\"} 5\n"
+
+/* What is limited is the time in which nothing comes, not that of all patches. */
+static void test_once_with_many_patches(void **state) {
+        static const char *const names[] = {"a", "b", "c"};
+        struct fixture f = {.api.pace_ms = 30, .patches_per_s = 0.02};
+
+        (void)state;
+        answer_nodes(&f, names, ARRAY_LEN(names));
+        api_answer_usually(&f.api, 200, MEMORY_PAGE, "collect");
+        for (size_t i = 0; i < ARRAY_LEN(names); i++)
+                api_answer(&f.api, 200, "{\"metadata\":{}}", PATCH, names[i]);
+        begin(&f, new_policy(MEMORY), NULL, true);
+        api_run(&f.api, api_is_never, NULL);
+        assert_true(later_ms > 100000);
+        assert_int_equal(controller_exit_code(f.controller), 0);
+        end(&f);
+}
+
+/* Half a minute in which no patch is accepted is enough. */
+static void test_once_refused(void **state) {
+        static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h", "i",
+                                            "j", "k", "l", "m", "n", "o", "p", "q", "r",
+                                            "s", "t", "u", "v", "w", "x", "y", "z"};
+        struct fixture f = {.api.pace_ms = 30};
+
+        (void)state;
+        answer_nodes(&f, names, ARRAY_LEN(names));
+        api_answer_usually(&f.api, 200, MEMORY_PAGE, "collect");
+        api_answer_usually(&f.api, 403, "{\"message\":\"not you\"}", PATCH);
+        begin(&f, new_policy(MEMORY), NULL, true);
+        api_run(&f.api, api_is_never, NULL);
+        assert_true(later_ms < 60000);
+        const char *told = strstr(f.api.log, "msg=\"--once gave up writing\"");
+        assert_non_null(told);
+        assert_non_null(strstr(told, "not you"));
+        assert_int_equal(controller_exit_code(f.controller), 1);
+        end(&f);
+}
+
+/* A page that stands still is no second reading. The others are written all the same. */
+static void test_once_with_a_page_that_stands_still(void **state) {
+        static const char *const names[] = {"still", "well"};
+        struct fixture f = {.api.pace_ms = 30};
+
+        (void)state;
+        answer_nodes(&f, names, ARRAY_LEN(names));
+        api_answer_usually(&f.api, 200, CPU_PAGE, "GET /still");
+        api_answer_usually(&f.api, 200, MEMORY_PAGE, "GET /well");
+        api_answer(&f.api, 200, "{\"metadata\":{}}", PATCH "well", NULL);
+        begin(&f, new_policy(MEMORY), NULL, true);
+        api_run(&f.api, api_is_never, NULL);
+        const char *told = strstr(f.api.log, "msg=\"nodes could not be read\" nodes=1");
+        assert_non_null(told);
+        assert_non_null(strstr(told, "node=still"));
+        assert_int_equal(controller_exit_code(f.controller), 1);
+        end(&f);
+}
+
 /* A dry run of targets, with nothing of a cluster, and with no page of its own. */
 static void test_dry_run(void **state) {
         struct fixture f = {0};
@@ -133,6 +221,9 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_once_without_nodes),
                 cmocka_unit_test(test_once_timed_out),
+                cmocka_unit_test(test_once_with_many_patches),
+                cmocka_unit_test(test_once_refused),
+                cmocka_unit_test(test_once_with_a_page_that_stands_still),
                 cmocka_unit_test(test_dry_run),
         };
 

@@ -313,6 +313,30 @@ static void test_outcomes(void **state) {
         assert_int_equal(outcomes(world), 2);
 }
 
+/* A page that is the one before again says nothing, neither that its source is back. */
+static void test_repeated(void **state) {
+        struct world *world = *state;
+        const struct source_reading repeated = {.values_ratio = NULL};
+
+        for (size_t source = SECOND; source < SOURCES; source++) {
+                node_track_failed(&world->track, source, "refused");
+                node_track_failed(&world->track, source, "refused");
+        }
+        says(world, FIRST, 0.1, 0.1);
+        node_track_reading(&world->track, world->compiled, FIRST, &repeated, world->now_ms);
+        assert_int_equal(outcomes(world), 1);
+        node_track_failed(&world->track, FIRST, "refused");
+        assert_int_equal(outcomes(world), 2);
+        node_track_failed(&world->track, FIRST, "refused");
+        assert_true(world->track.feeds[FIRST].is_down);
+        node_track_reading(&world->track, world->compiled, FIRST, &repeated, world->now_ms);
+        says(world, FIRST, 0.1, 0.1);
+        assert_true(world->track.feeds[FIRST].is_down);
+        node_track_reading(&world->track, world->compiled, FIRST, &repeated, world->now_ms);
+        says(world, FIRST, 0.1, 0.1);
+        assert_false(world->track.feeds[FIRST].is_down);
+}
+
 /* Asked about a node only while none before it serves. */
 static void test_on_demand(void **state) {
         struct world *world = *state;
@@ -390,6 +414,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(test_peaks, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_provisional, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_outcomes, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(test_repeated, set_up, tear_down),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

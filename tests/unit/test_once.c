@@ -41,10 +41,28 @@ static void test_no_nodes(void **state) {
         assert_int_equal(once_next(&once, &facts), ONCE_WAIT);
 }
 
+/* What has been read is written; without the lists it is not known what that would be. */
+static void test_late(void **state) {
+        struct once_facts facts = known;
+
+        (void)state;
+        facts.is_each_seen = false;
+        for (int is_synced = 0; is_synced < 2; is_synced++) {
+                struct once once = {0};
+                once_begin(&once);
+                facts.is_synced = is_synced;
+                assert_int_equal(once_next(&once, &facts), ONCE_WAIT);
+                once.is_late = true;
+                assert_int_equal(once_next(&once, &facts), is_synced ? ONCE_WRITE : ONCE_NO_LISTS);
+                assert_int_equal(once_next(&once, &facts), is_synced ? ONCE_END : ONCE_WAIT);
+        }
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_order),
                 cmocka_unit_test(test_no_nodes),
+                cmocka_unit_test(test_late),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
