@@ -5,7 +5,16 @@ import time
 
 import pytest
 
-from controller_kit import AGENT, all_readings, log_lines, node_names, patched, policy, reading
+from controller_kit import (
+    AGENT,
+    all_readings,
+    log_lines,
+    node_names,
+    patched,
+    policy,
+    reading,
+    write_policy,
+)
 from harness import NIGHTLY, wait_until
 
 CPU, MEM = "cpu_usage_avg_5m", "mem_usage_avg_5m"
@@ -191,6 +200,27 @@ def test_no_metrics_server_yet(start_standin, start_controller):
     wait_values(standin, CPU, dict.fromkeys(node_names(2), 0.25))
     assert len(log_lines(controller.process, LISTED)) == 1
     controller.wait_ready()
+
+
+def test_nothing_is_asked_that_no_policy_wants(
+    start_standin, exporters, start_controller, tmp_path
+):
+    standin = start_standin("--nodes", 2)
+    path = tmp_path / "policy"
+    write_policy(path, RULES)
+    flags = (*FLAGS, "--metrics-source=node-exporter,metrics-server")
+    controller = start_controller(standin, exporters, *flags, content=str(path))
+    wait_until(lambda: log_lines(controller.process, NO_LIST), what="a list in vain")
+    write_policy(path, policy({"load_usage_avg_5m": "1s"}))
+    wait_until(
+        lambda: controller.metric("plimsoll_targets_failing", source="metrics-server") == 0,
+        what="its failures to be forgotten",
+    )
+    asked, scraped = len(lists(standin)), len(exporters.scrapes("127.1.0.1"))
+    wait_until(lambda: len(exporters.scrapes("127.1.0.1")) >= scraped + 4, what="four intervals")
+    assert len(lists(standin)) == asked
+    write_policy(path, RULES)
+    wait_until(lambda: len(lists(standin)) > asked, what="it to be wanted again")
 
 
 def test_what_rbac_lacks_is_named(start_standin, start_controller, tmp_path):

@@ -215,6 +215,33 @@ static void test_history(void **state) {
         end(&f, source);
 }
 
+/* A policy that changes a limit finds its windows full. */
+static void test_policy_after_the_history(void **state) {
+        struct policy policy = {0}, stricter = {0};
+        struct fixture f = {0};
+
+        (void)state;
+        add_metric(&policy, IS_MAX);
+        add_metric(&stricter, IS_MAX);
+        stricter.predicate_count = 1;
+        expect_round(&f);
+        expect_last_piece(&f);
+        expect(&f, 200, PIECE, NULL, RESULT("matrix", ""));
+        expect_round(&f);
+        struct source *source = begin(&f, &policy, false);
+        source->ops->add_node(source, &a);
+        assert_int_equal(sem_post(&f.go_on), 0);
+        pass(&f, 300);
+        run_until_asked(&f, "ok", 4);
+        check_log(&f, "+a;+a step 0.5;");
+        source->ops->set_policy(source, &stricter);
+        pass(&f, INTERVAL_MS);
+        run_until_asked(&f, "ok", 6);
+        check_log(&f, "+a step 0.5;");
+        pass(&f, 0); /* nothing more is asked */
+        end(&f, source);
+}
+
 static void expect_query(struct fixture *f, const char *name, const char *series) {
         _cleanup_(freep) char *reply = xasprintf(VECTOR("%s"), series);
 
@@ -350,6 +377,7 @@ int main(void) {
                 cmocka_unit_test(test_nodes_go),
                 cmocka_unit_test(test_policy_in_a_round),
                 cmocka_unit_test(test_history),
+                cmocka_unit_test(test_policy_after_the_history),
                 cmocka_unit_test(test_history_in_a_round),
                 cmocka_unit_test(test_once),
                 cmocka_unit_test(test_no_post),

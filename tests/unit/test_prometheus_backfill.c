@@ -5,12 +5,20 @@
 #define NOW_UNIX_S 1784805954.0
 #define NOTHING RESULT("matrix", "")
 
-static void on_point(void *userdata, const struct prometheus_series *series, unsigned resource,
-                     const struct prometheus_point *point, int64_t age_ms) {
+static bool on_series(void *userdata, const struct prometheus_series *series, unsigned resource) {
+        struct fixture *f = userdata;
+        const char *instance = series->labels[PROMETHEUS_INSTANCE];
+
+        if (instance[0])
+                (void)buf_printf(&f->log, "%u %s:", resource, instance);
+        return strcmp(instance, "stranger") != 0;
+}
+
+static void on_point(void *userdata, unsigned resource, const struct prometheus_point *point,
+                     int64_t age_ms) {
         struct fixture *f = userdata;
 
-        (void)buf_printf(&f->log, "%u %s %g %lld;", resource, series->labels[PROMETHEUS_INSTANCE],
-                         point->value, (long long)age_ms);
+        (void)buf_printf(&f->log, "%u %g %lld;", resource, point->value, (long long)age_ms);
 }
 
 static void on_done(void *userdata, unsigned resource) {
@@ -39,8 +47,10 @@ static void begin(struct history *history) {
                         .address = f->address, .timeout_ms = 10000, .max_reply_bytes = 1 << 20});
         history->backfill = prometheus_backfill_new(
                 f->rig.loop, history->api, f->rig.metrics,
-                &(struct prometheus_backfill_events){
-                        .on_point = on_point, .on_done = on_done, .userdata = f});
+                &(struct prometheus_backfill_events){.on_series = on_series,
+                                                     .on_point = on_point,
+                                                     .on_done = on_done,
+                                                     .userdata = f});
 }
 
 static void end(struct history *history) {
@@ -151,7 +161,8 @@ static void test_many_series(void **state) {
         end(&history);
 }
 
-/* Points that cannot be of the time that was asked for are left out. */
+/* A series is looked at once, however many points it has; points that cannot be of the time that
+ * was asked for are left out. */
 static void test_times(void **state) {
         struct history history = {0};
         struct fixture *f = &history.f;
@@ -159,14 +170,17 @@ static void test_times(void **state) {
 
         (void)state;
         expect_points(&history, 1, 0, 200,
-                      RESULT("matrix", "{\"metric\":{\"instance\":\"a\"},\"values\":["
+                      RESULT("matrix", "{\"metric\":{\"instance\":\"stranger\"},\"values\":["
+                                       "[1784805954,\"0.1\"]]},"
+                                       "{\"metric\":{\"instance\":\"a\"},\"values\":["
                                        "[1784805955,\"0.1\"],[1784805954,\"0.2\"],"
                                        "[1784633154,\"0.3\"],[1784633153,\"0.4\"]]}"));
         begin(&history);
         prometheus_backfill_add(history.backfill, &promql, METRIC_CPU, MS_PER_MIN, NOW_UNIX_S);
         run_until_asked(f, "ok", 1);
-        (void)snprintf(expected, sizeof(expected), "%d a 0.2 0;%d a 0.3 172800000;%d done;",
-                       METRIC_CPU, METRIC_CPU, METRIC_CPU);
+        (void)snprintf(expected, sizeof(expected),
+                       "%d stranger:%d a:%d 0.2 0;%d 0.3 172800000;%d done;", METRIC_CPU,
+                       METRIC_CPU, METRIC_CPU, METRIC_CPU, METRIC_CPU);
         check_log(f, expected);
         free_texts(&history);
         end(&history);

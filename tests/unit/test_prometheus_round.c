@@ -58,6 +58,72 @@ static void test_queries(void **state) {
         }
 }
 
+#define MAX_HOUR "cpu_usage_max_avg_1h"
+#define P95_DAY "cpu_usage_p95_1d"
+
+/* History is read for windows that are new, or whose history was still to be read. */
+static void test_policies(void **state) {
+        static const char *const one[] = {"cpu_usage_avg_5m", MAX_HOUR};
+        static const char *const both[] = {P95_DAY, MAX_HOUR};
+        static struct policy first, same, more, again;
+        struct prometheus_round round = {.promql.network = &network};
+
+        (void)state;
+        fill_policy(&first, one, ARRAY_LEN(one));
+        prometheus_round_set_policy(&round, &first);
+        round.awaited = 0; /* it has been read */
+        fill_policy(&same, one, ARRAY_LEN(one));
+        prometheus_round_set_policy(&round, &same);
+        assert_int_equal(round.wanted, CPU);
+        assert_int_equal(round.awaited, 0);
+        fill_policy(&more, both, ARRAY_LEN(both));
+        prometheus_round_set_policy(&round, &more);
+        assert_int_equal(round.awaited, CPU);
+        assert_int_equal(round.reach_ms[METRIC_CPU], 86400000);
+        fill_policy(&again, one, ARRAY_LEN(one));
+        prometheus_round_set_policy(&round, &again); /* in the middle of it */
+        assert_int_equal(round.awaited, CPU);
+        assert_int_equal(round.reach_ms[METRIC_CPU], 3600000);
+        prometheus_round_done(&round);
+}
+
+static void fill_own(struct policy *policy, const char *const *names, size_t count,
+                     const char *series) {
+        *policy = (struct policy){.metric_count = count, .sync_count = 1};
+        for (size_t i = 0; i < count; i++) {
+                (void)snprintf(policy->metrics[i].name, sizeof(policy->metrics[i].name), "%s",
+                               names[i]);
+                (void)snprintf(policy->metrics[i].series, sizeof(policy->metrics[i].series), "%s",
+                               series);
+        }
+        (void)snprintf(policy->sync[0].name, sizeof(policy->sync[0].name), "gpu_usage_max_avg_1h");
+        policy->sync[0].is_query = policy_query_parse(policy, policy->sync[0].name,
+                                                      &policy->sync[0].query);
+}
+
+/* A resource of the policy's own goes by what it is, whatever its number. */
+static void test_policies_with_own_resources(void **state) {
+        static const char *const second[] = {"fan", "gpu"}, *const alone[] = {"gpu"};
+        static struct policy unknown, before, moved, another;
+        struct prometheus_round round = {.promql.network = &network};
+
+        (void)state;
+        fill_own(&unknown, NULL, 0, "");
+        prometheus_round_set_policy(&round, &unknown); /* only a rule can have it */
+        assert_int_equal(round.awaited, 0);
+        fill_own(&before, second, ARRAY_LEN(second), "GPU");
+        prometheus_round_set_policy(&round, &before);
+        assert_int_equal(round.awaited, UINT32_C(2) << METRIC_RESOURCE_COUNT);
+        round.awaited = 0;
+        fill_own(&moved, alone, ARRAY_LEN(alone), "GPU");
+        prometheus_round_set_policy(&round, &moved);
+        assert_int_equal(round.awaited, 0);
+        fill_own(&another, alone, ARRAY_LEN(alone), "DCGM");
+        prometheus_round_set_policy(&round, &another);
+        assert_int_equal(round.awaited, UINT32_C(1) << METRIC_RESOURCE_COUNT);
+        prometheus_round_done(&round);
+}
+
 static void take(struct prometheus_round *round, size_t query, const struct prometheus_match *match,
                  const char *text) {
         struct prometheus_reply reply;
@@ -102,6 +168,8 @@ static void test_grow(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_queries),
+                cmocka_unit_test(test_policies),
+                cmocka_unit_test(test_policies_with_own_resources),
                 cmocka_unit_test(test_grow),
         };
 

@@ -42,6 +42,7 @@ struct metrics_server {
         const char *trouble;   /* why the last list failed, static text; NULL: it did not */
         struct outage_log outages;
         bool is_stopped;
+        bool is_idle; /* the policy wants nothing of it */
         struct metric *items_new, *items_repeated, *items_unknown;
         struct metric *listed, *nodes_failing;
 };
@@ -204,12 +205,31 @@ static void on_list(void *userdata, const struct kube_answer *answer) {
                 end_round(s);
 }
 
+/* Nobody looks any more. */
+static void forget_failures(struct metrics_server *s) {
+        struct strmap_entry *found;
+
+        s->trouble = NULL;
+        STRMAP_FOREACH (found, &s->entries) {
+                struct entry *entry = found->value;
+                if (entry->is_failing)
+                        outage_log_gone(&s->outages);
+                entry->is_failing = false;
+        }
+        show_failing(s);
+}
+
 static void begin_round(void *userdata) {
         struct metrics_server *s = userdata;
         int64_t interval_ms = s->options.interval_ms;
 
         s->begun_mono_ms = now_mono(s);
         s->round++;
+        if (s->is_idle) {
+                forget_failures(s);
+                loop_timer_arm(s->loop, &s->timer, s->begun_mono_ms + interval_ms, begin_round, s);
+                return;
+        }
         s->call = kube_start(s->api, &(struct kube_request){
                                              .method = "GET",
                                              .path = LIST_PATH,
@@ -233,9 +253,11 @@ static void on_tick(void *userdata) {
 
 /* The source */
 
+/* A list has both resources, whichever the policy needs. */
 static void set_policy(struct source *base, const struct policy *policy) {
-        (void)base; /* a list has both resources, whatever the policy needs */
-        (void)policy;
+        const struct source_scope scope = {.resources = METRICS_SERVER_RESOURCES};
+
+        self(base)->is_idle = !source_scope_has_any(&scope, policy);
 }
 
 static void add_node(struct source *base, struct node *node) {

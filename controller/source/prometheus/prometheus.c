@@ -69,6 +69,10 @@ struct prometheus {
         int64_t due_mono_ms, first_latest_mono_ms;
         size_t next_ask, in_flight;
         bool has_history_begun; /* a round has shown whose history has to be read */
+        struct {
+                struct node *node;
+                bool is_recorded;
+        } past; /* the series of history whose points come */
 
         const char *trouble; /* why no query can be sent; NULL: none */
         struct outage_log outages;
@@ -329,19 +333,26 @@ static void on_tick(void *userdata) {
 
 /* History */
 
-static void on_point(void *userdata, const struct prometheus_series *series, unsigned resource,
-                     const struct prometheus_point *point, int64_t age_ms) {
+static bool on_series(void *userdata, const struct prometheus_series *series, unsigned resource) {
+        struct prometheus *source = userdata;
+        char name[METRIC_NAME_MAX + 1];
+
+        promql_mean_name(&source->round.promql, resource, name);
+        source->past.is_recorded = strcmp(series->labels[PROMETHEUS_NAME], name) == 0;
+        source->past.node = prometheus_match_find(current_match(source), series);
+        return source->past.node != NULL;
+}
+
+static void on_point(void *userdata, unsigned resource, const struct prometheus_point *point,
+                     int64_t age_ms) {
         const struct metric_query mean = {
                 .resource = resource, .statistic = METRIC_AVG, .window_ms = WINDOW_MEAN_MS};
         struct prometheus *source = userdata;
-        char name[METRIC_NAME_MAX + 1];
-        struct node *node = prometheus_match_find(current_match(source), series);
         double ratio = 0;
 
-        promql_mean_name(&source->round.promql, resource, name);
-        bool is_recorded = strcmp(series->labels[PROMETHEUS_NAME], name) == 0;
-        if (node && prometheus_round_ratio(&source->round, is_recorded, point->value, &ratio))
-                source->sink.on_peak(source->sink.userdata, node, &mean, ratio, age_ms);
+        if (prometheus_round_ratio(&source->round, source->past.is_recorded, point->value, &ratio))
+                source->sink.on_peak(source->sink.userdata, source->past.node, &mean, ratio,
+                                     age_ms);
 }
 
 static void on_history(void *userdata, unsigned resource) {
@@ -494,8 +505,10 @@ struct source *prometheus_new(struct loop *loop, struct http_client *client,
         source->api = prometheus_api_new(loop, client, metrics, &options->api);
         source->backfill = prometheus_backfill_new(
                 loop, source->api, metrics,
-                &(struct prometheus_backfill_events){
-                        .on_point = on_point, .on_done = on_history, .userdata = source});
+                &(struct prometheus_backfill_events){.on_series = on_series,
+                                                     .on_point = on_point,
+                                                     .on_done = on_history,
+                                                     .userdata = source});
         make_room(source, 0);
         register_metrics(source, metrics);
         on_tick(source);

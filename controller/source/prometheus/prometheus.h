@@ -9,9 +9,9 @@
  *
  * What a reading holds: means over windows as they were answered; maxima, quantiles and longer
  * means where a rule records them. Where none does, they come from windows of our own, fed with the
- * 5-minute mean of each round, and at the start with history (prometheus_backfill.h). Until that
- * has been read they are held back: a maximum over a day that knows of one minute would stand for
- * hours.
+ * 5-minute mean of each round, and when they are new with history (prometheus_backfill.h). Until
+ * that has been read they are held back: a maximum over a day that knows of one minute would stand
+ * for hours.
  *
  * A recorded maximum outlives its node by its window. It therefore counts only while there is a
  * 5-minute mean of the same resource.

@@ -78,6 +78,8 @@ static void take(struct prometheus_backfill *backfill, struct job *job,
 
         while (prometheus_reply_next(reply, &series)) {
                 series_count++;
+                if (!events->on_series(events->userdata, &series, job->resource))
+                        continue;
                 while (prometheus_series_next(&series, reply, &point)) {
                         double age_s = present_unix_s - point.at_unix_s;
                         /* Outside of what was queried: Prometheus' clock was set. */
@@ -85,7 +87,7 @@ static void take(struct prometheus_backfill *backfill, struct job *job,
                                 continue;
                         job->points++;
                         metrics_inc(backfill->points);
-                        events->on_point(events->userdata, &series, job->resource, &point,
+                        events->on_point(events->userdata, job->resource, &point,
                                          (int64_t)(age_s * 1000));
                 }
         }
@@ -196,8 +198,7 @@ struct prometheus_backfill *prometheus_backfill_new(
         backfill->api = api;
         backfill->events = *events;
         backfill->points = metrics_counter(metrics, "plimsoll_prometheus_history_points_total",
-                                           "Points of history read from Prometheus at the start.",
-                                           NULL);
+                                           "Points of history read from Prometheus.", NULL);
         return backfill;
 }
 

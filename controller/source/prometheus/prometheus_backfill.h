@@ -1,7 +1,7 @@
 /*
- * History from Prometheus at the start: the 5-minute means of the last hour by the minute and of
- * the last day by five minutes, for the resources that have maxima or quantiles, so that a fresh
- * installation knows yesterday's peak at once.
+ * History from Prometheus for windows that are new: the 5-minute means of the last hour by the
+ * minute and of the last day by five minutes, for the resources that have maxima or quantiles, so
+ * that a fresh installation knows yesterday's peak at once.
  *
  * There is one range query at a time, newest first. Each asks for a piece of history that is short
  * enough for a small reply, however many nodes there are. The queries for present values go on at
@@ -10,6 +10,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,9 +24,12 @@ enum { PROMETHEUS_BACKFILL_LONGEST_MS = 24 * 60 * 60 * 1000 };
 struct prometheus_backfill;
 
 struct prometheus_backfill_events {
-        /* A point of history, with its age. */
-        void (*on_point)(void *userdata, const struct prometheus_series *series, unsigned resource,
-                         const struct prometheus_point *point, int64_t age_ms);
+        /* A series, whose points follow: false when nobody wants them. */
+        bool (*on_series)(void *userdata, const struct prometheus_series *series,
+                          unsigned resource);
+        /* A point of the last series, with its age. */
+        void (*on_point)(void *userdata, unsigned resource, const struct prometheus_point *point,
+                         int64_t age_ms);
         /* A resource's history has been read, or was given up. */
         void (*on_done)(void *userdata, unsigned resource);
         void *userdata;

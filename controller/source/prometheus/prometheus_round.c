@@ -42,13 +42,47 @@ static void add_query(struct prometheus_round *round, const char *name,
         };
 }
 
+/* Whether the policy in force has this window of @policy, and no history to read for it. The name
+ * says resource, statistic and window; what a resource of the policy's own is may have changed. */
+static bool has_history(const struct prometheus_round *round, const struct policy *policy,
+                        const struct policy_sync *metric) {
+        const struct policy *old = round->promql.policy;
+        int index = old ? policy_sync_index(old, metric->name) : -1;
+
+        if (index < 0 || !old->sync[index].is_query)
+                return false;
+        unsigned now = metric->query.resource, was = old->sync[index].query.resource;
+        if (now >= METRIC_RESOURCE_COUNT &&
+            !policy_metric_equal(&policy->metrics[now - METRIC_RESOURCE_COUNT],
+                                 &old->metrics[was - METRIC_RESOURCE_COUNT]))
+                return false;
+        return (round->awaited >> was & 1) == 0;
+}
+
+/* A long mean needs no history: it is full by itself after its window. */
+static void plan_history(struct prometheus_round *round, const struct policy *policy) {
+        uint32_t awaited = 0;
+
+        memset(round->reach_ms, 0, sizeof(round->reach_ms));
+        for (size_t i = 0; i < policy->sync_count; i++) {
+                const struct metric_query *query = &policy->sync[i].query;
+                if (!policy->sync[i].is_query || query->statistic == METRIC_AVG ||
+                    has_history(round, policy, &policy->sync[i]))
+                        continue;
+                awaited |= UINT32_C(1) << query->resource;
+                if (query->window_ms > round->reach_ms[query->resource])
+                        round->reach_ms[query->resource] = query->window_ms;
+        }
+        round->awaited = awaited;
+}
+
 void prometheus_round_set_policy(struct prometheus_round *round, const struct policy *policy) {
         uint32_t queried = 0;
 
         drop_queries(round);
+        plan_history(round, policy);
         round->promql.policy = policy;
-        round->wanted = round->awaited = 0;
-        memset(round->reach_ms, 0, sizeof(round->reach_ms));
+        round->wanted = 0;
         for (size_t i = 0; i < policy->sync_count; i++) {
                 const struct policy_sync *metric = &policy->sync[i];
                 const struct metric_query *query = metric->is_query ? &metric->query : NULL;
@@ -58,14 +92,8 @@ void prometheus_round_set_policy(struct prometheus_round *round, const struct po
                 uint32_t bit = UINT32_C(1) << query->resource;
                 if (is_short_mean(query))
                         queried |= bit;
-                if (promql_is_computed(query))
-                        continue;
-                round->wanted |= bit;
-                if (query->statistic == METRIC_AVG)
-                        continue;
-                round->awaited |= bit;
-                if (query->window_ms > round->reach_ms[query->resource])
-                        round->reach_ms[query->resource] = query->window_ms;
+                if (!promql_is_computed(query))
+                        round->wanted |= bit;
         }
         for (unsigned resource = 0; resource < WINDOW_MAX_CHANNELS; resource++) {
                 const struct metric_query mean = {

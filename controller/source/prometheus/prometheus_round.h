@@ -70,7 +70,9 @@ struct prometheus_round {
 
 void prometheus_round_done(struct prometheus_round *round);
 
-/** prometheus_round_set_policy() - replace the queries; @policy is borrowed until the next call */
+/** prometheus_round_set_policy() - replace the queries; @policy is borrowed until the next call has
+ * returned. History is awaited for windows that the policy before did not have, and for those whose
+ * history it still awaited */
 void prometheus_round_set_policy(struct prometheus_round *round, const struct policy *policy);
 
 /** prometheus_round_grow() - make room for @slot_cap nodes */
