@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "controller/event/load_events.h"
 #include "controller/once.h"
+#include "controller/once_nodes.h"
 #include "controller/overview.h"
 #include "controller/print_nodes.h"
 #include "controller/source_set.h"
@@ -31,6 +32,7 @@ struct controller {
         struct controller_parts parts;
         struct controller_options options;
         struct compiled_policy *compiled;
+        struct policy *next_policy; /* to be in force when the nodes' pools are known; or NULL */
         struct node_set *nodes;
         struct source_set *sources;
         struct bindings *bindings;
@@ -109,14 +111,11 @@ static void on_print(void *userdata) {
 
 /* --once */
 
-static bool once_is_synced(const struct controller *c) {
-        const struct reflector *nodes = node_set_reflector(c->nodes);
-        const struct reflector *bindings = bindings_reflector(c->bindings);
-
-        if (!nodes)
-                return true; /* the nodes are targets */
-        return reflector_is_synced(nodes) &&
-               (c->compiled->policy->hot_value_count == 0 || reflector_is_synced(bindings));
+static struct once_nodes once_nodes(const struct controller *c) {
+        return (struct once_nodes){.nodes = c->nodes,
+                                   .bindings = c->bindings,
+                                   .compiled = c->compiled,
+                                   .now_mono_ms = now_mono(c)};
 }
 
 /* However long all patches take together, unless they fail. */
@@ -134,21 +133,10 @@ static void look_at_writing(void *userdata) {
 }
 
 static void once_write(struct controller *c) {
-        const struct tracked *t, *last = NULL;
-        size_t count = 0;
+        const struct once_nodes of = once_nodes(c);
 
-        TRACKED_FOREACH(t, c->nodes) {
-                if (!tracked_trouble(t, c->compiled, now_mono(c)))
-                        continue;
-                last = t;
-                count++;
-        }
-        if (last) {
-                log_error(MSG("nodes could not be read"), INT("nodes", count),
-                          STR("node", last->node->name),
-                          STR("reason", tracked_trouble(last, c->compiled, now_mono(c))));
+        if (once_nodes_log_unread(&of) > 0)
                 c->exit_code = 1;
-        }
         if (c->options.is_dry_run) {
                 print_all(c);
                 return;
@@ -158,19 +146,18 @@ static void once_write(struct controller *c) {
 }
 
 static void once_look(struct controller *c) {
+        const struct once_nodes of = once_nodes(c);
         enum once_next next;
 
         if (!once_is_on(&c->once))
                 return;
         do {
-                next = once_next(&c->once,
-                                 &(struct once_facts){
-                                         .nodes = node_set_count(c->nodes),
-                                         .is_each_seen = tracked_unseen(c->nodes, c->compiled,
-                                                                        now_mono(c)) == 0,
-                                         .is_synced = once_is_synced(c),
-                                         .is_writer_idle = writer_is_idle(c->writer),
-                                 });
+                next = once_next(&c->once, &(struct once_facts){
+                                                   .nodes = node_set_count(c->nodes),
+                                                   .is_each_seen = once_nodes_unseen(&of) == 0,
+                                                   .is_synced = once_nodes_are_listed(&of),
+                                                   .is_writer_idle = writer_is_idle(c->writer),
+                                           });
                 if (next == ONCE_NO_NODES) {
                         log_error(MSG("no nodes found"), STR("selector", c->options.node_selector));
                         end_with(c, 1);
@@ -186,13 +173,9 @@ static void once_look(struct controller *c) {
 
 static void on_once_deadline(void *userdata) {
         struct controller *c = userdata;
-        const struct reflector *nodes = node_set_reflector(c->nodes);
-        const struct reflector *bindings = bindings_reflector(c->bindings);
+        const struct once_nodes of = once_nodes(c);
 
-        log_error(MSG("--once timed out"), INT("nodes", node_set_count(c->nodes)),
-                  INT("nodes_missing", tracked_unseen(c->nodes, c->compiled, now_mono(c))),
-                  STR("node_watch", nodes ? reflector_trouble(nodes) : ""),
-                  STR("binding_watch", bindings ? reflector_trouble(bindings) : ""));
+        once_nodes_log_late(&of);
         c->exit_code = 1;
         c->once.is_late = true;
         once_look(c);
@@ -328,12 +311,11 @@ static void follow_policy(struct controller *c) {
                 bindings_watch(c->bindings, c->parts.loop, c->parts.api, c->parts.metrics);
 }
 
-void controller_set_policy(struct controller *c, struct policy *policy) {
+static void put_in_force(struct controller *c, struct policy *policy) {
         struct compiled_policy *old = c->compiled;
         struct tracked *t;
 
         c->compiled = compiled_policy_new(policy, &c->options.compiled);
-        node_set_set_policy(c->nodes, policy);
         TRACKED_FOREACH(t, c->nodes) {
                 node_track_replan(&t->track, old, c->compiled, now_mono(c), now_unix(c));
         }
@@ -345,6 +327,25 @@ void controller_set_policy(struct controller *c, struct policy *policy) {
         follow_policy(c);
 }
 
+static void on_pools(void *userdata) {
+        struct controller *c = userdata;
+
+        put_in_force(c, TAKE_PTR(c->next_policy));
+}
+
+void controller_set_policy(struct controller *c, struct policy *policy) {
+        struct policy *next = TAKE_PTR(c->next_policy);
+
+        if (node_set_set_policy(c->nodes, policy)) {
+                put_in_force(c, policy);
+        } else {
+                log_info(MSG("listing nodes again: until then the policy before stays in force, "
+                             "which has other pools"));
+                c->next_policy = policy;
+        }
+        policy_free(next);
+}
+
 /* Every second, and more often in the first one */
 
 static void take_census(struct controller *c) {
@@ -352,6 +353,7 @@ static void take_census(struct controller *c) {
                 .is_idle = c->compiled->first_asked == c->compiled->options.source_count,
                 .nodes = node_set_count(c->nodes),
                 .node_watch = node_set_reflector(c->nodes),
+                .is_listed = node_set_is_listed(c->nodes),
                 .binding_watch = bindings_reflector(c->bindings),
                 .bound_nodes = bindings_nodes(c->bindings),
                 .write_trouble = writer_trouble(c->writer),
@@ -452,6 +454,7 @@ int controller_new(const struct controller_parts *parts, const struct controller
                 .on_annotations = on_node_annotations,
                 .on_taints = on_node_taints,
                 .on_removed = on_node_removed,
+                .on_pools = on_pools,
                 .userdata = c,
         };
         const struct source_set_events source_events = {
@@ -483,7 +486,7 @@ int controller_new(const struct controller_parts *parts, const struct controller
         census_init(&c->census, parts->metrics, parts->health);
         c->bindings = bindings_new();
         c->nodes = node_set_new(&options->nodes, &node_events);
-        node_set_set_policy(c->nodes, policy);
+        (void)node_set_set_policy(c->nodes, policy);
         c->sources = source_set_new(&(struct source_parts){.loop = parts->loop,
                                                            .client = parts->scrape_client,
                                                            .api = parts->api,
@@ -585,6 +588,7 @@ void controller_free(struct controller *c) {
         node_metrics_free(c->node_metrics);
         bindings_free(c->bindings);
         compiled_policy_free(c->compiled);
+        policy_free(c->next_policy);
         loop_timer_disarm(c->parts.loop, &c->tick);
         loop_timer_disarm(c->parts.loop, &c->print);
         loop_timer_disarm(c->parts.loop, &c->deadline);

@@ -19,7 +19,7 @@ struct once {
 /* The input of once_next(). */
 struct once_facts {
         size_t nodes;
-        bool is_each_seen;   /* every node has been read, or fails: tracked_unseen() is 0 */
+        bool is_each_seen;   /* every node has been read, or fails: once_nodes_unseen() is 0 */
         bool is_synced;      /* the lists of nodes and bindings are complete */
         bool is_writer_idle; /* all patches have been answered */
 };

@@ -22,36 +22,6 @@ void tracked_values(const struct tracked *t, const struct compiled_policy *compi
         }
 }
 
-static bool lacks_value(const struct tracked *t, const struct compiled_policy *compiled) {
-        return t->usable == 0 && compiled->first_asked < compiled->options.source_count;
-}
-
-static bool is_unseen(const struct tracked *t, const struct compiled_policy *compiled,
-                      int64_t now_mono_ms) {
-        return node_track_outcomes(&t->track, compiled, now_mono_ms) < ONCE_OUTCOMES ||
-               (lacks_value(t, compiled) && !node_track_failure(&t->track));
-}
-
-const char *tracked_trouble(const struct tracked *t, const struct compiled_policy *compiled,
-                            int64_t now_mono_ms) {
-        const char *failure = node_track_failure(&t->track);
-
-        if (failure || !lacks_value(t, compiled))
-                return failure;
-        return node_track_why(&t->track, compiled, 0, now_mono_ms);
-}
-
-size_t tracked_unseen(const struct node_set *nodes, const struct compiled_policy *compiled,
-                      int64_t now_mono_ms) {
-        const struct tracked *t;
-        size_t unseen = 0;
-
-        TRACKED_FOREACH(t, nodes) {
-                unseen += is_unseen(t, compiled, now_mono_ms);
-        }
-        return unseen;
-}
-
 bool tracked_is_wanted(const struct tracked *t, const struct compiled_policy *compiled,
                        size_t source, bool is_standby, int64_t now_mono_ms) {
         int64_t turn = now_mono_ms / compiled->options.sources[source].interval_ms + t->node->slot;

@@ -34,16 +34,6 @@ void tracked_values(const struct tracked *t, const struct compiled_policy *compi
                     struct bindings *bindings, int64_t now_mono_ms, int64_t now_unix_ms,
                     struct plan_values *ret);
 
-/** tracked_unseen() - nodes that have not been asked ONCE_OUTCOMES times by every source that is
- * read, or that answer and have no value yet; computed anew, since a change of policy may change
- * which sources are read */
-size_t tracked_unseen(const struct node_set *nodes, const struct compiled_policy *compiled,
-                      int64_t now_mono_ms);
-/** tracked_trouble() - why the node fails or has no value; NULL when it is well, or when the policy
- * wants nothing that a source has */
-const char *tracked_trouble(const struct tracked *t, const struct compiled_policy *compiled,
-                            int64_t now_mono_ms);
-
 /* A replica that does not write asks a source that is asked on demand at every third turn: windows
  * go on, since gaps are counted from a minute on. */
 enum { TRACKED_STANDBY_TURNS = 3 };

@@ -18,14 +18,22 @@ enum { PAGE_LIMIT = 250 };
 struct node_set {
         struct node_set_options options;
         struct node_set_events events;
-        const struct policy *policy; /* NULL: none yet */
+        const struct policy *policy; /* whose pools the nodes are in; NULL: none yet */
+        const struct policy *next;   /* that they are being listed again for; NULL: none */
         struct strmap by_name;
         struct node **slots; /* NULL: free */
         size_t slot_count, slot_cap;
         uint32_t *free_slots;
         size_t free_count, free_cap;
         reflector_synced_fn *on_synced;
+        struct {
+                struct loop *loop;
+                struct kube_api *api;
+                struct metrics *metrics;
+                const char *selector;
+        } watch;
         struct reflector *reflector;
+        bool is_listed, must_sweep;
 };
 
 /* As the API has them; any order and choice of these is allowed. */
@@ -183,9 +191,8 @@ static void write_label(const char *key, const char *value, struct buf *out) {
 }
 
 /* NULL: it has none that are kept. */
-static char *find_labels(const json_t *object, const char *name) {
+static char *find_labels(const json_t *labels, const char *name) {
         static const char deprecated[] = "beta.kubernetes.io/";
-        const json_t *labels = json_at(object, "metadata", "labels", NULL);
         /* One byte is left for the closing bracket. */
         struct buf out = BUF_INIT(NODE_SET_MAX_LABELS_BYTES - 1);
         const char *key;
@@ -216,28 +223,16 @@ static void take_amounts(struct node *node, const json_t *object) {
 }
 
 static void take_labels(struct node_set *set, struct node *node, const json_t *object) {
-        bool has_pools = set->policy && set->policy->pool_count > 0;
+        const json_t *labels = json_at(object, "metadata", "labels", NULL);
 
-        if (has_pools)
-                node->pool = (uint8_t)policy_pool_of(set->policy,
-                                                     json_at(object, "metadata", "labels", NULL));
-        if (!set->options.keeps_labels && !has_pools)
+        if (set->policy)
+                node->pool = (uint8_t)policy_pool_of(set->policy, labels);
+        if (set->next)
+                node->next_pool = (uint8_t)policy_pool_of(set->next, labels);
+        if (!set->options.keeps_labels)
                 return;
         free(node->labels_json);
-        node->labels_json = find_labels(object, node->name);
-}
-
-void node_set_set_policy(struct node_set *set, const struct policy *policy) {
-        struct strmap_entry *entry;
-
-        set->policy = policy;
-        STRMAP_FOREACH (entry, &set->by_name) {
-                struct node *node = entry->value;
-                json_auto_t *labels = NULL;
-                if (policy->pool_count > 0 && node->labels_json)
-                        labels = json_loads(node->labels_json, 0, NULL);
-                node->pool = (uint8_t)policy_pool_of(policy, labels);
-        }
+        node->labels_json = find_labels(labels, node->name);
 }
 
 static bool is_same(const char *a, const char *b) {
@@ -283,6 +278,7 @@ void node_set_apply(struct node_set *set, enum reflector_event event, const json
         bool is_new = !node;
         if (is_new)
                 node = insert(set, name, uid_hash);
+        node->is_listed = true;
         bool has_moved = take_place(set, node, object);
         take_amounts(node, object);
         if (is_new)
@@ -302,20 +298,34 @@ static void on_event(void *userdata, enum reflector_event event, const json_t *o
         node_set_apply(userdata, event, object);
 }
 
+static void use_next_policy(struct node_set *set) {
+        for (size_t i = 0; i < set->slot_count; i++)
+                if (set->slots[i])
+                        set->slots[i]->pool = set->slots[i]->next_pool;
+        set->policy = TAKE_PTR(set->next);
+        set->events.on_pools(set->events.userdata);
+}
+
 static void on_synced(void *userdata, size_t count) {
         struct node_set *set = userdata;
 
+        for (size_t i = 0; i < set->slot_count && set->must_sweep; i++)
+                if (set->slots[i] && !set->slots[i]->is_listed)
+                        drop(set, set->slots[i]);
+        set->must_sweep = false;
+        set->is_listed = true;
+        if (set->next)
+                use_next_policy(set);
         set->on_synced(set->events.userdata, count);
 }
 
-void node_set_watch(struct node_set *set, struct loop *loop, struct kube_api *api,
-                    struct metrics *metrics, const char *selector, reflector_synced_fn *synced_fn) {
-        set->on_synced = synced_fn;
-        set->reflector = reflector_new(loop, api, metrics,
+static void list(struct node_set *set) {
+        reflector_free(set->reflector);
+        set->reflector = reflector_new(set->watch.loop, set->watch.api, set->watch.metrics,
                                        &(struct reflector_spec){
                                                .name = "nodes",
                                                .path = "/api/v1/nodes",
-                                               .label_selector = selector,
+                                               .label_selector = set->watch.selector,
                                                .proto = &kube_proto_node,
                                                .page_limit = PAGE_LIMIT,
                                                .max_objects = NODE_SET_MAX,
@@ -325,8 +335,49 @@ void node_set_watch(struct node_set *set, struct loop *loop, struct kube_api *ap
                                        });
 }
 
+void node_set_watch(struct node_set *set, struct loop *loop, struct kube_api *api,
+                    struct metrics *metrics, const char *selector, reflector_synced_fn *synced_fn) {
+        set->on_synced = synced_fn;
+        set->watch.loop = loop;
+        set->watch.api = api;
+        set->watch.metrics = metrics;
+        set->watch.selector = selector;
+        list(set);
+}
+
+/* Another reflector does not know which nodes there were. */
+static void list_again(struct node_set *set) {
+        for (size_t i = 0; i < set->slot_count; i++)
+                if (set->slots[i])
+                        set->slots[i]->is_listed = false;
+        set->must_sweep = true;
+        list(set);
+}
+
+bool node_set_set_policy(struct node_set *set, const struct policy *policy) {
+        const struct policy *before = set->next;
+        bool is_same = set->policy && policy_has_same_pools(set->policy, policy);
+
+        if (set->reflector && policy->pool_count > 0 && !is_same) {
+                set->next = policy;
+                if (!before || !policy_has_same_pools(before, policy))
+                        list_again(set);
+                return false;
+        }
+        set->next = NULL;
+        set->policy = policy;
+        for (size_t i = 0; i < set->slot_count && !is_same; i++)
+                if (set->slots[i])
+                        set->slots[i]->pool = 0;
+        return true;
+}
+
 const struct reflector *node_set_reflector(const struct node_set *set) {
         return set->reflector;
+}
+
+bool node_set_is_listed(const struct node_set *set) {
+        return set->is_listed;
 }
 
 int node_set_read_target(const char *text, char **ret_name, const char **ret_url,

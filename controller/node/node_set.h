@@ -34,6 +34,8 @@ struct node {
         char *url;     /* --target's; NULL: from the address */
         char *labels_json; /* a JSON object, see keeps_labels below; NULL: none are kept */
         uint8_t pool;      /* of policy_pool_of(), see node_set_set_policy() */
+        uint8_t next_pool; /* under the policy that nodes are being listed again for */
+        bool is_listed;    /* by the present list, while they are */
         double allocatable_cpu_cores, allocatable_memory_bytes; /* 0: not known */
         struct node_kubelet kubelet;
         void *userdata; /* of the set's owner */
@@ -57,6 +59,8 @@ struct node_set_events {
         void (*on_taints)(void *userdata, struct node *node, const json_t *taints);
         /* @node is gone when this returns. */
         void (*on_removed)(void *userdata, struct node *node);
+        /* The policy that node_set_set_policy() has returned false for is the set's now. */
+        void (*on_pools)(void *userdata);
         void *userdata;
 };
 
@@ -64,9 +68,9 @@ struct node_set_options {
         /* status.addresses[].type in order of preference: "InternalIP", "Hostname", ... */
         const char *address_types[NODE_SET_MAX_ADDRESS_TYPES];
         size_t address_type_count;
-        /* Keep the labels of each node, but for those that say what its name says, and the
-         * deprecated names (beta.kubernetes.io/) of others: some 300 bytes on a usual node. They
-         * are kept for a policy with pools too. */
+        /* Keep the labels of each node to show them, but for those that say what its name says,
+         * and the deprecated names (beta.kubernetes.io/) of others: some 300 bytes on a usual node.
+         */
         bool keeps_labels;
 };
 
@@ -87,15 +91,19 @@ DEFINE_FREEP(struct node_set, node_set_free);
 /**
  * node_set_set_policy() - the policy whose pools the nodes are in; borrowed until the next one
  *
- * Present nodes are looked at by the labels that are kept: without any, a node is in no pool until
- * the watch shows it again.
+ * A node's pool is decided when its labels arrive. For a policy with other pools all nodes are
+ * listed again, and stay in the pools of the one before, which stays borrowed, until that is done.
+ * Return: true: @policy is the set's now; false: from on_pools on, unless another one comes before
  */
-void node_set_set_policy(struct node_set *set, const struct policy *policy);
+_must_check_ bool node_set_set_policy(struct node_set *set, const struct policy *policy);
 /** node_set_watch() - follow the API server's nodes; @selector may be NULL */
 void node_set_watch(struct node_set *set, struct loop *loop, struct kube_api *api,
                     struct metrics *metrics, const char *selector, reflector_synced_fn *on_synced);
-/** node_set_reflector() - for readiness; NULL without a watch */
+/** node_set_reflector() - for readiness; NULL without a watch. Another one after each call of
+ * node_set_set_policy() that has returned false */
 const struct reflector *node_set_reflector(const struct node_set *set);
+/** node_set_is_listed() - all nodes have been listed, however long ago */
+bool node_set_is_listed(const struct node_set *set);
 
 /** node_set_apply() - apply one event of the watch; public for tests */
 void node_set_apply(struct node_set *set, enum reflector_event event, const json_t *object);

@@ -21,12 +21,12 @@ void census_init(struct census *census, struct metrics *metrics, struct health *
 }
 
 static void check_reflector(struct health_check *check, const struct reflector *reflector,
-                            size_t count, const char *what) {
+                            bool is_listed, size_t count, const char *what) {
         const char *trouble = reflector ? reflector_trouble(reflector) : "";
 
         if (!reflector)
                 health_pass(check, "not watched");
-        else if (!reflector_is_synced(reflector))
+        else if (!is_listed)
                 health_fail(check, "no complete list yet: %s; see --kubeconfig and the RBAC rules",
                             *trouble ? trouble : "waiting for an answer");
         else
@@ -39,9 +39,11 @@ void census_publish(const struct census *census, const struct census_tally *tall
         metrics_set(census->windows, (double)tally->windows);
         metrics_set(census->oldest, (double)tally->oldest_ms / (double)MS_PER_S);
 
-        check_reflector(census->node_watch, tally->node_watch, tally->nodes, "nodes");
-        check_reflector(census->binding_watch, tally->binding_watch, tally->bound_nodes,
-                        "nodes with recent bindings");
+        check_reflector(census->node_watch, tally->node_watch, tally->is_listed, tally->nodes,
+                        "nodes");
+        check_reflector(census->binding_watch, tally->binding_watch,
+                        tally->binding_watch && reflector_is_synced(tally->binding_watch),
+                        tally->bound_nodes, "nodes with recent bindings");
         if (tally->is_idle)
                 health_pass(census->scrapes, "the policy has no metrics");
         else if (tally->nodes == 0 || tally->stale < tally->nodes)

@@ -27,6 +27,7 @@ struct census_tally {
         const char *failed_node, *failed_reason; /* a failing node, borrowed; NULL: none */
         const char *failed_hint;                 /* flags to check */
         const struct reflector *node_watch, *binding_watch; /* NULL: not watched */
+        bool is_listed;                                     /* all nodes have been, once */
         size_t bound_nodes;                                 /* with recent bindings */
         const char *write_trouble;                          /* "": none; NULL: dry run */
         size_t budget_nodes;                                /* that the patch budget carries */

@@ -84,6 +84,39 @@ def test_what_is_shown(fleet, binary):
     assert len(named) > 5 and not [flag for flag in named if f" {flag}" not in said]
 
 
+def test_pools_of_another_policy(start_standin, exporters, start_controller, tmp_path):
+    """Nodes are listed once more; until they have been, the policy before judges."""
+    standin, cpu = start_standin(), "cpu_usage_avg_5m"
+    labels = {f"label-{i}": "x" * 60 for i in range(20)}  # more than the page shows
+    standin.add_nodes(1, labels={**labels, "pool": "batch"})
+    standin.add_nodes(2, start=1)
+    exporters.set([f"127.1.0.{i}" for i in (1, 2, 3)], load={"cpu": 0.3, "mem": 0.5})
+    path = tmp_path / "policy"
+    write_policy(path, LIMITS)
+    controller = start_controller(standin, exporters, content=str(path))
+
+    def verdicts():
+        return {row["name"]: row["verdict"] for row in status(controller)["nodes"]}
+
+    wait_until(lambda: list(verdicts().values()) == ["passes"] * 3, what="readings of all")
+    standin.fault("status", verb="list", resource="nodes", status=503, count=-1)
+    pools = policy(predicate={cpu: 0.1})
+    predicate = [{"name": cpu, "maxLimitPecent": 0.9}]
+    pools["spec"]["pools"] = [{"nodeSelector": {"pool": "batch"}, "predicate": predicate}]
+    write_policy(path, pools)
+    controller.process.wait_log("listing nodes again")
+    standin.admin("delete", {"resource": "nodes", "names": ["node-0002"]})
+    scraped = len(exporters.scrapes("127.1.0.1"))
+    while len(exporters.scrapes("127.1.0.1")) < scraped + 3:
+        assert set(verdicts().values()) == {"passes"}
+    ready, text = controller.ready()
+    assert ready and "503" in text
+    standin.clear_faults()
+    wanted = {"node-0000": "passes", "node-0001": "rejected"}
+    wait_until(lambda: verdicts() == wanted, what="verdicts by the pools")
+    assert "pools:" in status(controller)["policy"]["yaml"]
+
+
 def shape(value):
     """The members of objects, and what they are, of the first of each array that has one."""
     if isinstance(value, dict):

@@ -198,6 +198,50 @@ static void test_once_with_a_page_that_stands_still(void **state) {
         end(&f);
 }
 
+#define POOLS(value)                                                                               \
+        POLICY "  predicate: [{name: cpu_usage_avg_5m, maxLimitPercent: " value "}]\n"             \
+               "  pools: [{nodeSelector: {a: b}}]\n"
+
+static bool has_status(struct fixture *f, const char *text) {
+        struct buf status = BUF_INIT(1 << 20);
+
+        controller_write_status(f->controller, &status);
+        bool is_there = strstr(status.data, text);
+        buf_done(&status);
+        return is_there;
+}
+
+static bool has_pools(void *userdata) {
+        return has_status(userdata, "nodeSelector");
+}
+
+/* A policy waits until the nodes' pools are known: for the last one, and not for one that has the
+ * pools of the policy in force. */
+static void test_policies_with_other_pools(void **state) {
+        struct fixture f = {.api.pace_ms = 30};
+        static const char *const names[] = {"n"};
+
+        (void)state;
+        answer_nodes(&f, names, ARRAY_LEN(names));
+        api_answer_usually(&f.api, 200, MEMORY_PAGE, "collect");
+        begin(&f, new_policy(POLICY), NULL, false);
+        controller_set_policy(f.controller, new_policy(POOLS("0.5")));
+        controller_set_policy(f.controller, new_policy(POOLS("0.25")));
+        assert_false(has_pools(&f));
+        api_run(&f.api, has_pools, &f);
+        assert_true(has_status(&f, "maxLimitPecent: 0.25"));
+        controller_set_policy(f.controller, new_policy(POOLS("0.75")));
+        assert_true(has_status(&f, "maxLimitPecent: 0.75"));
+        controller_set_policy(f.controller, new_policy(POLICY));
+        assert_false(has_pools(&f));
+        controller_set_policy(f.controller, new_policy(POOLS("0.5")));
+        controller_set_policy(f.controller, new_policy(MEMORY));
+        assert_true(has_status(&f, "mem_usage_avg_5m"));
+        controller_set_policy(f.controller, new_policy(POOLS("0.5")));
+        assert_false(has_pools(&f));
+        end(&f);
+}
+
 /* A dry run of targets, with nothing of a cluster, and with no page of its own. */
 static void test_dry_run(void **state) {
         struct fixture f = {0};
@@ -224,6 +268,7 @@ int main(void) {
                 cmocka_unit_test(test_once_with_many_patches),
                 cmocka_unit_test(test_once_refused),
                 cmocka_unit_test(test_once_with_a_page_that_stands_still),
+                cmocka_unit_test(test_policies_with_other_pools),
                 cmocka_unit_test(test_dry_run),
         };
 

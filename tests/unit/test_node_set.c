@@ -59,7 +59,7 @@ static void apply(struct node_set *set, enum reflector_event event, const char *
         node_set_apply(set, event, object);
 }
 
-/* A node's pool is known of what the watch shows, and of the labels that are kept. */
+/* A node's pool follows its labels, all of them. */
 static void test_pools(void **state) {
         static const char text[] = "apiVersion: " POLICY_API_VERSION "\nkind: " POLICY_KIND
                                    "\nspec:\n"
@@ -69,19 +69,22 @@ static void test_pools(void **state) {
         _cleanup_(policy_freep) struct policy *policy = NULL, *other = NULL;
         struct seen seen;
         struct node_set *set = new_set(&seen, "InternalIP");
+        char longer[NODE_SET_MAX_LABELS_BYTES * 2];
 
         (void)state;
         assert_int_equal(policy_parse(text, sizeof(text) - 1, true, &policy, NULL), 0);
         assert_int_equal(policy_parse(without, sizeof(without) - 1, true, &other, NULL), 0);
-        apply(set, REFLECTOR_PRESENT, "{\"metadata\":{\"name\":\"n\",\"labels\":{\"c\":\"d\"}}}");
+        assert_true(node_set_set_policy(set, policy));
+        snprintf(longer, sizeof(longer),
+                 "{\"metadata\":{\"name\":\"n\",\"labels\":{\"x\":\"%0*d\",\"c\":\"d\"}}}",
+                 NODE_SET_MAX_LABELS_BYTES, 0);
+        apply(set, REFLECTOR_PRESENT, longer);
         const struct node *node = node_set_at(set, 0);
-        assert_int_equal(node->pool, 0);
-        node_set_set_policy(set, policy);
         assert_int_equal(node->pool, 2);
         apply(set, REFLECTOR_PRESENT,
               "{\"metadata\":{\"name\":\"n\",\"labels\":{\"a\":\"b\",\"c\":\"d\"}}}");
         assert_int_equal(node->pool, 1);
-        node_set_set_policy(set, other);
+        assert_true(node_set_set_policy(set, other));
         assert_int_equal(node->pool, 0);
         node_set_free(set);
 }
@@ -160,9 +163,8 @@ static void test_lengths(void **state) {
         }
 }
 
-/* Labels are kept for pools, even where nobody shows them. */
-static void test_labels_for_pools(void **state) {
-        struct policy *policy = policy_default();
+/* Labels are not kept where nobody shows them. */
+static void test_no_labels(void **state) {
         struct seen seen = {0};
         const struct node_set_options options = {.address_types = {"InternalIP"},
                                                  .address_type_count = 1};
@@ -175,16 +177,9 @@ static void test_labels_for_pools(void **state) {
         static const char node[] = "{\"metadata\":{\"name\":\"n\",\"labels\":{\"c\":\"d\"}}}";
 
         (void)state;
-        node_set_set_policy(set, policy);
         apply(set, REFLECTOR_PRESENT, node);
         assert_null(node_set_get(set, "n")->labels_json);
-        policy->pool_count = 1;
-        node_set_set_policy(set, policy);
-        apply(set, REFLECTOR_PRESENT, node);
-        assert_string_equal(node_set_get(set, "n")->labels_json, "{\"c\":\"d\"}");
-        policy->pool_count = 0;
         node_set_free(set);
-        policy_free(policy);
 }
 
 #define NODE(name, uid, address)                                                                   \
@@ -459,17 +454,12 @@ static void test_targets(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_pools),
-                cmocka_unit_test(test_addresses),
-                cmocka_unit_test(test_allocatable),
-                cmocka_unit_test(test_kubelet),
-                cmocka_unit_test(test_life),
-                cmocka_unit_test(test_odd_objects),
-                cmocka_unit_test(test_address_types),
-                cmocka_unit_test(test_targets),
-                cmocka_unit_test(test_labels),
-                cmocka_unit_test(test_lengths),
-                cmocka_unit_test(test_labels_for_pools),
+                cmocka_unit_test(test_pools),         cmocka_unit_test(test_addresses),
+                cmocka_unit_test(test_allocatable),   cmocka_unit_test(test_kubelet),
+                cmocka_unit_test(test_life),          cmocka_unit_test(test_odd_objects),
+                cmocka_unit_test(test_address_types), cmocka_unit_test(test_targets),
+                cmocka_unit_test(test_labels),        cmocka_unit_test(test_lengths),
+                cmocka_unit_test(test_no_labels),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
