@@ -77,6 +77,19 @@ size_t policy_pool_of(const struct policy *policy, const json_t *labels) {
         return 0;
 }
 
+double policy_limit_ratio(const struct policy *policy, size_t pool, size_t metric) {
+        struct policy_range of = policy_pool_predicates(policy, pool);
+        double lowest = 0;
+
+        for (size_t i = of.begin; i < of.end; i++) {
+                double limit = policy->predicates[i].limit_ratio;
+                if (policy->predicates[i].metric == metric && limit > 0 &&
+                    (lowest == 0 || limit < lowest))
+                        lowest = limit;
+        }
+        return lowest;
+}
+
 static bool is_same_selector(const struct policy_selector *a, const struct policy_selector *b) {
         if (a->count != b->count)
                 return false;

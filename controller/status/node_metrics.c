@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,7 @@ struct row {
         char *name; /* the node's; owned */
         _Atomic uint64_t usable;
         _Atomic int64_t score, hot; /* NO_VALUE: none */
+        _Atomic uint8_t pool;
 };
 
 /* Shared by the loop's thread and those that render; all but the atomics is constant. */
@@ -24,7 +26,8 @@ struct table {
         unsigned users; /* under the lock */
         size_t metric_count, cap, count;
         char (*metrics)[METRIC_NAME_MAX + 1];
-        double *limit_ratio; /* [metric]; 0: none */
+        size_t pool_count;
+        double *limit_ratio; /* [pool][metric], the first of them for nodes in none; 0: none */
         struct row *rows;
         _Atomic float *usage_ratio; /* [row][metric] */
 };
@@ -75,6 +78,16 @@ static void begin_family(struct buf *out, const char *name, const char *help) {
         buf_printf(out, "# HELP %s %s\n# TYPE %s gauge\n", name, help, name);
 }
 
+enum { POOL_LABEL_MAX = 16 };
+
+/* Nothing for those in no pool, so that a policy without pools has no such label. */
+static const char *pool_label(unsigned pool, char text[static POOL_LABEL_MAX]) {
+        text[0] = '\0';
+        if (pool > 0)
+                (void)snprintf(text, POOL_LABEL_MAX, ",pool=\"%u\"", pool);
+        return text;
+}
+
 /* "plimsoll_node_score{node="a" */
 static void append_node(struct buf *out, const char *name, const struct row *row) {
         buf_puts(out, name);
@@ -87,17 +100,20 @@ static void render_usage(const struct table *table, struct buf *out) {
         static const char name[] = "plimsoll_node_usage_ratio";
 
         begin_family(out, name,
-                     "Usage of the node by metric of the policy; none while there is no recent "
-                     "value (--node-metrics).");
+                     "Usage of the node by metric of the policy, with the number of its pool if it "
+                     "is in one; none while there is no recent value (--node-metrics).");
         for (size_t i = 0; i < table->count; i++) {
                 const struct row *row = &table->rows[i];
                 const _Atomic float *ratio = table->usage_ratio + i * table->metric_count;
                 uint64_t usable = atomic_load_explicit(&row->usable, memory_order_acquire);
+                char text[POOL_LABEL_MAX];
+                const char *pool = pool_label(
+                        atomic_load_explicit(&row->pool, memory_order_relaxed), text);
                 for (size_t k = 0; k < table->metric_count; k++) {
                         if ((usable >> k & 1) == 0)
                                 continue;
                         append_node(out, name, row);
-                        buf_printf(out, ",metric=\"%s\"} %.5g\n", table->metrics[k],
+                        buf_printf(out, ",metric=\"%s\"%s} %.5g\n", table->metrics[k], pool,
                                    (double)atomic_load_explicit(&ratio[k], memory_order_relaxed));
                 }
         }
@@ -107,11 +123,16 @@ static void render_limits(const struct table *table, struct buf *out) {
         static const char name[] = "plimsoll_node_limit_ratio";
 
         begin_family(out, name,
-                     "Limit of the policy above which a node is rejected (--node-metrics).");
+                     "Limit of the policy above which a node is rejected, also of each pool by its "
+                     "number (--node-metrics).");
         for (size_t k = 0; k < table->metric_count; k++)
-                if (table->limit_ratio[k] > 0)
-                        buf_printf(out, "%s{metric=\"%s\"} %.15g\n", name, table->metrics[k],
-                                   table->limit_ratio[k]);
+                for (unsigned pool = 0; pool <= table->pool_count; pool++) {
+                        double limit = table->limit_ratio[pool * table->metric_count + k];
+                        char text[POOL_LABEL_MAX];
+                        if (limit > 0)
+                                buf_printf(out, "%s{metric=\"%s\"%s} %.15g\n", name,
+                                           table->metrics[k], pool_label(pool, text), limit);
+                }
 }
 
 static void render_numbers(const struct table *table, struct buf *out, const char *name,
@@ -246,14 +267,17 @@ bool node_metrics_begin(struct node_metrics *nm, size_t count) {
         table->cap = count;
         table->metric_count = policy->sync_count;
         table->metrics = xcalloc(policy->sync_count + 1, sizeof(*table->metrics));
-        table->limit_ratio = xcalloc(policy->sync_count + 1, sizeof(*table->limit_ratio));
+        table->pool_count = policy->pool_count;
+        table->limit_ratio = xcalloc((policy->pool_count + 1) * (policy->sync_count + 1),
+                                     sizeof(*table->limit_ratio));
         table->rows = xcalloc(count + 1, sizeof(*table->rows));
         table->usage_ratio = xcalloc(count * policy->sync_count + 1, sizeof(*table->usage_ratio));
         for (size_t i = 0; i < policy->sync_count; i++)
                 memcpy(table->metrics[i], policy->sync[i].name, sizeof(table->metrics[i]));
-        for (size_t i = 0; i < policy->predicate_count; i++)
-                table->limit_ratio[policy->predicates[i].metric] =
-                        policy->predicates[i].limit_ratio;
+        for (size_t pool = 0; pool <= policy->pool_count; pool++)
+                for (size_t i = 0; i < policy->sync_count; i++)
+                        table->limit_ratio[pool * policy->sync_count + i] = policy_limit_ratio(
+                                policy, pool, i);
         nm->next = table;
         return true;
 }
@@ -270,6 +294,7 @@ static void copy_row(struct table *to, size_t to_row, const struct table *from, 
         atomic_init(&target->usable, atomic_load_explicit(&source->usable, memory_order_relaxed));
         atomic_init(&target->score, atomic_load_explicit(&source->score, memory_order_relaxed));
         atomic_init(&target->hot, atomic_load_explicit(&source->hot, memory_order_relaxed));
+        atomic_init(&target->pool, atomic_load_explicit(&source->pool, memory_order_relaxed));
 }
 
 uint32_t node_metrics_add(struct node_metrics *nm, const char *node, uint32_t row) {
@@ -317,6 +342,7 @@ void node_metrics_set(struct node_metrics *nm, uint32_t row, const struct plan_v
         atomic_store_explicit(&target->score, score_of(nm, values), memory_order_relaxed);
         atomic_store_explicit(&target->hot, values->has_hot ? values->hot : NO_VALUE,
                               memory_order_relaxed);
+        atomic_store_explicit(&target->pool, values->pool, memory_order_relaxed);
         /* Last: who sees the bit sees the ratio. */
         atomic_store_explicit(&target->usable, values->usable, memory_order_release);
 }

@@ -45,17 +45,6 @@ void report_header(const struct compiled_policy *compiled, size_t node_width, bo
                    is_colored ? PLAIN : "");
 }
 
-static bool is_above_limit(const struct policy *policy, size_t pool, size_t metric, double ratio) {
-        struct policy_range of = policy_pool_predicates(policy, pool);
-
-        for (size_t i = of.begin; i < of.end; i++)
-                if (policy->predicates[i].metric == metric &&
-                    policy->predicates[i].limit_ratio > 0 &&
-                    ratio > policy->predicates[i].limit_ratio)
-                        return true;
-        return false;
-}
-
 void report_table_row(const struct compiled_policy *compiled, const struct report_row *row,
                       size_t node_width, bool is_colored, int64_t now_mono_ms, struct buf *out) {
         const char *state = row->failure ? row->failure : "ok";
@@ -71,8 +60,8 @@ void report_table_row(const struct compiled_policy *compiled, const struct repor
                                 state = node_track_why(row->track, compiled, i, now_mono_ms);
                         continue;
                 }
-                bool is_red = is_colored &&
-                              is_above_limit(compiled->policy, row->values->pool, i, ratio);
+                double limit = policy_limit_ratio(compiled->policy, row->values->pool, i);
+                bool is_red = is_colored && limit > 0 && ratio > limit;
                 buf_printf(out, "  %s%*.1f%%%s", is_red ? RED : "", width - 1, ratio * 100,
                            is_red ? PLAIN : "");
         }

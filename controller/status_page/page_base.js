@@ -64,15 +64,18 @@ function reason(row) {
 /* ---- The load of a node: the largest usage as a share of its limit, or one metric's. */
 
 const isSmall = () => innerWidth <= 720;
-const limits = () => state.data.policy.metrics.some((metric) => metric.limit);
+/* Nodes in a pool have limits of their own. */
+const limitOf = (row, index) => (row.limits ? row.limits[index] : state.data.policy.metrics[index].limit);
+const hasLimit = (row) => state.data.policy.metrics.some((_, index) => limitOf(row, index));
+const limits = () => state.data.policy.metrics.some((metric) => metric.limit) || state.rows.some(hasLimit);
 function load(row) {
   const metrics = state.data.policy.metrics;
   const chosen = metrics.findIndex((metric) => metric.name === state.by);
   if (chosen >= 0) {
     const usage = row.usage[chosen];
-    return usage === null ? undefined : usage / (metrics[chosen].limit || 1);
+    return usage === null ? undefined : usage / (limitOf(row, chosen) || 1);
   }
-  if (limits()) return row.limitShare;
+  if (hasLimit(row)) return row.limitShare;
   const known = row.usage.filter((usage) => usage !== null);
   return known.length ? Math.max(...known) : undefined;
 }

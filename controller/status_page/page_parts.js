@@ -20,6 +20,7 @@ function showDetail() {
   ];
   if (row.score100 !== undefined) facts.push(`score ${row.score100} of 100`);
   if (row.hot !== undefined) facts.push(`hot value ${row.hot}`);
+  if (row.pool) facts.push(`pool ${row.pool}`);
   if (row.taintLevel !== undefined) facts.push(`taint level ${row.taintLevel}`);
   if (row.ageSeconds !== undefined) facts.push(`last reading ${age(row.ageSeconds)} ago`);
   if (row.source) facts.push(`from ${row.source}`);
@@ -29,24 +30,22 @@ function showDetail() {
     table(
       [["Metric"], ["Usage", "number"], ["Limit", "number"], [""]],
       policy.metrics.map((metric, i) => {
-        const usage = row.usage[i];
+        const usage = row.usage[i],
+          limit = limitOf(row, i);
         return [
           title(metric),
           percent(usage, 1),
-          metric.limit ? percent(metric.limit) : NONE,
-          usage === null
-            ? (row.missing || {})[metric.name] || ""
-            : gauge(usage, metric.limit, metric.limit && usage > metric.limit),
+          limit ? percent(limit) : NONE,
+          usage === null ? (row.missing || {})[metric.name] || "" : gauge(usage, limit, limit && usage > limit),
         ];
       }),
     ),
   );
   historyResources.forEach((resource, i) => {
-    const limit = limitOf(resource);
     if (row.history[i].length > 0)
       body.push(
         make("h3", "", `${resource}, last hour, 0 to 100 %`),
-        spark(row.history[i], isFinite(limit) ? limit : 0, `${resource}, last hour`),
+        spark(row.history[i], lowestLimit(row, resource), `${resource}, last hour`),
       );
   });
   const labels = Object.entries(row.labels || {});

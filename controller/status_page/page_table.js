@@ -24,14 +24,15 @@ function loadCell(cell, row) {
 }
 function metricCell(cell, row, metric, index) {
   const usage = row.usage[index],
-    isOver = metric.limit && usage > metric.limit;
+    limit = limitOf(row, index),
+    isOver = limit && usage > limit;
   if (isOver) cell.classList.add("over");
   if (usage === null) {
     cell.classList.add("dim");
     cell.title = (row.missing || {})[metric.name] || "";
   }
   cell.append(percent(usage));
-  if (usage !== null && metric.limit) cell.append(gauge(usage, metric.limit, isOver));
+  if (usage !== null && limit) cell.append(gauge(usage, limit, isOver));
 }
 function spark(values, limit, label) {
   const ns = "http://www.w3.org/2000/svg";
@@ -61,12 +62,13 @@ function spark(values, limit, label) {
   return svg;
 }
 const latest = (values) => values.filter((value) => value !== null).pop();
-const limitOf = (resource) =>
-  Math.min(
-    ...state.data.policy.metrics
-      .filter((metric) => metric.resource === resource && metric.limit)
-      .map((metric) => metric.limit),
-  );
+/* The lowest of a resource's metrics; 0: none. */
+function lowestLimit(row, resource) {
+  const found = state.data.policy.metrics
+    .map((metric, index) => metric.resource === resource && limitOf(row, index))
+    .filter(Boolean);
+  return found.length ? Math.min(...found) : 0;
+}
 
 /* Every column: key, title, width in px, value to sort by, and what is in a cell. */
 function columns() {
@@ -121,8 +123,7 @@ function columns() {
         falls: true,
       });
     });
-    const at = historyResources.indexOf(group),
-      limit = limitOf(group);
+    const at = historyResources.indexOf(group);
     if (at >= 0)
       list.push({
         key: `${group} history`,
@@ -133,7 +134,7 @@ function columns() {
         value: (row) => latest(row.history[at]),
         fill: (cell, row) =>
           row.history[at].length > 0 &&
-          cell.append(spark(row.history[at], isFinite(limit) ? limit : 0, `${group}, last hour`)),
+          cell.append(spark(row.history[at], lowestLimit(row, group), `${group}, last hour`)),
         falls: true,
       });
   });

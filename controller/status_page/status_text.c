@@ -76,19 +76,6 @@ void status_text_lines(const char *text, struct buf *out) {
         (void)buf_putc(out, ']');
 }
 
-/* The lowest of the limits on a metric; 0: none. */
-static double limit_ratio(const struct policy *policy, size_t metric) {
-        double lowest = 0;
-
-        for (size_t i = 0; i < policy->predicate_count; i++) {
-                double limit = policy->predicates[i].limit_ratio;
-                if (policy->predicates[i].metric == metric && limit > 0 &&
-                    (lowest == 0 || limit < lowest))
-                        lowest = limit;
-        }
-        return lowest;
-}
-
 /* The largest of its weights. */
 static double weight(const struct policy *policy, size_t metric) {
         double largest = 0;
@@ -102,7 +89,7 @@ static double weight(const struct policy *policy, size_t metric) {
 
 static void write_metric(const struct policy *policy, size_t metric, struct buf *out) {
         const struct policy_sync *sync = &policy->sync[metric];
-        double limit = limit_ratio(policy, metric);
+        double limit = policy_limit_ratio(policy, 0, metric);
 
         (void)buf_puts(out, metric > 0 ? ",\n{" : "\n{");
         status_text_member("name", sync->name, out);

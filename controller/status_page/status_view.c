@@ -149,6 +149,24 @@ static void write_usage(struct status_view *view, const struct status_node *node
         (void)buf_putc(view->out, '}');
 }
 
+/* Of a node in a pool; those of the others are the policy's. */
+static void write_limits(struct status_view *view, const struct plan_values *values) {
+        const struct policy *policy = view->head.compiled->policy;
+
+        if (values->pool == 0)
+                return;
+        (void)buf_printf(view->out, ",\"pool\":%u,\"limits\":[", values->pool);
+        for (size_t i = 0; i < policy->sync_count; i++) {
+                double limit = policy_limit_ratio(policy, values->pool, i);
+                (void)buf_puts(view->out, i > 0 ? "," : "");
+                if (limit > 0)
+                        (void)buf_printf(view->out, "%.15g", limit);
+                else
+                        (void)buf_puts(view->out, "null");
+        }
+        (void)buf_putc(view->out, ']');
+}
+
 static void write_history(struct status_view *view, const struct status_node *node) {
         float ratios[STATUS_VIEW_STEPS];
 
@@ -202,6 +220,7 @@ static void write_node(struct status_view *view, const struct status_node *node,
         }
         write_verdict(view, node, judgement);
         write_usage(view, node);
+        write_limits(view, node->values);
         write_history(view, node);
         if (node->values->has_hot)
                 (void)buf_printf(out, ",\"hot\":%lld", (long long)node->values->hot);

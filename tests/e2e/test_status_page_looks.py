@@ -154,6 +154,26 @@ def test_hostile_names(browser, site, log_dir, size):
     assert browser.complaints() == []
 
 
+def test_limits_of_a_pool(browser, site):
+    """The marks of a node stand at the limits of its pool."""
+    status = sample(3)
+    for name, row in zip("abc", status["nodes"]):
+        row.update(name=name, usage=[0.3, 0.3, 0.3, 0.3], limitShare=0.3 / 0.8)
+    status["nodes"][0] |= {"pool": 1, "limits": [0.2, None, None, None], "limitShare": 1.5}
+    show(browser, site, status, DESKTOP)
+    cells = (
+        "[...document.querySelectorAll('tr.row')].map((line) => [...line.querySelectorAll('td.metric')]"
+        ".map((cell) => cell.querySelector('b')?.style.left || ''))"
+    )
+    assert browser.evaluate(cells) == [["20%", "", "", ""], *2 * [["80%", "", "80%", ""]]]
+    over = "[...document.querySelectorAll('td.metric.over')].length"
+    assert browser.evaluate(over) == 1
+    browser.evaluate("document.querySelector('tr.row button').click()")
+    browser.wait("document.getElementById('detail').open", "the node in full")
+    detail = browser.evaluate("document.getElementById('detail').textContent")
+    assert " · pool 1" in detail and "20 %" in detail and "80 %" not in detail
+
+
 def test_the_policy_is_enforced(browser, site):
     """Were something to slip through, the browser would not run it."""
     show(browser, site, sample(3), DESKTOP)

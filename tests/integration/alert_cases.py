@@ -19,11 +19,18 @@ def controller(name, value, **labels):
     return {f"{name}{{{','.join(f'{k}={v!r}' for k, v in labels.items())}}}": value}
 
 
-def usage(node, ratio, metric="cpu_usage_avg_5m", pod="c-0"):
-    return controller("plimsoll_node_usage_ratio", stands(ratio), node=node, metric=metric, pod=pod)
+def usage(node, ratio, metric="cpu_usage_avg_5m", **labels):
+    labels = {"node": node, "metric": metric} | labels
+    return controller("plimsoll_node_usage_ratio", stands(ratio), **labels)
 
 
-LIMIT = controller("plimsoll_node_limit_ratio", stands(0.8), metric="cpu_usage_avg_5m")
+def limit(ratio, **labels):
+    labels = {"metric": "cpu_usage_avg_5m"} | labels
+    return controller("plimsoll_node_limit_ratio", stands(ratio), **labels)
+
+
+LIMIT = limit(0.8)
+POOLS = LIMIT | limit(0.2, pool="1") | limit(0.95, pool="2")
 INFO = "plimsoll_build_info"
 LEADER = "plimsoll_leader"
 STALE = "plimsoll_nodes_stale"
@@ -76,11 +83,15 @@ CASES = {
     ),
     "PlimsollNodeOverLimit": (
         # Both replicas see it, which is one alert; memory has no limit.
-        LIMIT | usage("a", 0.9) | usage("a", 0.91, pod="c-1") | usage("b", 0.5),
+        POOLS
+        | usage("a", 0.3, pool="1")
+        | usage("a", 0.31, pool="1", pod="c-1")
+        | usage("b", 0.5)
+        | usage("c", 0.9, pool="2"),
         LIMIT | usage("a", 0.8) | usage("a", 0.99, metric="mem_usage_avg_5m"),
     ),
     "PlimsollClusterOverLimit": (
-        LIMIT | usage("a", 0.9) | usage("b", 0.9),
+        POOLS | usage("a", 0.9) | usage("b", 0.9, pool="1"),
         LIMIT | usage("a", 0.9) | usage("b", 0.9) | usage("c", 0.9) | usage("d", 0.1),
     ),
     "PlimsollExtenderAbsent": (

@@ -44,9 +44,10 @@ PORT_FLAGS = {
     ],
     "plimsoll-extender": ["--port=0", "--bind"],
 }
-# Of families that have no series before the first node.
+# Of families that have no series before the first node, or lack a label without pools.
 LABELS = {
-    "plimsoll_node_usage_ratio": {"node", "metric"},
+    "plimsoll_node_limit_ratio": {"pool"},
+    "plimsoll_node_usage_ratio": {"node", "metric", "pool"},
     "plimsoll_node_score": {"node"},
     "plimsoll_node_hot_value": {"node"},
 }

@@ -93,6 +93,44 @@ static void test_what_is_shown(void **state) {
         expect(metrics, "limit_ratio{metric=\"cpu_usage_avg_5m\"} 0.65\n");
 }
 
+/* Limits of a pool, and the nodes in it, have its number. */
+static void test_pools(void **state) {
+        _cleanup_(policy_freep) struct policy *policy = parse(
+                "  predicate:\n"
+                "  - {name: cpu_usage_avg_5m, maxLimitPecent: 0.65}\n"
+                "  pools:\n"
+                "  - nodeSelector: {pool: strict}\n"
+                "    predicate:\n"
+                "    - {name: cpu_usage_avg_5m, maxLimitPecent: 0.2}\n"
+                "    - {name: mem_usage_avg_5m, maxLimitPecent: 0.5}\n"
+                "  - {nodeSelector: {pool: free}, predicate: []}\n");
+        static const char all_limits[] =
+                "limit_ratio{metric=\"cpu_usage_avg_5m\"} 0.65\n"
+                "limit_ratio{metric=\"cpu_usage_avg_5m\",pool=\"1\"} 0.2\n"
+                "limit_ratio{metric=\"mem_usage_avg_5m\",pool=\"1\"} 0.5\n";
+        _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
+        _cleanup_(node_metrics_freep) struct node_metrics *nm = node_metrics_new(metrics);
+        struct plan_values values = {.usable = 1, .ratio = {0.25}, .pool = 1};
+        char text[512];
+
+        (void)state;
+        node_metrics_set_policy(nm, policy);
+        uint32_t row = begin_one(nm, "a", NODE_METRICS_NONE);
+        node_metrics_set(nm, row, &values);
+        for (int is_copy = 0; is_copy < 2; is_copy++) {
+                snprintf(text, sizeof(text), "%s%s", all_limits,
+                         "usage_ratio{node=\"a\",metric=\"cpu_usage_avg_5m\",pool=\"1\"} 0.25\n");
+                expect(metrics, text);
+                node_metrics_touch(nm);
+                row = begin_one(nm, "a", row);
+        }
+        values.pool = 0;
+        node_metrics_set(nm, row, &values);
+        snprintf(text, sizeof(text), "%s%s", all_limits,
+                 "usage_ratio{node=\"a\",metric=\"cpu_usage_avg_5m\"} 0.25\n");
+        expect(metrics, text);
+}
+
 static void test_scores(void **state) {
         static const struct {
                 const char *spec;
@@ -234,6 +272,7 @@ static void test_many_tables(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_what_is_shown),
+                cmocka_unit_test(test_pools),
                 cmocka_unit_test(test_scores),
                 cmocka_unit_test(test_nodes_and_policies_change),
                 cmocka_unit_test(test_a_page_that_is_full),

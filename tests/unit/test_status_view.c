@@ -58,10 +58,11 @@ struct row {
         double usage_ratio[3]; /* negative: not usable */
         int64_t hot;           /* negative: not counted */
         unsigned taint_level;
+        uint8_t pool;
 };
 
 static struct plan_values values_of(const struct row *row, size_t count) {
-        struct plan_values values = {.has_hot = row->hot >= 0, .hot = row->hot};
+        struct plan_values values = {.pool = row->pool, .has_hot = row->hot >= 0, .hot = row->hot};
 
         for (size_t i = 0; i < count; i++) {
                 values.ratio[i] = row->usage_ratio[i];
@@ -166,6 +167,47 @@ static void test_scores(void **state) {
         assert_null(json_at(node(json, 1), "score100", NULL));
         assert_int_equal(json_int_at(-1, node(json, 0), "taintLevel", NULL), 2);
         assert_int_equal(json_int_at(-1, node(json, 1), "taintLevel", NULL), 0);
+}
+
+/* A node of a pool has its limits beside it: those of the policy are others. */
+static void test_limits_of_pools(void **state) {
+        static const char text[] = "apiVersion: scheduler.policy.crane.io/v1alpha1\n"
+                                   "kind: DynamicSchedulerPolicy\n"
+                                   "spec:\n"
+                                   "  syncPolicy:\n"
+                                   "  - {name: cpu_usage_avg_5m, period: 3m}\n"
+                                   "  - {name: mem_usage_avg_5m, period: 3m}\n"
+                                   "  predicate:\n"
+                                   "  - {name: mem_usage_avg_5m, maxLimitPecent: 0.9}\n"
+                                   "  pools:\n"
+                                   "  - nodeSelector: {pool: strict}\n"
+                                   "    predicate:\n"
+                                   "    - {name: cpu_usage_avg_5m, maxLimitPecent: 0.2}\n"
+                                   "  - {nodeSelector: {pool: as-others}}\n";
+        static const struct row rows[] = {
+                {"none", NULL, NULL, {0.3, 0.3}, -1},
+                {"strict", NULL, NULL, {0.3, 0.95}, -1, .pool = 1},
+                {"as-others", NULL, NULL, {0.3, 0.45}, -1, .pool = 2},
+        };
+        _cleanup_(compiled_policy_freep) struct compiled_policy *compiled = compile(text);
+        json_auto_t *json = view_of(compiled, rows, ARRAY_LEN(rows));
+        const json_t *metrics = json_at(json, "policy", "metrics", NULL), *strict = node(json, 1);
+
+        (void)state;
+        assert_null(json_at(json_array_get(metrics, 0), "limit", NULL));
+        assert_float_equal(number(json_array_get(metrics, 1), "limit"), 0.9, 0);
+        assert_null(json_at(node(json, 0), "limits", NULL));
+        assert_null(json_at(node(json, 0), "pool", NULL));
+        assert_string_equal(json_string_at(strict, "reason", NULL), "cpu_usage_avg_5m above 0.2");
+        assert_float_equal(number(strict, "limitShare"), 1.5, 1e-4);
+        assert_int_equal(json_int_at(-1, strict, "pool", NULL), 1);
+        const json_t *limits = json_at(strict, "limits", NULL);
+        assert_int_equal(json_array_size(limits), 2);
+        assert_float_equal(json_number_value(json_array_get(limits, 0)), 0.2, 0);
+        assert_true(json_is_null(json_array_get(limits, 1)));
+        limits = json_at(node(json, 2), "limits", NULL);
+        assert_true(json_is_null(json_array_get(limits, 0)));
+        assert_float_equal(json_number_value(json_array_get(limits, 1)), 0.9, 0);
 }
 
 static void test_nodes(void **state) {
@@ -375,10 +417,11 @@ static void test_numbers(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_scores),        cmocka_unit_test(test_nodes),
-                cmocka_unit_test(test_head),          cmocka_unit_test(test_failures),
-                cmocka_unit_test(test_hints),         cmocka_unit_test(test_too_many),
-                cmocka_unit_test(test_hostile_names), cmocka_unit_test(test_numbers),
+                cmocka_unit_test(test_scores),   cmocka_unit_test(test_limits_of_pools),
+                cmocka_unit_test(test_nodes),    cmocka_unit_test(test_head),
+                cmocka_unit_test(test_failures), cmocka_unit_test(test_hints),
+                cmocka_unit_test(test_too_many), cmocka_unit_test(test_hostile_names),
+                cmocka_unit_test(test_numbers),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
