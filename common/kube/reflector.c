@@ -22,6 +22,8 @@
 enum {
         DEFAULT_PAGE_LIMIT = 100,
         DEFAULT_PAGE_LIMIT_METADATA = 500,
+        PAGE_LIMIT_MAX = 10000,
+        PAGE_GROWTH = 4,
         MAX_PAGES = 20000, /* of one list: a peer whose pages never end */
         PATH_MAX_BYTES = 64 << 10,
         PAGE_MAX_BYTES = 16 << 20,
@@ -80,7 +82,7 @@ struct reflector {
 
         enum list_kind list_kind;
         char *continue_token;
-        size_t page_limit; /* halved while pages are too large or too slow */
+        size_t page_limit; /* halved while pages are too large or too slow, see also grow_pages() */
         size_t pages;
         bool is_proto; /* the last page was */
 
@@ -263,7 +265,7 @@ static void finish_list(struct reflector *r, const char *resource_version) {
         size_t count = delivery_count(&r->delivery);
         replace(&r->resource_version, resource_version);
         r->must_list = false;
-        r->page_limit = r->spec.page_limit;
+        r->page_limit = size_max(r->page_limit, r->spec.page_limit);
         r->fruitless_watches = 0;
         if (!r->is_watch_trouble)
                 clear_trouble(r);
@@ -274,6 +276,15 @@ static void finish_list(struct reflector *r, const char *resource_version) {
         if (r->spec.on_synced)
                 r->spec.on_synced(r->spec.userdata, count);
         begin(r);
+}
+
+/*
+ * A continue token expires when a list takes longer than etcd keeps a revision, some five minutes.
+ * The next list would take as long: client-go then lists without a limit. We let the pages grow,
+ * within PAGE_MAX_BYTES, and the relists to come have them too.
+ */
+static void grow_pages(struct reflector *r) {
+        r->page_limit = size_min(r->page_limit * PAGE_GROWTH, PAGE_LIMIT_MAX);
 }
 
 static void on_list_failure(struct reflector *r, const struct kube_answer *answer) {
@@ -289,7 +300,8 @@ static void on_list_failure(struct reflector *r, const struct kube_answer *answe
         }
         if (answer->failure == HTTP_TOO_LARGE || answer->failure == HTTP_TIMEOUT)
                 r->page_limit = size_max(r->page_limit / 2, 1);
-        /* Also an expired continue token, a 410: the list begins anew after a pause. */
+        else if (r->continue_token && answer->outcome == KUBE_GONE)
+                grow_pages(r);
         set_trouble(r, "list", kube_outcome_name(answer->outcome), &answer->err);
         pause_after(r, answer);
 }

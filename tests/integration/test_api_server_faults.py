@@ -35,10 +35,6 @@ FAULTS = {
     "a redirect to a login page": (LOGIN, PAGES),
     "watches answered 410": ({"action": "status", "status": 410, "verb": "watch"}, "watch: 410"),
     "watches that begin with 410": ({"action": "expired", "verb": "watch"}, "watch: 410"),
-    "pages of lists answered 410": (
-        {"action": "status", "status": 410, "verb": "list", "path": "continue="},
-        "list: 410",
-    ),
 }
 
 
@@ -153,6 +149,24 @@ def test_answers_that_do_not_help(start_world, name):
         f"told after { {a: round(s, 1) for a, s in told_s.items()} } s, {lines} lines of log; "
         f"a new node was seen {back_s:.1f} s after the end"
     )
+
+
+def test_lists_that_take_longer_than_compaction(start_world):
+    """No continue token is good for a second page: the list is had in larger ones."""
+    world = start_world()
+    rules = [
+        world.standin.fault(
+            "status", status=410, verb="list", path="continue=", count=-1, user_agent=f"^{agent}"
+        )
+        for agent in AGENTS
+    ]
+    world.standin.admin("compact", {"watches": "cut"})
+    wait_until(
+        lambda: all(world.standin.faults()[rule]["hits"] for rule in rules), 60, "both to meet it"
+    )
+    world.sees_news()
+    for program in world.programs.values():
+        wait_until(lambda p=program: is_well(p), 60, "readiness without trouble")
 
 
 @pytest.mark.nightly

@@ -192,21 +192,41 @@ static void test_expired_status(void **state) {
         }
 }
 
+/* A list that took too long is tried with larger pages, up to 10,000 objects, and so are relists.
+ */
 static void test_expired_continue(void **state) {
-        struct fixture f = {.wanted_log = "+ a;+ a;+ b;=2;"};
+        static const char *const tries[] = {
+                "?limit=100 ", "?limit=400 ", "?limit=1600 ", "?limit=6400 ", "?limit=10000 ",
+        };
+        struct fixture f = {.wanted_log = "+ a;+ a;+ a;+ a;+ a;+ a;+ b;=2;+ a;+ b;=2;"};
 
         (void)state;
-        list(&f, LIST("10", "c", OBJECT("a", "1")));
+        for (size_t i = 0; i < ARRAY_LEN(tries); i++) {
+                scripted_add(&f.rig.server,
+                             (struct scripted_reply){
+                                     .expect = {tries[i]},
+                                     .response = scripted_http(200, "",
+                                                               LIST("10", "c", OBJECT("a", "1")))});
+                scripted_add(&f.rig.server,
+                             (struct scripted_reply){.expect = {"&continue=c "},
+                                                     .response = scripted_http(410, "", "{}")});
+        }
+        scripted_add(
+                &f.rig.server,
+                (struct scripted_reply){
+                        .expect = {"?limit=10000 "},
+                        .response = scripted_http(
+                                200, "", LIST("12", "", OBJECT("a", "1") "," OBJECT("b", "2")))});
         scripted_add(&f.rig.server,
-                     (struct scripted_reply){.expect = {"&continue=c "},
+                     (struct scripted_reply){.expect = {"watch=1"},
                                              .response = scripted_http(410, "", "{}")});
         scripted_add(
                 &f.rig.server,
                 (struct scripted_reply){
-                        .expect = {"GET /api/v1/nodes?limit=100 "},
+                        .expect = {"?limit=10000&resourceVersion=12&"},
                         .response = scripted_http(
-                                200, "", LIST("12", "", OBJECT("a", "1") "," OBJECT("b", "2")))});
-        hold(&f, "12");
+                                200, "", LIST("13", "", OBJECT("a", "1") "," OBJECT("b", "2")))});
+        hold(&f, "13");
         reflect(&f, &(struct reflector_spec){0});
         stop(&f);
 }
