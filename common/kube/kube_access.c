@@ -494,8 +494,14 @@ int kube_access_credentials(struct kube_access *config, int64_t now_mono_ms, int
         return 0;
 }
 
-void kube_access_unauthorized(struct kube_access *config) {
+void kube_access_handshake_failed(struct kube_access *config) {
         config->ca.is_stale = config->cert.is_stale = config->key.is_stale = true;
+        if (config->exec.cert_pem)
+                config->exec_renew_unix_ms = 0;
+}
+
+void kube_access_unauthorized(struct kube_access *config) {
+        kube_access_handshake_failed(config);
         config->token.is_stale = true;
         config->is_exec_stale = true;
 }

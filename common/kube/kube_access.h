@@ -87,6 +87,9 @@ struct kube_credentials {
 _must_check_ int kube_access_credentials(struct kube_access *config, int64_t now_mono_ms,
                                          int64_t now_unix_ms, struct kube_credentials *ret,
                                          struct error *err);
-/** kube_access_unauthorized() - after a 401, or a handshake that failed, perhaps because of a new
- * CA: read files or run the plugin again on the next call */
+/** kube_access_unauthorized() - after a 401: read files or run the plugin again on the next call,
+ * which waits for the plugin */
 void kube_access_unauthorized(struct kube_access *config);
+/** kube_access_handshake_failed() - perhaps because of a new CA: read files again on the next call,
+ * and run the plugin if it gives certificates; nobody waits for it */
+void kube_access_handshake_failed(struct kube_access *config);

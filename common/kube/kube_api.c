@@ -322,7 +322,7 @@ static void on_http_done(void *userdata, const struct http_response *response) {
         count(call, response->failure == HTTP_OK ? code : http_failure_name(response->failure),
               response->duration_ms);
         if (response->failure == HTTP_TLS)
-                kube_access_unauthorized(call->api->config);
+                kube_access_handshake_failed(call->api->config);
         int64_t pause_ms = retry_pause_ms(call, response, answer.outcome);
         int64_t again_mono_ms = loop_now_mono_ms(call->api->loop) + pause_ms;
         if (pause_ms >= 0 && again_mono_ms < end_mono_ms(call)) {

@@ -389,6 +389,20 @@ static void test_exec_renewal(void **state) {
         assert_non_null(credentials.tls.cert_pem);
         assert_non_null(credentials.tls.key_pem);
 
+        /* A handshake that failed is no reason to wait, though the certificate may be the cause. */
+        put_plugin("t3", 1000);
+        assert_non_null(credentials_at(config, 590000).tls.cert_pem);
+        kube_access_handshake_failed(config);
+        assert_non_null(credentials_at(config, 590000).tls.cert_pem);
+        loop_run(loop);
+        assert_string_equal(credentials_at(config, 590000).bearer, "t3");
+        put_script("plugin", "#!/bin/sh\nprintf '%s' '" CREDENTIAL(
+                                     "\"clientCertificateData\":\"" PEM_JSON
+                                     "\",\"clientKeyData\":\"" PEM_JSON "\"") "'\n");
+        kube_access_unauthorized(config);
+        credentials = renewed_at(config, loop, 596000);
+        assert_non_null(credentials.tls.cert_pem);
+
         /* the old one is kept while the plugin fails */
         put_script("plugin", "#!/bin/sh\nexit 1\n");
         kube_access_unauthorized(config);
