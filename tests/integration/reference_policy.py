@@ -125,7 +125,8 @@ class Policy:
 
     def limits_for(self, pod):
         """The limits that hold for a Pod on a node: no pod is one that no rule matches."""
-        if pod and any(of["kind"] == "DaemonSet" for of in pod["metadata"]["ownerReferences"]):
+        owners = pod["metadata"].get("ownerReferences", []) if pod else []
+        if any(owner["kind"] == "DaemonSet" for owner in owners):
             return []
         for match, is_exempt, limits in self.rules if pod else ():
             if matches(match, pod):
