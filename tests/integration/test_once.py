@@ -20,7 +20,7 @@ def once(binary, exporters, tmp_path):
             "--scrape-interval=1s",
             "--once",
         ]
-        return subprocess.run(argv, capture_output=True, text=True, timeout=120, check=False)
+        return subprocess.run(argv, capture_output=True, text=True, timeout=240, check=False)
 
     return run_once
 
@@ -31,6 +31,16 @@ def test_a_node_that_is_deleted_meanwhile_is_no_failure(once, start_standin):
     done = once(standin, policy())
     assert done.returncode == 0, done.stderr
     assert sorted(p["code"] for p in standin.patches()) == [200, 200, 404]
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(300)
+def test_all_are_written_however_many(once, start_standin):
+    """A minute of patches at 50 a second, which is more than reading may take."""
+    standin = start_standin("--nodes", 3000)
+    done = once(standin, policy())
+    assert done.returncode == 0, done.stderr
+    assert len({patch["name"] for patch in standin.patches() if patch["code"] == 200}) == 3000
 
 
 @pytest.mark.nightly
