@@ -15,6 +15,9 @@
 
 enum {
         DEFAULT_TIMEOUT_MS = 10000,
+        /* A watch is silent for minutes: a lost route, or a machine that is gone, must be noticed
+         * within 30 s, the next watch's time for its answer included. */
+        LOST_TIMEOUT_MS = 20000,
         DEFAULT_MAX_BODY_BYTES = 8 << 20,
         RETRY_FIRST_MS = 500,
         RETRY_MAX_MS = 10000,
@@ -424,6 +427,7 @@ static void attempt(void *userdata) {
                         .timeout_ms = attempt_timeout_ms(call),
                         .idle_timeout_ms = request->idle_timeout_ms,
                         .answer_timeout_ms = request->answer_timeout_ms,
+                        .lost_timeout_ms = LOST_TIMEOUT_MS,
                         .max_body_bytes = request->max_body_bytes > 0 ? request->max_body_bytes
                                                                       : DEFAULT_MAX_BODY_BYTES,
                         .wants_gzip = request->wants_gzip,

@@ -29,18 +29,13 @@ enum {
         PAGE_MAX_BYTES = 16 << 20,
         PAGE_TIMEOUT_MS = 60000,
 
-        /* timeoutSeconds is random, so that clients do not reconnect together. */
+        /* timeoutSeconds, as in client-go; random, so that clients do not reconnect together. */
         WATCH_MIN_S = 300,
         WATCH_MAX_S = 600,
         WATCH_GRACE_S = 10,
-        /* A connection that is dead without having ended must be noticed within 30 s. So a watch
-         * without a byte for this long is reopened, and while no object changes, watches are short:
-         * the server has to end them. They are short by timeoutSeconds, and not by ending them
-         * ourselves, because the server sends a bookmark 2 s before the time is up: without it our
-         * position would be too old one day. */
-        WATCH_IDLE_MS = 18000,
-        WATCH_QUIET_MIN_S = 12,
-        WATCH_QUIET_MAX_S = 15,
+        /* TCP notices a peer that is gone, but not a server that hangs, nor a proxy that has lost
+         * it. A server that works sends a bookmark each minute. */
+        WATCH_IDLE_MS = 180000,
         WATCH_SHORT_MS = 1000, /* one that ends sooner counts as a failure, to avoid a busy loop */
         WATCH_ANSWER_MS = 30000, /* twice what a busy server lets requests wait */
         WATCH_FRUITLESS_MAX = 3, /* consecutive failures: the resourceVersion may be bad, relist */
@@ -90,7 +85,6 @@ struct reflector {
         int64_t watch_started_mono_ms;
         bool has_events;
         bool has_proof;           /* the watch was open after PROOF_MS */
-        bool is_quiet;            /* no object has changed since the last watch began */
         struct error watch_error; /* of an ERROR event; code -ESTALE for an expired position */
         unsigned fruitless_watches;
         unsigned expired_watches; /* in a row, each behind a complete list */
@@ -379,8 +373,6 @@ static bool on_watch_event(void *userdata, const struct watch_event *event) {
         }
         r->has_events = true;
         r->expired_watches = 0;
-        if (event->type != WATCH_BOOKMARK)
-                r->is_quiet = false;
         r->fruitless_watches = 0;
         if (event->type == WATCH_DELETED)
                 delivery_deleted(&r->delivery, event->object, event->object_bytes);
@@ -490,9 +482,7 @@ static void on_watch_done(void *userdata, const struct kube_answer *answer) {
 
 static void start_watch(struct reflector *r) {
         _cleanup_(buf_done) struct buf path = BUF_INIT(PATH_MAX_BYTES);
-        int64_t min_s = r->is_quiet ? WATCH_QUIET_MIN_S : WATCH_MIN_S;
-        int64_t max_s = r->is_quiet ? WATCH_QUIET_MAX_S : WATCH_MAX_S;
-        int64_t timeout_s = min_s + random_below(max_s - min_s + 1);
+        int64_t timeout_s = WATCH_MIN_S + random_below(WATCH_MAX_S - WATCH_MIN_S + 1);
         struct kube_answer refusal;
 
         reflector_watch_path(&r->spec, r->resource_version, timeout_s, &path);
@@ -505,7 +495,6 @@ static void start_watch(struct reflector *r) {
         watch_stream_init(&r->stream, r->spec.proto, WATCH_LINE_MAX_BYTES, on_watch_event, r);
         r->watch_started_mono_ms = loop_now_mono_ms(r->loop);
         r->has_events = r->has_proof = false;
-        r->is_quiet = true;
         r->watch_error = ERROR_NULL;
         /* No gzip: servers send some watches as several gzip members, which curl refuses. */
         r->call = kube_start(r->api, &(struct kube_request){
@@ -514,7 +503,7 @@ static void start_watch(struct reflector *r) {
                                              .resource = r->spec.name,
                                              .accept = reflector_watch_accept(&r->spec),
                                              .timeout_ms = (timeout_s + WATCH_GRACE_S) * MS_PER_S,
-                                             .idle_timeout_ms = r->spec.watch_idle_ms,
+                                             .idle_timeout_ms = WATCH_IDLE_MS,
                                              .answer_timeout_ms = r->spec.watch_answer_ms,
                                              .max_body_bytes = watch_max_body_bytes,
                                              .on_data = on_watch_data,
@@ -550,8 +539,6 @@ struct reflector *reflector_new(struct loop *loop, struct kube_api *api, struct 
         delivery_init(&r->delivery, &r->spec, metrics);
         if (r->spec.watch_answer_ms == 0)
                 r->spec.watch_answer_ms = WATCH_ANSWER_MS;
-        if (r->spec.watch_idle_ms == 0)
-                r->spec.watch_idle_ms = WATCH_IDLE_MS;
         int64_t first_ms = spec->first_pause_ms ? spec->first_pause_ms : BACKOFF_FIRST_MS;
         r->backoff = (struct backoff){
                 .first_ms = first_ms,

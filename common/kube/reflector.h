@@ -73,7 +73,6 @@ struct reflector_spec {
         size_t max_objects;      /* more are ignored, logged once; 0: 100,000 */
         int64_t first_pause_ms;  /* of the backoff, whose maximum is 12.5 times that; 0: 800 */
         int64_t watch_answer_ms; /* timeout for a watch's response headers; 0: 30 s */
-        int64_t watch_idle_ms;   /* a watch without a byte for this long is reopened; 0: 18 s */
         /* When not NULL, every list is preceded by one with this wider selector, for objects that
          * stopped matching while no watch was open (pods that are already running). These are
          * reported but not recorded, so their deletion is not. */

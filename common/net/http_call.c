@@ -2,6 +2,8 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,6 +146,7 @@ struct http_call *http_call_new(const struct http_request *request,
         call->timeout_ms = request->timeout_ms;
         call->idle_timeout_ms = request->idle_timeout_ms;
         call->answer_timeout_ms = request->answer_timeout_ms;
+        call->lost_timeout_ms = request->lost_timeout_ms;
         call->max_body_bytes = request->max_body_bytes;
         call->wants_gzip = request->wants_gzip;
         call->on_data = request->on_data;
@@ -290,15 +293,20 @@ static size_t on_header(char *data, size_t size, size_t count, void *userdata) {
         return len;
 }
 
-/* curl's own sockets would be inherited by a credential plugin that we run. */
+/* curl's own sockets would be inherited by a credential plugin that we run. TCP_USER_TIMEOUT also
+ * counts the keepalives that are not answered, in place of a number of them. */
 static curl_socket_t on_socket_open(void *userdata, curlsocktype purpose,
                                     struct curl_sockaddr *address) {
         struct http_call *call = userdata;
+        unsigned lost_timeout_ms = (unsigned)call->lost_timeout_ms;
 
         (void)purpose;
         int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
         if (fd < 0 && errno != EAFNOSUPPORT)
                 call->socket_errno = errno;
+        if (fd >= 0)
+                (void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &lost_timeout_ms,
+                                 sizeof(lost_timeout_ms));
         return fd;
 }
 
@@ -350,6 +358,17 @@ static void configure_method(struct http_call *call) {
         must(curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, call->method));
 }
 
+/* The first keepalive is sent at half the time that is left to notice, the next at a quarter. */
+static void configure_keepalive(const struct http_call *call) {
+        long lost_s = (long)(call->lost_timeout_ms / MS_PER_S);
+        long idle_s = lost_s > 0 ? (lost_s + 1) / 2 : KEEPALIVE_IDLE_S;
+        long interval_s = lost_s > 0 ? (lost_s + 3) / 4 : KEEPALIVE_INTERVAL_S;
+
+        must(curl_easy_setopt(call->easy, CURLOPT_TCP_KEEPALIVE, 1L));
+        must(curl_easy_setopt(call->easy, CURLOPT_TCP_KEEPIDLE, idle_s));
+        must(curl_easy_setopt(call->easy, CURLOPT_TCP_KEEPINTVL, interval_s));
+}
+
 CURLcode http_call_configure(struct http_call *call, const char *user_agent) {
         CURL *easy = call->easy;
 
@@ -378,9 +397,7 @@ CURLcode http_call_configure(struct http_call *call, const char *user_agent) {
         must(curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1));
         /* Refused while a buffer is left over from a call that failed early: it is as large. */
         (void)curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, (long)RECEIVE_BYTES);
-        must(curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L));
-        must(curl_easy_setopt(easy, CURLOPT_TCP_KEEPIDLE, (long)KEEPALIVE_IDLE_S));
-        must(curl_easy_setopt(easy, CURLOPT_TCP_KEEPINTVL, (long)KEEPALIVE_INTERVAL_S));
+        configure_keepalive(call);
         must(curl_easy_setopt(easy, CURLOPT_MAXAGE_CONN, (long)CONNECTION_MAX_IDLE_S));
         must(curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)call->connect_timeout_ms));
         must(curl_easy_setopt(easy, CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)call->max_body_bytes));

@@ -61,7 +61,7 @@ struct http_call {
         char *basic_auth;
         char *proxy, *no_proxy;
         struct http_tls_copy *tls;
-        int64_t connect_timeout_ms, timeout_ms, idle_timeout_ms, answer_timeout_ms;
+        int64_t connect_timeout_ms, timeout_ms, idle_timeout_ms, answer_timeout_ms, lost_timeout_ms;
         size_t max_body_bytes;
         bool wants_gzip;
         bool is_malformed; /* fails before it starts */

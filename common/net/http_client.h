@@ -106,6 +106,8 @@ struct http_request {
         int64_t timeout_ms;         /* whole transfer, without queueing; must be > 0 */
         int64_t idle_timeout_ms;    /* without receiving a byte; 0: off */
         int64_t answer_timeout_ms;  /* until the response headers; 0: off */
+        int64_t lost_timeout_ms;    /* until a connection is broken whose peer's kernel no longer
+                                       answers, idle or not; 0: as long as the system waits */
         size_t max_body_bytes;      /* of all pieces together when streamed; 1 to INT64_MAX */
         bool wants_gzip;            /* ask for gzip; the limit applies to the unpacked body */
         const char *basic_auth;     /* "user:password"; may be NULL */

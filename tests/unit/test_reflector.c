@@ -274,31 +274,6 @@ static void test_silent_watch(void **state) {
         stop(&f);
 }
 
-/* A connection that is dead without an end; the next watch has to be ended soon by the server. */
-static void test_dead_watch(void **state) {
-        struct fixture f = {.wanted_log = "=0;+ a;"};
-
-        (void)state;
-        list(&f, LIST("10", "", ""));
-        scripted_add(&f.rig.server,
-                     (struct scripted_reply){.expect = {"watch=1&resourceVersion=10&"},
-                                             .response = scripted_stream(BOOKMARK("11")),
-                                             .holds = true});
-        scripted_add(&f.rig.server,
-                     (struct scripted_reply){
-                             .expect = {"watch=1&resourceVersion=11&", "&timeoutSeconds=1"},
-                             .response = scripted_stream(EVENT("ADDED", "a", "12")),
-                             .holds = true});
-        /* Something has changed: another one may be as long as any. */
-        scripted_add(&f.rig.server,
-                     (struct scripted_reply){.expect = {"watch=1&resourceVersion=12&"},
-                                             .response = scripted_stream(BOOKMARK("13")),
-                                             .holds = true});
-        reflect(&f, &(struct reflector_spec){.watch_idle_ms = 300});
-        assert_true(restarts(&f, "idle") >= 2);
-        stop(&f);
-}
-
 static void test_malformed_events(void **state) {
         struct fixture f = {.wanted_log = "+ a;=1;+ b;+ a;+ b;+ c;=3;"};
 
@@ -628,7 +603,6 @@ int main(void) {
                 cmocka_unit_test(test_expired_continue),
                 cmocka_unit_test(test_cut_line),
                 cmocka_unit_test(test_silent_watch),
-                cmocka_unit_test(test_dead_watch),
                 cmocka_unit_test(test_malformed_events),
                 cmocka_unit_test(test_endless_410),
                 cmocka_unit_test(test_endless_line),

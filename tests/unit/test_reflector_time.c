@@ -86,7 +86,7 @@ static void test_slow_list(void **state) {
 /* The same of a watch; one that is open for eight seconds is good, though nothing has changed. */
 static void test_silent_watch(void **state) {
         struct fixture f = {.wanted_log = "well 0;silent 8;silent 30;trouble 30;well 38;"};
-        static const struct clock_step clock[] = {{2, 8}, {2, 22}, {3, 8}, {3, 10}, {0}};
+        static const struct clock_step clock[] = {{2, 8}, {2, 22}, {3, 8}, {3, 172}, {0}};
 
         (void)state;
         add(&f, "GET /api/v1/nodes?limit=100 ", scripted_http(200, "", LIST("")), false);
@@ -96,6 +96,52 @@ static void test_silent_watch(void **state) {
         reflect(&f, clock);
         assert_true(restarts(&f, "unavailable") == 1);
         assert_true(restarts(&f, "idle") == 1);
+        stop(&f);
+}
+
+struct quiet {
+        struct scripted_server *server;
+        atomic_llong asked_at_s;
+        int user_timeout_ms, keepalive_s, interval_s;
+};
+
+/* The client's end of the connections to the server: it is in this process, too. */
+static void note_sockets(void *userdata) {
+        enum { FD_END = 256 };
+        struct quiet *quiet = userdata;
+
+        atomic_store(&quiet->asked_at_s, later_ms / MS_PER_S);
+        for (int fd = 0; fd < FD_END; fd++) {
+                struct sockaddr_in peer = {0};
+                socklen_t len = sizeof(peer), int_len = sizeof(int);
+                if (getpeername(fd, (struct sockaddr *)&peer, &len) < 0 ||
+                    peer.sin_family != AF_INET || ntohs(peer.sin_port) != quiet->server->port)
+                        continue;
+                (void)getsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &quiet->user_timeout_ms,
+                                 &int_len);
+                (void)getsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &quiet->keepalive_s, &int_len);
+                (void)getsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &quiet->interval_s, &int_len);
+        }
+}
+
+/* A watch of which nothing is heard, not even a bookmark, is renewed after three minutes. TCP
+ * breaks its connection sooner, 20 s after the last sign of life from the peer's kernel. */
+static void test_quiet_watch(void **state) {
+        struct fixture f = {.wanted_log = "well 0;"};
+        struct quiet quiet = {.server = &f.rig.server};
+        static const struct clock_step clock[] = {{2, 8}, {2, 171}, {2, 1}, {0}};
+
+        (void)state;
+        add(&f, "GET /api/v1/nodes?limit=100 ", scripted_http(200, "", LIST("")), false);
+        add(&f, "watch=1&resourceVersion=10&", scripted_stream(""), true);
+        add(&f, "watch=1&resourceVersion=10&", scripted_stream(""), true);
+        f.rig.server.script[2].before = note_sockets;
+        f.rig.server.userdata = &quiet;
+        reflect(&f, clock);
+        assert_int_equal(atomic_load(&quiet.asked_at_s), 180);
+        assert_int_equal(quiet.user_timeout_ms, 20000);
+        assert_int_equal(quiet.keepalive_s, 10);
+        assert_int_equal(quiet.interval_s, 5);
         stop(&f);
 }
 
@@ -229,9 +275,13 @@ static void test_pods_are_forgotten(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_silent_list),  cmocka_unit_test(test_slow_list),
-                cmocka_unit_test(test_silent_watch), cmocka_unit_test(test_ends),
-                cmocka_unit_test(test_retry_after),  cmocka_unit_test(test_pods_are_forgotten),
+                cmocka_unit_test(test_silent_list),
+                cmocka_unit_test(test_slow_list),
+                cmocka_unit_test(test_silent_watch),
+                cmocka_unit_test(test_quiet_watch),
+                cmocka_unit_test(test_ends),
+                cmocka_unit_test(test_retry_after),
+                cmocka_unit_test(test_pods_are_forgotten),
         };
 
         (void)unsetenv("KUBERNETES_SERVICE_HOST");
