@@ -27,7 +27,9 @@ struct seen {
 
 struct binding_watch {
         struct loop *loop;
-        struct reflector *reflector;
+        struct kube_api *api;
+        struct metrics *metrics;
+        struct reflector *reflector; /* NULL while paused */
         struct metric *bindings;
         int64_t recent_ms;
         binding_fn *fn;
@@ -136,20 +138,15 @@ static void on_pod(void *userdata, enum reflector_event event, const json_t *pod
         watch->fn(watch->userdata, node, at_unix_ms);
 }
 
-struct binding_watch *binding_watch_new(struct loop *loop, struct kube_api *api,
-                                        struct metrics *metrics, int64_t recent_ms, binding_fn *fn,
-                                        void *userdata) {
-        struct binding_watch *watch = xcalloc(1, sizeof(*watch));
+void binding_watch_pause(struct binding_watch *watch) {
+        reflector_free(TAKE_PTR(watch->reflector));
+}
 
-        STAILQ_INIT(&watch->seen);
-        watch->loop = loop;
-        watch->recent_ms = recent_ms;
-        watch->fn = fn;
-        watch->userdata = userdata;
-        watch->bindings = metrics_counter(metrics, "plimsoll_bindings_total",
-                                          "Pod bindings observed.", NULL);
+void binding_watch_resume(struct binding_watch *watch) {
+        if (watch->reflector)
+                return;
         watch->reflector = reflector_new(
-                loop, api, metrics,
+                watch->loop, watch->api, watch->metrics,
                 &(struct reflector_spec){
                         .name = "pods",
                         .path = "/api/v1/pods",
@@ -162,6 +159,23 @@ struct binding_watch *binding_watch_new(struct loop *loop, struct kube_api *api,
                         .on_event = on_pod,
                         .userdata = watch,
                 });
+}
+
+struct binding_watch *binding_watch_new(struct loop *loop, struct kube_api *api,
+                                        struct metrics *metrics, int64_t recent_ms, binding_fn *fn,
+                                        void *userdata) {
+        struct binding_watch *watch = xcalloc(1, sizeof(*watch));
+
+        STAILQ_INIT(&watch->seen);
+        watch->loop = loop;
+        watch->api = api;
+        watch->metrics = metrics;
+        watch->recent_ms = recent_ms;
+        watch->fn = fn;
+        watch->userdata = userdata;
+        watch->bindings = metrics_counter(metrics, "plimsoll_bindings_total",
+                                          "Pod bindings observed.", NULL);
+        binding_watch_resume(watch);
         return watch;
 }
 
@@ -176,7 +190,7 @@ void binding_watch_free(struct binding_watch *watch) {
 }
 
 bool binding_watch_is_live(const struct binding_watch *watch) {
-        return reflector_is_synced(watch->reflector) &&
+        return watch->reflector && reflector_is_synced(watch->reflector) &&
                reflector_trouble(watch->reflector)[0] == '\0';
 }
 

@@ -22,13 +22,19 @@ struct binding_watch;
 /** binding_fn: a pod was bound to @node at @at_unix_ms, which is not in the future */
 typedef void binding_fn(void *userdata, const char *node, int64_t at_unix_ms);
 
+/** binding_watch_new() - starts at once */
 struct binding_watch *binding_watch_new(struct loop *loop, struct kube_api *api,
                                         struct metrics *metrics, int64_t recent_ms, binding_fn *fn,
                                         void *userdata);
 void binding_watch_free(struct binding_watch *watch);
 DEFINE_FREEP(struct binding_watch, binding_watch_free);
 
+/** binding_watch_pause() - watch no longer; what was counted is remembered */
+void binding_watch_pause(struct binding_watch *watch);
+/** binding_watch_resume() - after a pause: list and watch again, and count what was not counted */
+void binding_watch_resume(struct binding_watch *watch);
+
 /** binding_watch_is_live() - listed once, and the watch is open */
 bool binding_watch_is_live(const struct binding_watch *watch);
-/** binding_watch_reflector() - for readiness checks; borrowed */
+/** binding_watch_reflector() - for readiness checks; borrowed; NULL while paused */
 const struct reflector *binding_watch_reflector(const struct binding_watch *watch);

@@ -24,7 +24,7 @@ enum {
 struct table_watch {
         struct table_watch_options options;
         struct reflector *nodes;
-        struct binding_watch *bindings;  /* NULL until a policy has hot values */
+        struct binding_watch *bindings;  /* NULL until a policy ranks by hot values */
         struct estimate_watch *estimate; /* NULL until a policy's scoring is estimate */
         bool must_sweep;      /* the watch began anew: what its first list does not show is gone */
         bool has_whole_nodes; /* the watch shows status.capacity too, which the estimate needs */
@@ -139,24 +139,36 @@ static void on_binding(void *userdata, const char *node, int64_t at_unix_ms) {
         touched(watch);
 }
 
+/* An estimate has recent bindings in it. */
+static bool needs_bindings(const struct policy *policy) {
+        return policy->hot_value_count > 0 && policy->scoring != POLICY_SCORING_ESTIMATE;
+}
+
 static void watch_bindings(struct table_watch *watch) {
         const struct policy *policy = node_table_policy(watch->options.table);
 
-        if (policy->hot_value_count == 0) {
-                health_pass(watch->bindings_check, "not needed: the policy has no hotValue");
-                return;
-        }
-        /* Never stopped: a new watch would report, and count, the same bindings again. */
-        if (!watch->bindings)
+        if (!needs_bindings(policy)) {
+                health_pass(watch->bindings_check,
+                            policy->hot_value_count == 0
+                                    ? "not needed: the policy has no hotValue"
+                                    : "not needed: hotValue has no effect on an estimate");
+                if (watch->bindings) {
+                        binding_watch_pause(watch->bindings);
+                        settle_live(watch);
+                }
+        } else if (watch->bindings) {
+                binding_watch_resume(watch->bindings);
+        } else {
                 watch->bindings = binding_watch_new(watch->options.loop, watch->options.api,
                                                     watch->options.metrics,
                                                     hot_value_keep_ms(policy), on_binding, watch);
+        }
 }
 
 /* The extender works without this watch: the controller's annotation takes the place of the count.
  * So a failure shows in the check's detail, but the check passes. */
 static void look_at_bindings(struct table_watch *watch) {
-        if (!watch->bindings || node_table_policy(watch->options.table)->hot_value_count == 0)
+        if (!needs_bindings(node_table_policy(watch->options.table)))
                 return;
         if (settle_live(watch))
                 health_pass(watch->bindings_check, "counted from the pod watch");

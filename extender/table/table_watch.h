@@ -1,7 +1,7 @@
 /*
- * What fills the node table: a watch of the nodes' metadata, a watch of bindings once a policy has
- * hot values, and the clock. Publishes snapshots: at once after a quiet time, and under a stream of
- * changes at most every 10 ms (less often if publishing takes more than a twentieth of a
+ * What fills the node table: a watch of the nodes' metadata, a watch of bindings while the policy
+ * ranks by hot values, and the clock. Publishes snapshots: at once after a quiet time, and under a
+ * stream of changes at most every 10 ms (less often if publishing takes more than a twentieth of a
  * processor).
  *
  * Everything runs on the loop's thread.

@@ -201,6 +201,29 @@ def test_a_policy_that_begins_to_estimate(cluster, start, tmp_path):
         wait_scores(scheduler, {A: 7, B: 10, C: 0})
 
 
+def test_hot_values_have_no_watch_of_their_own(cluster, start, tmp_path):
+    """They have no effect on an estimate. A policy that ranks by them finds what was bound meanwhile, and
+    what had been counted before is not counted again."""
+
+    def reload(scoring, says):
+        write_policy(tmp_path / "policy.yaml", policy(scoring=scoring, hot={"5m": 1}))
+        extender.reload()
+        extender.wait_ready(says)
+
+    counted = "bindings: counted from the pod watch"
+    extender = start(cluster, scoring="absolute", hot={"5m": 1}, says=counted)
+    with extender.scheduler() as scheduler:
+        cluster.add_pods(2, prefix="first-", nodes=[A])
+        wait_scores(scheduler, {A: 6, B: 8, C: 4})
+        reload("estimate", r"(?m)pods: 2 pods$")
+        wait_until(lambda: len(cluster.watches("pods")) == 1, what="one watch of pods")
+        assert "bindings: not needed" in extender.ready()[1]
+        cluster.add_pods(1, prefix="second-", nodes=[B])
+        extender.wait_ready(r"(?m)pods: 3 pods$")
+        reload("absolute", counted)
+        wait_scores(scheduler, {A: 6, B: 7, C: 4})
+
+
 def test_pods_that_nobody_expects(cluster, start):
     """Absurd requests, a thousand containers, no owner: nothing of it rejects a pod or breaks."""
     containers = [
