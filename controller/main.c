@@ -35,7 +35,7 @@ struct daemon_state {
         struct program_core *core;
         struct controller *controller;
         struct recorder *recorder; /* NULL: --events=false */
-        struct status_page *page;  /* NULL: --status-page=false */
+        struct shared_page *page;  /* NULL: --status-page=false */
         struct query_api query;    /* without nodes: --query-api=false */
 };
 
@@ -54,7 +54,7 @@ static void on_signal(void *userdata, int signal_number) {
 static void on_request(void *userdata, struct http_exchange *exchange) {
         struct daemon_state *state = userdata;
 
-        if (daemon_pages(state->core->health, state->core->metrics, exchange) ||
+        if (daemon_pages(state->core->health, state->core->metrics_page, exchange) ||
             (state->page && status_page_answer(state->page, exchange)) ||
             (state->query.nodes && query_api_answer(&state->query, exchange, clock_wall_unix_ms())))
                 return;
@@ -168,7 +168,7 @@ static int connect_and_run(const struct settings *settings, struct daemon_state 
                             });
         _cleanup_(controller_freep) struct controller *controller = NULL;
         _cleanup_(recorder_freep) struct recorder *recorder = NULL;
-        _cleanup_(status_page_freep) struct status_page *page = NULL;
+        _cleanup_(shared_page_freep) struct shared_page *page = NULL;
         struct http_server *server = NULL;
 
         struct controller_options options = settings->controller;
@@ -193,8 +193,7 @@ static int connect_and_run(const struct settings *settings, struct daemon_state 
         state->controller = controller;
         state->query.nodes = controller_node_metrics(controller);
         if (settings->shared.has_status_page)
-                page = state->page = status_page_new(&(struct status_page_options){
-                        .loop = core->loop, .write = on_status, .userdata = state});
+                page = state->page = status_page_new(core->loop, on_status, state);
         if (core->api)
                 policy_source_watch_object(core->policy_source, core->api);
         on_writer(state);
@@ -207,7 +206,7 @@ static int connect_and_run(const struct settings *settings, struct daemon_state 
         loop_set_rest(core->loop, REST_MS);
         loop_run(core->loop);
         if (page)
-                status_page_stop(page);
+                shared_page_stop(page);
         if (server)
                 http_server_stop(server, SERVER_DRAIN_MS);
         return controller_exit_code(controller);

@@ -434,11 +434,13 @@ static const struct verb *find_verb(const struct handlers *handlers, const char 
 
 void handlers_answer(void *userdata, struct http_exchange *exchange) {
         struct handlers *handlers = userdata;
+        const struct handlers_options *options = &handlers->options;
         const struct verb *verb = find_verb(handlers, exchange->path);
 
-        if (daemon_pages(handlers->options.health, handlers->options.metrics, exchange))
+        if (daemon_pages(options->health, options->metrics_page, exchange))
                 return;
-        if (handlers->options.decisions && decisions_page(handlers->options.decisions, exchange))
+        if (options->decisions &&
+            decisions_page(options->decisions, options->decisions_list, exchange))
                 return;
         if (!verb)
                 exchange->status = 404;

@@ -23,10 +23,12 @@ struct handlers_options {
         struct node_table *table; /* with metrics; all borrowed; they outlive the handlers */
         struct metrics *metrics;
         const struct health *health;
-        struct binder *binder;       /* NULL: no such verb */
-        struct decisions *decisions; /* NULL: none are kept, and there is no such page */
-        bool is_compact;             /* see reply_prioritize() */
-        bool is_debug;               /* one log line per request */
+        struct shared_page *metrics_page;
+        struct binder *binder;              /* NULL: no such verb */
+        struct decisions *decisions;        /* NULL: none are kept, and there is no such page */
+        struct shared_page *decisions_list; /* of the decisions */
+        bool is_compact;                    /* see reply_prioritize() */
+        bool is_debug;                      /* one log line per request */
 };
 
 struct handlers;

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "extender/bind/binder.h"
 #include "extender/decisions/decisions.h"
+#include "extender/decisions/decisions_page.h"
 #include "extender/explain/explain.h"
 #include "extender/handlers.h"
 #include "extender/table/annotation_unit.h"
@@ -114,7 +115,8 @@ struct extender {
         struct node_table *table;
         struct table_watch *table_watch;
         struct binder *binder;       /* NULL: without --bind */
-        struct decisions *decisions; /* NULL: without the status page */
+        struct decisions *decisions; /* NULL: without the status page, like the next */
+        struct shared_page *decisions_list;
         struct handlers *handlers;
         struct http_server *server;
         struct certificates *certificates; /* NULL: plain HTTP */
@@ -161,8 +163,10 @@ static int listen_for_schedulers(struct extender *extender, struct error *err) {
                 .table = extender->table,
                 .metrics = extender->core.metrics,
                 .health = extender->core.health,
+                .metrics_page = extender->core.metrics_page,
                 .binder = extender->binder,
                 .decisions = extender->decisions,
+                .decisions_list = extender->decisions_list,
                 .is_compact = settings.is_compact,
                 .is_debug = settings.shared.log_level == LOG_LEVEL_DEBUG,
         };
@@ -221,6 +225,7 @@ static void extender_done(struct extender *extender) {
         if (extender->server)
                 http_server_stop(extender->server, DRAIN_MS);
         handlers_free(extender->handlers);
+        shared_page_free(extender->decisions_list);
         decisions_free(extender->decisions);
         binder_free(extender->binder);
         table_watch_free(extender->table_watch);
@@ -260,8 +265,10 @@ static int run(struct extender *extender, struct error *err) {
                 .pods = (enum pod_watch_scope)settings.pods,
         });
         prepare_to_bind(extender);
-        if (settings.shared.has_status_page)
+        if (settings.shared.has_status_page) {
                 extender->decisions = decisions_new();
+                extender->decisions_list = decisions_page_list(core->loop, extender->decisions);
+        }
         if (listen_for_schedulers(extender, err) < 0)
                 return program_exit_code(err);
         if (daemon_signals_new(core->loop, on_signal, extender, &core->signals, err) < 0)

@@ -126,22 +126,23 @@ static void reply_health(const struct health *health, struct http_exchange *exch
                    len);
 }
 
-static void reply_metrics(const struct metrics *metrics, struct http_exchange *exchange) {
-        struct buf out = BUF_INIT(METRICS_PAGE_MAX_BYTES);
-
-        metrics_render(metrics, &out);
-        if (out.overflow) {
-                buf_done(&out);
-                exchange->status = 500;
-                return;
-        }
-        size_t len = out.len;
-        reply_with(exchange, 200, "text/plain; version=0.0.4; charset=utf-8", buf_take(&out), len);
+static void write_metrics(void *userdata, struct buf *out) {
+        metrics_render(userdata, out);
 }
 
-bool daemon_pages(const struct health *health, const struct metrics *metrics,
+struct shared_page *daemon_metrics_page(struct loop *loop, struct metrics *metrics) {
+        return shared_page_new(&(struct shared_page_options){
+                .loop = loop,
+                .max_bytes = METRICS_PAGE_MAX_BYTES,
+                .content_type = "text/plain; version=0.0.4; charset=utf-8",
+                .write = write_metrics,
+                .userdata = metrics,
+        });
+}
+
+bool daemon_pages(const struct health *health, struct shared_page *metrics_page,
                   struct http_exchange *exchange) {
-        bool is_metrics = metrics && strcmp(exchange->path, "/metrics") == 0;
+        bool is_metrics = metrics_page && strcmp(exchange->path, "/metrics") == 0;
         bool is_ready = strcmp(exchange->path, "/readyz") == 0;
         bool is_live = strcmp(exchange->path, "/livez") == 0;
         bool is_health = strcmp(exchange->path, "/healthz") == 0;
@@ -151,7 +152,7 @@ bool daemon_pages(const struct health *health, const struct metrics *metrics,
         if (strcmp(exchange->method, "GET") != 0)
                 exchange->status = 405;
         else if (is_metrics)
-                reply_metrics(metrics, exchange);
+                shared_page_answer(metrics_page, exchange);
         else if (is_ready)
                 reply_health(health, exchange, "readyz", health_write_ready);
         else

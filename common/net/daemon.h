@@ -12,6 +12,7 @@
 #include "net/health.h"
 #include "net/http_server.h"
 #include "net/loop.h"
+#include "net/shared_page.h"
 
 /**
  * daemon_block_signals() - block SIGTERM, SIGINT and SIGHUP, ignore SIGPIPE
@@ -32,16 +33,19 @@ _must_check_ int daemon_signals_new(struct loop *loop, daemon_signal_fn *fn, voi
 void daemon_signals_free(struct daemon_signals *signals);
 DEFINE_FREEP(struct daemon_signals, daemon_signals_free);
 
+/** daemon_metrics_page() - /metrics; @loop and @metrics outlive it */
+struct shared_page *daemon_metrics_page(struct loop *loop, struct metrics *metrics);
+
 /**
  * daemon_pages() - answer /healthz /livez /readyz /metrics
  *
  * Format of the first three as in kube-apiserver: 200 "ok", or 503 with one line per check
  * ("[+] node-watch: 5000 nodes", "[-] policy: ...") and "readyz check failed". With ?verbose the
  * lines are also in a 200 reply. Methods other than GET and HEAD get 405.
- * @metrics: NULL: /metrics is not handled
+ * @metrics_page: NULL: /metrics is not handled
  * Return: false for any other path; @exchange is then unchanged
  */
-bool daemon_pages(const struct health *health, const struct metrics *metrics,
+bool daemon_pages(const struct health *health, struct shared_page *metrics_page,
                   struct http_exchange *exchange);
 
 /** daemon_reply_text() - reply with @text, which is copied; @content_type is a static string */

@@ -227,10 +227,10 @@ struct node_metrics *node_metrics_new(struct metrics *metrics) {
                 mem_exhausted();
         if (!metrics)
                 return nm;
-        nm->left_out = metrics_counter(metrics, "plimsoll_node_metrics_left_out_total",
-                                       "Pages that were served without the series of nodes, since "
-                                       "these did not fit.",
-                                       NULL);
+        nm->left_out = metrics_counter(
+                metrics, "plimsoll_node_metrics_left_out_total",
+                "Pages that were rendered without the series of nodes, since these did not fit.",
+                NULL);
         metrics_set_section(metrics, render, nm);
         return nm;
 }

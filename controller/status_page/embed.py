@@ -55,12 +55,12 @@ def document(html, css, *scripts):
 def main(directory, target):
     page, policy = document(*sources(pathlib.Path(directory)))
     data = page.encode()
-    lines = ['#include "controller/status_page/status_html.h"', ""]
+    lines = ['#include "controller/status_page/status_html.h"', "", "#include <stdint.h>", ""]
     lines.append(f'const char status_html_policy[] = "{policy}";')
-    lines.append("const unsigned char status_html[] = {")
+    lines.append("static const unsigned char html[] = {")
     for start in range(0, len(data), 16):
         lines.append("        " + " ".join(f"{byte}," for byte in data[start : start + 16]))
-    lines += ["};", "const size_t status_html_bytes = sizeof(status_html);", ""]
+    lines += ["};", "const struct iovec status_html = {(void *)(uintptr_t)html, sizeof(html)};", ""]
     pathlib.Path(target).write_text("\n".join(lines), encoding="ascii")
 
 

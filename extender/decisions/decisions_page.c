@@ -22,12 +22,20 @@ static void reply_error(struct http_exchange *exchange, int status, const char *
         reply(exchange, status, &json);
 }
 
-static void reply_list(struct decisions *decisions, struct http_exchange *exchange) {
+static void write_list(void *userdata, struct buf *json) {
         _cleanup_(freep) struct decisions_line *lines = xcalloc(DECISIONS_MAX, sizeof(*lines));
-        _cleanup_(buf_done) struct buf json = BUF_INIT(DECISION_JSON_LIST_MAX_BYTES);
 
-        decision_json_list(lines, decisions_list(decisions, lines), &json);
-        reply(exchange, 200, &json);
+        decision_json_list(lines, decisions_list(userdata, lines), json);
+}
+
+struct shared_page *decisions_page_list(struct loop *loop, struct decisions *decisions) {
+        return shared_page_new(&(struct shared_page_options){
+                .loop = loop,
+                .max_bytes = DECISION_JSON_LIST_MAX_BYTES,
+                .content_type = "application/json",
+                .write = write_list,
+                .userdata = decisions,
+        });
 }
 
 static bool is_dns_name(const char *text, size_t len, size_t max) {
@@ -58,7 +66,8 @@ static void reply_one(struct decisions *decisions, const char *full_name,
         }
 }
 
-bool decisions_page(struct decisions *decisions, struct http_exchange *exchange) {
+bool decisions_page(struct decisions *decisions, struct shared_page *list,
+                    struct http_exchange *exchange) {
         const char *full_name = NULL;
 
         if (strcmp(exchange->path, "/decisions") != 0)
@@ -70,6 +79,6 @@ bool decisions_page(struct decisions *decisions, struct http_exchange *exchange)
         else if (full_name)
                 reply_one(decisions, full_name, exchange);
         else
-                reply_list(decisions, exchange);
+                shared_page_answer(list, exchange);
         return true;
 }

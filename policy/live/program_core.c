@@ -6,6 +6,7 @@ void program_core_init(struct program_core *core, const char *program) {
         core->loop = loop_new();
         core->metrics = metrics_new();
         core->health = health_new();
+        core->metrics_page = daemon_metrics_page(core->loop, core->metrics);
         metrics_register_process(core->metrics, program);
         health_heartbeat(core->health, core->loop, HEALTH_MAX_STUCK_MS);
 }
@@ -44,6 +45,7 @@ void program_core_done(struct program_core *core) {
         kube_access_free(core->kube_access);
         daemon_signals_free(core->signals);
         health_free(core->health);
+        shared_page_free(core->metrics_page);
         metrics_free(core->metrics);
         loop_free(core->loop);
 }

@@ -20,6 +20,7 @@ struct program_core {
         struct loop *loop;
         struct metrics *metrics;
         struct health *health;
+        struct shared_page *metrics_page;
         struct daemon_signals *signals;      /* set by the program, when it is ready for them */
         struct policy_source *policy_source; /* NULL until program_core_follow_policy() */
         struct kube_access *kube_access;     /* NULL until program_core_connect(), like the next */
@@ -27,7 +28,8 @@ struct program_core {
         struct kube_api *api;
 };
 
-/** program_core_init() - the loop, metrics and health, with a heartbeat; @program: its name */
+/** program_core_init() - the loop, metrics with their page, and health, with a heartbeat;
+ * @program: its name */
 void program_core_init(struct program_core *core, const char *program);
 
 /**

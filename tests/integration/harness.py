@@ -6,6 +6,7 @@ limit that is generous because a loaded machine is not a defect.
 
 import http.client
 import json
+import math
 import os
 import re
 import signal
@@ -22,6 +23,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PYTHON = "/usr/bin/python3"
 DEFAULT_TIMEOUT_S = 30.0
 POLL_SHARE, POLL_MAX_S = 0.05, 0.15
+PAGE_KEPT_S = 1.0  # common/net/shared_page.h
+READ_MONO_S = {}  # when each such page was read last
 # make nightly: the full sizes and the long runs.
 NIGHTLY = os.environ.get("PLIMSOLL_NIGHTLY") == "1"
 
@@ -547,8 +550,17 @@ class Pages:
     def page(self, path):
         return fetch(f"{self.url}{path}")
 
+    def page_of_now(self, path):
+        """A page of which the program keeps a text for a second: who has just read one waits until
+        that is over."""
+        url = f"{self.url}{path}"
+        time.sleep(max(0, READ_MONO_S.get(url, -math.inf) + PAGE_KEPT_S - time.monotonic()))
+        answer = self.page(path)
+        READ_MONO_S[url] = time.monotonic()
+        return answer
+
     def metrics(self):
-        answer = self.page("/metrics")
+        answer = self.page_of_now("/metrics")
         assert answer.status == 200, answer.text
         return OwnMetrics(answer.text)
 

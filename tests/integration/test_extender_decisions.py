@@ -57,7 +57,7 @@ def pod(name="web-0", namespace="default", cpu="1"):
 
 
 def decisions(extender):
-    answer = extender.page("/decisions")
+    answer = extender.page_of_now("/decisions")
     assert answer.status == 200 and answer.headers["Content-Type"] == "application/json"
     return json.loads(answer.text)["decisions"]
 
@@ -126,7 +126,7 @@ def test_estimate(cluster, start):
         key: counts[key] for key in ("candidates", "passed", "rejected", "left_out")
     }
     # One line each, for grep.
-    rows = extender.page("/decisions").text.splitlines()
+    rows = extender.page_of_now("/decisions").text.splitlines()
     assert sum('"name":"web-' in row for row in rows) == len(lines) == 2
     # Of what a pod asks for, and of what it is, nothing is kept but what it is expected to use.
     text = extender.page("/decisions?pod=shop/web-0").text

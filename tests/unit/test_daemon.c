@@ -10,11 +10,11 @@
 #include "base/mem.h"
 #include "net/daemon.h"
 
-static struct http_exchange ask(const struct health *health, const struct metrics *metrics,
+static struct http_exchange ask(const struct health *health, struct shared_page *metrics_page,
                                 const char *method, const char *path) {
         struct http_exchange exchange = {.method = method, .path = path, .body = "", .status = 500};
 
-        assert_true(daemon_pages(health, metrics, &exchange));
+        assert_true(daemon_pages(health, metrics_page, &exchange));
         return exchange;
 }
 
@@ -87,24 +87,26 @@ static void test_long_detail_is_cut(void **state) {
 static void test_methods_and_paths(void **state) {
         _cleanup_(health_freep) struct health *health = health_new();
         _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
+        _cleanup_(loop_freep) struct loop *loop = loop_new();
+        _cleanup_(shared_page_freep) struct shared_page *page = daemon_metrics_page(loop, metrics);
         struct http_exchange other = {.method = "GET", .path = "/filter", .status = 500};
 
         (void)state;
-        assert_false(daemon_pages(health, metrics, &other));
+        assert_false(daemon_pages(health, page, &other));
         assert_int_equal(other.status, 500);
         other.path = "/metrics";
         assert_false(daemon_pages(health, NULL, &other));
         other.path = "/readyz/";
-        assert_false(daemon_pages(health, metrics, &other));
-        expect(ask(health, metrics, "POST", "/readyz"), 405, NULL);
-        expect(ask(health, metrics, "DELETE", "/metrics"), 405, NULL);
+        assert_false(daemon_pages(health, page, &other));
+        expect(ask(health, page, "POST", "/readyz"), 405, NULL);
+        expect(ask(health, page, "DELETE", "/metrics"), 405, NULL);
 
         metrics_add(metrics_counter(metrics, "plimsoll_things_total", "Things.", NULL), 3);
-        struct http_exchange page = ask(health, metrics, "GET", "/metrics");
-        assert_int_equal(page.status, 200);
-        assert_string_equal(page.reply_content_type, "text/plain; version=0.0.4; charset=utf-8");
-        assert_non_null(strstr(page.reply[0].iov_base, "\nplimsoll_things_total 3\n"));
-        page.release(page.release_userdata);
+        struct http_exchange answer = ask(health, page, "GET", "/metrics");
+        assert_int_equal(answer.status, 200);
+        assert_string_equal(answer.reply_content_type, "text/plain; version=0.0.4; charset=utf-8");
+        assert_non_null(strstr(answer.reply[0].iov_base, "\nplimsoll_things_total 3\n"));
+        answer.release(answer.release_userdata);
 }
 
 static void append_too_much(void *userdata, struct buf *out) {
@@ -118,11 +120,13 @@ static void append_too_much(void *userdata, struct buf *out) {
 static void test_too_many_metrics(void **state) {
         _cleanup_(health_freep) struct health *health = health_new();
         _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
+        _cleanup_(loop_freep) struct loop *loop = loop_new();
+        _cleanup_(shared_page_freep) struct shared_page *page = daemon_metrics_page(loop, metrics);
         size_t lines = 0;
 
         (void)state;
         metrics_set_section(metrics, append_too_much, &lines);
-        expect(ask(health, metrics, "GET", "/metrics"), 500, NULL);
+        expect(ask(health, page, "GET", "/metrics"), 500, NULL);
         assert_true(lines > 200000);
 }
 

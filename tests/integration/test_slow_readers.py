@@ -1,0 +1,83 @@
+"""Clients that ask for a page and do not read it: what all of them hold together is bounded, and the
+probes are answered meanwhile."""
+
+import contextlib
+import copy
+import socket
+import uuid
+
+import pytest
+
+from controller_kit import policy
+from extender_kit import POD, Extender, node_names
+from harness import fetch, wait_until
+
+CLIENTS = 400
+MORE_MAX_KIB = 60 * 1024
+# Of the probes in deploy/base; the kubelet gives up after six in a row.
+PROBE_TIMEOUT_S, PROBES = 3, 6
+LARGE_PAGE_BYTES = 4 << 20
+# Long names make a large page of few nodes; they are labels, too.
+NAMES = [f"{i:03d}-{'n' * 59}" for i in range(640)]
+LONG = "p" * 200
+PERIODS = {f"{kind}_usage_avg_{n}m": "5s" for kind in ("cpu", "mem") for n in range(1, 27)}
+KEPT_DECISIONS = 1024
+
+
+def is_alive(program):
+    for _ in range(PROBES):
+        with contextlib.suppress(OSError):
+            return fetch(f"{program.url}/livez", timeout_s=PROBE_TIMEOUT_S).text == "ok"
+    return False
+
+
+def assert_bounded(program, path):
+    before_kib = program.process.rss_kib()
+    port = int(program.url.rpartition(":")[2])
+    request = f"GET {path} HTTP/1.1\r\nHost: h\r\n\r\n".encode()
+    with contextlib.ExitStack() as stack:
+        socks = []
+        for _ in range(CLIENTS):
+            sock = stack.enter_context(socket.create_connection(("127.0.0.1", port), 60))
+            sock.sendall(request)
+            socks.append(sock)
+        assert is_alive(program)
+        statuses = {sock.recv(12, socket.MSG_PEEK) for sock in socks}
+        more_kib = program.process.rss_kib() - before_kib
+        print(f"{path[:40]}: {more_kib / 1024:.1f} MiB more, {sorted(statuses)}")
+        assert b"HTTP/1.1 200" in statuses and statuses <= {b"HTTP/1.1 200", b"HTTP/1.1 503"}
+        assert more_kib < MORE_MAX_KIB
+        assert is_alive(program)
+    wait_until(lambda: program.page(path).status == 200, what="a page, once they are gone")
+
+
+@pytest.mark.timeout(300)
+def test_controller(start_standin, start_exporters, start_controller):
+    standin, exporters = start_standin(), start_exporters()
+    standin.admin("nodes", {"names": NAMES})
+    controller = start_controller(standin, exporters, content=policy(PERIODS), build="release")
+    wait_until(
+        lambda: len(controller.page("/metrics").body) > LARGE_PAGE_BYTES,
+        120,
+        "a large page",
+        poll_s=0.5,
+    )
+    for path in ("/metrics", "/status.json", "/api/v1/query?query=cpu_usage_avg_5m"):
+        assert_bounded(controller, path)
+
+
+def pod(name):
+    other = copy.deepcopy(POD)
+    other["metadata"].update(name=name, uid=str(uuid.uuid4()))
+    return other
+
+
+@pytest.mark.timeout(300)
+def test_extender(start_standin, run, binary):
+    extender = Extender(run, binary, start_standin("--nodes", 2), build="release")
+    extender.wait_ready()
+    with extender.scheduler() as scheduler:
+        for i in range(KEPT_DECISIONS):
+            scheduler.filter(node_names(2), pod(f"{i:04d}-{LONG}"))
+    for path in ("/metrics", "/decisions", f"/decisions?pod=default/0000-{LONG}"):
+        assert_bounded(extender, path)
