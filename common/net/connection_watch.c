@@ -20,8 +20,10 @@ enum {
         CALM_MS = 60 * 1000, /* without closing one for another, until the end is logged */
 };
 
-/* Added to the start time of an arriving request, so that idle connections are closed first. */
+/* Added to the time at which a request began to arrive, or its reply to be sent, so that idle
+ * connections are closed first, and replies are cut last. */
 static const int64_t after_the_idle_ns = INT64_MAX / 2;
+static const int64_t after_the_arriving_ns = INT64_MAX / 4 * 3;
 
 enum reason { SILENT, SLOW, CROWDED, REASON_COUNT };
 
@@ -231,7 +233,7 @@ void connection_watch_handling(struct watched *watched) {
 }
 
 void connection_watch_replying(struct connection_watch *watch, struct watched *watched) {
-        atomic_store(&watched->yields_mono_ns, INT64_MAX);
+        atomic_store(&watched->yields_mono_ns, after_the_arriving_ns + clock_mono_ns());
         atomic_store(&watched->due_mono_ms, clock_mono_ms() + watch->options.transfer_ms);
 }
 

@@ -4,7 +4,8 @@
  * A thread closes connections whose peers take too long; libmicrohttpd's own timeout restarts with
  * every byte. At the limit, a new connection closes the one that has been idle longest, so that
  * silent clients cannot lock out others; if none is idle, the one whose request has been arriving
- * longest. A connection whose request has arrived completely is never closed for another.
+ * longest; if there is none either, the one whose reply has been on its way longest. A connection
+ * whose request is being handled is never closed for another.
  *
  * A worker of libmicrohttpd that finds no descriptor for a new connection accepts none until one of
  * its connections has ended. So when there are descriptors again, the idle connections are closed,

@@ -9,8 +9,7 @@
  * Request bodies have a ceiling (413), one by one and together (503), see body_pool.h. A peer
  * that is too slow is disconnected: a connection has 10 s for its handshake and first request line,
  * then a request has 30 s (or the idle timeout, if shorter) to arrive, and its reply as long to be
- * sent. At the connection limit a new connection replaces the longest idle one, see
- * connection_watch.h.
+ * sent. At the connection limit a new connection replaces another, see connection_watch.h.
  *
  * TLS is 1.2 or 1.3, by ALPN http/1.1 alone.
  */

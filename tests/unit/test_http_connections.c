@@ -8,7 +8,7 @@
 #include "net/http_server.h"
 #include "raw_client.h"
 
-enum { CEILING = 16, FLOOD = 100 };
+enum { CEILING = 16, FLOOD = 100, LARGE_BYTES = 32 << 20 };
 
 static const char get[] = "GET / HTTP/1.1\r\nHost: h\r\n\r\n";
 
@@ -20,8 +20,15 @@ static struct http_exchange *resting[CEILING];
 static atomic_size_t resting_count;
 
 static void handle(void *userdata, struct http_exchange *exchange) {
+        static char data[LARGE_BYTES];
+        static const struct iovec large = {data, sizeof(data)};
+
         (void)userdata;
         exchange->status = 200;
+        if (strcmp(exchange->path, "/large") == 0) {
+                exchange->reply = &large;
+                exchange->reply_count = 1;
+        }
         if (strcmp(exchange->path, "/rest") == 0) {
                 resting[atomic_load(&resting_count)] = exchange;
                 http_suspend(exchange);
@@ -132,6 +139,27 @@ static void test_half_requests_make_room(void **state) {
         close(fd);
 }
 
+/* And those that do not read what they asked for. */
+static void test_deaf_ones_make_room(void **state) {
+        static const char large[] = "GET /large HTTP/1.1\r\nHost: h\r\n\r\n";
+        int fds[FLOOD];
+
+        (void)state;
+        for (size_t i = 0; i < FLOOD; i++) {
+                char c = 0;
+                fds[i] = dial();
+                assert_true(raw_say(fds[i], large, sizeof(large) - 1));
+                assert_int_equal(recv(fds[i], &c, 1, 0), 1);
+        }
+        int fd = dial();
+        assert_answered(fd);
+        await_metric("plimsoll_http_connections 16\n");
+        await_metric("plimsoll_http_connections_cut_total{reason=\"crowded\"} 85\n");
+        for (size_t i = 0; i < FLOOD; i++)
+                close(fds[i]);
+        close(fd);
+}
+
 /* It is the one that has been idle longest, be it that it has asked before. */
 static void test_longest_idle_goes(void **state) {
         int fds[CEILING];
@@ -209,6 +237,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(test_silent_ones_make_room),
                 TEST(test_half_requests_make_room),
+                TEST(test_deaf_ones_make_room),
                 cmocka_unit_test_setup_teardown(test_longest_idle_goes, set_up_alone, tear_down),
                 TEST(test_busy_ones_stay),
                 cmocka_unit_test_setup_teardown(test_silence_ends, set_up_impatient, tear_down),
