@@ -16,6 +16,7 @@ enum {
         PAGE_OBJECTS_MAX = 4000,
         PAGE_MAX_BYTES = 64 << 20, /* 500 whole nodes are about 10 MB, as many pods 5 MB */
         RETRIES = 2,
+        PLUGIN_LOOK_MS = 20,
 };
 
 /* What stands for no limit: ten years. */
@@ -40,29 +41,13 @@ static int parse_timeout(const char *text, int64_t *ret_ms, struct error *err) {
         if (number_parse_u64(text, len, &seconds))
                 ms = seconds < (uint64_t)(timeout_max_ms / MS_PER_S) ? (int64_t)seconds * MS_PER_S
                                                                      : timeout_max_ms;
-        else if (duration_parse(text, len, &ms) < 0 || ms < 0)
+        else if (duration_parse(text, len, &ms) < 0 || text[0] == '-')
                 return error_set(err, EINVAL,
                                  "--request-timeout: '%.64s': expected a duration such as 500ms or "
                                  "1m30s, or seconds; 0 for no limit",
                                  text);
         *ret_ms = ms > 0 && ms < timeout_max_ms ? ms : timeout_max_ms;
         return 0;
-}
-
-static void on_plugin_done(void *userdata) {
-        loop_stop(userdata);
-}
-
-/* A plugin may wait for somebody to log in, and no request's timeout is for that. That it has
- * failed is told by the first request. */
-static void await_credentials(struct kube_access *access, struct loop *loop) {
-        struct kube_credentials credentials;
-
-        kube_access_attach(access, loop, on_plugin_done, loop);
-        while (kube_access_credentials(access, loop_now_mono_ms(loop), loop_now_unix_ms(loop),
-                                       &credentials, NULL) == -EINPROGRESS)
-                loop_run(loop);
-        kube_access_detach(access);
 }
 
 int cluster_open(const struct cluster_options *options, struct cluster **ret, struct error *err) {
@@ -82,7 +67,6 @@ int cluster_open(const struct cluster_options *options, struct cluster **ret, st
         struct cluster *cluster = xcalloc(1, sizeof(*cluster));
         cluster->loop = loop_new();
         cluster->access = access;
-        await_credentials(access, cluster->loop);
         cluster->timeout_ms = timeout_ms;
         cluster->client = http_client_new(
                 cluster->loop,
@@ -132,8 +116,24 @@ static void on_done(void *userdata, const struct kube_answer *answer) {
         loop_stop(cluster->loop);
 }
 
-void cluster_call(struct cluster *cluster, const struct kube_request *request,
-                  struct cluster_answer *ret) {
+/* A plugin may wait for somebody to log in, and no request's timeout is for that. That it has
+ * failed is told by the request. Return: whether one was waited for */
+static bool await_credentials(struct cluster *cluster) {
+        struct loop *loop = cluster->loop;
+        struct kube_credentials credentials;
+        bool has_waited = false;
+
+        while (kube_access_credentials(cluster->access, loop_now_mono_ms(loop),
+                                       loop_now_unix_ms(loop), &credentials,
+                                       NULL) == -EINPROGRESS) {
+                cluster_pause(cluster, PLUGIN_LOOK_MS);
+                has_waited = true;
+        }
+        return has_waited;
+}
+
+static void call_once(struct cluster *cluster, const struct kube_request *request,
+                      struct cluster_answer *ret) {
         struct kube_request whole = *request;
 
         whole.timeout_ms = cluster->timeout_ms;
@@ -143,6 +143,15 @@ void cluster_call(struct cluster *cluster, const struct kube_request *request,
         cluster->answer = ret;
         (void)kube_start(cluster->api, &whole);
         loop_run(cluster->loop);
+}
+
+void cluster_call(struct cluster *cluster, const struct kube_request *request,
+                  struct cluster_answer *ret) {
+        (void)await_credentials(cluster);
+        call_once(cluster, request, ret);
+        /* The plugin runs again after a 401. */
+        if (ret->outcome == KUBE_UNAUTHORIZED && await_credentials(cluster))
+                call_once(cluster, request, ret);
 }
 
 void cluster_answer_done(struct cluster_answer *answer) {

@@ -192,8 +192,9 @@ static int run(int count, char **words, struct error *err) {
             strcmp(settings.replay, "-") == 0)
                 return error_set(err, EINVAL, "--replay: standard input is the policy already");
         r = cluster_policy_read(settings.filename, &text.text, &text.len, err);
-        if (r == 0)
-                r = parse(&text, &policy, err);
+        if (r < 0)
+                return r;
+        r = parse(&text, &policy, err);
         if (r < 0)
                 return r;
         r = settings.replay ? replay(&options, &recording, err)

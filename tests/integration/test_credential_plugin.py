@@ -133,6 +133,33 @@ def test_login_takes_its_time(cluster, plugin, binary, tmp_path):
     assert (process.returncode, said) == (0, b"") and b"2 nodes" in shown, said
 
 
+def test_login_after_a_token_that_is_refused(cluster, plugin, binary, tmp_path):
+    """However long it takes."""
+    plugin.give("refused")
+    refused = f"{plugin.token}.refused"
+    os.rename(plugin.token, refused)
+    first = f"test $(wc -l <{plugin.pids}) -gt 1 || exec cat {refused}"
+    env = login(cluster, plugin, tmp_path, "Never", first, "sleep 1")
+    argv = [binary("kubectl-plimsoll"), "top", "--request-timeout=100ms"]
+    done = subprocess.run(argv, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and "2 nodes" in done.stdout, done.stderr
+    assert len(plugin.runs()) == 2
+
+
+def test_login_with_an_old_token(cluster, plugin, binary, tmp_path):
+    """A clock is wrong: the token is used, and nobody is asked again and again."""
+    env = login(cluster, plugin, tmp_path, "Never")
+    with open(plugin.token, encoding="ascii") as file:
+        credential = json.load(file)
+    credential["status"]["expirationTimestamp"] = "2020-01-01T00:00:00Z"
+    with open(plugin.token, "w", encoding="ascii") as file:
+        json.dump(credential, file)
+    argv = [binary("kubectl-plimsoll"), "top"]
+    done = subprocess.run(argv, env=env, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0 and "2 nodes" in done.stdout, done.stderr
+    assert len(plugin.runs()) < 3
+
+
 def test_login_that_fails(cluster, plugin, binary, tmp_path):
     env = login(cluster, plugin, tmp_path, "Never", "exit 3")
     done = subprocess.run(

@@ -50,7 +50,7 @@ def test_request_timeout(cluster, plimsoll):
     for timeout in ("0", "0s", "30", "1m30s", "99999999999999"):
         shown = plimsoll("top", "-s", cluster.url, f"--request-timeout={timeout}")
         assert "4 nodes" in shown
-    for timeout in ("-1", "soon", "1 s", ""):
+    for timeout in ("-1", "-100us", "soon", "1 s", ""):
         said = plimsoll("top", "-s", cluster.url, f"--request-timeout={timeout}", status=2)
         assert f"--request-timeout: '{timeout}': expected a duration" in said
 
