@@ -115,7 +115,7 @@ static bool is_https(const char *server) {
 }
 
 static bool is_loopback(const char *server) {
-        const char *host = after_scheme(server);
+        const char *host = server + (is_https(server) ? 8 : 7); /* there is no other scheme */
         bool is_bracketed = host[0] == '[';
         size_t len = strcspn(host, is_bracketed ? "]" : ":/");
         char text[INET6_ADDRSTRLEN + 1];
