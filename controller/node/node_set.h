@@ -95,7 +95,7 @@ DEFINE_FREEP(struct node_set, node_set_free);
  * listed again, and stay in the pools of the one before, which stays borrowed, until that is done.
  * Return: true: @policy is the set's now; false: from on_pools on, unless another one comes before
  */
-_must_check_ bool node_set_set_policy(struct node_set *set, const struct policy *policy);
+bool node_set_set_policy(struct node_set *set, const struct policy *policy);
 /** node_set_watch() - follow the API server's nodes; @selector may be NULL */
 void node_set_watch(struct node_set *set, struct loop *loop, struct kube_api *api,
                     struct metrics *metrics, const char *selector, reflector_synced_fn *on_synced);

@@ -78,7 +78,7 @@ static void begin_family(struct buf *out, const char *name, const char *help) {
         buf_printf(out, "# HELP %s %s\n# TYPE %s gauge\n", name, help, name);
 }
 
-enum { POOL_LABEL_MAX = 16 };
+enum { POOL_LABEL_MAX = 24 };
 
 /* Nothing for those in no pool, so that a policy without pools has no such label. */
 static const char *pool_label(unsigned pool, char text[static POOL_LABEL_MAX]) {

@@ -42,7 +42,8 @@ void load_level_sample(struct load_level *level, const struct policy *policy, do
         uint8_t asked = is_rising ? up : down;
 
         level->has_load = true;
-        level->samples += level->samples < LOAD_LEVEL_RISE;
+        if (level->samples < LOAD_LEVEL_RISE)
+                level->samples++;
         if (up <= level->own && down >= level->own) {
                 level->run = 0;
                 return;

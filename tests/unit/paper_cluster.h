@@ -257,7 +257,7 @@ static inline void paper_change(struct paper_cluster *paper, const struct paper_
                 free(before);
         }
         if (count == 0)
-                fail_msg("%s has no %s", change->where, change->old);
+                fail_msg("%s has no %s", change->where, change->old ? change->old : "place");
 }
 
 /* Of the namespace, with the scheduler's configuration in a file or, if that is NULL, ConfigMaps.
