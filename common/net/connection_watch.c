@@ -55,6 +55,11 @@ static void set_count(struct connection_watch *watch, size_t count) {
 }
 
 static void cut(struct connection_watch *watch, struct watched *watched, enum reason reason) {
+        const struct linger none = {.l_onoff = 1};
+
+        /* Closed without a reset, the kernel would keep what a peer has not read of its reply. */
+        if (atomic_load(&watched->yields_mono_ns) >= after_the_arriving_ns)
+                (void)setsockopt(watched->fd, SOL_SOCKET, SO_LINGER, &none, sizeof(none));
         (void)shutdown(watched->fd, SHUT_RDWR);
         watched->is_cut = true;
         set_count(watch, watch->count - 1);

@@ -8,15 +8,21 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { LISTEN_BACKLOG = 511 };
+enum {
+        LISTEN_BACKLOG = 511,
+        /* The kernel doubles it, for its own structures. With half of it a segment of the loopback
+         * does not fit, and each waits for a delayed acknowledgement. */
+        SEND_BUFFER_BYTES = 64 << 10,
+};
 
 static int listen_on(const struct addrinfo *address) {
-        int one = 1, zero = 0;
+        int one = 1, zero = 0, send_buffer_bytes = SEND_BUFFER_BYTES;
 
         int fd = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         if (fd < 0)
                 return -errno;
         (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+        (void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &send_buffer_bytes, sizeof(send_buffer_bytes));
         if (address->ai_family == AF_INET6)
                 (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof(zero));
         if (bind(fd, address->ai_addr, address->ai_addrlen) < 0 || listen(fd, LISTEN_BACKLOG) < 0) {

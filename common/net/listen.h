@@ -8,6 +8,9 @@
 
 /**
  * listen_open() - bind and listen, close-on-exec and non-blocking
+ *
+ * For a connection the kernel keeps about 128 KiB that its peer has not read, not 4 MiB as it would
+ * by itself: that counts as memory of this program's cgroup.
  * @bind_address: "127.0.0.1", "::", ...; NULL: every address, IPv4 and, if available, IPv6
  * @port:         0: any free one, see listen_port()
  * Return: the descriptor; negative errno with the address and port in @err

@@ -1,5 +1,5 @@
-"""Clients that ask for a page and do not read it: what all of them hold together is bounded, and the
-probes are answered meanwhile."""
+"""Clients that ask for a page and do not read it: what all of them hold together is bounded, in the
+program and in the kernel, and the probes are answered meanwhile."""
 
 import contextlib
 import copy
@@ -14,6 +14,7 @@ from harness import fetch, wait_until
 
 CLIENTS = 600  # more than there are places
 MORE_MAX_KIB = 60 * 1024
+UNREAD_MAX_BYTES = 128 << 20
 # Of the probes in deploy/base; the kubelet gives up after six in a row.
 PROBE_TIMEOUT_S, PROBES = 3, 6
 LARGE_PAGE_BYTES = 4 << 20
@@ -39,6 +40,13 @@ def status_of(sock):
     return None
 
 
+def unread_bytes(port):
+    """What the kernel keeps of what the server has sent."""
+    with open("/proc/net/tcp", encoding="ascii") as file:
+        rows = [line.split() for line in file.readlines()[1:]]
+    return sum(int(row[4][:8], 16) for row in rows if int(row[1].partition(":")[2], 16) == port)
+
+
 def assert_bounded(program, path):
     before_kib = program.process.rss_kib()
     port = int(program.url.rpartition(":")[2])
@@ -52,9 +60,13 @@ def assert_bounded(program, path):
         assert is_alive(program)
         statuses = {status_of(sock) for sock in socks} - {None}
         more_kib = program.process.rss_kib() - before_kib
-        print(f"{path[:40]}: {more_kib / 1024:.1f} MiB more, {sorted(statuses)}")
+        unread = unread_bytes(port)
+        print(
+            f"{path[:40]}: {more_kib / 1024:.1f} MiB more, {unread / 2**20:.1f} MiB in the kernel, "
+            f"{sorted(statuses)}"
+        )
         assert 200 in statuses and statuses <= {200, 503}
-        assert more_kib < MORE_MAX_KIB
+        assert more_kib < MORE_MAX_KIB and unread < UNREAD_MAX_BYTES
         assert is_alive(program)
     wait_until(lambda: program.page(path).status == 200, what="a page, once they are gone")
 

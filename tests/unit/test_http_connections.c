@@ -1,6 +1,7 @@
 /* The connections of the HTTP server: how long they may be silent, and who makes room for whom. */
 #include "cmocka_wrap.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 
 #include "base/clock.h"
@@ -139,6 +140,17 @@ static void test_half_requests_make_room(void **state) {
         close(fd);
 }
 
+/* Whether the connection's end is a reset. */
+static bool is_reset(int fd) {
+        char data[65536];
+        ssize_t got;
+
+        do
+                got = recv(fd, data, sizeof(data), 0);
+        while (got > 0);
+        return got < 0 && errno == ECONNRESET;
+}
+
 /* And those that do not read what they asked for. */
 static void test_deaf_ones_make_room(void **state) {
         static const char large[] = "GET /large HTTP/1.1\r\nHost: h\r\n\r\n";
@@ -155,6 +167,7 @@ static void test_deaf_ones_make_room(void **state) {
         assert_answered(fd);
         await_metric("plimsoll_http_connections 16\n");
         await_metric("plimsoll_http_connections_cut_total{reason=\"crowded\"} 85\n");
+        assert_true(is_reset(fds[0])); /* else the kernel would keep what it has not read */
         for (size_t i = 0; i < FLOOD; i++)
                 close(fds[i]);
         close(fd);
