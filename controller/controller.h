@@ -68,7 +68,8 @@ void controller_free(struct controller *controller);
 DEFINE_FREEP(struct controller, controller_free);
 
 /** controller_set_policy() - put another policy in force; metrics that both policies have keep
- * their windows and records. @policy is owned by the controller */
+ * their windows and records. One with other pools waits until nodes have been listed again. @policy
+ * is owned by the controller */
 void controller_set_policy(struct controller *controller, struct policy *policy);
 /** controller_is_writer() - whether this replica writes now */
 bool controller_is_writer(const struct controller *controller);

@@ -27,6 +27,7 @@ struct table_watch {
         struct binding_watch *bindings;  /* NULL until a policy ranks by hot values */
         struct estimate_watch *estimate; /* NULL until a policy's scoring is estimate */
         bool must_sweep;      /* the watch began anew: what its first list does not show is gone */
+        bool awaits_pools;    /* nothing is published: of the policy's pools none is known yet */
         bool has_whole_nodes; /* the watch shows status.capacity too, which the estimate needs */
 
         struct loop_timer publish_timer; /* something is dirty */
@@ -76,7 +77,8 @@ static void publish(void *userdata) {
 /* After anything that may have changed the table. The timer fires after this turn's events, so
  * that a burst of them makes one snapshot. */
 static void touched(struct table_watch *watch) {
-        if (!watch->is_synced || !node_table_is_dirty(watch->options.table) ||
+        if (!watch->is_synced || watch->awaits_pools ||
+            !node_table_is_dirty(watch->options.table) ||
             loop_timer_is_armed(&watch->publish_timer))
                 return;
         loop_timer_arm(watch->options.loop, &watch->publish_timer,
@@ -116,7 +118,7 @@ static void on_nodes_synced(void *userdata, size_t count) {
         watch->is_synced = true;
         if (watch->must_sweep)
                 node_table_list_ended(watch->options.table);
-        watch->must_sweep = false;
+        watch->must_sweep = watch->awaits_pools = false;
         publish(watch); /* before the check passes: once ready, the workers have the nodes */
         health_pass(watch->nodes_check, "%zu nodes", count);
         if (watch->estimate)
@@ -333,11 +335,16 @@ bool table_watch_sees_nodes(const struct table_watch *watch) {
 
 void table_watch_set_policy(struct table_watch *watch, struct policy *policy) {
         const struct policy *old = node_table_policy(watch->options.table);
-        bool has_new_pools = policy->pool_count > 0 && !policy_has_same_pools(old, policy);
+        bool has_same_pools = policy_has_same_pools(old, policy);
 
         node_table_set_policy(watch->options.table, policy, now_unix_ms(watch));
+        watch->awaits_pools = policy->pool_count > 0 && (!has_same_pools || watch->awaits_pools);
+        if (watch->awaits_pools) {
+                loop_timer_disarm(watch->options.loop, &watch->publish_timer);
+                loop_timer_disarm(watch->options.loop, &watch->change_timer);
+        }
         /* The table keeps no labels. */
-        if (has_new_pools)
+        if (watch->awaits_pools && !has_same_pools)
                 list_again(watch);
         watch_bindings(watch);
         watch_estimate(watch);

@@ -41,5 +41,6 @@ DEFINE_FREEP(struct table_watch, table_watch_free);
 bool table_watch_sees_nodes(const struct table_watch *watch);
 
 /** table_watch_set_policy() - put another policy in force and publish; @policy is owned by the
- * table */
+ * table. With other pools nodes are listed again, and workers keep what was published before until
+ * that is done */
 void table_watch_set_policy(struct table_watch *watch, struct policy *policy);

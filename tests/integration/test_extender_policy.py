@@ -126,3 +126,21 @@ def test_pools_of_another_policy_are_learned(extender, path):
         wait_rejected(scheduler, IDLE)
         write_policy(path, TOLERANT)
         wait_rejected(scheduler)
+
+
+def test_until_the_pools_are_known_the_policy_before_judges(extender, path):
+    lax = {"nodeSelector": {"pool": "lax"}, "predicate": [{"name": CPU, "maxLimitPecent": 0.9}]}
+    strict = policy(limits={CPU: 0.05})
+    standin = extender.standin
+    assert (
+        standin.patch(f"/api/v1/nodes/{HALF}", {"metadata": {"labels": {"pool": "lax"}}}).status
+        == 200
+    )
+    with extender.scheduler() as scheduler:
+        wait_rejected(scheduler)
+        refusal = standin.fault("status", verb="list", resource="nodes", status=503, count=-1)
+        write_policy(path, {**strict, "spec": {**strict["spec"], "pools": [lax]}})
+        while standin.faults()[refusal]["hits"] < 3:
+            assert scheduler.filter(NODES)[1] == {}
+        standin.clear_faults()
+        wait_rejected(scheduler, IDLE)
