@@ -6,7 +6,7 @@
 #include "base/attributes.h"
 #include "base/error.h"
 #include "cli/cluster/cluster.h"
-#include "extender/table/pod_watch.h"
+#include "policy/pods/pod_watch.h"
 
 struct pod_feed;
 

@@ -9,8 +9,8 @@
 #include "base/mem.h"
 #include "base/timestamp.h"
 #include "codec/json.h"
-#include "extender/pods/pod_facts.h"
 #include "extender/table/annotation_unit.h"
+#include "policy/pods/pod_facts.h"
 
 /* ---- Reading. */
 

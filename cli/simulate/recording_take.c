@@ -14,6 +14,7 @@
 #include "cli/verb/output.h"
 #include "codec/json.h"
 #include "extender/table/annotation_unit.h"
+#include "policy/pods/pod_facts.h"
 
 enum { POLICY_MAX_BYTES = 1 << 20 };
 

@@ -9,6 +9,7 @@
 #include "cli/nodes/pod_feed.h"
 #include "codec/json.h"
 #include "codec/quantity.h"
+#include "policy/pods/pod_facts.h"
 
 /* A bound pod. */
 struct pod {

@@ -104,12 +104,7 @@ void delivery_begin_list(struct delivery *delivery) {
 }
 
 void delivery_extra(struct delivery *delivery, const char *text, size_t len) {
-        json_auto_t *object = decode(delivery, text, len);
-
-        if (json_string_at(object, "metadata", "name", NULL))
-                tell(delivery, REFLECTOR_PRESENT, object);
-        else if (object)
-                metrics_inc(delivery->ignored);
+        tell_text(delivery, REFLECTOR_PRESENT, text, len);
 }
 
 /* Most changes of nodes are of fields that the table leaves out. */

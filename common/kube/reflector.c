@@ -527,7 +527,8 @@ struct reflector *reflector_new(struct loop *loop, struct kube_api *api, struct 
         struct reflector *r = xcalloc(1, sizeof(*r));
 
         assert(spec->name && spec->path && !spec->on_event != !spec->on_text);
-        assert(!spec->on_text || !(spec->initial_field_selector || spec->max_objects));
+        assert(!spec->on_text || !spec->max_objects);
+        assert(spec->on_text || !spec->initial_field_selector);
         r->loop = loop;
         r->api = api;
         r->metrics = metrics;

@@ -74,11 +74,11 @@ struct reflector_spec {
         int64_t first_pause_ms;  /* of the backoff, whose maximum is 12.5 times that; 0: 800 */
         int64_t watch_answer_ms; /* timeout for a watch's response headers; 0: 30 s */
         /* When not NULL, every list is preceded by one with this wider selector, for objects that
-         * stopped matching while no watch was open (pods that are already running). These are
-         * reported but not recorded, so their deletion is not. */
+         * stopped matching while no watch was open (pods that are already running). With on_text
+         * alone; these objects come before on_list_begin and are not counted. */
         const char *initial_field_selector;
         reflector_event_fn *on_event;           /* this one or the next */
-        reflector_text_fn *on_text;             /* without initial_field_selector and max_objects */
+        reflector_text_fn *on_text;             /* without max_objects */
         reflector_list_begin_fn *on_list_begin; /* may be NULL */
         reflector_synced_fn *on_synced;         /* may be NULL */
         reflector_trouble_fn *on_trouble;       /* may be NULL */

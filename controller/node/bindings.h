@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
-#include "kube/binding_watch.h"
 #include "policy/hot_value.h"
+#include "policy/pods/binding_watch.h"
 
 enum { BINDINGS_KEEP_MIN_MS = 600000 }; /* at least, so that a later policy finds some history */
 

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "extender/pods/pod_facts.h"
+#include "policy/pods/pod_facts.h"
 #include "policy/policy.h"
 
 /** pod_rule_find() - the first of @policy's rules that matches; NULL: none does, or the pod is a

@@ -22,7 +22,7 @@
 
 #include "base/attributes.h"
 #include "base/error.h"
-#include "extender/pods/pod_facts.h"
+#include "policy/pods/pod_facts.h"
 
 enum {
         REQUEST_MAX_NODES = 1 << 20,        /* candidates in one request */

@@ -12,7 +12,7 @@
 
 #include "extender/answer/judge_shortlist.h"
 #include "extender/estimate/estimator.h"
-#include "extender/pods/pod_facts.h"
+#include "policy/pods/pod_facts.h"
 
 enum {
         DECISION_NODES_MAX = 16,

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "codec/json.h"
+#include "policy/pods/pod_facts.h"
 
 static bool is_called(const struct pod_facts *facts, const char *wanted) {
         const struct skim_string *space = &facts->name_space, *name = &facts->name;

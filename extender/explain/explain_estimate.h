@@ -4,7 +4,7 @@
 #include <jansson.h>
 
 #include "extender/explain/explain.h"
-#include "extender/pods/pod_facts.h"
+#include "policy/pods/pod_facts.h"
 
 /**
  * explain_add_pod() - a Pod of the input: one that runs takes part in the estimate

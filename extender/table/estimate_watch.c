@@ -72,10 +72,6 @@ static bool is_recent(const struct estimate_watch *watch) {
         return watch->options.pods == POD_WATCH_RECENT;
 }
 
-static void on_nothing(void *userdata) {
-        (void)userdata;
-}
-
 static void on_recent_pod(void *userdata, const struct pod_facts *facts, bool is_appeared) {
         const struct estimate_watch *watch = userdata;
         const struct estimator_pod pod = as_estimator_pod(facts);
@@ -97,11 +93,6 @@ static void on_sample(void *userdata) {
         const struct estimate_watch *watch = userdata;
 
         changed(watch);
-}
-
-static void on_runs(void *userdata, uint64_t id) {
-        (void)userdata;
-        (void)id;
 }
 
 static void look(void *userdata) {
@@ -172,11 +163,8 @@ void estimate_watch_begin(struct estimate_watch *watch) {
                 .list_ended = on_list_ended,
         };
         static const struct pod_watch_events recent_events = {
-                .list_begins = on_nothing,
                 .pod = on_recent_pod,
-                .gone = on_runs,
                 .finished = on_recent_finished,
-                .list_ended = on_nothing,
         };
 
         if (watch->pods)

@@ -6,11 +6,11 @@
 
 #include "base/attributes.h"
 #include "extender/estimate/estimator.h"
-#include "extender/table/pod_watch.h"
 #include "kube/kube_api.h"
 #include "metrics/metrics.h"
 #include "net/health.h"
 #include "net/loop.h"
+#include "policy/pods/pod_watch.h"
 
 struct estimate_watch_options {
         struct loop *loop; /* all borrowed; they outlive the watch */

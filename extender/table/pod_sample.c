@@ -6,10 +6,10 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "extender/pods/pod_facts.h"
 #include "kube/kube_proto.h"
 #include "kube/list_page.h"
 #include "kube/list_proto.h"
+#include "policy/pods/pod_facts.h"
 
 enum { LIST_MAX_BYTES = 16 << 20 };
 

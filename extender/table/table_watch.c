@@ -7,10 +7,10 @@
 #include "base/mem.h"
 #include "codec/json.h"
 #include "extender/table/estimate_watch.h"
-#include "kube/binding_watch.h"
 #include "kube/kube_proto.h"
 #include "kube/reflector.h"
 #include "policy/hot_value.h"
+#include "policy/pods/binding_watch.h"
 
 enum {
         PUBLISH_INTERVAL_MS = 10,

@@ -12,11 +12,11 @@
 
 #include "base/attributes.h"
 #include "extender/table/node_table.h"
-#include "extender/table/pod_watch.h"
 #include "kube/kube_api.h"
 #include "metrics/metrics.h"
 #include "net/health.h"
 #include "net/loop.h"
+#include "policy/pods/pod_watch.h"
 
 struct table_watch_options {
         struct loop *loop; /* all borrowed; they outlive the watch */

@@ -1,5 +1,5 @@
 /*
- * What reading a Pod costs: skimming it for the estimate (extender/pods) against jansson's tree, on
+ * What reading a Pod costs: skimming it for the estimate (policy/pods) against jansson's tree, on
  * pods of the size and shape that an API server delivers: managedFields, volumes, probes, statuses.
  */
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "codec/json.h"
-#include "extender/pods/pod_facts.h"
+#include "policy/pods/pod_facts.h"
 
 enum { PODS = 512, ROUNDS = 15, JANSSON_PODS = 64, POD_MAX_BYTES = 64 << 10 };
 

@@ -103,7 +103,7 @@ def start_world(start_standin, start_exporters, run, binary, start_controller, t
         exporters.set("all", load={"cpu": 0.1})
         exporters.set(["127.1.0.1"], load={"cpu": 0.9})
         # More than a page.
-        standin.add_pods(250, nodes=NODES)
+        standin.add_pods(300, nodes=NODES)
         path = write_policy(tmp_path / "policy.yaml", RULES)
         controller = start_controller(standin, exporters, *controller_flags, content=path)
         extender = Extender(run, binary, standin, f"--policy-config-path={path}")

@@ -10,7 +10,7 @@
 
 #include "algorithm.h"
 #include "extender/estimate/estimator.h"
-#include "extender/pods/pod_facts.h"
+#include "policy/pods/pod_facts.h"
 
 struct extender;
 

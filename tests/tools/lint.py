@@ -25,10 +25,11 @@ MAY_USE = {
     "program": ["base", "kube"],
     "policy": ["base", "codec"],
     "policy/estimate": ["base", "policy"],
+    "policy/pods": [*("base", "codec", "metrics", "net", "kube"), "policy/estimate"],
     "policy/live": [*COMMON, "policy"],
     "controller/window": ["base", "policy"],
     "controller/page": ["base", "policy", "controller/window"],
-    "controller/node": ["base", "codec", "kube", "policy"],
+    "controller/node": ["base", "codec", "kube", "policy", "policy/pods"],
     "controller/source": ["base", "kube", "net", "policy", "controller/window", "controller/node"],
     "controller/source/page": [
         *COMMON,
@@ -69,22 +70,21 @@ MAY_USE = {
         *("controller/track", "controller/status", "controller/status_page", "controller/writing"),
         "controller/event",
     ],
-    "extender/pods": ["base", "codec", "policy/estimate"],
     "extender/estimate": ["base", "policy/estimate"],
     "extender/table": [
-        *(*COMMON, "policy", "policy/estimate", "extender/estimate", "extender/pods"),
+        *(*COMMON, "policy", "policy/estimate", "extender/estimate", "policy/pods"),
     ],
     "extender/answer": [
-        *("base", "codec", "policy", "policy/estimate", "extender/estimate", "extender/pods"),
+        *("base", "codec", "policy", "policy/estimate", "extender/estimate", "policy/pods"),
         "extender/table",
     ],
     "extender/decisions": [
-        *("base", "net", "policy", "policy/estimate", "extender/estimate", "extender/pods"),
+        *("base", "net", "policy", "policy/estimate", "extender/estimate", "policy/pods"),
         *("extender/table", "extender/answer"),
     ],
     "extender/bind": [*COMMON, "extender/table"],
     "extender/explain": [
-        *(*COMMON, "policy/live", "policy/estimate", "extender/estimate", "extender/pods"),
+        *(*COMMON, "policy/live", "policy/estimate", "extender/estimate", "policy/pods"),
         "extender/table",
     ],
     "extender": [
@@ -94,11 +94,11 @@ MAY_USE = {
     "cli/cluster": [*COMMON, "policy", "policy/live"],
     "cli/verb": ["base", "codec", "program"],
     "cli/nodes": [
-        *("base", "codec", "kube", "policy", "extender/estimate", "extender/pods"),
+        *("base", "codec", "kube", "policy", "extender/estimate", "policy/pods"),
         *("extender/table", "extender/explain", "cli/cluster"),
     ],
     "cli/top": [
-        *("base", "codec", "program", "policy", "policy/estimate", "extender/pods"),
+        *("base", "codec", "program", "policy", "policy/estimate", "policy/pods"),
         *("extender/table", "extender/explain", "cli/cluster", "cli/verb", "cli/nodes"),
     ],
     "cli/explain": [
@@ -111,7 +111,7 @@ MAY_USE = {
     ],
     "cli/simulate": [
         *("base", "codec", "program", "policy", "policy/estimate", "extender/estimate"),
-        *("extender/pods", "extender/table", "extender/explain", "cli/cluster", "cli/verb"),
+        *("policy/pods", "extender/table", "extender/explain", "cli/cluster", "cli/verb"),
         *("cli/nodes", "cli/explain"),
     ],
     "cli": ["base", "program", "cli/verb", "cli/top", "cli/explain", "cli/doctor", "cli/simulate"],
@@ -125,7 +125,7 @@ LIBRARY_USERS = {
 }
 
 # Rooms that return errors and leave the telling to their callers.
-NEVER_LOG = {"base", "codec", "policy", "controller/window", "controller/page", "extender/pods"}
+NEVER_LOG = {"base", "codec", "policy", "controller/window", "controller/page", "policy/pods"}
 
 BANNED = {
     r"\b(?:strtol|strtoul|strtoll|strtoull|atoi|atol|atof)\(": "use base/number.h",

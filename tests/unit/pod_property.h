@@ -12,7 +12,7 @@
 #include "base/strmap.h"
 #include "base/timestamp.h"
 #include "codec/quantity.h"
-#include "extender/pods/pod_facts.h"
+#include "policy/pods/pod_facts.h"
 #include "property.h"
 
 /* A string of ASCII, else "". */
@@ -158,6 +158,8 @@ static inline void pod_compare(const struct pod_facts *facts, const json_t *pod)
         PROPERTY(pod_text_is(&facts->uid, uid));
         PROPERTY(pod_text_is(&facts->name_space, pod_text(metadata, "namespace")));
         PROPERTY(facts->is_daemonset == pod_is_daemonset(metadata));
+        PROPERTY(facts->is_mirror == !!json_object_get(json_object_get(metadata, "annotations"),
+                                                       "kubernetes.io/config.mirror"));
         PROPERTY(facts->has_preferences == pod_has_preferences(spec));
         PROPERTY(facts->workload_len == strlen(workload));
         PROPERTY(memcmp(facts->workload, workload, facts->workload_len) == 0);

@@ -1,6 +1,6 @@
 /* Bindings from a watch on pods, against a server that answers from a script. */
 #include "base/timestamp.h"
-#include "kube/binding_watch.h"
+#include "policy/pods/binding_watch.h"
 #include "reflector_fixture.h"
 
 static void on_binding(void *userdata, const char *node, int64_t at_unix_ms) {
@@ -153,13 +153,13 @@ static void test_daemon_pods(void **state) {
         stop(&f);
 }
 
-/* Each with what it lacks, or has of another type; a uid has at most 127 bytes. */
+/* Each with what it lacks, or has of another type; a node's name has at most 253 bytes. */
 static void test_odd_pods(void **state) {
 #define POD(metadata, spec, status)                                                                \
         "{\"metadata\":{\"name\":\"a\",\"resourceVersion\":\"11\"," metadata "},\"spec\":{" spec   \
         "},\"status\":" status "}"
-#define UID_31 "0123456789012345678901234567890"
-#define UID_127 UID_31 "-" UID_31 "-" UID_31 "-" UID_31
+#define NAME_50 "01234567890123456789012345678901234567890123456789"
+#define NAME_250 NAME_50 NAME_50 NAME_50 NAME_50 NAME_50
 #define CONDITIONS(text) "{\"conditions\":[" text "]}"
 #define OLD "\"creationTimestamp\":\"2001-01-01T00:00:00Z\","
         static const struct {
@@ -168,8 +168,7 @@ static void test_odd_pods(void **state) {
         } rows[] = {
                 {POD("\"uid\":\"u\"", "\"nodeName\":\"n\"", "{}"),
                  true}, /* without any time: now */
-                {POD("\"uid\":\"" UID_127 "\"", "\"nodeName\":\"n\"", "{}"), true},
-                {POD("\"uid\":\"" UID_127 "x\"", "\"nodeName\":\"n\"", "{}"), false},
+                {POD("\"uid\":\"u\"", "\"nodeName\":\"" NAME_250 "four\"", "{}"), false},
                 {POD("\"uid\":\"\"", "\"nodeName\":\"n\"", "{}"), false},
                 {POD("\"uid\":7", "\"nodeName\":\"n\"", "{}"), false},
                 {POD("\"uid\":\"u\"", "\"nodeName\":7", "{}"), false},
@@ -249,11 +248,39 @@ static void test_expired(void **state) {
         stop(&f);
 }
 
+/* What was counted before a pause is not counted again, what was bound meanwhile is. */
+static void test_pause(void **state) {
+        struct fixture f = {.wanted_log = "n1 now;"};
+        static const struct pod before = {"before", "n1", 0, 0, NULL, NULL};
+        static const struct pod wide[] = {
+                {"before", "n1", 0, 0, NULL, NULL},
+                {"meanwhile", "n2", 0, 0, NULL, NULL},
+        };
+
+        (void)state;
+        add_lists(&f, NULL, 0, &before, 1);
+        add_watch(&f, "", true);
+        struct binding_watch *watch = watch_pods(&f);
+        assert_true(binding_watch_is_live(watch));
+        binding_watch_pause(watch);
+        assert_false(binding_watch_is_live(watch));
+        assert_null(binding_watch_reflector(watch));
+        add_lists(&f, wide, ARRAY_LEN(wide), NULL, 0);
+        add_watch(&f, "", true);
+        f.wanted_log = "n1 now;n2 now;";
+        binding_watch_resume(watch);
+        binding_watch_resume(watch);
+        run(&f);
+        assert_true(binding_watch_is_live(watch));
+        binding_watch_free(watch);
+        stop(&f);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_bindings), cmocka_unit_test(test_daemon_pods),
                 cmocka_unit_test(test_odd_pods), cmocka_unit_test(test_another_clock),
-                cmocka_unit_test(test_expired),
+                cmocka_unit_test(test_expired),  cmocka_unit_test(test_pause),
         };
 
         (void)unsetenv("KUBERNETES_SERVICE_HOST");

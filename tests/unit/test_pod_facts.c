@@ -48,6 +48,7 @@ static void test_whole_pod(void **state) {
         assert_true(skim_is(&facts.name_space, "shop"));
         assert_true(skim_is(&facts.name, "web-7d9c5b-x2x7k"));
         assert_false(facts.is_daemonset);
+        assert_false(facts.is_mirror);
         assert_int_equal(facts.workload_len, strlen("shop/ReplicaSet/web"));
         assert_memory_equal(facts.workload, "shop/ReplicaSet/web", facts.workload_len);
         assert_true(facts.request.of[ESTIMATE_CPU] == 0.25);
@@ -466,9 +467,10 @@ DEFINE_PUT_OBJECT(put_spec, {"containers", put_containers}, {"initContainers", p
 DEFINE_PUT_OBJECT(put_owner, {"kind", put_kind}, {"name", put_text}, {"controller", put_bool})
 DEFINE_PUT_ARRAY(put_owners, put_owner)
 DEFINE_PUT_OBJECT(put_labels, {"pod-template-hash", put_text}, {"app", put_text})
+DEFINE_PUT_OBJECT(put_annotations, {"kubernetes.io/config.mirror", put_text}, {"x", put_odd})
 DEFINE_PUT_OBJECT(put_metadata, {"ownerReferences", put_owners}, {"labels", put_labels},
-                  {"namespace", put_text}, {"name", put_text}, {"uid", put_text},
-                  {"creationTimestamp", put_time})
+                  {"annotations", put_annotations}, {"namespace", put_text}, {"name", put_text},
+                  {"uid", put_text}, {"creationTimestamp", put_time})
 DEFINE_PUT_OBJECT(put_condition, {"type", put_type}, {"status", put_status},
                   {"lastTransitionTime", put_time})
 DEFINE_PUT_ARRAY(put_conditions, put_condition)

@@ -1,7 +1,7 @@
 /* All bound pods from list and watch, against a server that answers from a script. */
 #include "base/strmap.h"
 #include "base/timestamp.h"
-#include "extender/table/pod_watch.h"
+#include "policy/pods/pod_watch.h"
 #include "reflector_fixture.h"
 
 /* The pods of the tests by the first letter of their uid. */

@@ -1,4 +1,4 @@
-#include "extender/pods/pod_facts.h"
+#include "policy/pods/pod_facts.h"
 
 #include <math.h>
 #include <string.h>
@@ -25,6 +25,7 @@ struct metadata {
         struct skim_string name_space, name, uid, pod_template_hash, labels;
         struct owners owners;
         int64_t created_unix_ms;
+        bool is_mirror;
 };
 
 struct requests {
@@ -138,6 +139,12 @@ static bool read_label(struct skim *skim, const struct skim_string *key, void *r
         return skim_is(key, "pod-template-hash") ? skim_plain_text(skim, ret) : skim_value(skim);
 }
 
+static bool read_annotation(struct skim *skim, const struct skim_string *key, void *ret) {
+        if (skim_is(key, "kubernetes.io/config.mirror"))
+                *(bool *)ret = true;
+        return skim_value(skim);
+}
+
 static bool read_metadata(struct skim *skim, const struct skim_string *key, void *ret) {
         struct metadata *metadata = ret;
 
@@ -157,6 +164,10 @@ static bool read_metadata(struct skim *skim, const struct skim_string *key, void
                 metadata->labels = (struct skim_string){.text = begin,
                                                         .len = (size_t)(skim->at - begin)};
                 return true;
+        }
+        if (skim_is(key, "annotations")) {
+                metadata->is_mirror = false;
+                return each_member(skim, read_annotation, &metadata->is_mirror);
         }
         if (skim_is(key, "ownerReferences")) {
                 metadata->owners = (struct owners){0};
@@ -485,6 +496,7 @@ bool pod_facts_take(struct pod_facts *facts, struct skim *skim) {
                                                         : pod.metadata.created_unix_ms;
         facts->is_finished = pod.status.is_finished;
         facts->is_daemonset = pod.metadata.owners.has_daemonset;
+        facts->is_mirror = pod.metadata.is_mirror;
         facts->has_preferences = affinity->node || affinity->pod || affinity->anti ||
                                  pod.spec.is_spread_softly;
         return true;

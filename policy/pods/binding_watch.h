@@ -15,7 +15,9 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
+#include "kube/kube_api.h"
 #include "kube/reflector.h"
+#include "metrics/metrics.h"
 
 struct binding_watch;
 

@@ -59,6 +59,7 @@ struct pod_facts {
         int64_t bound_unix_ms;   /* PodScheduled, else the creation; 0: unknown */
         bool is_finished;        /* its phase is Succeeded or Failed */
         bool is_daemonset;       /* an owner's kind is DaemonSet */
+        bool is_mirror;          /* of a static pod, which its kubelet runs */
         /* It prefers some nodes, which the scheduler weighs against the others: by a
          * preferredDuringSchedulingIgnoredDuringExecution of its affinity that is not empty, or a
          * topologySpreadConstraint with whenUnsatisfiable: ScheduleAnyway. */

@@ -1,14 +1,11 @@
-#include "extender/table/pod_watch.h"
+#include "policy/pods/pod_watch.h"
 
 #include "base/mem.h"
 #include "kube/kube_proto.h"
 #include "net/loop.h"
 
 enum {
-        /* Whole pods are 5 to 20 kB. */
-        PAGE_LIMIT = 250,
-        /* The API server's clock and ours may differ by this. */
-        CLOCK_SKEW_MS = 300000,
+        PAGE_LIMIT = 250, /* whole pods are 5 to 20 kB */
 };
 
 struct pod_watch {
@@ -23,7 +20,7 @@ static int64_t bound_at_unix_ms(int64_t told_unix_ms, bool is_appeared, int64_t 
         bool is_unknown = told_unix_ms == 0;
 
         if (is_unknown || told_unix_ms > now_unix_ms ||
-            (is_appeared && now_unix_ms - told_unix_ms <= CLOCK_SKEW_MS))
+            (is_appeared && now_unix_ms - told_unix_ms <= POD_WATCH_CLOCK_SKEW_MS))
                 return now_unix_ms;
         return told_unix_ms;
 }
@@ -46,7 +43,8 @@ static void on_pod(void *userdata, enum reflector_event event, const char *text,
         }
         /* The selector of all lets through neither unbound nor finished pods; a proxy may. */
         if (event == REFLECTOR_DELETED || facts.node.len == 0 || facts.is_finished) {
-                watch->events->gone(watch->userdata, facts.id);
+                if (watch->events->gone)
+                        watch->events->gone(watch->userdata, facts.id);
                 return;
         }
         facts.bound_unix_ms = bound_at_unix_ms(facts.bound_unix_ms, is_appeared,
@@ -57,22 +55,27 @@ static void on_pod(void *userdata, enum reflector_event event, const char *text,
 static void on_list_begin(void *userdata) {
         struct pod_watch *watch = userdata;
 
-        watch->events->list_begins(watch->userdata);
+        if (watch->events->list_begins)
+                watch->events->list_begins(watch->userdata);
 }
 
 static void on_synced(void *userdata, size_t count) {
         struct pod_watch *watch = userdata;
 
         (void)count;
-        watch->events->list_ended(watch->userdata);
+        if (watch->events->list_ended)
+                watch->events->list_ended(watch->userdata);
 }
 
 struct pod_watch *pod_watch_new(struct loop *loop, struct kube_api *api, struct metrics *metrics,
                                 enum pod_watch_scope scope, const struct pod_watch_events *events,
                                 void *userdata) {
+        static const char unfinished[] =
+                "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed";
         static const char *const selectors[] = {
-                [POD_WATCH_ALL] = "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed",
+                [POD_WATCH_ALL] = unfinished,
                 [POD_WATCH_RECENT] = "spec.nodeName!=,status.phase!=Running",
+                [POD_WATCH_PENDING] = "spec.nodeName!=,status.phase=Pending",
         };
         struct pod_watch *watch = xcalloc(1, sizeof(*watch));
 
@@ -82,18 +85,20 @@ struct pod_watch *pod_watch_new(struct loop *loop, struct kube_api *api, struct 
         watch->unreadable = metrics_counter(
                 metrics, "plimsoll_pods_unreadable_total",
                 "Pods from list and watch that were ignored, since they cannot be read.", NULL);
-        watch->reflector = reflector_new(loop, api, metrics,
-                                         &(struct reflector_spec){
-                                                 .name = "pods",
-                                                 .path = "/api/v1/pods",
-                                                 .field_selector = selectors[scope],
-                                                 .proto = &kube_proto_pod,
-                                                 .page_limit = PAGE_LIMIT,
-                                                 .on_text = on_pod,
-                                                 .on_list_begin = on_list_begin,
-                                                 .on_synced = on_synced,
-                                                 .userdata = watch,
-                                         });
+        watch->reflector = reflector_new(
+                loop, api, metrics,
+                &(struct reflector_spec){
+                        .name = "pods",
+                        .path = "/api/v1/pods",
+                        .field_selector = selectors[scope],
+                        .initial_field_selector = scope == POD_WATCH_PENDING ? unfinished : NULL,
+                        .proto = &kube_proto_pod,
+                        .page_limit = PAGE_LIMIT,
+                        .on_text = on_pod,
+                        .on_list_begin = on_list_begin,
+                        .on_synced = on_synced,
+                        .userdata = watch,
+                });
         return watch;
 }
 

@@ -1,8 +1,7 @@
 /*
- * Every pod that is bound and not finished, from one watch of all pods: what the estimate needs to
- * know of each (pods/pod_facts.h), and when it is gone. Objects are neither decoded nor indexed
- * here, so that a cluster's first list needs memory for a page of it; the owner marks what a list
- * shows and sweeps the rest.
+ * Bound pods from a watch: what is to be known of each (policy/pods/pod_facts.h), and when it is
+ * gone. Objects are neither decoded nor indexed here, so that a cluster's first list needs memory
+ * for a page of it; the owner marks what a list shows and sweeps the rest.
  *
  * A pod that appears before our eyes was bound when its event arrived: the API server's clock may
  * differ from ours. Pods from a list, events of known pods, and those older than clock skew
@@ -14,10 +13,14 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
-#include "extender/pods/pod_facts.h"
 #include "kube/reflector.h"
+#include "policy/pods/pod_facts.h"
 
-/* The first list begins before pod_watch_new() returns. None may free the watch. */
+/* The API server's clock and ours may differ by this. */
+enum { POD_WATCH_CLOCK_SKEW_MS = 300000 };
+
+/* The first list begins before pod_watch_new() returns. None may free the watch; all but `pod` may
+ * be NULL. */
 struct pod_watch_events {
         /* Until list_ended every pod that exists is shown; also anew when a list has failed. */
         void (*list_begins)(void *userdata);
@@ -39,6 +42,9 @@ enum pod_watch_scope {
         /* Bound, and not running: not yet, and one that leaves runs by now or is deleted; or not
          * any more, and such a one comes from those that ran. */
         POD_WATCH_RECENT,
+        /* Bound, and pending: each binding begins to match once. A list also shows those that run
+         * by now; they are not reported as gone. */
+        POD_WATCH_PENDING,
 };
 
 /** pod_watch_new() - starts at once; @events is borrowed */

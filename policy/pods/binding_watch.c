@@ -1,0 +1,129 @@
+#include "policy/pods/binding_watch.h"
+
+#include <string.h>
+#include <sys/queue.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/strmap.h"
+#include "policy/pods/pod_watch.h"
+
+enum { SEEN_MAX = 200000 }; /* pods; at 100 bindings a second, half an hour of them */
+
+/* A pod that has been counted; in the order of counting. */
+struct seen {
+        STAILQ_ENTRY(seen) entry;
+        int64_t at_unix_ms;
+        uint64_t id;
+};
+
+struct binding_watch {
+        struct loop *loop;
+        struct kube_api *api;
+        struct metrics *metrics;
+        struct pod_watch *pods; /* NULL while paused */
+        struct metric *bindings;
+        int64_t recent_ms;
+        binding_fn *fn;
+        void *userdata;
+        struct strmap by_id;
+        STAILQ_HEAD(, seen) seen; /* the oldest first */
+};
+
+static void forget_oldest(struct binding_watch *watch) {
+        struct seen *seen = STAILQ_FIRST(&watch->seen);
+
+        STAILQ_REMOVE_HEAD(&watch->seen, entry);
+        (void)strmap_remove(&watch->by_id, (const char *)&seen->id, sizeof(seen->id));
+        free(seen);
+}
+
+/*
+ * A pod counts for a time that is never later than the time it was counted. When it is forgotten it
+ * is therefore too old to be counted again.
+ */
+static void forget_old(struct binding_watch *watch, int64_t now_unix_ms) {
+        int64_t limit_unix_ms = now_unix_ms - watch->recent_ms - POD_WATCH_CLOCK_SKEW_MS;
+
+        /* The newest, which has just been counted, stays. */
+        while (STAILQ_FIRST(&watch->seen)->at_unix_ms < limit_unix_ms ||
+               watch->by_id.len > SEEN_MAX)
+                forget_oldest(watch);
+}
+
+static void remember(struct binding_watch *watch, uint64_t id, int64_t now_unix_ms) {
+        struct seen *seen = xmalloc(sizeof(*seen));
+
+        seen->at_unix_ms = now_unix_ms;
+        seen->id = id;
+        STAILQ_INSERT_TAIL(&watch->seen, seen, entry);
+        (void)strmap_put(&watch->by_id, (const char *)&seen->id, sizeof(seen->id), seen);
+}
+
+static void on_pod(void *userdata, const struct pod_facts *facts, bool is_appeared) {
+        struct binding_watch *watch = userdata;
+        int64_t now_unix_ms = loop_now_unix_ms(watch->loop);
+        char node[POD_FACTS_NAME_MAX + 1] = "";
+
+        (void)is_appeared;
+        /* No scheduler chose the node by its load, and a new node would be hot from the start. */
+        if (facts->is_daemonset || facts->is_mirror || facts->node.len > POD_FACTS_NAME_MAX)
+                return;
+        if (now_unix_ms - facts->bound_unix_ms > watch->recent_ms ||
+            strmap_get(&watch->by_id, (const char *)&facts->id, sizeof(facts->id)))
+                return;
+        memcpy(node, facts->node.text, facts->node.len);
+        remember(watch, facts->id, now_unix_ms);
+        forget_old(watch, now_unix_ms);
+        metrics_inc(watch->bindings);
+        watch->fn(watch->userdata, node, facts->bound_unix_ms);
+}
+
+void binding_watch_pause(struct binding_watch *watch) {
+        pod_watch_free(TAKE_PTR(watch->pods));
+}
+
+void binding_watch_resume(struct binding_watch *watch) {
+        /* A pod that is gone from the watch is mostly one that is running by now. */
+        static const struct pod_watch_events events = {.pod = on_pod};
+
+        if (!watch->pods)
+                watch->pods = pod_watch_new(watch->loop, watch->api, watch->metrics,
+                                            POD_WATCH_PENDING, &events, watch);
+}
+
+struct binding_watch *binding_watch_new(struct loop *loop, struct kube_api *api,
+                                        struct metrics *metrics, int64_t recent_ms, binding_fn *fn,
+                                        void *userdata) {
+        struct binding_watch *watch = xcalloc(1, sizeof(*watch));
+
+        STAILQ_INIT(&watch->seen);
+        watch->loop = loop;
+        watch->api = api;
+        watch->metrics = metrics;
+        watch->recent_ms = recent_ms;
+        watch->fn = fn;
+        watch->userdata = userdata;
+        watch->bindings = metrics_counter(metrics, "plimsoll_bindings_total",
+                                          "Pod bindings observed.", NULL);
+        binding_watch_resume(watch);
+        return watch;
+}
+
+void binding_watch_free(struct binding_watch *watch) {
+        if (!watch)
+                return;
+        pod_watch_free(watch->pods);
+        while (!STAILQ_EMPTY(&watch->seen))
+                forget_oldest(watch);
+        strmap_done(&watch->by_id);
+        free(watch);
+}
+
+bool binding_watch_is_live(const struct binding_watch *watch) {
+        return watch->pods && pod_watch_is_live(watch->pods);
+}
+
+const struct reflector *binding_watch_reflector(const struct binding_watch *watch) {
+        return watch->pods ? pod_watch_reflector(watch->pods) : NULL;
+}
