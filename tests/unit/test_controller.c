@@ -153,7 +153,7 @@ static void test_once_with_many_patches(void **state) {
                 api_answer(&f.api, 200, "{\"metadata\":{}}", PATCH, names[i]);
         begin(&f, new_policy(MEMORY), NULL, true);
         api_run(&f.api, api_is_never, NULL);
-        assert_true(later_ms > 100000);
+        assert_true(later_ms > 80000); /* reading may take 75 s */
         assert_int_equal(controller_exit_code(f.controller), 0);
         end(&f);
 }
