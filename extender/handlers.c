@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -21,20 +22,24 @@ enum {
          * copied one by one), is freed: the pool keeps jobs of usual size only. */
         POOL_MAX_CANDIDATES = 1 << 16,
         POOL_MAX_TEXT_BYTES = 4 << 20,
+        /* Of all jobs whose replies are being sent; beyond: 503. */
+        SENDING_MAX_BYTES = 64 << 20,
+        CANDIDATE_BYTES = 128, /* at most, of a job's working memory */
 };
 
 /* The working memory of one request, until its reply has been sent. */
 struct job {
         struct job *next;
         struct handlers *handlers;
-        struct node_snapshot *snapshot;
+        size_t sending_bytes;           /* its part of the handlers' */
+        struct node_snapshot *snapshot; /* NULL: the reply is being sent */
         struct request request;
         struct judge judge;
         struct reply reply;
 };
 
 struct verb_metrics {
-        struct metric *ok, *refused, *too_large, *failed, *duration;
+        struct metric *ok, *refused, *too_large, *failed, *busy, *duration;
 };
 
 enum { VERB_COUNT = 4 };
@@ -55,6 +60,7 @@ struct handlers {
         pthread_mutex_t pool_lock; /* the pool, before and after the work */
         struct job *pool;
         size_t pool_count;
+        atomic_size_t sending_bytes; /* see SENDING_MAX_BYTES */
         struct refusal_log refusals;
         struct shortlist_pods shortlist_pods;
 
@@ -217,6 +223,7 @@ static void register_verb(struct handlers *handlers, struct metrics *metrics,
                 .refused = request_counter(metrics, verb->name, "400"),
                 .too_large = request_counter(metrics, verb->name, "413"),
                 .failed = request_counter(metrics, verb->name, "500"),
+                .busy = request_counter(metrics, verb->name, "503"),
                 .duration = metrics_histogram(
                         metrics, "plimsoll_extender_request_duration_seconds",
                         "Time from a request's last byte to its reply's first.",
@@ -309,8 +316,10 @@ static void job_give_back(void *userdata) {
         bool is_usual = job->request.cap <= POOL_MAX_CANDIDATES &&
                         job->reply.text.cap <= POOL_MAX_TEXT_BYTES;
 
-        node_snapshot_unref(job->snapshot);
-        job->snapshot = NULL;
+        atomic_fetch_sub(&handlers->sending_bytes, job->sending_bytes);
+        job->sending_bytes = 0;
+        if (job->snapshot)
+                node_snapshot_unref(TAKE_PTR(job->snapshot));
         request_reset(&job->request);
         if (is_usual) {
                 (void)pthread_mutex_lock(&handlers->pool_lock);
@@ -361,8 +370,19 @@ static void refuse(struct handlers *handlers, const struct verb *verb,
                    struct http_exchange *exchange, int code, const struct error *err) {
         const struct verb_metrics *metrics = metrics_of(handlers, verb);
 
-        exchange->status = code == -E2BIG ? 413 : 400;
-        metrics_inc(code == -E2BIG ? metrics->too_large : metrics->refused);
+        switch (code) {
+        case -E2BIG:
+                exchange->status = 413;
+                metrics_inc(metrics->too_large);
+                break;
+        case -EBUSY:
+                exchange->status = 503;
+                metrics_inc(metrics->busy);
+                break;
+        default:
+                exchange->status = 400;
+                metrics_inc(metrics->refused);
+        }
         log_refusal(handlers, exchange, err);
 }
 
@@ -384,9 +404,16 @@ static void answer_verb(struct handlers *handlers, const struct verb *verb,
                         struct http_exchange *exchange) {
         int64_t begin_ns = clock_mono_ns();
         const struct verb_metrics *metrics = metrics_of(handlers, verb);
-        struct job *job = job_take(handlers);
         struct error err = ERROR_NULL;
 
+        if (atomic_load(&handlers->sending_bytes) >= SENDING_MAX_BYTES) {
+                refuse(handlers, verb, exchange,
+                       error_set(&err, EBUSY, "clients have yet to read %d MiB of replies",
+                                 SENDING_MAX_BYTES >> 20),
+                       &err);
+                return;
+        }
+        struct job *job = job_take(handlers);
         exchange->release = job_give_back;
         exchange->release_userdata = job;
         int r = verb->parse(&job->request, exchange->body, exchange->body_bytes, &err);
@@ -405,6 +432,8 @@ static void answer_verb(struct handlers *handlers, const struct verb *verb,
                 metrics_add(handlers->duplicates, job->judge.duplicate_count);
         if (verb->is_skimmed && !job->request.is_contiguous)
                 metrics_inc(handlers->strict);
+        job->sending_bytes = job->request.cap * CANDIDATE_BYTES + job->reply.text.cap;
+        atomic_fetch_add(&handlers->sending_bytes, job->sending_bytes);
         exchange->status = 200;
         exchange->reply_content_type = "application/json";
         exchange->reply = job->reply.pieces;
@@ -413,6 +442,8 @@ static void answer_verb(struct handlers *handlers, const struct verb *verb,
         metrics_observe(metrics->duration, (double)(clock_mono_ns() - begin_ns) / 1e9);
         if (handlers->options.is_debug)
                 log_request(job, verb);
+        /* The reply holds none of it, and may be read slowly. */
+        node_snapshot_unref(TAKE_PTR(job->snapshot));
 }
 
 /* The verb is the path's last segment; the scheduler makes "//filter" of a verb "/filter", and

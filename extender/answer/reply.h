@@ -38,7 +38,7 @@ void reply_done(struct reply *reply);
  * Rejected nodes go to FailedAndUnresolvableNodes with the predicate's constant reason; candidates
  * that are left out of a shortlist go nowhere.
  * @judge: after judge_filter(), and judge_shortlist() where there may be one
- * @snapshot, @request: as for them; the reply borrows both
+ * @snapshot, @request: as for them; the reply borrows the request
  * Return: false when it would be larger than any reply may be
  */
 _must_check_ bool reply_filter(struct reply *reply, const struct judge *judge,

@@ -185,17 +185,26 @@ static void test_refusals(void **state) {
         stop(&f);
 }
 
-/* More candidates than memory is kept for are answered as others are, and so is who comes next. */
-static void test_many_candidates(void **state) {
-        struct fixture f = {0};
+/* With the padding that a body has. */
+static struct buf request_of_many(void) {
         struct buf request = BUF_INIT(1 << 23);
 
-        (void)state;
-        start(&f);
         (void)buf_puts(&request, "{" POD ",\"NodeNames\":[\"busy\"");
         for (int i = 1; i < MANY; i++)
                 (void)buf_printf(&request, ",\"n%d\"", i);
         (void)buf_puts(&request, "]}");
+        assert_true(buf_reserve(&request, PADDING_BYTES));
+        memset(request.data + request.len, 0, PADDING_BYTES);
+        return request;
+}
+
+/* More candidates than memory is kept for are answered as others are, and so is who comes next. */
+static void test_many_candidates(void **state) {
+        struct fixture f = {0};
+        struct buf request = request_of_many();
+
+        (void)state;
+        start(&f);
         call(&f, "/filter", request.data);
         assert_int_equal(f.status, 200);
         assert_true(counter(&f, "plimsoll_extender_unknown_nodes_total", NULL) == MANY - 1);
@@ -236,12 +245,52 @@ static void test_many_at_a_time(void **state) {
         stop(&f);
 }
 
+/* What is kept for replies that are not read is bounded; whoever has read his is answered again. */
+static void test_unread_replies(void **state) {
+        enum { TRIES = 40 };
+        struct fixture f = {0};
+        struct buf request = request_of_many();
+        struct http_exchange *exchanges = xcalloc(TRIES, sizeof(*exchanges));
+        size_t count = 0;
+
+        (void)state;
+        start(&f);
+        do {
+                assert_true(count < TRIES);
+                exchanges[count] = (struct http_exchange){
+                        .method = "POST",
+                        .path = "/prioritize",
+                        .body = request.data,
+                        .body_bytes = request.len,
+                        .content_type = "",
+                        .status = 500,
+                };
+                handlers_answer(f.handlers, &exchanges[count]);
+        } while (exchanges[count++].status == 200);
+        assert_int_equal(exchanges[count - 1].status, 503);
+        assert_int_equal(exchanges[count - 1].reply_count, 0);
+        assert_true(count > 3 && answered(&f, "prioritize", "503") == 1);
+        assert_non_null(strstr(log_lines.data, "request refused refused=1 /prioritize "));
+        call(&f, "/filter", BOTH);
+        assert_int_equal(f.status, 503);
+        struct node_snapshot *snapshot = node_table_acquire(f.table);
+        assert_int_equal(atomic_load(&snapshot->refs), 2); /* the table's and ours */
+        node_snapshot_unref(snapshot);
+        for (size_t i = 0; i < count; i++)
+                if (exchanges[i].release)
+                        exchanges[i].release(exchanges[i].release_userdata);
+        call(&f, "/filter", BOTH);
+        assert_int_equal(f.status, 200);
+        free(exchanges);
+        buf_done(&request);
+        stop(&f);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_verbs),
-                cmocka_unit_test(test_refusals),
-                cmocka_unit_test(test_many_candidates),
-                cmocka_unit_test(test_many_at_a_time),
+                cmocka_unit_test(test_verbs),           cmocka_unit_test(test_refusals),
+                cmocka_unit_test(test_many_candidates), cmocka_unit_test(test_many_at_a_time),
+                cmocka_unit_test(test_unread_replies),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
