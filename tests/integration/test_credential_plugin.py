@@ -183,6 +183,8 @@ def on_terminal(argv, env):
     """A process whose terminal we hold: (pid, descriptor)."""
     pid, terminal = pty.fork()
     if pid == 0:
+        # A shell that has started the tests in the background ignores it, and so do its children.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.execve(argv[0], argv, env)
     return pid, terminal
 

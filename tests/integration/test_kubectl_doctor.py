@@ -96,11 +96,11 @@ def bare(cluster):
     cluster.nodes()[1]["metadata"].pop("annotations")
 
 
-def closed(port):
+def closed(*ports):
     def seed(cluster):
         for policy in cluster.objects[NETWORK_PATH]:
             for rule in policy["spec"]["egress"]:
-                rule["ports"] = [row for row in rule["ports"] if row["port"] != port]
+                rule["ports"] = [row for row in rule["ports"] if row["port"] not in ports]
             # A rule without ports allows all of them.
             policy["spec"]["egress"] = [rule for rule in policy["spec"]["egress"] if rule["ports"]]
 
@@ -300,7 +300,7 @@ def test_a_prometheus_that_is_out_of_reach(cluster, doctor):
     (told,) = patch["spec"]["template"]["spec"]["containers"]
     spec = cluster.objects[f"{DEPLOYMENTS}/plimsoll-controller"]["spec"]["template"]["spec"]
     spec["containers"][0]["env"] += told["env"]
-    closed(53)(cluster)
+    closed(53, 5353)(cluster)
     found = findings(doctor("-o", "json", status=2))
     assert found.keys() == {"network-policy"}
     where = "port 8080 (Prometheus), UDP port 53 (to resolve prometheus-server.crane-system)"

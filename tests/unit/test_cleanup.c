@@ -5,7 +5,7 @@
 
 #define LEASE "GET /apis/coordination.k8s.io/v1/namespaces/ns%2F/leases/l "
 #define NODES "GET /api/v1/nodes?limit=250 "
-#define ANEW "GET /api/v1/nodes?limit=250"
+#define ANEW "GET /api/v1/nodes?limit=1000" /* after an expired page */
 #define WATCH "watch=1"
 #define POLICY_PATH "/apis/policies/default"
 #define LIST(metadata, items)                                                                      \

@@ -282,7 +282,7 @@ static void test_own_resources(void **state) {
 static void test_report(void **state) {
         _cleanup_(compiled_policy_freep) struct compiled_policy *compiled = new_rules(policy_text);
         struct node_track track;
-        struct plan_values values;
+        struct plan_values values = {0};
         struct buf out = BUF_INIT(4096);
 
         (void)state;
