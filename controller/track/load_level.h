@@ -12,7 +12,7 @@
  * A node shows its own level less the least of all nodes, so that a cluster which is busy all over
  * has no taints. Only settled levels count for the least. Where all nodes get busy together, some
  * rise a moment before the others: so before a node shows more, those that have begun to rise count
- * as risen.
+ * as risen, and those whose readings are late do not count.
  */
 #pragma once
 
@@ -43,7 +43,7 @@ struct load_level {
 /* The least levels of some nodes, LOAD_LEVEL_NONE as long as there is none. */
 struct load_levels {
         unsigned least;
-        unsigned least_soon; /* those that have begun to rise count as risen */
+        unsigned least_soon; /* after what has begun, and without those that are late */
 };
 
 #define LOAD_LEVEL_NONE ((struct load_levels){POLICY_MAX_LEVELS, POLICY_MAX_LEVELS})
@@ -82,12 +82,13 @@ static inline bool load_level_is_settled(const struct load_level *level) {
 }
 
 /** load_level_compare() - take a settled level into the least ones */
-static inline void load_level_compare(const struct load_level *level, struct load_levels *least) {
+static inline void load_level_compare(const struct load_level *level, bool is_late,
+                                      struct load_levels *least) {
         unsigned soon = level->run > 0 && level->is_rising ? level->asked : level->own;
 
         if (level->own < least->least)
                 least->least = level->own;
-        if (soon < least->least_soon)
+        if (!is_late && soon < least->least_soon)
                 least->least_soon = soon;
 }
 

@@ -39,9 +39,13 @@ static bool is_on(const struct taint_writer *writer) {
         return writer->compiled->policy->level_count > 0;
 }
 
-/* When it will have been read often enough. */
-static int64_t await_mono_ms(const struct taint_writer *writer) {
-        return now_mono(writer) + SETTLE_INTERVALS * writer->options.interval_ms;
+/* Between two readings by the source in use. */
+static int64_t interval_ms(const struct taint_node *node) {
+        return node->writer->compiled->options.sources[node->track->serving].interval_ms;
+}
+
+static void await_load(struct taint_node *node) {
+        node->awaited_mono_ms = now_mono(node->writer) + SETTLE_INTERVALS * interval_ms(node);
 }
 
 static void forget_load(struct taint_node *node) {
@@ -126,7 +130,7 @@ void taint_writer_set_policy(struct taint_writer *writer, const struct compiled_
         writer->compiled = compiled;
         TAILQ_FOREACH (node, &writer->nodes, link) {
                 forget_load(node);
-                node->awaited_mono_ms = await_mono_ms(writer);
+                await_load(node);
         }
 }
 
@@ -136,10 +140,10 @@ void taint_writer_add(struct taint_writer *writer, struct taint_node *node, cons
                 .job.node = name,
                 .writer = writer,
                 .track = track,
-                .awaited_mono_ms = await_mono_ms(writer),
                 .backoff = {.first_ms = FIRST_RETRY_MS, .max_ms = MAX_RETRY_MS},
         };
         forget_load(node);
+        await_load(node);
         TAILQ_INSERT_TAIL(&writer->nodes, node, link);
         writer->node_count++;
 }
@@ -183,16 +187,21 @@ void taint_writer_update(struct taint_node *node, const struct plan_values *valu
                 return;
         }
         if (!node->level.has_load)
-                node->awaited_mono_ms = await_mono_ms(writer);
+                await_load(node);
         if (is_provisional) {
                 load_level_hold(&node->level);
                 return;
         }
         /* Readings come at nearly equal times, and those of another source in between. */
-        if (now_mono_ms - node->sampled_mono_ms < writer->options.interval_ms * 3 / 4)
+        if (now_mono_ms - node->sampled_mono_ms < interval_ms(node) * 3 / 4)
                 return;
         node->sampled_mono_ms = now_mono_ms;
         load_level_sample(&node->level, policy, load_ratio);
+}
+
+/* A reading or more is missing: meanwhile the load may have risen. */
+static bool is_late(const struct taint_node *node, int64_t now_mono_ms) {
+        return now_mono_ms - node->sampled_mono_ms > 2 * interval_ms(node);
 }
 
 static bool is_awaited(const struct taint_node *node, int64_t now_mono_ms) {
@@ -212,7 +221,8 @@ static void look_at_nodes(struct taint_writer *writer) {
                      !node_track_is_fresh(node->track, writer->compiled, now_mono_ms)))
                         forget_load(node);
                 if (load_level_is_settled(&node->level) && !node->taints.is_closed)
-                        load_level_compare(&node->level, &writer->least);
+                        load_level_compare(&node->level, is_late(node, now_mono_ms),
+                                           &writer->least);
                 writer->awaited += is_awaited(node, now_mono_ms);
                 carried[node_taints_count(&node->taints)]++;
         }

@@ -51,7 +51,6 @@ struct taint_writer_options {
         struct metrics *metrics;
         double patches_per_s;            /* of taints */
         struct kube_fence fence;         /* of every patch */
-        int64_t interval_ms;             /* between two readings of a node by one source */
         void (*on_idle)(void *userdata); /* see publisher_events */
         void *userdata;
 };

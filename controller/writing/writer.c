@@ -352,7 +352,6 @@ struct writer *writer_new(const struct writer_options *options,
                                                .metrics = options->metrics,
                                                .patches_per_s = options->patches_per_s / TAINT_PART,
                                                .fence = leader_fence(writer->leader),
-                                               .interval_ms = options->interval_ms,
                                                .on_idle = on_idle,
                                                .userdata = writer},
                 compiled);
