@@ -103,10 +103,6 @@ void delivery_begin_list(struct delivery *delivery) {
                 delivery->spec->on_list_begin(delivery->spec->userdata);
 }
 
-void delivery_extra(struct delivery *delivery, const char *text, size_t len) {
-        tell_text(delivery, REFLECTOR_PRESENT, text, len);
-}
-
 /* Most changes of nodes are of fields that the table leaves out. */
 static void deliver(struct delivery *delivery, const char *text, size_t len, bool is_watched) {
         uint64_t hash = 0;

@@ -31,9 +31,6 @@ size_t delivery_count(struct delivery *delivery);
 
 /** delivery_begin_list() - a list of all objects begins */
 void delivery_begin_list(struct delivery *delivery);
-/** delivery_extra() - an object of a list with a wider selector: it is told of, as text, but not
- * counted */
-void delivery_extra(struct delivery *delivery, const char *text, size_t len);
 /** delivery_listed() - an object of the list */
 void delivery_listed(struct delivery *delivery, const char *text, size_t len);
 /** delivery_end_list() - the list is complete: what it did not hold is gone */

@@ -54,12 +54,6 @@ enum {
 /* A watch's body is unlimited; its lines and its duration are limited. */
 static const size_t watch_max_body_bytes = SIZE_MAX >> 8;
 
-enum list_kind {
-        LIST_INITIAL,    /* with the wider selector */
-        LIST_CONSISTENT, /* of the present moment */
-        LIST_NOT_OLDER,  /* than what we have seen: any replica of the server can answer */
-};
-
 struct reflector {
         struct loop *loop;
         struct kube_api *api;
@@ -75,7 +69,9 @@ struct reflector {
         bool must_list;
         bool is_synced;
 
-        enum list_kind list_kind;
+        /* The list need not be of the present moment, but be not older than what we have seen: any
+         * replica of the server can answer. */
+        bool is_not_older;
         char *continue_token;
         size_t page_limit; /* halved while pages are too large or too slow, see also grow_pages() */
         size_t pages;
@@ -197,18 +193,13 @@ static void on_page(void *userdata, const struct kube_answer *answer);
 
 static void request_page(struct reflector *r) {
         _cleanup_(buf_done) struct buf path = BUF_INIT(PATH_MAX_BYTES);
-        bool is_initial = r->list_kind == LIST_INITIAL;
         struct kube_answer refusal;
 
         reflector_list_path(&r->spec,
                             &(struct reflector_page){
-                                    .field_selector = is_initial ? r->spec.initial_field_selector
-                                                                 : r->spec.field_selector,
                                     .limit = r->page_limit,
                                     .continue_token = r->continue_token,
-                                    .not_older_than = r->list_kind == LIST_NOT_OLDER
-                                                              ? r->resource_version
-                                                              : NULL,
+                                    .not_older_than = r->is_not_older ? r->resource_version : NULL,
                             },
                             &path);
         if (is_too_long(&path, &refusal)) {
@@ -229,32 +220,15 @@ static void request_page(struct reflector *r) {
         look_later(r, PROOF_MS);
 }
 
-static void start_list_of(struct reflector *r, enum list_kind kind) {
-        r->list_kind = kind;
+static void start_list(struct reflector *r) {
+        r->is_not_older = r->resource_version;
         replace(&r->continue_token, NULL);
         r->pages = 0;
-        if (kind != LIST_INITIAL)
-                delivery_begin_list(&r->delivery);
+        delivery_begin_list(&r->delivery);
         request_page(r);
 }
 
-/* The list whose objects are recorded. */
-static void start_held_list(struct reflector *r) {
-        start_list_of(r, r->resource_version ? LIST_NOT_OLDER : LIST_CONSISTENT);
-}
-
-static void start_list(struct reflector *r) {
-        if (r->spec.initial_field_selector)
-                start_list_of(r, LIST_INITIAL);
-        else
-                start_held_list(r);
-}
-
 static void finish_list(struct reflector *r, const char *resource_version) {
-        if (r->list_kind == LIST_INITIAL) {
-                start_held_list(r);
-                return;
-        }
         delivery_end_list(&r->delivery);
         size_t count = delivery_count(&r->delivery);
         replace(&r->resource_version, resource_version);
@@ -286,10 +260,10 @@ static void on_list_failure(struct reflector *r, const struct kube_answer *answe
                                   answer->status == 504;
 
         count_list(r, kube_outcome_name(answer->outcome));
-        if (r->list_kind == LIST_NOT_OLDER && !r->continue_token && is_version_refused) {
+        if (r->is_not_older && !r->continue_token && is_version_refused) {
                 /* Compacted, or "Too large resource version" from a server that lags. */
                 replace(&r->resource_version, NULL);
-                start_held_list(r);
+                start_list(r);
                 return;
         }
         if (answer->failure == HTTP_TOO_LARGE || answer->failure == HTTP_TIMEOUT)
@@ -303,10 +277,7 @@ static void on_list_failure(struct reflector *r, const struct kube_answer *answe
 static void on_item(void *userdata, const char *text, size_t len) {
         struct reflector *r = userdata;
 
-        if (r->list_kind == LIST_INITIAL)
-                delivery_extra(&r->delivery, text, len);
-        else
-                delivery_listed(&r->delivery, text, len);
+        delivery_listed(&r->delivery, text, len);
 }
 
 static int parse_page(struct reflector *r, const struct kube_answer *answer, struct list_page *ret,
@@ -527,8 +498,7 @@ struct reflector *reflector_new(struct loop *loop, struct kube_api *api, struct 
         struct reflector *r = xcalloc(1, sizeof(*r));
 
         assert(spec->name && spec->path && !spec->on_event != !spec->on_text);
-        assert(!spec->on_text || !spec->max_objects);
-        assert(spec->on_text || !spec->initial_field_selector);
+        assert(spec->on_text ? !spec->max_objects : !spec->list_field_selector);
         r->loop = loop;
         r->api = api;
         r->metrics = metrics;

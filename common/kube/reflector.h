@@ -73,10 +73,9 @@ struct reflector_spec {
         size_t max_objects;      /* more are ignored, logged once; 0: 100,000 */
         int64_t first_pause_ms;  /* of the backoff, whose maximum is 12.5 times that; 0: 800 */
         int64_t watch_answer_ms; /* timeout for a watch's response headers; 0: 30 s */
-        /* When not NULL, every list is preceded by one with this wider selector, for objects that
-         * stopped matching while no watch was open (pods that are already running). With on_text
-         * alone; these objects come before on_list_begin and are not counted. */
-        const char *initial_field_selector;
+        /* When not NULL, lists have this wider selector, for objects that stopped matching while no
+         * watch was open (pods that are already running). Only with on_text. */
+        const char *list_field_selector;
         reflector_event_fn *on_event;           /* this one or the next */
         reflector_text_fn *on_text;             /* without max_objects */
         reflector_list_begin_fn *on_list_begin; /* may be NULL */

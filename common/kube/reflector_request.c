@@ -32,7 +32,9 @@ static void begin_path(const struct reflector_spec *spec, const char *field_sele
 
 void reflector_list_path(const struct reflector_spec *spec, const struct reflector_page *page,
                          struct buf *out) {
-        begin_path(spec, page->field_selector, out);
+        begin_path(spec,
+                   spec->list_field_selector ? spec->list_field_selector : spec->field_selector,
+                   out);
         add_number(out, "limit", (int64_t)page->limit);
         if (page->continue_token) {
                 add_query(out, "continue", page->continue_token);

@@ -14,7 +14,6 @@
 
 /* One page of a list. All texts are borrowed. */
 struct reflector_page {
-        const char *field_selector; /* NULL: none */
         size_t limit;               /* objects */
         const char *continue_token; /* NULL: the first page */
         const char

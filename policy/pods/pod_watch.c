@@ -91,7 +91,7 @@ struct pod_watch *pod_watch_new(struct loop *loop, struct kube_api *api, struct 
                         .name = "pods",
                         .path = "/api/v1/pods",
                         .field_selector = selectors[scope],
-                        .initial_field_selector = scope == POD_WATCH_PENDING ? unfinished : NULL,
+                        .list_field_selector = scope == POD_WATCH_PENDING ? unfinished : NULL,
                         .proto = &kube_proto_pod,
                         .page_limit = PAGE_LIMIT,
                         .on_text = on_pod,

@@ -66,7 +66,6 @@ static void test_pods_are_forgotten(void **state) {
                 put_event(&later, "u", "again", rows[i].passes_s);
                 put_event(&later, "x", "end", rows[i].passes_s);
                 add(f, "GET /api/v1/pods?", scripted_http(200, "", list.data), false);
-                add(f, "GET /api/v1/pods?", scripted_http(200, "", list.data), false);
                 add(f, "watch=1&", scripted_stream(event.data), true); /* then it is idle */
                 add(f, "watch=1&", scripted_stream(later.data), true);
                 start_stepped(f);
@@ -84,9 +83,7 @@ static void test_pods_are_forgotten(void **state) {
 }
 
 int main(void) {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_pods_are_forgotten),
-        };
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_pods_are_forgotten)};
 
         (void)unsetenv("KUBERNETES_SERVICE_HOST");
         (void)unsetenv("KUBECONFIG");

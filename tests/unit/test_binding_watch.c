@@ -65,25 +65,22 @@ static void put_event(struct buf *out, const char *type, const struct pod *pod) 
         (void)buf_puts(out, "}\n");
 }
 
-static void add_lists(struct fixture *f, const struct pod *wide, size_t wide_count,
-                      const struct pod *narrow, size_t narrow_count) {
+static void add_list(struct fixture *f, const struct pod *pods, size_t count) {
         scripted_add(&f->rig.server,
                      (struct scripted_reply){
                              .expect = {"GET /api/v1/pods?fieldSelector=spec.nodeName%21%3D%2C"
-                                        "status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed"},
-                             .response = pod_list(wide, wide_count)});
-        scripted_add(&f->rig.server,
-                     (struct scripted_reply){
-                             .expect = {"GET /api/v1/pods?fieldSelector=spec.nodeName%21%3D%2C"
-                                        "status.phase%3DPending&limit="},
-                             .response = pod_list(narrow, narrow_count)});
+                                        "status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed&"
+                                        "limit="},
+                             .response = pod_list(pods, count)});
 }
 
 static void add_watch(struct fixture *f, const char *events, bool holds) {
         scripted_add(&f->rig.server,
-                     (struct scripted_reply){.expect = {"watch=1&resourceVersion=10&"},
-                                             .response = scripted_stream(events),
-                                             .holds = holds});
+                     (struct scripted_reply){
+                             .expect = {"GET /api/v1/pods?fieldSelector=spec.nodeName%21%3D%2C"
+                                        "status.phase%3DPending&watch=1&resourceVersion=10&"},
+                             .response = scripted_stream(events),
+                             .holds = holds});
 }
 
 static struct binding_watch *watch_pods(struct fixture *f) {
@@ -96,13 +93,11 @@ static struct binding_watch *watch_pods(struct fixture *f) {
 
 static void test_bindings(void **state) {
         struct fixture f = {.wanted_log = "n1 2m;n2 now;n3 now;n5 2m;n6 now;"};
-        static const struct pod wide[] = {
+        static const struct pod listed[] = {
                 {"running", "n1", 2 * MS_PER_MIN, MS_PER_DAY, NULL, NULL},
                 {"long-bound", "n1", 6 * MS_PER_MIN, MS_PER_DAY, NULL, NULL},
                 {"mirror", "n1", 0, 0, "\"kubernetes.io/config.mirror\":\"x\"", NULL},
                 {"unbound", "", 0, 0, NULL, NULL},
-        };
-        static const struct pod narrow[] = {
                 {"ahead", "n2", -10 * MS_PER_MIN, 0, NULL, NULL}, /* the server's clock is: now */
                 {"pending", "n3", 0, 0, NULL, NULL},
                 {"preset-old", "n4", INT64_MIN, 6 * MS_PER_MIN, NULL, NULL},
@@ -120,7 +115,7 @@ static void test_bindings(void **state) {
                 put_event(&events, "MODIFIED", &later[i]);
         put_event(&events, "DELETED", &later[0]);
         put_event(&events, "ADDED", &later[0]);
-        add_lists(&f, wide, ARRAY_LEN(wide), narrow, ARRAY_LEN(narrow));
+        add_list(&f, listed, ARRAY_LEN(listed));
         add_watch(&f, events.data, true);
         struct binding_watch *watch = watch_pods(&f);
         assert_true(reflector_is_synced(binding_watch_reflector(watch)));
@@ -134,7 +129,7 @@ static void test_bindings(void **state) {
 /* A DaemonSet has its pods on every node: they say nothing about what a scheduler gave to it. */
 static void test_daemon_pods(void **state) {
         struct fixture f = {.wanted_log = "n1 now;n2 now;"};
-        static const struct pod narrow[] = {
+        static const struct pod listed[] = {
                 {"agent", "n1", 0, 0, NULL, "DaemonSet"},
                 {"web", "n1", 0, 0, NULL, NULL},
         };
@@ -147,7 +142,7 @@ static void test_daemon_pods(void **state) {
         (void)state;
         for (size_t i = 0; i < ARRAY_LEN(later); i++)
                 put_event(&events, "ADDED", &later[i]);
-        add_lists(&f, NULL, 0, narrow, ARRAY_LEN(narrow));
+        add_list(&f, listed, ARRAY_LEN(listed));
         add_watch(&f, events.data, true);
         binding_watch_free(watch_pods(&f));
         stop(&f);
@@ -158,24 +153,25 @@ static void test_odd_pods(void **state) {
 #define POD(metadata, spec, status)                                                                \
         "{\"metadata\":{\"name\":\"a\",\"resourceVersion\":\"11\"," metadata "},\"spec\":{" spec   \
         "},\"status\":" status "}"
-#define NAME_50 "01234567890123456789012345678901234567890123456789"
-#define NAME_250 NAME_50 NAME_50 NAME_50 NAME_50 NAME_50
+#define NAME_84                                                                                    \
+        "012345678901234567890123456789012345678901-1234567890123456789012345678901234567890a"
+#define NAME_253 NAME_84 NAME_84 NAME_84 "b"
 #define CONDITIONS(text) "{\"conditions\":[" text "]}"
 #define OLD "\"creationTimestamp\":\"2001-01-01T00:00:00Z\","
         static const struct {
                 const char *pod;
-                bool is_counted; /* now, but for those with an old time */
+                const char *node; /* where it is counted, now; NULL: it is not */
         } rows[] = {
-                {POD("\"uid\":\"u\"", "\"nodeName\":\"n\"", "{}"),
-                 true}, /* without any time: now */
-                {POD("\"uid\":\"u\"", "\"nodeName\":\"" NAME_250 "four\"", "{}"), false},
-                {POD("\"uid\":\"\"", "\"nodeName\":\"n\"", "{}"), false},
-                {POD("\"uid\":7", "\"nodeName\":\"n\"", "{}"), false},
-                {POD("\"uid\":\"u\"", "\"nodeName\":7", "{}"), false},
+                {POD("\"uid\":\"u\"", "\"nodeName\":\"n\"", "{}"), "n"}, /* without any time: now */
+                {POD("\"uid\":\"u\"", "\"nodeName\":\"" NAME_253 "\"", "{}"), NAME_253},
+                {POD("\"uid\":\"u\"", "\"nodeName\":\"" NAME_253 "c\"", "{}"), NULL},
+                {POD("\"uid\":\"\"", "\"nodeName\":\"n\"", "{}"), NULL},
+                {POD("\"uid\":7", "\"nodeName\":\"n\"", "{}"), NULL},
+                {POD("\"uid\":\"u\"", "\"nodeName\":7", "{}"), NULL},
                 {POD("\"uid\":\"u\",\"ownerReferences\":[7,{},{\"kind\":7}]", "\"nodeName\":\"n\"",
                      "{}"),
-                 true},
-                {POD(OLD "\"uid\":\"u\"", "\"nodeName\":\"n\"", "{}"), false},
+                 "n"},
+                {POD(OLD "\"uid\":\"u\"", "\"nodeName\":\"n\"", "{}"), NULL},
                 /* conditions that say nothing: its creation counts */
                 {POD(OLD "\"uid\":\"u\"", "\"nodeName\":\"n\"",
                      CONDITIONS("7,{},{\"type\":\"PodScheduled\"},{\"status\":\"True\"},"
@@ -184,22 +180,24 @@ static void test_odd_pods(void **state) {
                                 "{\"type\":\"PodScheduled\",\"status\":\"True\"},"
                                 "{\"type\":\"PodScheduled\",\"status\":\"True\","
                                 "\"lastTransitionTime\":\"soon\"}")),
-                 false},
+                 NULL},
                 {POD(OLD "\"uid\":\"u\"", "\"nodeName\":\"n\"",
                      CONDITIONS("{},{\"type\":\"PodScheduled\",\"status\":\"True\","
                                 "\"lastTransitionTime\":\"2101-01-01T00:00:00Z\"}")),
-                 true},
+                 "n"},
         };
 
         (void)state;
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                struct fixture f = {.wanted_log = rows[i].is_counted ? "n now;end now;"
-                                                                     : "end now;"};
+                char wanted[512];
+                struct fixture f = {.wanted_log = wanted};
                 static const struct pod last = {"end", "end", 0, 0, NULL, NULL};
                 _cleanup_(buf_done) struct buf events = BUF_INIT(1 << 16);
+                (void)snprintf(wanted, sizeof(wanted), "%s%send now;",
+                               rows[i].node ? rows[i].node : "", rows[i].node ? " now;" : "");
                 (void)buf_printf(&events, "{\"type\":\"MODIFIED\",\"object\":%s}\n", rows[i].pod);
                 put_event(&events, "MODIFIED", &last);
-                add_lists(&f, NULL, 0, NULL, 0);
+                add_list(&f, NULL, 0);
                 add_watch(&f, events.data, true);
                 binding_watch_free(watch_pods(&f));
                 stop(&f);
@@ -209,7 +207,7 @@ static void test_odd_pods(void **state) {
 /* Our clock is two minutes ahead of the server's: what happens before our eyes happens now. */
 static void test_another_clock(void **state) {
         struct fixture f = {.wanted_log = "n1 2m;n3 now;"};
-        static const struct pod narrow[] = {
+        static const struct pod listed[] = {
                 {"listed", "n1", 2 * MS_PER_MIN, 0, NULL, NULL},
                 {"stuck", "n2", 6 * MS_PER_MIN, 0, NULL, NULL},
         };
@@ -218,10 +216,10 @@ static void test_another_clock(void **state) {
         _cleanup_(buf_done) struct buf events = BUF_INIT(1 << 16);
 
         (void)state;
-        put_event(&events, "MODIFIED", &narrow[1]); /* bound long ago, it only changes */
+        put_event(&events, "MODIFIED", &listed[1]); /* bound long ago, it only changes */
         put_event(&events, "ADDED", &fresh);
         put_event(&events, "ADDED", &late); /* no clock is that wrong */
-        add_lists(&f, NULL, 0, narrow, ARRAY_LEN(narrow));
+        add_list(&f, listed, ARRAY_LEN(listed));
         add_watch(&f, events.data, true);
         binding_watch_free(watch_pods(&f));
         stop(&f);
@@ -231,18 +229,18 @@ static void test_another_clock(void **state) {
 static void test_expired(void **state) {
         struct fixture f = {.wanted_log = "n1 now;n2 now;"};
         static const struct pod before = {"before", "n1", 0, 0, NULL, NULL};
-        static const struct pod wide[] = {
+        static const struct pod relisted[] = {
                 {"before", "n1", 0, 0, NULL, NULL},
                 {"meanwhile", "n2", 0, 0, NULL, NULL},
         };
 
         (void)state;
-        add_lists(&f, NULL, 0, &before, 1);
+        add_list(&f, &before, 1);
         add_watch(&f,
                   "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":410,"
                   "\"reason\":\"Expired\",\"message\":\"too old resource version\"}}\n",
                   false);
-        add_lists(&f, wide, ARRAY_LEN(wide), NULL, 0);
+        add_list(&f, relisted, ARRAY_LEN(relisted));
         add_watch(&f, "", true);
         binding_watch_free(watch_pods(&f));
         stop(&f);
@@ -252,20 +250,20 @@ static void test_expired(void **state) {
 static void test_pause(void **state) {
         struct fixture f = {.wanted_log = "n1 now;"};
         static const struct pod before = {"before", "n1", 0, 0, NULL, NULL};
-        static const struct pod wide[] = {
+        static const struct pod listed[] = {
                 {"before", "n1", 0, 0, NULL, NULL},
                 {"meanwhile", "n2", 0, 0, NULL, NULL},
         };
 
         (void)state;
-        add_lists(&f, NULL, 0, &before, 1);
+        add_list(&f, &before, 1);
         add_watch(&f, "", true);
         struct binding_watch *watch = watch_pods(&f);
         assert_true(binding_watch_is_live(watch));
         binding_watch_pause(watch);
         assert_false(binding_watch_is_live(watch));
         assert_null(binding_watch_reflector(watch));
-        add_lists(&f, wide, ARRAY_LEN(wide), NULL, 0);
+        add_list(&f, listed, ARRAY_LEN(listed));
         add_watch(&f, "", true);
         f.wanted_log = "n1 now;n2 now;";
         binding_watch_resume(watch);
