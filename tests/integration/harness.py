@@ -544,6 +544,15 @@ class OwnMetrics(dict):
 LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 
 
+def page_of_now(url, context=None):
+    """A page of which the program keeps a text for a second: who has just read one waits until that
+    is over."""
+    time.sleep(max(0, READ_MONO_S.get(url, -math.inf) + PAGE_KEPT_S - time.monotonic()))
+    answer = fetch(url, context=context)
+    READ_MONO_S[url] = time.monotonic()
+    return answer
+
+
 class Pages:
     """What a program says of itself, at `url`."""
 
@@ -551,13 +560,7 @@ class Pages:
         return fetch(f"{self.url}{path}")
 
     def page_of_now(self, path):
-        """A page of which the program keeps a text for a second: who has just read one waits until
-        that is over."""
-        url = f"{self.url}{path}"
-        time.sleep(max(0, READ_MONO_S.get(url, -math.inf) + PAGE_KEPT_S - time.monotonic()))
-        answer = self.page(path)
-        READ_MONO_S[url] = time.monotonic()
-        return answer
+        return page_of_now(f"{self.url}{path}")
 
     def metrics(self):
         answer = self.page_of_now("/metrics")

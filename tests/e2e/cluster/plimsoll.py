@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 import yaml
-from harness import OwnMetrics, fetch, wait_until
+from harness import OwnMetrics, fetch, page_of_now, wait_until
 
 from .control_plane import API_PORT
 from .tokens import short_lived
@@ -235,8 +235,10 @@ def ask(extender, verb, pod, names, timeout_s=30):
 
 
 def metrics(process):
-    """{series: value} of a program's own metrics, and what OwnMetrics can tell of them."""
-    return OwnMetrics(page(process, "/metrics").text)
+    """{series: value} of a program's own metrics as they are now, and what OwnMetrics can tell of
+    them."""
+    context = getattr(process, "context", None)
+    return OwnMetrics(page_of_now(f"{process.url}/metrics", context).text)
 
 
 def total(process, family, default=None, **labels):
