@@ -544,11 +544,11 @@ class OwnMetrics(dict):
 LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 
 
-def page_of_now(url, context=None):
-    """A page of which the program keeps a text for a second: who has just read one waits until that
-    is over."""
+def page_of_now(url, read):
+    """What `read()` finds there, of which the program keeps a text for a second: who has just read
+    one waits until that is over."""
     time.sleep(max(0, READ_MONO_S.get(url, -math.inf) + PAGE_KEPT_S - time.monotonic()))
-    answer = fetch(url, context=context)
+    answer = read()
     READ_MONO_S[url] = time.monotonic()
     return answer
 
@@ -560,7 +560,7 @@ class Pages:
         return fetch(f"{self.url}{path}")
 
     def page_of_now(self, path):
-        return page_of_now(f"{self.url}{path}")
+        return page_of_now(f"{self.url}{path}", lambda: self.page(path))
 
     def metrics(self):
         answer = self.page_of_now("/metrics")

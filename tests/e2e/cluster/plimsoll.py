@@ -237,8 +237,8 @@ def ask(extender, verb, pod, names, timeout_s=30):
 def metrics(process):
     """{series: value} of a program's own metrics as they are now, and what OwnMetrics can tell of
     them."""
-    context = getattr(process, "context", None)
-    return OwnMetrics(page_of_now(f"{process.url}/metrics", context).text)
+    url = f"{process.url}/metrics"
+    return OwnMetrics(page_of_now(url, lambda: page(process, "/metrics")).text)
 
 
 def total(process, family, default=None, **labels):
