@@ -135,7 +135,7 @@ static int read_document(struct recording *recording, struct error *err) {
                 r = read_text(policy, "policy", "text", &recording->policy_text, err);
         if (r == 0)
                 r = read_list(root, "nodes", check_node, &recording->nodes, err);
-        if (r == 0)
+        if (r == 0 && !json_is_null(json_at(root, "pods", NULL)))
                 r = read_list(root, "pods", check_pod, &recording->pods, err);
         if (r == 0)
                 r = read_list(root, "decisions", check_decision, &recording->decisions, err);
@@ -242,6 +242,9 @@ static void bind_pods(const struct recording *recording, struct estimator *estim
         const json_t *pod;
         size_t i;
 
+        if (!recording->pods)
+                return;
+        estimator_list_begins(estimator);
         json_array_foreach (recording->pods, i, pod) {
                 const char *node = json_string_at(pod, "node", NULL);
                 struct estimator_pod to = {
@@ -256,6 +259,7 @@ static void bind_pods(const struct recording *recording, struct estimator *estim
                 (void)read_time(pod, "", "bound", &to.bound_unix_ms, NULL);
                 estimator_bind(estimator, &to);
         }
+        estimator_list_ended(estimator, recording->at_unix_ms);
 }
 
 int recording_table(const struct recording *recording, const struct node_table_options *options,

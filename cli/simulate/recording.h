@@ -11,7 +11,8 @@
  *    "decisions": [{"node": "node-0", "decision": {...}}],
  *    "notes": ["why something is missing"]}
  *
- * A decision is as an extender tells it (docs/troubleshooting.md); its node is where the pod is,
+ * `pods` is null when they were not listed: then what they request is not known of any node. A
+ * decision is as an extender tells it (docs/troubleshooting.md); its node is where the pod is,
  * null when that is not known. Nothing here needs a cluster, or reads a clock.
  */
 #pragma once

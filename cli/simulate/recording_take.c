@@ -23,6 +23,7 @@ struct taking {
         const struct recording_options *options;
         json_t *root, *nodes, *pods, *decisions, *notes; /* the others are in root */
         struct strmap places; /* uid: the JSON string with the pod's node, in `pods` */
+        bool has_pods;        /* they were listed */
 };
 
 static void note(struct taking *taking, const char *what, const char *why) {
@@ -171,8 +172,10 @@ static int take_all(struct taking *taking, struct error *err) {
                 return r;
         (void)json_object_set_new(taking->root, "policy", policy_json(policy, from));
         bool has_load = options->has_load || policy->scoring == POLICY_SCORING_ESTIMATE;
+        bool has_pods = has_load || options->placement_count > 0;
         /* Before the nodes, whose readings are about them. */
-        if ((has_load || options->placement_count > 0) && take_pods(taking, &pods) < 0)
+        taking->has_pods = has_pods && take_pods(taking, &pods) == 0;
+        if (has_pods && !taking->has_pods)
                 note(taking, "scores lack what is in flight, and placements where pods are",
                      pods.msg);
         /* The capacity is needed by the estimate alone. */
@@ -206,6 +209,8 @@ int recording_take(struct cluster *cluster, const struct recording_options *opti
         int r = take_all(&taking, err);
         output_progress(NULL, 0);
         strmap_done(&taking.places);
+        if (!taking.has_pods)
+                (void)json_object_set_new(taking.root, "pods", json_null());
         if (r < 0)
                 json_decref(taking.root);
         else

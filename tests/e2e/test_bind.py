@@ -8,7 +8,7 @@ import urllib.request
 
 import pytest
 import yaml
-from cluster.plimsoll import TOP, bound_by_account, fast_policy, refused, total
+from cluster.plimsoll import TOP, bound_by_account, fast_policy, refused, total, wait_judged
 from cluster.workloads import Background, per_node, pod_object
 from harness import wait_until
 
@@ -100,7 +100,7 @@ def test_a_deployment_through_every_verb(
 
     # Full both, one hot: whom does a pod of high priority push aside? 2 of 8 CPUs are free.
     fleet.set_load([busy], **HOT)
-    fleet.wait_reading(CPU, [busy], lambda ratio: ratio > 0.65, "one node to be hot")
+    wait_judged(extender, [busy], [calm])
     kept = {pod["metadata"]["uid"] for pod in namespace.pods("low")
             if pod["spec"].get("nodeName") == busy}  # fmt: skip
     namespace.create_pod("urgent-0", scheduler=name, cpu="4", priorityClassName=priority_class)
@@ -128,7 +128,7 @@ def test_all_hot_nobody_is_evicted(fleet, namespace, stack, name, priority_class
     namespace.wait_bound(3, app="small")
     before = uids(namespace.pods("low"))
     fleet.set_load(names, **HOT)
-    fleet.wait_reading(CPU, names, lambda ratio: ratio > 0.65, "the nodes to be hot")
+    wait_judged(extender, names)
 
     namespace.create_pod("urgent-0", scheduler=name, cpu="4", priorityClassName=priority_class)
     # When a pod ends somewhere, there may be room: the scheduler looks again.

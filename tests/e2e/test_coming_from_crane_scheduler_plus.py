@@ -204,10 +204,15 @@ def test_there_and_back(bare, agents, log_dir, run, binary, background, figure):
         lambda: set(ask(extender, "filter", pod_object("asked-0"), names)["NodeNames"]) == passing,
         what="verdicts",
     )
-    rows = ask(extender, "prioritize", pod_object("asked-0"), names)
-    scores = {row["Host"]: row["Score"] for row in rows}
-    # An order, where the fork has zeros.
-    assert min(scores.values()) > 0 and len(set(scores.values())) > 1, scores
+
+    def has_an_order():
+        """Where the fork has zeros."""
+        rows = ask(extender, "prioritize", pod_object("asked-0"), names)
+        scores = {row["Host"]: row["Score"] for row in rows}
+        assert min(scores.values()) > 0 and len(set(scores.values())) > 1, scores
+        return True
+
+    wait_until(has_an_order, what="an order")
     watcher = background(Watcher(extender, names))
 
     follow(bare, block(PAGE, "rest"))

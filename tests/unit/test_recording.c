@@ -153,6 +153,34 @@ static void test_table(void **state) {
         }
 }
 
+/* An unread node without pods is known to be idle; if nobody has listed pods, it is not. */
+static void test_pods_that_were_not_listed(void **state) {
+        static const char *const pods[] = {"[]", "null"};
+        const struct node_table_options options = {.annotation_prefix = ""};
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(pods); i++) {
+                _cleanup_(freep) char *text = xasprintf(
+                        "{" START LISTS("[{\"name\": \"a\", \"annotations\": {}, \"capacity\": "
+                                        "{\"cpu\": \"8\", \"memory\": \"1Gi\"}}]",
+                                        "%s", "[]", "[]") "}",
+                        pods[i]);
+                json_auto_t *root = json_loads(text, 0, NULL);
+                struct recording recording = {0};
+                struct node_table *table = NULL;
+                struct error err = ERROR_NULL;
+                assert_int_equal(recording_from_json(root, &recording, &err), 0);
+                assert_int_equal(
+                        recording_table(&recording, &options, policy_default(), &table, &err), 0);
+                node_table_publish(table, recording.at_unix_ms);
+                struct node_snapshot *snapshot = node_table_acquire(table);
+                assert_int_equal(snapshot->has_missing, i == 1);
+                node_snapshot_unref(snapshot);
+                node_table_free(table);
+                recording_done(&recording);
+        }
+}
+
 /* Nothing is left beside a path that cannot be written. */
 static void test_save(void **state) {
         char directory[] = "/tmp/test-recording-XXXXXX";
@@ -211,11 +239,9 @@ static void test_save_without_room(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_node),
-                cmocka_unit_test(test_documents),
-                cmocka_unit_test(test_table),
-                cmocka_unit_test(test_save),
-                cmocka_unit_test(test_save_without_room),
+                cmocka_unit_test(test_node),  cmocka_unit_test(test_documents),
+                cmocka_unit_test(test_table), cmocka_unit_test(test_pods_that_were_not_listed),
+                cmocka_unit_test(test_save),  cmocka_unit_test(test_save_without_room),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

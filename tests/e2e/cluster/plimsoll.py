@@ -11,6 +11,7 @@ from harness import OwnMetrics, fetch, page_of_now, wait_until
 
 from .control_plane import API_PORT
 from .tokens import short_lived
+from .workloads import pod_object
 
 TOP = pathlib.Path(__file__).resolve().parents[3]
 NAMESPACE = "kube-system"
@@ -232,6 +233,23 @@ def ask(extender, verb, pod, names, timeout_s=30):
     answer = fetch(f"{extender.url}/v1/{verb}", "POST", body, timeout_s=timeout_s)
     assert answer.status == 200, f"{verb}: {answer.status} {answer.text}"
     return answer.json()
+
+
+def wait_judged(extender, hot, calm=()):
+    """Wait until the extender has the readings that the API server shows: it rejects the hot nodes
+    and no other, and gives more points to the calm ones. By itself the scheduler may be faster."""
+
+    def look():
+        pod, names = pod_object("judged-0"), [*hot, *calm]
+        told = ask(extender, "filter", pod, names)
+        assert set(told["NodeNames"] or ()) == set(calm), told
+        if calm:
+            rows = ask(extender, "prioritize", pod, names)
+            points = {row["Host"]: row["Score"] for row in rows}
+            assert min(points[name] for name in calm) > max(points[name] for name in hot), points
+        return True
+
+    wait_until(look, what="the extender to have the readings")
 
 
 def metrics(process):
