@@ -205,14 +205,14 @@ def test_there_and_back(bare, agents, log_dir, run, binary, background, figure):
         what="verdicts",
     )
 
-    def has_an_order():
+    def order():
         """Where the fork has zeros."""
         rows = ask(extender, "prioritize", pod_object("asked-0"), names)
         scores = {row["Host"]: row["Score"] for row in rows}
         assert min(scores.values()) > 0 and len(set(scores.values())) > 1, scores
-        return True
+        return scores
 
-    wait_until(has_an_order, what="an order")
+    scores = wait_until(order, what="an order")
     watcher = background(Watcher(extender, names))
 
     follow(bare, block(PAGE, "rest"))

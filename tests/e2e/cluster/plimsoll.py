@@ -245,7 +245,7 @@ def wait_judged(extender, hot, calm=()):
         assert set(told["NodeNames"] or ()) == set(calm), told
         if calm:
             rows = ask(extender, "prioritize", pod, names)
-            points = {row["Host"]: row["Score"] for row in rows}
+            points = dict.fromkeys(names, 0) | {row["Host"]: row["Score"] for row in rows}
             assert min(points[name] for name in calm) > max(points[name] for name in hot), points
         return True
 
