@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/json_write.h"
 #include "base/mem.h"
 #include "base/number.h"
 #include "base/timestamp.h"
@@ -54,7 +55,7 @@ static bool append_text(struct buf *line, const char *text) {
 
 static void append_key(struct buf *line, const char *key) {
         if (output_format == LOG_FORMAT_JSON)
-                buf_printf(line, "%s\"%s\":", line->len > 1 ? "," : "", key);
+                json_write_key(line, key);
         else
                 buf_printf(line, "%s%s=", line->len > 0 ? " " : "", key);
 }
