@@ -16,9 +16,10 @@
 #include "controller/status/query_api.h"
 #include "controller/status_page/status_page.h"
 #include "controller/writing/cleanup.h"
+#include "daemon/daemon.h"
 #include "net/http_server.h"
 #include "policy/live/policy_options.h"
-#include "policy/live/program_core.h"
+#include "policy/live/policy_source.h"
 
 #define PROGRAM "plimsoll-controller"
 
@@ -31,8 +32,9 @@ enum {
         MMAP_THRESHOLD_BYTES = 256 << 10,
 };
 
-struct daemon_state {
-        struct program_core *core;
+struct program {
+        struct daemon *daemon;
+        struct policy_source *policy_source;
         struct controller *controller;
         struct recorder *recorder; /* NULL: --events=false */
         struct shared_page *page;  /* NULL: --status-page=false */
@@ -40,21 +42,21 @@ struct daemon_state {
 };
 
 static void on_signal(void *userdata, int signal_number) {
-        struct daemon_state *state = userdata;
+        struct program *state = userdata;
 
         if (signal_number == SIGHUP) {
-                policy_source_reload(state->core->policy_source);
+                policy_source_reload(state->policy_source);
                 return;
         }
         log_info(MSG("shutting down"), INT("signal", signal_number));
-        health_shut_down(state->core->health);
+        health_shut_down(state->daemon->health);
         controller_shut_down(state->controller);
 }
 
 static void on_request(void *userdata, struct http_exchange *exchange) {
-        struct daemon_state *state = userdata;
+        struct program *state = userdata;
 
-        if (daemon_pages(state->core->health, state->core->metrics_page, exchange) ||
+        if (daemon_pages(state->daemon->health, state->daemon->metrics_page, exchange) ||
             (state->page && status_page_answer(state->page, exchange)) ||
             (state->query.nodes && query_api_answer(&state->query, exchange, clock_wall_unix_ms())))
                 return;
@@ -62,7 +64,7 @@ static void on_request(void *userdata, struct http_exchange *exchange) {
 }
 
 static void on_status(void *userdata, struct buf *out) {
-        const struct daemon_state *state = userdata;
+        const struct program *state = userdata;
 
         controller_write_status(state->controller, out);
 }
@@ -89,7 +91,7 @@ static size_t max_scrape_descriptors(void) {
         return (size_t)limit.rlim_cur / 4 * 3;
 }
 
-static int start_server(const struct settings *settings, struct daemon_state *state,
+static int start_server(const struct settings *settings, struct program *state,
                         struct http_server **ret, struct error *err) {
         int r = http_server_start(
                 &(struct http_server_options){
@@ -97,7 +99,7 @@ static int start_server(const struct settings *settings, struct daemon_state *st
                         .port = settings->health_port,
                         .threads = 1,
                         .max_body_bytes = QUERY_API_MAX_BODY_BYTES,
-                        .metrics = state->core->metrics,
+                        .metrics = state->daemon->metrics,
                         .handler = on_request,
                         .userdata = state,
                 },
@@ -111,7 +113,7 @@ static int start_server(const struct settings *settings, struct daemon_state *st
 }
 
 static void on_policy(void *userdata, struct policy *policy) {
-        struct daemon_state *state = userdata;
+        struct program *state = userdata;
 
         controller_set_policy(state->controller, policy);
 }
@@ -128,18 +130,18 @@ static const char *lease_namespace(const struct controller_options *options,
 /* The replica that patches nodes also writes the policy object's status and Events, under the same
  * fence. */
 static void on_writer(void *userdata) {
-        struct daemon_state *state = userdata;
+        struct program *state = userdata;
         struct kube_fence fence = controller_fence(state->controller);
         const struct kube_fence *given = controller_is_writer(state->controller) ? &fence : NULL;
 
-        policy_source_set_writer(state->core->policy_source, given);
+        policy_source_set_writer(state->policy_source, given);
         if (state->recorder)
                 recorder_set_writer(state->recorder, given);
 }
 
 /* Once for each change of the object: its status is written once, by one replica. */
 static void on_policy_status(void *userdata, const json_t *object, const char *problem) {
-        const struct daemon_state *state = userdata;
+        const struct program *state = userdata;
         const char *uid = json_string_at(object, "metadata", "uid", NULL);
 
         recorder_tell(state->recorder,
@@ -154,57 +156,58 @@ static void on_policy_status(void *userdata, const json_t *object, const char *p
 }
 
 /* Runs until the loop ends; @policy is the controller's from here on. */
-static int connect_and_run(const struct settings *settings, struct daemon_state *state,
+static int connect_and_run(const struct settings *settings, struct program *state,
                            struct policy *policy, struct error *err) {
-        struct program_core *core = state->core;
+        struct daemon *daemon = state->daemon;
         _cleanup_(http_client_freep) struct http_client *scrape_client = http_client_new(
-                core->loop, &(struct http_client_options){
-                                    .expected_hosts = core->api ? EXPECTED_NODES
-                                                                : settings->controller.target_count,
-                                    .max_in_flight = source_set_in_flight(
-                                            &settings->controller.sources, EXPECTED_NODES),
-                                    .max_descriptors = max_scrape_descriptors(),
-                                    .user_agent = PROGRAM "/" PLIMSOLL_VERSION,
-                            });
+                daemon->loop,
+                &(struct http_client_options){
+                        .expected_hosts = daemon->api ? EXPECTED_NODES
+                                                      : settings->controller.target_count,
+                        .max_in_flight = source_set_in_flight(&settings->controller.sources,
+                                                              EXPECTED_NODES),
+                        .max_descriptors = max_scrape_descriptors(),
+                        .user_agent = PROGRAM "/" PLIMSOLL_VERSION,
+                });
         _cleanup_(controller_freep) struct controller *controller = NULL;
         _cleanup_(recorder_freep) struct recorder *recorder = NULL;
         _cleanup_(shared_page_freep) struct shared_page *page = NULL;
         struct http_server *server = NULL;
 
         struct controller_options options = settings->controller;
-        options.leader.name_space = lease_namespace(&options, core->kube_access);
+        options.leader.name_space = lease_namespace(&options, daemon->kube_access);
         if (options.has_events) {
-                recorder = state->recorder = recorder_new(core->loop, core->api, core->metrics,
-                                                          core->health);
-                policy_source_on_status(core->policy_source, on_policy_status, state);
+                recorder = state->recorder = recorder_new(daemon->loop, daemon->api,
+                                                          daemon->metrics, daemon->health);
+                policy_source_on_status(state->policy_source, on_policy_status, state);
         }
         const struct controller_parts parts = {
                 .on_writer = on_writer,
                 .userdata = state,
-                .loop = core->loop,
+                .loop = daemon->loop,
                 .scrape_client = scrape_client,
-                .api = core->api,
+                .api = daemon->api,
                 .recorder = recorder,
-                .metrics = core->metrics,
-                .health = core->health,
+                .metrics = daemon->metrics,
+                .health = daemon->health,
         };
         if (controller_new(&parts, &options, policy, &controller, err) < 0)
                 return program_exit_code(err);
         state->controller = controller;
         state->query.nodes = controller_node_metrics(controller);
         if (settings->shared.has_status_page)
-                page = state->page = status_page_new(core->loop, on_status, state);
-        if (core->api)
-                policy_source_watch_object(core->policy_source, core->api);
+                page = state->page = status_page_new(daemon->loop, on_status, state);
+        if (daemon->api)
+                policy_source_watch_object(state->policy_source, daemon->api);
         on_writer(state);
-        if (daemon_signals_new(core->loop, on_signal, state, &core->signals, err) < 0)
+        if (daemon_signals_new(daemon->loop, on_signal, state, &daemon->signals, err) < 0)
                 return program_exit_code(err);
         if (settings->has_server && start_server(settings, state, &server, err) < 0) {
                 (void)error_wrap(err, err->code, "--bind-address, --health-port");
                 return program_exit_code(err);
         }
-        loop_set_rest(core->loop, REST_MS);
-        loop_run(core->loop);
+        loop_set_rest(daemon->loop, REST_MS);
+        loop_run(daemon->loop);
         if (page)
                 shared_page_stop(page);
         if (server)
@@ -213,17 +216,27 @@ static int connect_and_run(const struct settings *settings, struct daemon_state 
 }
 
 static int run_controller(const struct settings *settings, struct error *err) {
-        _cleanup_(program_core_done) struct program_core core = {0};
-        struct daemon_state state = {.core = &core};
+        _cleanup_(daemon_done) struct daemon daemon = {0};
+        _cleanup_(policy_source_freep) struct policy_source *source = NULL;
+        struct program state = {.daemon = &daemon};
         struct policy *policy = NULL;
 
         raise_file_limit();
-        program_core_init(&core, PROGRAM);
-        if (program_core_follow_policy(&core, &settings->shared, on_policy, &state, &policy, err) <
-            0)
+        daemon_init(&daemon, PROGRAM);
+        const struct policy_source_options source_options = {
+                .loop = daemon.loop,
+                .metrics = daemon.metrics,
+                .health = daemon.health,
+                .path = settings->shared.policy_path,
+                .is_strict = settings->shared.is_strict,
+                .on_policy = on_policy,
+                .userdata = &state,
+        };
+        if (policy_source_new(&source_options, &source, &policy, err) < 0)
                 return program_exit_code(err);
+        state.policy_source = source;
         if (settings->needs_cluster &&
-            program_core_connect(&core, PROGRAM, &settings->shared.kube, err) < 0) {
+            daemon_connect(&daemon, PROGRAM, &settings->shared.kube, err) < 0) {
                 policy_free(policy);
                 (void)error_wrap(
                         err, err->code,
@@ -239,17 +252,18 @@ static void on_cleanup_signal(void *userdata, int signal_number) {
 }
 
 static int run_cleanup(const struct settings *settings, struct error *err) {
-        _cleanup_(program_core_done) struct program_core core = {0};
+        _cleanup_(daemon_done) struct daemon daemon = {0};
         _cleanup_(policy_freep) struct policy *policy = NULL;
         const struct controller_options *options = &settings->controller;
 
-        program_core_init(&core, PROGRAM);
+        daemon_init(&daemon, PROGRAM);
         if (policy_options_load(&settings->shared, &policy, err) < 0 ||
-            program_core_connect(&core, PROGRAM, &settings->shared.kube, err) < 0 ||
-            daemon_signals_new(core.loop, on_cleanup_signal, core.loop, &core.signals, err) < 0)
+            daemon_connect(&daemon, PROGRAM, &settings->shared.kube, err) < 0 ||
+            daemon_signals_new(daemon.loop, on_cleanup_signal, daemon.loop, &daemon.signals, err) <
+                    0)
                 return program_exit_code(err);
         _cleanup_(cleanup_freep) struct cleanup *cleanup = cleanup_new(
-                core.loop, core.api, core.metrics,
+                daemon.loop, daemon.api, daemon.metrics,
                 &(struct cleanup_options){
                         .prefix = options->compiled.style.prefix,
                         .node_selector = options->node_selector,
@@ -257,13 +271,13 @@ static int run_cleanup(const struct settings *settings, struct error *err) {
                                                                       : POLICY_OBJECT_PATH
                                                  "/" POLICY_OBJECT_NAME,
                         .lease_name = options->leader.name,
-                        .lease_namespace = lease_namespace(options, core.kube_access),
+                        .lease_namespace = lease_namespace(options, daemon.kube_access),
                         .patches_per_s = options->patches_per_s,
                         .patches_in_flight = options->patches_in_flight,
                         .is_dry_run = options->is_dry_run,
                 },
                 TAKE_PTR(policy));
-        loop_run(core.loop);
+        loop_run(daemon.loop);
         return cleanup_exit_code(cleanup);
 }
 

@@ -1,6 +1,6 @@
 /*
  * The extender's HTTP handlers: POST .../filter, .../prioritize, .../preempt and, if enabled,
- * .../bind under any prefix, the pages of net/daemon.h, and /decisions. They run on the server's
+ * .../bind under any prefix, the pages of daemon/daemon.h, and /decisions. They run on the server's
  * worker threads and read snapshots of the node table.
  *
  * A fault of ours never rejects a node: nodes that are not in the table pass. A request that cannot
@@ -12,11 +12,11 @@
 #include <stdbool.h>
 
 #include "base/attributes.h"
+#include "daemon/daemon.h"
 #include "extender/bind/binder.h"
 #include "extender/decisions/decisions.h"
 #include "extender/table/node_table.h"
 #include "metrics/metrics.h"
-#include "net/daemon.h"
 #include "net/http_server.h"
 
 struct handlers_options {

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "daemon/daemon.h"
 #include "extender/bind/binder.h"
 #include "extender/decisions/decisions.h"
 #include "extender/decisions/decisions_page.h"
@@ -19,7 +20,7 @@
 #include "net/http_server.h"
 #include "net/server_tls.h"
 #include "policy/live/policy_options.h"
-#include "policy/live/program_core.h"
+#include "policy/live/policy_source.h"
 
 #define PROGRAM "plimsoll-extender"
 
@@ -110,7 +111,8 @@ static const struct option_row rows[] = {
 /* clang-format on */
 
 struct extender {
-        struct program_core core;
+        struct daemon daemon;
+        struct policy_source *policy_source;
         struct program_annotations annotations;
         struct node_table *table;
         struct table_watch *table_watch;
@@ -132,38 +134,38 @@ static void on_policy(void *userdata, struct policy *policy) {
 static void on_drained(void *userdata) {
         struct extender *extender = userdata;
 
-        loop_stop(extender->core.loop);
+        loop_stop(extender->daemon.loop);
 }
 
 static void on_signal(void *userdata, int signal_number) {
         struct extender *extender = userdata;
 
         if (signal_number == SIGHUP) {
-                policy_source_reload(extender->core.policy_source);
+                policy_source_reload(extender->policy_source);
                 if (extender->certificates)
                         certificates_reload(extender->certificates);
                 return;
         }
         if (extender->is_ending) { /* the second signal: do not wait */
-                loop_stop(extender->core.loop);
+                loop_stop(extender->daemon.loop);
                 return;
         }
         extender->is_ending = true;
-        health_shut_down(extender->core.health);
+        health_shut_down(extender->daemon.health);
         http_server_quiesce(extender->server);
         if (extender->binder)
                 binder_drain(extender->binder, on_drained, extender);
         else
-                loop_stop(extender->core.loop);
+                loop_stop(extender->daemon.loop);
         log_info(MSG("shutting down"), INT("signal", signal_number)); /* no bind begins any more */
 }
 
 static int listen_for_schedulers(struct extender *extender, struct error *err) {
         struct handlers_options options = {
                 .table = extender->table,
-                .metrics = extender->core.metrics,
-                .health = extender->core.health,
-                .metrics_page = extender->core.metrics_page,
+                .metrics = extender->daemon.metrics,
+                .health = extender->daemon.health,
+                .metrics_page = extender->daemon.metrics_page,
                 .binder = extender->binder,
                 .decisions = extender->decisions,
                 .decisions_list = extender->decisions_list,
@@ -178,7 +180,7 @@ static int listen_for_schedulers(struct extender *extender, struct error *err) {
                 .threads = (unsigned)settings.threads,
                 .max_body_bytes = REQUEST_MAX_BYTES,
                 .tls = settings.tls,
-                .metrics = extender->core.metrics,
+                .metrics = extender->daemon.metrics,
                 .handler = handlers_answer,
                 .userdata = extender->handlers,
         };
@@ -186,9 +188,9 @@ static int listen_for_schedulers(struct extender *extender, struct error *err) {
         if (r < 0 || !settings.tls.cert_file)
                 return r;
         extender->certificates = certificates_new(&(struct certificates_options){
-                .loop = extender->core.loop,
-                .metrics = extender->core.metrics,
-                .health = extender->core.health,
+                .loop = extender->daemon.loop,
+                .metrics = extender->daemon.metrics,
+                .health = extender->daemon.health,
                 .server = extender->server,
                 .files = settings.tls,
         });
@@ -203,12 +205,12 @@ static void prepare_to_bind(struct extender *extender) {
         if (!settings.is_binding)
                 return;
         extender->binder = binder_new(&(struct binder_options){
-                .loop = extender->core.loop,
-                .api = extender->core.api,
+                .loop = extender->daemon.loop,
+                .api = extender->daemon.api,
                 .table_watch = extender->table_watch,
                 .table = extender->table,
-                .metrics = extender->core.metrics,
-                .health = extender->core.health,
+                .metrics = extender->daemon.metrics,
+                .health = extender->daemon.health,
                 .timeout_ms = settings.bind_timeout_ms,
         });
         if (!settings.tls.client_ca_file && !is_loopback(settings.bind_address))
@@ -231,53 +233,62 @@ static void extender_done(struct extender *extender) {
         table_watch_free(extender->table_watch);
         node_table_free(extender->table);
         program_annotations_done(&extender->annotations);
-        program_core_done(&extender->core);
+        policy_source_free(extender->policy_source);
+        daemon_done(&extender->daemon);
 }
 
 static int run(struct extender *extender, struct error *err) {
-        struct program_core *core = &extender->core;
+        struct daemon *daemon = &extender->daemon;
         struct policy *policy = NULL;
 
-        program_core_init(core, PROGRAM);
-        if (program_core_follow_policy(core, &settings.shared, on_policy, extender, &policy, err) <
-            0)
+        daemon_init(daemon, PROGRAM);
+        const struct policy_source_options source_options = {
+                .loop = daemon->loop,
+                .metrics = daemon->metrics,
+                .health = daemon->health,
+                .path = settings.shared.policy_path,
+                .is_strict = settings.shared.is_strict,
+                .on_policy = on_policy,
+                .userdata = extender,
+        };
+        if (policy_source_new(&source_options, &extender->policy_source, &policy, err) < 0)
                 return program_exit_code(err);
         if (program_annotations_init(&extender->annotations, &settings.shared, err) < 0 ||
-            program_core_connect(core, PROGRAM, &settings.shared.kube, err) < 0) {
+            daemon_connect(daemon, PROGRAM, &settings.shared.kube, err) < 0) {
                 policy_free(policy);
                 return program_exit_code(err);
         }
-        policy_source_watch_object(core->policy_source, core->api);
+        policy_source_watch_object(extender->policy_source, daemon->api);
 
         struct node_table_options table_options = {
                 .annotation_prefix = extender->annotations.prefix,
                 .zone = extender->annotations.zone,
                 .is_percent = settings.unit == ANNOTATION_UNIT_PERCENT,
-                .metrics = core->metrics,
+                .metrics = daemon->metrics,
         };
         extender->table = node_table_new(&table_options, policy, clock_wall_unix_ms());
         extender->table_watch = table_watch_new(&(struct table_watch_options){
-                .loop = core->loop,
-                .api = core->api,
+                .loop = daemon->loop,
+                .api = daemon->api,
                 .table = extender->table,
-                .metrics = core->metrics,
-                .health = core->health,
+                .metrics = daemon->metrics,
+                .health = daemon->health,
                 .pods = (enum pod_watch_scope)settings.pods,
         });
         prepare_to_bind(extender);
         if (settings.shared.has_status_page) {
                 extender->decisions = decisions_new();
-                extender->decisions_list = decisions_page_list(core->loop, extender->decisions);
+                extender->decisions_list = decisions_page_list(daemon->loop, extender->decisions);
         }
         if (listen_for_schedulers(extender, err) < 0)
                 return program_exit_code(err);
-        if (daemon_signals_new(core->loop, on_signal, extender, &core->signals, err) < 0)
+        if (daemon_signals_new(daemon->loop, on_signal, extender, &daemon->signals, err) < 0)
                 return program_exit_code(err);
         log_info(MSG("serving"), STR("address", settings.bind_address),
                  INT("port", http_server_port(extender->server)),
-                 STR("api_server", kube_access_server(core->kube_access)),
+                 STR("api_server", kube_access_server(daemon->kube_access)),
                  STR("version", PLIMSOLL_VERSION));
-        loop_run(core->loop);
+        loop_run(daemon->loop);
         return 0;
 }
 

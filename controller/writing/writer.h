@@ -23,7 +23,7 @@
 #include "controller/writing/taint_writer.h"
 #include "kube/kube_api.h"
 #include "metrics/metrics.h"
-#include "net/daemon.h"
+#include "net/health.h"
 #include "net/loop.h"
 
 struct writer;

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "daemon/daemon.h"
 #include "extender/decisions/decision_json.h"
-#include "net/daemon.h"
 
 static void reply(struct http_exchange *exchange, int status, struct buf *json) {
         if (json->overflow)

@@ -11,7 +11,7 @@ import sys
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 
-COMMON = ["base", "codec", "metrics", "net", "kube", "program"]
+COMMON = ["base", "codec", "metrics", "net", "kube", "daemon", "program"]
 SOURCES = [f"controller/source/{name}" for name in ("page", "prometheus", "metrics_api")]
 
 # library -> the libraries it may include, beside itself. A library stands below those that it uses, so
@@ -22,6 +22,7 @@ MAY_USE = {
     "metrics": ["base"],
     "net": ["base", "metrics"],
     "kube": ["base", "codec", "metrics", "net"],
+    "daemon": ["base", "metrics", "net", "kube"],
     "program": ["base", "kube"],
     "policy": ["base", "codec"],
     "policy/estimate": ["base", "policy"],
@@ -79,7 +80,7 @@ MAY_USE = {
         "extender/table",
     ],
     "extender/decisions": [
-        *("base", "net", "policy", "policy/estimate", "extender/estimate", "policy/pods"),
+        *("base", "net", "daemon", "policy", "policy/estimate", "extender/estimate", "policy/pods"),
         *("extender/table", "extender/answer"),
     ],
     "extender/bind": [*COMMON, "extender/table"],

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "net/daemon.h"
+#include "daemon/daemon.h"
 
 static struct http_exchange ask(const struct health *health, struct shared_page *metrics_page,
                                 const char *method, const char *path) {

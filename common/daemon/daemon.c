@@ -1,4 +1,4 @@
-#include "net/daemon.h"
+#include "daemon/daemon.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -17,6 +17,43 @@ enum {
         HEALTH_PAGE_MAX_BYTES = 64 * 1024,
         METRICS_PAGE_MAX_BYTES = 16 * 1024 * 1024,
 };
+
+/* Start and end */
+
+void daemon_init(struct daemon *daemon, const char *program) {
+        daemon->loop = loop_new();
+        daemon->metrics = metrics_new();
+        daemon->health = health_new();
+        daemon->metrics_page = daemon_metrics_page(daemon->loop, daemon->metrics);
+        metrics_register_process(daemon->metrics, program);
+        health_heartbeat(daemon->health, daemon->loop, HEALTH_MAX_STUCK_MS);
+}
+
+int daemon_connect(struct daemon *daemon, const char *program,
+                   const struct kube_access_options *options, struct error *err) {
+        _cleanup_(freep) char *user_agent = xasprintf("%s/" PLIMSOLL_VERSION, program);
+
+        int r = kube_access_load(options, &daemon->kube_access, err);
+        if (r < 0)
+                return r;
+        daemon->kube_client = http_client_new(
+                daemon->loop,
+                &(struct http_client_options){.expected_hosts = 1, .user_agent = user_agent});
+        daemon->api = kube_api_new(daemon->loop, daemon->kube_client, daemon->kube_access,
+                                   daemon->metrics);
+        return 0;
+}
+
+void daemon_done(struct daemon *daemon) {
+        kube_api_free(daemon->api);
+        http_client_free(daemon->kube_client);
+        kube_access_free(daemon->kube_access);
+        daemon_signals_free(daemon->signals);
+        health_free(daemon->health);
+        shared_page_free(daemon->metrics_page);
+        metrics_free(daemon->metrics);
+        loop_free(daemon->loop);
+}
 
 /* Signals */
 

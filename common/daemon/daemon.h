@@ -1,6 +1,6 @@
 /*
- * What both programs need as daemons: signals on the loop, and the pages /healthz /livez /readyz
- * /metrics.
+ * What both daemons begin with: the loop, metrics, health, and the client of the API server;
+ * signals on the loop, and the pages /healthz /livez /readyz /metrics.
  */
 #pragma once
 
@@ -8,11 +8,41 @@
 #include <stddef.h>
 
 #include "base/attributes.h"
+#include "base/error.h"
+#include "kube/kube_access.h"
+#include "kube/kube_api.h"
 #include "metrics/metrics.h"
 #include "net/health.h"
+#include "net/http_client.h"
 #include "net/http_server.h"
 #include "net/loop.h"
 #include "net/shared_page.h"
+
+/* Zero-initialised; all members are owned. */
+struct daemon {
+        struct loop *loop;
+        struct metrics *metrics;
+        struct health *health;
+        struct shared_page *metrics_page;
+        struct daemon_signals *signals;  /* set by the program, when it is ready for them */
+        struct kube_access *kube_access; /* NULL until daemon_connect(), like the next two */
+        struct http_client *kube_client;
+        struct kube_api *api;
+};
+
+/** daemon_init() - the loop, metrics with their page, and health, with a heartbeat;
+ * @program: its name */
+void daemon_init(struct daemon *daemon, const char *program);
+
+/**
+ * daemon_connect() - read the configuration of the API server and create its client
+ * Return: 0; negative errno, see kube_access_load(). Nothing is sent.
+ */
+_must_check_ int daemon_connect(struct daemon *daemon, const char *program,
+                                const struct kube_access_options *options, struct error *err);
+
+/** daemon_done() - after everything that uses it has been freed */
+void daemon_done(struct daemon *daemon);
 
 /**
  * daemon_block_signals() - block SIGTERM, SIGINT and SIGHUP, ignore SIGPIPE
