@@ -1,4 +1,4 @@
-"""Draws and tabulates what tests/integration/test_ten_days.py measured: docs/endurance.md.
+"""Draws and tabulates what tests/integration/test_both_ten_days.py measured: docs/endurance.md.
 
     ten_days.py FILE     the ten-days.json in the log folder of that test
 """

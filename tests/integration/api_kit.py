@@ -1,7 +1,7 @@
 """An API server for the cases of api_cases_read.py and api_cases_write.py, whichever it is.
 
 What our programs and tests rely on of an API server stands there as cases that run against two of
-them: test_standin.py runs them against the stand-in, tests/e2e/test_standin_is_true.py against a
+them: test_harness_standin.py runs them against the stand-in, tests/e2e/test_standin_is_true.py against a
 real kube-apiserver, and what a case asserts is what the real one does. Either gives a fixture `api`,
 an Api that holds no node, pod, lease or policy but what the case makes. A case has no other means
 than requests.

@@ -8,7 +8,7 @@ A block has a name when a line above it gives one: `run` for commands, `check` f
     commands
     ```
 
-test_pages.py checks that every block of every page has a test, and that links resolve.
+test_docs_pages.py checks that every block of every page has a test, and that links resolve.
 """
 
 import pathlib

@@ -2,7 +2,7 @@
 """The decisions once more, in another language, to hold the programs against.
 
 Filter, score and hot value as the policy's description has them (docs/policy.md), written from that and
-not from policy/*.c. test_reference_policy.py shows on crane's own answers that this is right.
+not from policy/*.c. test_harness_reference_policy.py shows on crane's own answers that this is right.
 
     reference_policy.py generate --seed 7 --nodes 50 DIRECTORY     policy.yaml, nodes.json, now
     reference_policy.py compare --triples 100000 build/extender/plimsoll-extender

@@ -9,7 +9,7 @@ that is killed, or aborts, leaves no counts. What is left out, since no test cou
 
   - assertions: a branch that is taken there is a fault, and ends the program
   - mem_exhausted() and abort(), and the branches that lead there: they end the program, so no
-    counts are left; tests/integration/test_allocation_faults.py makes allocations fail
+    counts are left; tests/integration/test_both_allocation_faults.py makes allocations fail
   - of a switch without a default the way past all cases: the compiler has checked that each value
     of the enum has a case
   - the loops of jansson, which ask for a key and for its value, as if there were one without

@@ -11,14 +11,14 @@ FILE_MAX_S = 25
 
 # A folder -> the integration file that sees most of it, where no name says more. The longest counts.
 NEAREST = {
-    "common": "test_policy_files",
+    "common": "test_both_policy_files",
     "common/net": "test_extender_protocol",
-    "common/kube": "test_policy_object",
-    "policy": "test_policy_files",
-    "policy/live": "test_policy_object",
-    "controller": "test_controller",
+    "common/kube": "test_both_policy_object",
+    "policy": "test_both_policy_files",
+    "policy/live": "test_both_policy_object",
+    "controller": "test_controller_command_line",
     "extender": "test_extender_protocol",
-    "cli": "test_kubectl_plimsoll",
+    "cli": "test_kubectl_verbs",
 }
 
 

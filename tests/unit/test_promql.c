@@ -1,5 +1,5 @@
 /* What metrics are called in PromQL. That Prometheus takes it is shown with the real one, in
- * tests/integration/test_prometheus_real.py. */
+ * tests/integration/test_controller_source_prometheus_real.py. */
 #include "cmocka_wrap.h"
 
 #include "base/mem.h"

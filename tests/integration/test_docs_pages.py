@@ -35,7 +35,7 @@ NOT_RUN = {
     ("tests/e2e/README.md", "make e2e"): "runs the tests with a real cluster",
     ("tests/e2e/README.md", "tests/e2e/tools/build.py"): "builds for these tests, and runs some",
     ("tests/integration/README.md", "PLIMSOLL_BUILD_DIR="): "runs these tests",
-    ("tests/placement/README.md", "make build"): "test_placement_simulator.py runs what it builds",
+    ("tests/placement/README.md", "make build"): "test_tools_placement_simulator.py runs that",
 }
 PROGRAMS = ("plimsoll-controller", "plimsoll-extender")
 

@@ -4,7 +4,7 @@ object, and without harm to what others write there."""
 import pytest
 
 from harness import wait_until
-from test_policy_object import FLAGS, PATH, Program, apply, condition, policy
+from test_both_policy_object import FLAGS, PATH, Program, apply, condition, policy
 
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/plimsoll-controller"
 USERS = ("alpha", "beta")
