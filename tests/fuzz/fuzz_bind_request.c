@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "extender/bind/bind_request.h"
-#include "tests/unit/property.h"
+#include "tests/unit/fixture/property.h"
 
 static void check(const char *text, size_t max) {
         size_t len = strlen(text);

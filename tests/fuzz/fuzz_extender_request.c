@@ -6,8 +6,8 @@
 #include "extender/decisions/decision_json.h"
 #include "extender/decisions/decision_take.h"
 #include "fuzz.h"
-#include "tests/unit/answer_property.h"
-#include "tests/unit/request_property.h"
+#include "tests/unit/extender/answer/answer_property.h"
+#include "tests/unit/extender/answer/request_property.h"
 
 enum { PLACES = 2 };
 

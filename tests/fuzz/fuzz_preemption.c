@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "extender/answer/request.h"
-#include "tests/unit/request_property.h"
+#include "tests/unit/extender/answer/request_property.h"
 
 static void check_candidate(const struct request_node *node) {
         _cleanup_(buf_done) struct buf entry = BUF_INIT(SIZE_MAX >> 1);

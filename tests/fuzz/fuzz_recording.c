@@ -10,7 +10,7 @@
 #include "cli/simulate/placement.h"
 #include "codec/json.h"
 #include "extender/explain/explain_judge.h"
-#include "tests/unit/property.h"
+#include "tests/unit/fixture/property.h"
 
 static struct policy *in_force(const struct recording *recording) {
         struct policy *policy = NULL;

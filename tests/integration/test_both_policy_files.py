@@ -27,7 +27,7 @@ def policy_in_force(program, path):
     "name", ["01-empty.yaml", "10-duplicate-key.yaml", "55-limit-quoted.yaml", "too-large.yaml"]
 )
 def test_bad_policies(binary, program, name, tmp_path):
-    """What is wrong with each of that folder's is in tests/unit/test_policy_errors.c."""
+    """What is wrong with each of that folder's is in tests/unit/policy/test_policy_errors.c."""
     if name == "too-large.yaml":
         path, why = tmp_path / name, "larger than 1048576 bytes"
         path.write_bytes(b"spec: {}\n" * 250000)

@@ -24,8 +24,11 @@ NOT_RUN = {
     ("README.md", "make test"): "runs these tests",
     ("README.md", "docker build"): "needs docker; test_image.py builds these targets by buildah",
     ("docs/policy.md", "score100 ="): "a formula; tests/data/crane-verdicts.jsonl holds us to it",
-    ("docs/policy.md", "usage    ="): "a formula; tests/unit/test_inflight.c holds us to it",
-    ("docs/policy.md", "(1 - t) * u"): "a formula; tests/unit/test_verdict.c holds us to it",
+    (
+        "docs/policy.md",
+        "usage    =",
+    ): "a formula; tests/unit/policy/estimate/test_inflight.c holds us to it",
+    ("docs/policy.md", "(1 - t) * u"): "a formula; tests/unit/policy/test_verdict.c holds us to it",
     (
         "docs/status-page.md",
         "kubectl -n kube-system port-forward",

@@ -51,7 +51,7 @@ def node(name, **annotations):
 
 
 def test_recorded_answers_of_crane(explain):
-    """tests/unit/test_crane_verdicts.c has them all; this is what the program makes of them."""
+    """tests/unit/policy/test_crane_verdicts.c has them all; this is what the program makes of them."""
     compared = 0
     with open(os.path.join(HERE, "..", "data", "crane-verdicts.jsonl"), encoding="utf-8") as file:
         cases = [json.loads(line) for line in file]

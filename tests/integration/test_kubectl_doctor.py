@@ -1,4 +1,4 @@
-"""kubectl plimsoll doctor, of an installation as deploy/ makes it; tests/unit/test_doctor_faults.c has each
+"""kubectl plimsoll doctor, of an installation as deploy/ makes it; tests/unit/cli/doctor/test_doctor_faults.c has each
 fault by itself."""
 
 import json

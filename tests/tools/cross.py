@@ -26,8 +26,9 @@ PACKAGES = (
     "libcurl4-openssl-dev,libmicrohttpd-dev"
 )
 SUITES = {
-    *("base", "codec", "metrics", "policy", "estimate", "window", "page", "track", "pods"),
-    *("extender-estimate", "table", "answer", "decisions"),
+    *("common/base", "common/codec", "common/metrics", "policy", "policy/estimate", "policy/pods"),
+    *("controller/window", "controller/page", "controller/track"),
+    *("extender/estimate", "extender/table", "extender/answer", "extender/decisions"),
 }
 # qemu writes into stderr, or has no /proc of its own.
 NOT_UNDER_QEMU = {"json", "mem", "metrics"}

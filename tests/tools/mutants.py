@@ -87,7 +87,7 @@ class Library:
             for group in target["target_sources"]:
                 if target["type"] == "static library" and str(path) in group.get("sources", ()):
                     self.archive = os.path.relpath(target["filename"][0], BUILD)
-                    self.name = target["name"]
+                    self.name = path.parent.relative_to(TOP).as_posix()
                     self.compiler = [
                         *(word for word in group["compiler"] if word != "ccache"),
                         *(word for word in group["parameters"] if not word.startswith("-W")),

@@ -9,6 +9,9 @@ import lanes
 # A file that takes longer is left to make test.
 FILE_MAX_S = 25
 
+# Below it the unit tests stand as what they test stands in the tree.
+UNIT = pathlib.Path("tests/unit")
+
 # A folder -> the integration file that sees most of it, where no name says more. The longest counts.
 NEAREST = {
     "common": "test_both_policy_files",
@@ -40,15 +43,14 @@ def nearest_of(path):
 
 
 def suites(changed):
-    """The suites of unit tests that a change concerns: called as the folder is."""
+    """The suites of unit tests that a change concerns: a folder's is called as the folder."""
     found = set()
     for path in changed:
-        if path.parts[:2] == ("tests", "unit"):
-            found.add("unit")
-        elif path.is_relative_to("controller/source"):
-            found.add("source")  # its parts share one
+        if path.is_relative_to(UNIT):
+            folder = path.parent.relative_to(UNIT)
+            found.add(folder.as_posix() if nearest_of(folder) else "unit")
         elif nearest_of(path):
-            found.add(path.parent.name)
+            found.add(path.parent.as_posix())
     return sorted(found)
 
 

@@ -1,0 +1,303 @@
+/*
+ * A cluster on paper, for tests of who looks at one: an API server that answers with the objects of
+ * an installation that lacks nothing, at a time of its own. Texts have ' in place of ".
+ */
+#pragma once
+
+#include "tests/unit/fixture/cmocka_wrap.h"
+
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "base/glob.h"
+#include "base/mem.h"
+#include "cli/doctor/doctor_facts.h"
+#include "net/http_server.h"
+
+enum { PAPER_NODES = 4, PAPER_CHANGES = 4, PAPER_MAX_BYTES = 1 << 20 };
+
+#define PAPER_NOW_UNIX_MS 1772366400000 /* 2026-03-01T12:00:00Z */
+#define PAPER_FRESH "0.25000,2026-03-01T11:59:30Z"
+#define PAPER_REVIEWS "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+
+#define PAPER_SYSTEM "/api/v1/namespaces/kube-system"
+#define PAPER_APPS "/apis/apps/v1/namespaces/kube-system/deployments/plimsoll-"
+#define PAPER_CRD "dynamicschedulerpolicies.scheduler.policy.crane.io"
+#define PAPER_LABELS(program)                                                                      \
+        "'metadata': {'labels': {'app.kubernetes.io/name': 'plimsoll-" program "'}}"
+#define PAPER_CONTAINER(program)                                                                   \
+        "{'name': '" program "', 'image': 'a.example:5000/plimsoll-" program ":0.2.0', "
+#define PAPER_POD(program, number, port)                                                           \
+        "{'metadata': {'name': 'plimsoll-" program "-" number "', 'labels': "                      \
+        "{'app.kubernetes.io/name': 'plimsoll-" program "'}}, "                                    \
+        "'spec': {'containers': [" PAPER_CONTAINER(                                                \
+                program) "'ports': [{'containerPort': " port "}]}]}, "                             \
+                         "'status': {'phase': 'Running', 'containerStatuses': [{'name': "          \
+                         "'" program "', 'restartCount': 0}]}}"
+#define PAPER_DEPLOYMENT(program, env)                                                             \
+        "{'spec': {'replicas': 2, 'template': {" PAPER_LABELS(                                     \
+                program) ", 'spec': {'containers': [" PAPER_CONTAINER(program) "'args': ["         \
+                                                                               "'--leader-elect="  \
+                                                                               "true'], 'env': "   \
+                                                                               "[{'name': "        \
+                                                                               "'POD_NAMESPACE', " \
+                                                                               "'valueFrom': "     \
+                                                                               "{'fieldRef': "     \
+                                                                               "{'fieldPath': "    \
+                                                                               "'metadata."        \
+                                                                               "namespace'}}}" env \
+                                                                               "]}]}}}, "          \
+                                                                               "'status': "        \
+                                                                               "{'readyReplicas':" \
+                                                                               " 2}}"
+#define PAPER_LEASES "/apis/coordination.k8s.io/v1/namespaces/"
+#define PAPER_CONTROLLER_PAGE(leads)                                                               \
+        "plimsoll_build_info{version='" PLIMSOLL_VERSION "'} 1\n"                                  \
+        "plimsoll_leader " leads "\n"                                                              \
+        "plimsoll_nodes_stale 0\n"                                                                 \
+        "plimsoll_patches_waiting 0\n"                                                             \
+        "plimsoll_policy_failed 0\n"                                                               \
+        "plimsoll_scrapes_total{result='ok'} 5000\n"                                               \
+        "plimsoll_scrapes_total{result='connect'} 0\n"                                             \
+        "plimsoll_scrapes_total{result='timeout'} 0\n"                                             \
+        "plimsoll_targets_failing{source='node-exporter'} 0\n"
+#define PAPER_EXTENDER_PAGE /* its certificate ends in 30 days */                                  \
+        "plimsoll_build_info{version='" PLIMSOLL_VERSION "'} 1\n"                                  \
+        "plimsoll_extender_request_duration_seconds_bucket{le='0.1'} 500\n"                        \
+        "plimsoll_extender_request_duration_seconds_bucket{le='+Inf'} 500\n"                       \
+        "plimsoll_extender_requests_total{code='200'} 500\n"                                       \
+        "plimsoll_extender_table_nodes 4\n"                                                        \
+        "plimsoll_policy_failed 0\n"                                                               \
+        "plimsoll_tls_certificate_expiry_timestamp_seconds 1774958400\n"
+
+/* NULL: there is none. The nodes, which can be more, are made by paper_nodes(). */
+static const struct {
+        const char *path, *body;
+} paper_objects[] = {
+        {"/version", "{'minor': '36+'}"},
+        {"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/" PAPER_CRD,
+         "{'status': {'conditions': [{'type': 'Established', 'status': 'True'}]}}"},
+        {"/apis/scheduler.policy.crane.io/v1alpha1/dynamicschedulerpolicies/default",
+         "{'apiVersion': 'scheduler.policy.crane.io/v1alpha1', 'kind': 'DynamicSchedulerPolicy', "
+         "'metadata': {'name': 'default', 'generation': 3}, 'spec': {"
+         "'syncPolicy': [{'name': 'cpu_usage_avg_5m', 'period': '3m'}, "
+         "{'name': 'mem_usage_avg_5m', 'period': '3m'}, "
+         "{'name': 'cpu_usage_max_avg_1h', 'period': '15m'}], "
+         "'predicate': [{'name': 'cpu_usage_avg_5m', 'maxLimitPecent': 0.8}], "
+         "'priority': [{'name': 'mem_usage_avg_5m', 'weight': 1}], "
+         "'extender': {'scoring': 'estimate'}}, 'status': {'observedGeneration': 3, "
+         "'conditions': [{'type': 'InForce', 'status': 'True', 'message': 'valid'}]}}"},
+        {PAPER_APPS "controller",
+         PAPER_DEPLOYMENT("controller", ", {'name': 'PLIMSOLL_METRICS_SOURCE', "
+                                        "'value': 'node-exporter,kubelet'}")},
+        {PAPER_APPS "extender", PAPER_DEPLOYMENT("extender", "")},
+        {PAPER_APPS "scheduler", NULL},
+        {PAPER_SYSTEM "/services/plimsoll-extender",
+         "{'spec': {'selector': {'app.kubernetes.io/name': 'plimsoll-extender'}}}"},
+        {PAPER_SYSTEM "/pods",
+         "{'items': [" PAPER_POD("controller", "0", "8090") ", " PAPER_POD(
+                 "controller", "1", "8090") ", " PAPER_POD("extender", "0",
+                                                           "8010") ", "
+                                                                   "" PAPER_POD("extender", "1",
+                                                                                "8010") "]}"},
+        {PAPER_LEASES "kube-system/leases/load", NULL},
+        {PAPER_LEASES "locks/leases/plimsoll-controller", NULL},
+        {PAPER_LEASES "kube-system/leases/plimsoll-controller",
+         "{'spec': {'holderIdentity': 'plimsoll-controller-1', 'leaseDurationSeconds': 15, "
+         "'renewTime': '2026-03-01T11:59:55.000000Z'}}"},
+        {PAPER_SYSTEM "/configmaps",
+         "{'items': [{'metadata': {'name': 'scheduler'}, 'data': {'config.yaml': '"
+         "kind: KubeSchedulerConfiguration\\n"
+         "profiles:\\n"
+         "- schedulerName: default-scheduler\\n"
+         "extenders:\\n"
+         "- urlPrefix: http://127.0.0.1:8010/v1\\n"
+         "  filterVerb: filter\\n"
+         "  prioritizeVerb: prioritize\\n"
+         "  weight: 3\\n"
+         "  nodeCacheCapable: true\\n"
+         "  ignorable: true\\n"
+         "  httpTimeout: 200ms\\n'}}]}"},
+        {"/apis/networking.k8s.io/v1/namespaces/kube-system/networkpolicies",
+         "{'items': [{'spec': {'podSelector': {'matchLabels': {'app.kubernetes.io/name': "
+         "'plimsoll-controller'}}, 'policyTypes': ['Ingress', 'Egress'], "
+         "'egress': [{'ports': [{'port': 443}, {'port': 9100}, {'port': 10250}]}]}}]}"},
+        {"/api/v1/namespaces/monitoring/services/prometheus", NULL},
+        {"/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/"
+         "plimsoll-controller-nodes",
+         "{}"},
+        {PAPER_SYSTEM "/configmaps/cluster-autoscaler-status", NULL},
+        {"/apis/karpenter.sh", NULL},
+        {"/apis/certificates.k8s.io/v1/certificatesigningrequests",
+         "{'items': [{'metadata': {'creationTimestamp': '2026-03-01T11:00:00Z'}, "
+         "'spec': {'username': 'system:node:node-0'}, "
+         "'status': {'conditions': [{'type': 'Approved'}]}}, "
+         "{'metadata': {'creationTimestamp': '2026-03-01T11:59:00Z'}, "
+         "'spec': {'username': 'system:node:node-1'}}]}"},
+        {PAPER_SYSTEM "/pods/plimsoll-controller-0:8090/proxy/metrics", PAPER_CONTROLLER_PAGE("0")},
+        {PAPER_SYSTEM "/pods/plimsoll-controller-1:8090/proxy/metrics", PAPER_CONTROLLER_PAGE("1")},
+        {PAPER_SYSTEM "/pods/plimsoll-extender-0:8010/proxy/metrics", PAPER_EXTENDER_PAGE},
+        {PAPER_SYSTEM "/pods/plimsoll-extender-1:8010/proxy/metrics", PAPER_EXTENDER_PAGE},
+        {PAPER_REVIEWS, "{'status': {'allowed': true}}"},
+        {"/api/v1/nodes", NULL},
+};
+
+struct paper_change {
+        const char *where;     /* a glob of paths; NULL: no change */
+        const char *old, *new; /* old NULL: all of it; new NULL: it is gone; a number: a status */
+        size_t times;          /* only the first ones of each object; 0: all */
+};
+
+struct paper_cluster {
+        char *bodies[ARRAY_LEN(paper_objects)]; /* owned */
+        const char *denied[2]; /* refused are reviews that hold both; NULL: none is */
+        struct http_server *server;
+        struct cluster *cluster;
+};
+
+static inline char *paper_text(const char *text) {
+        char *copy = xstrdup(text);
+
+        for (char *at = copy; *at; at++)
+                *at = *at == '\'' ? '"' : *at;
+        return copy;
+}
+
+/* Owned by the caller. */
+static inline char *paper_nodes(size_t count) {
+        struct buf out = BUF_INIT(PAPER_MAX_BYTES);
+
+        buf_puts(&out, "{'kind': 'NodeList', 'metadata': {'resourceVersion': '1'}, 'items': [");
+        for (size_t i = 0; i < count; i++)
+                buf_printf(&out,
+                           "%s{'metadata': {'name': 'node-%zu', 'annotations': "
+                           "{'cpu_usage_avg_5m': '" PAPER_FRESH "', "
+                           "'mem_usage_avg_5m': '" PAPER_FRESH "', 'cri': 'unix:///run/c.sock'}, "
+                           "'managedFields': [{'manager': 'plimsoll-controller', 'fieldsV1': "
+                           "{'f:metadata': {'f:annotations': {'f:cpu_usage_avg_5m': {}, "
+                           "'f:mem_usage_avg_5m': {}}}}}, {'manager': 'kubelet', 'fieldsV1': "
+                           "{'f:metadata': {'f:annotations': {'f:cri': {}}}}}]}, "
+                           "'spec': {}, "
+                           "'status': {'conditions': [{'type': 'Ready', 'status': 'True'}]}}",
+                           i > 0 ? ", " : "", i);
+        buf_puts(&out, "]}");
+        return buf_take(&out);
+}
+
+static inline void paper_handle(void *userdata, struct http_exchange *exchange) {
+        const struct paper_cluster *paper = userdata;
+        const char *body = NULL;
+
+        for (size_t i = 0; i < ARRAY_LEN(paper_objects); i++)
+                if (strcmp(exchange->path, paper_objects[i].path) == 0)
+                        body = paper->bodies[i];
+        if (body && paper->denied[0] && strcmp(exchange->path, PAPER_REVIEWS) == 0 &&
+            strstr(exchange->body, paper->denied[0]) && strstr(exchange->body, paper->denied[1]))
+                body = "{\"status\": {\"allowed\": false}}";
+        exchange->status = body ? (int)strtol(body, NULL, 10) : 404;
+        if (exchange->status != 0)
+                return;
+        /* With a copy: the client has the reply, and may change the body, before it is released. */
+        struct iovec *piece = xmalloc(sizeof(*piece) + strlen(body));
+        *piece = (struct iovec){piece + 1, strlen(body)};
+        memcpy(piece + 1, body, strlen(body));
+        exchange->status = 200;
+        exchange->reply_content_type = body[0] == '{' ? "application/json" : "text/plain";
+        exchange->reply = piece;
+        exchange->reply_count = 1;
+        exchange->release = free;
+        exchange->release_userdata = piece;
+}
+
+/* Puts everything as it was, with so many nodes. */
+static inline void paper_reset(struct paper_cluster *paper, size_t nodes) {
+        for (size_t i = 0; i < ARRAY_LEN(paper_objects); i++) {
+                _cleanup_(freep) char *list = paper_nodes(nodes);
+                bool is_nodes = strcmp(paper_objects[i].path, "/api/v1/nodes") == 0;
+                const char *body = is_nodes ? list : paper_objects[i].body;
+                free(paper->bodies[i]);
+                paper->bodies[i] = body ? paper_text(body) : NULL;
+        }
+        paper->denied[0] = NULL;
+}
+
+/* @text with @new in place of @old; owned by the caller. */
+static inline char *paper_replaced(const char *text, const struct paper_change *change,
+                                   size_t *count) {
+        _cleanup_(freep) char *old = paper_text(change->old), *new = paper_text(change->new);
+        struct buf out = BUF_INIT(PAPER_MAX_BYTES);
+        const char *there;
+
+        for (size_t i = 0; (i < change->times || change->times == 0) && (there = strstr(text, old));
+             i++) {
+                buf_append(&out, text, (size_t)(there - text));
+                buf_puts(&out, new);
+                text = there + strlen(old);
+                ++*count;
+        }
+        buf_puts(&out, text);
+        return buf_take(&out);
+}
+
+/* A change that finds nothing to change fails the test. */
+static inline void paper_change(struct paper_cluster *paper, const struct paper_change *change) {
+        size_t count = 0;
+
+        for (size_t i = 0; i < ARRAY_LEN(paper_objects); i++) {
+                const char *path = paper_objects[i].path;
+                if (!glob_matches(change->where, path, strlen(path)))
+                        continue;
+                char *before = paper->bodies[i];
+                if (!change->old) {
+                        paper->bodies[i] = change->new ? paper_text(change->new) : NULL;
+                        count++;
+                } else if (before) {
+                        paper->bodies[i] = paper_replaced(before, change, &count);
+                }
+                free(before);
+        }
+        if (count == 0)
+                fail_msg("%s has no %s", change->where, change->old ? change->old : "place");
+}
+
+/* Of the namespace, with the scheduler's configuration in a file or, if that is NULL, ConfigMaps.
+ */
+static inline int paper_collect(struct paper_cluster *paper, const char *config_path,
+                                const char *prefix, struct doctor_facts *ret, struct error *err) {
+        const struct node_table_options table = {.annotation_prefix = prefix};
+
+        return doctor_facts_collect(paper->cluster,
+                                    &(struct doctor_options){"kube-system", config_path, &table},
+                                    PAPER_NOW_UNIX_MS, ret, err);
+}
+
+static inline int paper_set_up(void **state) {
+        struct paper_cluster *paper = xcalloc(1, sizeof(*paper));
+        struct error err = ERROR_NULL;
+        const struct http_server_options options = {.bind_address = "127.0.0.1",
+                                                    .threads = 1,
+                                                    .max_body_bytes = PAPER_MAX_BYTES,
+                                                    .handler = paper_handle,
+                                                    .userdata = paper};
+
+        paper_reset(paper, PAPER_NODES);
+        assert_int_equal(setenv("KUBECONFIG", "", 1) | setenv("HOME", "/none", 1), 0);
+        assert_int_equal(http_server_start(&options, &paper->server, &err), 0);
+        _cleanup_(freep) char *url = xasprintf("http://127.0.0.1:%d",
+                                               http_server_port(paper->server));
+        const struct cluster_options access = {.kube.master = url, .request_timeout = "30s"};
+        assert_int_equal(cluster_open(&access, &paper->cluster, &err), 0);
+        *state = paper;
+        return 0;
+}
+
+static inline int paper_tear_down(void **state) {
+        struct paper_cluster *paper = *state;
+
+        cluster_free(paper->cluster);
+        http_server_stop(paper->server, 5000);
+        for (size_t i = 0; i < ARRAY_LEN(paper_objects); i++)
+                free(paper->bodies[i]);
+        free(paper);
+        return 0;
+}

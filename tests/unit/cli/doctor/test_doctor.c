@@ -1,0 +1,42 @@
+/* Flags of `doctor` that are refused before anything is asked. */
+#include "tests/unit/fixture/cmocka_wrap.h"
+
+#include <stdlib.h>
+
+#include "base/attributes.h"
+#include "cli/doctor/doctor.h"
+
+static void test_refused(void **state) {
+        static const struct {
+                const char *argument, *why;
+        } rows[] = {
+                {"word", "'word': expected nothing but flags"},
+                {"--annotation-prefix=a/b", "--annotation-prefix"},
+                {"--annotation-timezone=Nowhere", "--annotation-timezone"},
+                {"--kubeconfig=/none", "/none"},
+                {"--namespace=", "'' is no namespace's name"},
+                {"--namespace=a/../b", "'a/../b' is no namespace's name"},
+                {"--namespace=\xff", "is no namespace's name"},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                char name[] = "doctor", *argv[] = {name, (char *)(uintptr_t)rows[i].argument, NULL};
+                enum options_outcome outcome;
+                struct error err = ERROR_NULL;
+                int first;
+                assert_int_equal(options_parse(doctor_verb.rows, doctor_verb.row_count, 2, argv,
+                                               &outcome, &first, &err),
+                                 0);
+                assert_true(doctor_verb.run(2 - first, argv + first, &err) < 0);
+                if (!strstr(err.msg, rows[i].why))
+                        fail_msg("%s is not in: %s", rows[i].why, err.msg);
+                options_done(doctor_verb.rows, doctor_verb.row_count);
+        }
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_refused)};
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,260 @@
+/* What people are shown of an extender's answer, whatever the JSON is. */
+#include "tests/unit/fixture/cmocka_wrap.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "cli/explain/explain_decision.h"
+#include "codec/json.h"
+
+#define FILTER                                                                                     \
+        "\"filter\": {\"at\": \"2026-07-23T11:33:09.996Z\", \"candidates\": 9, \"passed\": 7,"     \
+        " \"rejected\": 2, \"left_out\": 3, \"unknown\": 1,"                                       \
+        " \"predicates\": [{\"metric\": \"cpu_usage_avg_5m\", \"limit_ratio\": 0.65,"              \
+        "   \"over_limit\": 2}],"                                                                  \
+        " \"rejected_nodes\": [{\"node\": \"hot\", \"metric\": \"cpu_usage_avg_5m\","              \
+        "   \"value_ratio\": 0.7, \"limit_ratio\": 0.65}]}"
+#define RANKING                                                                                    \
+        "\"prioritize\": {\"at\": \"2026-07-23T11:33:09.998Z\", \"candidates\": 4,"                \
+        " \"scoring\": \"estimate\", \"expected\": {\"workload\": \"shop/ReplicaSet/web\","        \
+        "   \"learned_cores\": 0.5, \"confidence_ratio\": 0.8, \"load_cores\": 0.5,"               \
+        "   \"load_bytes\": 209715200, \"cluster_factor_cpu_ratio\": 0.7,"                         \
+        "   \"cluster_factor_mem_ratio\": 1},"                                                     \
+        " \"best_nodes\": ["                                                                       \
+        "  {\"node\": \"a\", \"score\": 10, \"known\": true, \"headroom_percent\": 75, \"cpu\":"   \
+        "    {\"weight\": 1, \"reading_ratio\": 0.1, \"reading_age_ms\": 1996,"                    \
+        "     \"in_flight_ratio\": 0.05, \"pod_twice_ratio\": 0.1, \"reserved_ratio\": 0,"         \
+        "     \"usage_ratio\": 0.25}, \"mem\": null},"                                             \
+        "  {\"node\": \"b\", \"score\": 7, \"known\": false}]}"
+#define WHOLE "{\"uid\": \"1\", " FILTER ", " RANKING "}"
+#define SHOWN_FILTER                                                                               \
+        "filter at 2026-07-23T11:33:09.996Z: 9 candidates, 7 passed, 2 rejected, 3 left out by "   \
+        "the shortlist, 1 not in the extender's table\n"                                           \
+        "  2 over cpu_usage_avg_5m above 65.0 %\n"                                                 \
+        "  hot: rejected: cpu_usage_avg_5m is 70.0 of 65.0 %\n"
+#define SHOWN_RANKING                                                                              \
+        "prioritize at 2026-07-23T11:33:09.998Z: 4 candidates, scoring estimate\n"                 \
+        "  expected: 0.5 CPUs, learned of shop/ReplicaSet/web (confidence 80.0 %); 200.0 MiB by "  \
+        "the cluster's factor 1\n"                                                                 \
+        "  a: score 10, headroom 75.0 %\n"                                                         \
+        "    cpu 25.0 % = 10.0 read (1s old) + 5.0 in flight + 10.0 pod twice + 0.0 reserved, "    \
+        "weight 1\n"                                                                               \
+        "  b: score 7, not in the extender's table\n"
+#define NOTHING "filter: was not asked\nprioritize: was not asked\n"
+#define POD(node) ("{\"metadata\": {\"uid\": \"1\"}, \"spec\": {\"nodeName\": \"" node "\"}}")
+
+static json_t *parse(const char *text) {
+        json_t *json = NULL;
+        struct error err = ERROR_NULL;
+
+        if (json_parse(text, strlen(text), &json, &err) < 0)
+                fail_msg("%s: %s", text, err.msg);
+        return json;
+}
+
+static char *print(const char *decision, const char *pod, size_t max_nodes) {
+        json_auto_t *json = parse(decision), *where = pod ? parse(pod) : NULL;
+        const struct explain_place place = {.full_name = "shop/web-0", .pod = where};
+        char *text = NULL;
+        size_t len = 0;
+        FILE *out = open_memstream(&text, &len);
+
+        assert_non_null(out);
+        explain_decision_print(json, &place, max_nodes, out);
+        assert_int_equal(fclose(out), 0);
+        return text;
+}
+
+static void test_prints(void **state) {
+        static const struct {
+                const char *decision, *pod, *shown;
+        } cases[] = {
+                {WHOLE, POD("a"),
+                 "its node is the best that the extender ranked\n" SHOWN_FILTER SHOWN_RANKING},
+                {WHOLE, POD("b"),
+                 "its node scored 7, the best 10: the scheduler's other plugins have a "
+                 "say\n" SHOWN_FILTER SHOWN_RANKING},
+                {WHOLE, POD("c"),
+                 "its node is not among the best that the extender ranked: the scheduler's other "
+                 "plugins have a say\n" SHOWN_FILTER SHOWN_RANKING},
+                {WHOLE, POD(""), SHOWN_FILTER SHOWN_RANKING},
+                {WHOLE, NULL, SHOWN_FILTER SHOWN_RANKING},
+                {"{\"uid\": \"2\"}", POD("a"),
+                 "what follows is about an earlier pod of that name\n" NOTHING},
+                {"{\"filter\": {\"passed\": 1, \"daemonset\": true, \"all_over_limits\": true}}",
+                 POD("a"),
+                 "filter at ?: ? candidates, 1 passed\n"
+                 "  it is a DaemonSet's, which passes everywhere\n"
+                 "  every candidate was over a limit, so all passed\n"
+                 "prioritize: was not asked, since a single node passed\n"},
+                {"{\"prioritize\": {\"expected\": {\"workload\": \"w\", \"load_cores\": 1,"
+                 " \"cluster_factor_cpu_ratio\": 0.7}, \"best_nodes\": [{\"node\": \"a\","
+                 " \"score\": 3, \"score_of_100\": 31, \"hot_value\": 2, \"terms\": ["
+                 " {\"metric\": \"m\", \"reading_ratio\": null, \"points_of_100\": 0,"
+                 "  \"weight\": 0.2},"
+                 " {\"metric\": \"n\", \"reading_ratio\": 0.3, \"reading_age_ms\": 61000,"
+                 "  \"points_of_100\": 31.2, \"weight\": 1}]}]}}",
+                 NULL,
+                 "filter: was not asked\n"
+                 "prioritize at ?: ? candidates, scoring ?\n"
+                 "  expected: 1 CPUs and ? MiB, by the cluster's factors 0.7 and ?; nothing is "
+                 "learned of w\n"
+                 "  a: score 3, 31 of 100, hot value 2\n"
+                 "    m: 0.0 points of 100: no reading, weight 0.2\n"
+                 "    n: 31.2 points of 100: 30.0 % read (1m1s old), weight 1\n"},
+                {"{\"filter\": {\"rule\": 2}, \"prioritize\": {\"expected\": {\"load_cores\": 0.1},"
+                 " \"best_nodes\": [{\"node\": \"a\", \"score\": 0, \"hot_value\": 0, \"last\": "
+                 "true,"
+                 " \"cpu\": {\"reading_ratio\": null, \"usage_ratio\": 0.1},"
+                 " \"other_weighted_ratio\": 0.3},"
+                 " {\"node\": \"b\", \"score\": 1, \"other_weighted_ratio\": 0}]}}",
+                 NULL,
+                 "filter at ?: ? candidates, ? passed\n"
+                 "  rule 2 of the policy holds for it\n"
+                 "prioritize at ?: ? candidates, scoring ?\n"
+                 "  expected: 0.1 CPUs and ? MiB, by the cluster's factors ? and ?; it has no "
+                 "workload\n"
+                 "  a: score 0, over a limit that puts it last\n"
+                 "    cpu 10.0 % = no reading + ? in flight + ? pod twice + ? reserved, weight ?\n"
+                 "    other 30.0 %, the largest of the other priorities\n"
+                 "  b: score 1\n"},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                _cleanup_(freep) char *shown = print(cases[i].decision, cases[i].pod, SIZE_MAX);
+                assert_string_equal(shown, cases[i].shown);
+        }
+}
+
+static void test_prints_some_of_each(void **state) {
+        static const char two[] =
+                "{\"filter\": {\"predicates\": [{\"metric\": \"m\"}, {\"metric\": \"n\"}],"
+                " \"rejected_nodes\": [{\"node\": \"x\"}, {\"node\": \"y\"}]},"
+                " \"prioritize\": {\"best_nodes\": [{\"node\": \"a\", \"terms\":"
+                " [{\"metric\": \"s\"}, {\"metric\": \"t\"}]}, {\"node\": \"b\"}]}}";
+        static const char *const lines[][2] = {{"  ? over m ", "  ? over n "},
+                                               {"  x: rejected", "  y: rejected"},
+                                               {"    s: ? points", "    t: ? points"},
+                                               {"  a: score", "  b: score"}};
+        _cleanup_(freep) char *one = print(two, NULL, 1), *all = print(two, NULL, 2);
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(lines); i++) {
+                assert_non_null(strstr(one, lines[i][0]));
+                assert_null(strstr(one, lines[i][1]));
+                assert_non_null(strstr(all, lines[i][1]));
+        }
+}
+
+/* None of them crashes, and nothing of a terminal's escapes gets through. */
+static void test_prints_anything(void **state) {
+        static const char *const texts[] = {
+                "[]",
+                "null",
+                "{}",
+                "{\"filter\": [], \"prioritize\": 3}",
+                "{\"filter\": {}, \"prioritize\": {}}",
+                "{\"uid\": {}, \"filter\": {\"at\": 1, \"candidates\": \"many\", \"rejected\":"
+                " 1e308, \"predicates\": {}, \"rejected_nodes\": [1, null, [], {}]}}",
+                "{\"filter\": {\"predicates\": [null, {\"metric\": 1, \"limit_ratio\": 1e308}],"
+                " \"rejected\": -9223372036854775808}}",
+                "{\"prioritize\": {\"at\": \"\\u001b[31m\", \"expected\": [], \"best_nodes\": {}}}",
+                "{\"prioritize\": {\"at\": \"a\\u0000b\", \"expected\": {\"learned_cores\": 1e308,"
+                " \"confidence_ratio\": 1e308}, \"best_nodes\": [1, null, {\"node\": [],"
+                " \"cpu\": {\"reading_age_ms\": 1e300}, \"mem\": [], \"terms\": 1},"
+                " {\"node\": \"\\u001b[2J\\n\", \"cpu\": {\"reading_age_ms\": -2147483647},"
+                " \"headroom_percent\": -1e308, \"terms\": [1, {\"reading_age_ms\": 1}]}]}}",
+        };
+        static const char *const pods[] = {NULL, "[]", "{}", POD("a"), "{\"spec\": 1}"};
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+                for (size_t j = 0; j < ARRAY_LEN(pods); j++) {
+                        _cleanup_(freep) char *shown = print(texts[i], pods[j], SIZE_MAX);
+                        assert_null(strchr(shown, '\033'));
+                        assert_non_null(strstr(shown, "filter"));
+                }
+}
+
+static void test_newer(void **state) {
+#define EARLY "\"2026-07-23T11:00:00Z\""
+#define LATE "\"2026-07-23T12:00:00Z\""
+        static const struct {
+                const char *a, *b, *newer;
+        } cases[] = {
+                {"{\"uid\": \"1\"}", "[]", "{\"uid\": \"1\"}"},
+                {"{\"filter\": {\"at\": " EARLY "}}", "{\"filter\": {\"at\": " LATE "}}",
+                 "{\"filter\": {\"at\": " LATE "}}"},
+                {"{\"filter\": {\"at\": " LATE "}}", "{\"filter\": {\"at\": \"now\"}}",
+                 "{\"filter\": {\"at\": " LATE "}}"},
+                {"{\"uid\": \"1\", \"filter\": {\"at\": " EARLY "}, \"filter_calls\": 3,"
+                 " \"prioritize\": null, \"prioritize_calls\": 0}",
+                 "{\"uid\": \"1\", \"filter\": null, \"filter_calls\": 0,"
+                 " \"prioritize\": {\"at\": " LATE "}, \"prioritize_calls\": 2}",
+                 "{\"uid\": \"1\", \"filter\": {\"at\": " EARLY "}, \"filter_calls\": 3,"
+                 " \"prioritize\": {\"at\": " LATE "}, \"prioritize_calls\": 2}"},
+                {"{\"uid\": \"1\", \"filter\": {\"at\": " EARLY "}}",
+                 "{\"uid\": \"2\", \"prioritize\": {\"at\": " LATE "}}",
+                 "{\"uid\": \"2\", \"prioritize\": {\"at\": " LATE "}}"},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+                for (int is_swapped = 0; is_swapped < 2; is_swapped++) {
+                        /* Of two without a time either is as good. */
+                        if (i == 0 && is_swapped)
+                                continue;
+                        json_t *a = parse(is_swapped ? cases[i].b : cases[i].a);
+                        json_t *b = parse(is_swapped ? cases[i].a : cases[i].b);
+                        json_auto_t *newer = explain_decision_newer(a, b);
+                        json_auto_t *expected = parse(cases[i].newer);
+                        assert_true(json_equal(newer, expected));
+                }
+        json_auto_t *only = explain_decision_newer(NULL, parse("{}"));
+        assert_true(json_is_object(only));
+}
+
+static void test_place(void **state) {
+        static const struct {
+                const char *pod, *shown;
+        } cases[] = {
+                {"{\"spec\": {\"nodeName\": \"a\"}, \"status\": {\"phase\": \"Running\"}}",
+                 "shop/web-0: on a, Running\n"},
+                {"{\"spec\": {\"nodeName\": \"\\u001b\"}}", "shop/web-0: on ?, phase unknown\n"},
+                {"{\"status\": {\"conditions\": [1, {\"type\": \"Ready\", \"message\": \"no\"},"
+                 " {\"type\": \"PodScheduled\", \"message\": \"0/3 nodes\\nare\"}]}}",
+                 "shop/web-0: waits: 0/3 nodes?are\n"},
+                {"[]", "shop/web-0: waits: the scheduler has not said why\n"},
+                {NULL, "shop/web-0: it is not known where it is: 404 gone\n"},
+        };
+        const struct output_style style = {"", "", "", "", "", "", false, SIZE_MAX};
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                json_auto_t *pod = cases[i].pod ? parse(cases[i].pod) : NULL;
+                struct explain_place place = {.full_name = "shop/web-0", .pod = pod};
+                _cleanup_(freep) char *text = NULL;
+                size_t len = 0;
+                FILE *out = open_memstream(&text, &len);
+                (void)error_set(&place.why_not, 1, "404 gone");
+                assert_non_null(out);
+                explain_place_print(&place, &style, out);
+                assert_int_equal(fclose(out), 0);
+                assert_string_equal(text, cases[i].shown);
+                json_auto_t *json = explain_place_json(&place);
+                assert_string_equal(json_string_at(json, "pod", NULL), "shop/web-0");
+        }
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_prints),          cmocka_unit_test(test_prints_some_of_each),
+                cmocka_unit_test(test_prints_anything), cmocka_unit_test(test_newer),
+                cmocka_unit_test(test_place),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

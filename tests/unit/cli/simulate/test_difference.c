@@ -1,0 +1,216 @@
+/* What differs between two judgements of the same nodes. */
+#include "tests/unit/fixture/cmocka_wrap.h"
+
+#include <string.h>
+
+#include "cli/simulate/difference.h"
+#include "codec/json.h"
+#include "extender/explain/explain_judge.h"
+
+#define NOW_TEXT "2026-07-23T12:00:00Z"
+#define NOW_UNIX_MS INT64_C(1784808000000)
+#define POLICY(predicates, priorities, more)                                                       \
+        "apiVersion: scheduler.policy.crane.io/v1alpha1\n"                                         \
+        "kind: DynamicSchedulerPolicy\n"                                                           \
+        "spec:\n"                                                                                  \
+        "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}, {name: mem_usage_avg_5m, period: "   \
+        "3m}, {name: disk_usage_avg_1h, period: 3m}]\n"                                            \
+        "  predicate: [" predicates "]\n"                                                          \
+        "  priority: [" priorities "]\n" more
+#define SYNC(entries)                                                                              \
+        "apiVersion: scheduler.policy.crane.io/v1alpha1\n"                                         \
+        "kind: DynamicSchedulerPolicy\n"                                                           \
+        "spec:\n"                                                                                  \
+        "  syncPolicy: [" entries "]\n"
+#define CPU_LIMIT(limit) "{name: cpu_usage_avg_5m, maxLimitPecent: " limit "}"
+#define CPU "{name: cpu_usage_avg_5m, weight: 1}"
+#define MEM "{name: mem_usage_avg_5m, weight: 1}"
+#define READINGS(cpu, mem)                                                                         \
+        "{\"cpu_usage_avg_5m\": \"" cpu "," NOW_TEXT "\", \"mem_usage_avg_5m\": \"" mem            \
+        "," NOW_TEXT "\"}"
+
+enum { CALM, TWIN, HOT, BARE, NODES };
+
+static const struct {
+        const char *name, *annotations;
+} nodes[NODES] = {
+        [CALM] = {"calm", READINGS("0.10", "0.62")},
+        [TWIN] = {"twin", READINGS("0.10", "0.61")},
+        [HOT] = {"hot", READINGS("0.90", "0.20")},
+        [BARE] = {"bare", "{}"},
+};
+
+struct side {
+        struct node_table *table;
+        struct explain_judged judged;
+};
+
+static void judge(struct side *side, const char *text) {
+        const struct node_table_options options = {.annotation_prefix = ""};
+        const struct explained_pod nobody = {0};
+        struct policy *policy = NULL;
+        struct error err = ERROR_NULL;
+
+        if (policy_parse(text, strlen(text), true, &policy, &err) < 0)
+                fail_msg("%s", err.msg);
+        side->table = node_table_new(&options, policy, NOW_UNIX_MS);
+        for (size_t i = 0; i < NODES; i++) {
+                json_auto_t *annotations = json_loads(nodes[i].annotations, 0, NULL);
+                assert_non_null(annotations);
+                node_table_put(side->table, nodes[i].name, annotations, NOW_UNIX_MS);
+        }
+        explain_judge(side->table, &nobody, NOW_UNIX_MS, &side->judged);
+}
+
+static void done(struct side *side) {
+        explain_judged_done(&side->judged);
+        node_table_free(side->table);
+}
+
+static const struct {
+        const char *before, *after;
+        size_t ranks_before[NODES], ranks_after[NODES], order_after[NODES];
+        size_t newly_rejected, newly_passing, scores_changed, ranks_changed;
+} cases[] = {
+        /* Nothing changes; the twins share a rank. */
+        {POLICY(CPU_LIMIT("0.95"), CPU, ""),
+         POLICY(CPU_LIMIT("0.95"), CPU, ""),
+         {1, 1, 3, 4},
+         {1, 1, 3, 4},
+         {CALM, TWIN, HOT, BARE},
+         0,
+         0,
+         0,
+         0},
+        /* A limit that rejects, and one that no longer does. */
+        {POLICY(CPU_LIMIT("0.95"), CPU, ""),
+         POLICY(CPU_LIMIT("0.5"), CPU, ""),
+         {1, 1, 3, 4},
+         {1, 1, 0, 3},
+         {CALM, TWIN, BARE, HOT},
+         1,
+         0,
+         0,
+         2},
+        {POLICY(CPU_LIMIT("0.5"), CPU, ""),
+         POLICY(CPU_LIMIT("0"), CPU, ""),
+         {1, 1, 0, 3},
+         {1, 1, 3, 4},
+         {CALM, TWIN, HOT, BARE},
+         0,
+         1,
+         0,
+         2},
+        /* Another weight: 38 and 39 of 100 are 4 of 10 both, and the second is better. */
+        {POLICY("", CPU, ""),
+         POLICY("", MEM, ""),
+         {1, 1, 3, 4},
+         {3, 2, 1, 4},
+         {HOT, TWIN, CALM, BARE},
+         0,
+         0,
+         3,
+         3},
+        /* The headroom, not only its tenth. The one without a reading is as the one in the middle.
+         */
+        {POLICY("", MEM, ""),
+         POLICY("", MEM, "  extender: {scoring: estimate}\n"),
+         {3, 2, 1, 4},
+         {4, 2, 1, 2},
+         {HOT, BARE, TWIN, CALM},
+         0,
+         0,
+         3,
+         2},
+};
+
+static void test_cases(void **state) {
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                struct side before, after;
+                struct difference difference;
+                judge(&before, cases[i].before);
+                judge(&after, cases[i].after);
+                difference_init(&difference, &before.judged.explanation, &after.judged.explanation);
+                assert_int_equal(difference.count, NODES);
+                for (size_t row = 0; row < NODES; row++) {
+                        assert_int_equal(difference.before.ranks[row], cases[i].ranks_before[row]);
+                        assert_int_equal(difference.after.ranks[row], cases[i].ranks_after[row]);
+                        assert_int_equal(difference.after.order[row], cases[i].order_after[row]);
+                }
+                assert_int_equal(difference.newly_rejected, cases[i].newly_rejected);
+                assert_int_equal(difference.newly_passing, cases[i].newly_passing);
+                assert_int_equal(difference.scores_changed, cases[i].scores_changed);
+                assert_int_equal(difference.ranks_changed, cases[i].ranks_changed);
+                difference_done(&difference);
+                done(&before);
+                done(&after);
+        }
+}
+
+static void test_predicate_and_metrics(void **state) {
+        struct side before, after;
+        struct difference difference;
+        double value_ratio;
+
+        (void)state;
+        judge(&before, POLICY("", CPU, ""));
+        judge(&after, POLICY(CPU_LIMIT("0.5"), "{name: disk_usage_avg_1h, weight: 1}", ""));
+        difference_init(&difference, &before.judged.explanation, &after.judged.explanation);
+        assert_int_equal(difference_flip(&difference, HOT), DIFFERENCE_REJECTED);
+        assert_int_equal(difference_flip(&difference, CALM), DIFFERENCE_NONE);
+        const struct policy_predicate *by = difference_predicate(&difference.after, HOT,
+                                                                 &value_ratio);
+        assert_string_equal(by->reason, "cpu_usage_avg_5m above 0.5");
+        assert_true(value_ratio == 0.9);
+        assert_null(difference_predicate(&difference.before, HOT, &value_ratio));
+        assert_int_equal(difference.metric_count, 2);
+        assert_int_equal(difference.metrics[0].usable, 3);
+        assert_false(difference.metrics[0].is_new);
+        assert_int_equal(difference.metrics[1].usable, 0);
+        difference_done(&difference);
+        done(&before);
+        done(&after);
+}
+
+/* A metric is new when the old policy has it not, or not written; with a weight of 0 it is not
+ * used.
+ */
+static void test_new_metrics(void **state) {
+        static const struct {
+                const char *before;
+                bool is_new;
+        } rows[] = {
+                {SYNC("{name: cpu_usage_avg_5m, period: 3m}"), true},
+                {SYNC("{name: disk_usage_avg_1h, period: 0s}"), true},
+                {SYNC("{name: disk_usage_avg_1h, period: 9m}"), false},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct side before, after;
+                struct difference difference;
+                judge(&before, rows[i].before);
+                judge(&after, POLICY("",
+                                     "{name: disk_usage_avg_1h, weight: 1}, {name: "
+                                     "cpu_usage_avg_5m, weight: 0}",
+                                     ""));
+                difference_init(&difference, &before.judged.explanation, &after.judged.explanation);
+                assert_int_equal(difference.metric_count, 1);
+                assert_int_equal(difference.metrics[0].metric, 2);
+                assert_int_equal(difference.metrics[0].is_new, rows[i].is_new);
+                difference_done(&difference);
+                done(&before);
+                done(&after);
+        }
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_cases),
+                cmocka_unit_test(test_predicate_and_metrics),
+                cmocka_unit_test(test_new_metrics),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

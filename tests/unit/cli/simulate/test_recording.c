@@ -1,0 +1,248 @@
+/* What of a node is recorded. */
+#include "tests/unit/fixture/cmocka_wrap.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "cli/simulate/recording.h"
+#include "codec/json.h"
+
+#define AT "2026-07-23T12:00:00Z"
+
+static const struct {
+        const char *prefix, *node, *recorded; /* NULL: nothing */
+} cases[] = {
+        {"", "{}", NULL},
+        {"", "{\"metadata\": {\"name\": 1}}", NULL},
+        {"", "{\"metadata\": {\"name\": \"a\", \"annotations\": 1}, \"status\": {\"capacity\": 1}}",
+         "{\"name\": \"a\", \"annotations\": {}, \"capacity\": {}}"},
+        /* What is or should be a reading, of any policy, and labels; of the rest nothing. */
+        {"",
+         "{\"metadata\": {\"name\": \"a\", \"labels\": {\"team\": \"x\"}, \"annotations\": {"
+         "\"cpu_usage_avg_5m\": \"much\", \"gpus\": \"0.5," AT "\", \"node_hot_value\": \"1\","
+         "\"cpu_usage_max_avg_1h_peak\": \"0.5," AT "\", \"token\": \"hunter2\","
+         "\"mem_usage_avg_5m\": 3, \"other.io/x\": \"0.5," AT "\"}},"
+         " \"status\": {\"capacity\": {\"cpu\": \"8\", \"memory\": \"1Gi\", \"pods\": \"9\"}}}",
+         "{\"name\": \"a\", \"annotations\": {\"cpu_usage_avg_5m\": \"much\", \"gpus\": \"0.5," AT
+         "\", \"node_hot_value\": \"1\"}, \"labels\": {\"team\": \"x\"}, \"capacity\": {\"cpu\": "
+         "\"8\", \"memory\": \"1Gi\"}}"},
+        {"x.io/",
+         "{\"metadata\": {\"name\": \"a\", \"annotations\": {\"cpu_usage_avg_5m\": \"1," AT
+         "\", \"x.io/cpu_usage_avg_5m\": \"2," AT "\"}}}",
+         "{\"name\": \"a\", \"annotations\": {\"x.io/cpu_usage_avg_5m\": \"2," AT
+         "\"}, \"capacity\": {}}"},
+};
+
+static void test_node(void **state) {
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                const struct node_table_options options = {.annotation_prefix = cases[i].prefix};
+                json_auto_t *node = json_loads(cases[i].node, 0, NULL);
+                json_auto_t *found = recording_node(node, &options);
+                assert_non_null(node);
+                if (!cases[i].recorded) {
+                        assert_null(found);
+                        continue;
+                }
+                json_auto_t *wanted = json_loads(cases[i].recorded, 0, NULL);
+                assert_true(json_equal(found, wanted));
+        }
+}
+
+#define START                                                                                      \
+        "\"kind\": \"PlimsollRecording\", \"version\": 1, \"at\": \"" AT "\", \"annotations\": {"  \
+        "\"prefix\": \"\", \"timezone\": \"UTC\", \"unit\": \"ratio\"}, \"policy\": {\"from\": "   \
+        "\"x\", "                                                                                  \
+        "\"text\": \"y\"}"
+#define ANNOTATIONS(members)                                                                       \
+        "\"kind\": \"PlimsollRecording\", \"version\": 1, \"at\": \"" AT                           \
+        "\", \"annotations\": {" members "}, \"policy\": {\"from\": \"x\", \"text\": \"y\"}"
+#define LISTS(nodes, pods, decisions, notes)                                                       \
+        ", \"nodes\": " nodes ", \"pods\": " pods ", \"decisions\": " decisions                    \
+        ", \"notes\": " notes
+#define EMPTY LISTS("[]", "[]", "[]", "[]")
+#define NODE "{\"name\": \"a\", \"annotations\": {}}"
+#define POD(members) "{\"node\": \"a\", \"bound\": \"" AT "\", " members "}"
+
+static void test_documents(void **state) {
+        static const struct {
+                const char *members, *problem; /* NULL: fine */
+        } rows[] = {
+                {START EMPTY, NULL},
+                {START LISTS("[" NODE "]", "[" POD("\"cores\": 0.5, \"bytes\": 1") "]",
+                             "[{\"node\": null, \"decision\": {}}]", "[\"why\"]"),
+                 NULL},
+                {"", "kind: expected PlimsollRecording"},
+                {"\"kind\": \"Pod\"", "kind: expected PlimsollRecording"},
+                {"\"kind\": \"PlimsollRecording\", \"version\": 2", "version: expected 1"},
+                {"\"kind\": \"PlimsollRecording\", \"version\": 1, \"at\": \"now\"",
+                 "at: 'now': expected a time"},
+                {"\"kind\": \"PlimsollRecording\", \"version\": 1", "at: expected a string"},
+                {ANNOTATIONS("") EMPTY, "annotations.prefix: expected a string"},
+                {ANNOTATIONS("\"prefix\": \"\"") EMPTY, "annotations.timezone: expected a string"},
+                {ANNOTATIONS("\"prefix\": \"\", \"timezone\": \"UTC\", \"unit\": 1") EMPTY,
+                 "annotations.unit: expected a string"},
+                {ANNOTATIONS("\"prefix\": \"\", \"timezone\": \"UTC\", \"unit\": \"x\"") EMPTY,
+                 "annotations.unit: 'x': expected ratio or percent"},
+                {START, "nodes: expected a list"},
+                {START LISTS("{}", "[]", "[]", "[]"), "nodes: expected a list"},
+                {START LISTS("[1]", "[]", "[]", "[]"), "nodes[0].annotations: expected an object"},
+                {START LISTS("[{\"annotations\": []}]", "[]", "[]", "[]"),
+                 "nodes[0].annotations: expected an object"},
+                {START LISTS("[{\"annotations\": {}}]", "[]", "[]", "[]"),
+                 "nodes[0].name: expected a string"},
+                {START LISTS("[]", "[{}]", "[]", "[]"), "pods[0].node: expected a string"},
+                {START LISTS("[]", "[{\"node\": \"a\", \"bound\": \"x\"}]", "[]", "[]"),
+                 "pods[0].bound: 'x': expected a time"},
+                {START LISTS("[]", "[" POD("\"bytes\": 1") "]", "[]", "[]"),
+                 "pods[0]: expected cores"},
+                {START LISTS("[]", "[" POD("\"cores\": -1, \"bytes\": 1") "]", "[]", "[]"),
+                 "pods[0]: expected cores"},
+                {START LISTS("[]", "[" POD("\"cores\": 1e300, \"bytes\": 1") "]", "[]", "[]"),
+                 "pods[0]: expected cores"},
+                {START LISTS("[]", "[" POD("\"cores\": 1, \"bytes\": \"1\"") "]", "[]", "[]"),
+                 "pods[0]: expected cores"},
+                {START LISTS("[]", "[]", "[{}]", "[]"),
+                 "decisions[0].decision: expected an object"},
+                {START LISTS("[]", "[]", "[{\"decision\": 1}]", "[]"),
+                 "decisions[0].decision: expected an object"},
+                {START LISTS("[]", "[]", "[]", "[null]"), "notes[0]: expected a string"},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(freep) char *text = xasprintf("{%s}", rows[i].members);
+                json_auto_t *root = json_loads(text, 0, NULL);
+                struct recording recording = {0};
+                struct error err = ERROR_NULL;
+                assert_non_null(root);
+                int r = recording_from_json(root, &recording, &err);
+                assert_int_equal(r, rows[i].problem ? -EINVAL : 0);
+                if (rows[i].problem && !strstr(err.msg, rows[i].problem))
+                        fail_msg("%s\n%s", err.msg, text);
+                recording_done(&recording);
+        }
+}
+
+/* A name that no node can have, or that was there before. */
+static void test_table(void **state) {
+        static const char *const nodes[] = {"[" NODE ", " NODE "]",
+                                            "[{\"name\": \"\", \"annotations\": {}}]"};
+        const struct node_table_options options = {.annotation_prefix = ""};
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(nodes); i++) {
+                _cleanup_(freep) char *text = xasprintf("{" START LISTS("%s", "[]", "[]", "[]") "}",
+                                                        nodes[i]);
+                json_auto_t *root = json_loads(text, 0, NULL);
+                struct recording recording = {0};
+                struct node_table *table = NULL;
+                struct error err = ERROR_NULL;
+                assert_int_equal(recording_from_json(root, &recording, &err), 0);
+                assert_int_equal(
+                        recording_table(&recording, &options, policy_default(), &table, &err),
+                        -EINVAL);
+                assert_non_null(strstr(err.msg, "is a duplicate or not a valid node name"));
+                recording_done(&recording);
+        }
+}
+
+/* An unread node without pods is known to be idle; if nobody has listed pods, it is not. */
+static void test_pods_that_were_not_listed(void **state) {
+        static const char *const pods[] = {"[]", "null"};
+        const struct node_table_options options = {.annotation_prefix = ""};
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(pods); i++) {
+                _cleanup_(freep) char *text = xasprintf(
+                        "{" START LISTS("[{\"name\": \"a\", \"annotations\": {}, \"capacity\": "
+                                        "{\"cpu\": \"8\", \"memory\": \"1Gi\"}}]",
+                                        "%s", "[]", "[]") "}",
+                        pods[i]);
+                json_auto_t *root = json_loads(text, 0, NULL);
+                struct recording recording = {0};
+                struct node_table *table = NULL;
+                struct error err = ERROR_NULL;
+                assert_int_equal(recording_from_json(root, &recording, &err), 0);
+                assert_int_equal(
+                        recording_table(&recording, &options, policy_default(), &table, &err), 0);
+                node_table_publish(table, recording.at_unix_ms);
+                struct node_snapshot *snapshot = node_table_acquire(table);
+                assert_int_equal(snapshot->has_missing, i == 1);
+                node_snapshot_unref(snapshot);
+                node_table_free(table);
+                recording_done(&recording);
+        }
+}
+
+/* Nothing is left beside a path that cannot be written. */
+static void test_save(void **state) {
+        char directory[] = "/tmp/test-recording-XXXXXX";
+        json_auto_t *root = json_object();
+        struct recording recording = {0};
+        struct error err = ERROR_NULL;
+
+        (void)state;
+        assert_non_null(mkdtemp(directory));
+        _cleanup_(freep) char *path = xasprintf("%s/file", directory);
+        _cleanup_(freep) char *below = xasprintf("%s/file/below", directory);
+        assert_int_equal(recording_save(root, path, &err), 0);
+        assert_int_equal(recording_load(path, &recording, &err), -EINVAL);
+        assert_non_null(strstr(err.msg, "/file: kind: expected PlimsollRecording"));
+        assert_int_equal(recording_save(root, below, &err), -ENOTDIR);
+        assert_int_equal(unlink(path), 0);
+        assert_int_equal(mkdir(path, 0700), 0);
+        assert_int_equal(recording_save(root, path, &err), -EISDIR);
+        assert_int_equal(rmdir(path), 0);
+        assert_int_equal(rmdir(directory), 0);
+}
+
+/* The file of before stays when the device is full, whatever of the text has been written then. */
+static void test_save_without_room(void **state) {
+        enum { BUFFER = 4096, AROUND = 16, LONG = 3 * BUFFER };
+        static char filler[LONG + 1];
+        char directory[] = "/tmp/test-recording-XXXXXX";
+        json_auto_t *before = json_pack("{s:i}", "before", 1);
+        struct rlimit had, none;
+
+        (void)state;
+        memset(filler, 'x', LONG);
+        assert_non_null(mkdtemp(directory));
+        _cleanup_(freep) char *path = xasprintf("%s/file", directory);
+        assert_int_equal(recording_save(before, path, NULL), 0);
+        assert_int_equal(getrlimit(RLIMIT_FSIZE, &had), 0);
+        none = (struct rlimit){0, had.rlim_max};
+        (void)signal(SIGXFSZ, SIG_IGN);
+        /* Also where its last byte is the first that has no place in the buffer. */
+        for (size_t i = 0; i <= AROUND; i++) {
+                size_t len = i < AROUND ? BUFFER - i : LONG;
+                json_auto_t *root = json_pack("[s]", filler + LONG - len);
+                struct error err = ERROR_NULL;
+                assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+                int r = recording_save(root, path, &err);
+                assert_int_equal(setrlimit(RLIMIT_FSIZE, &had), 0);
+                assert_int_equal(r, -EFBIG);
+                assert_non_null(strstr(err.msg, "/file: cannot write: "));
+                json_auto_t *kept = json_load_file(path, 0, NULL);
+                assert_true(json_equal(kept, before));
+        }
+        (void)signal(SIGXFSZ, SIG_DFL);
+        assert_int_equal(unlink(path), 0);
+        assert_int_equal(rmdir(directory), 0); /* nothing else is in it */
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_node),  cmocka_unit_test(test_documents),
+                cmocka_unit_test(test_table), cmocka_unit_test(test_pods_that_were_not_listed),
+                cmocka_unit_test(test_save),  cmocka_unit_test(test_save_without_room),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,236 @@
+/* What `simulate` shows, to people and to programs. */
+#include "tests/unit/fixture/cmocka_wrap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "cli/simulate/simulation.h"
+#include "codec/json.h"
+#include "extender/explain/explain_judge.h"
+
+#define AT "2026-07-23T12:00:00Z"
+#define POLICY(predicates, priorities)                                                             \
+        "apiVersion: scheduler.policy.crane.io/v1alpha1\n"                                         \
+        "kind: DynamicSchedulerPolicy\n"                                                           \
+        "spec:\n"                                                                                  \
+        "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}, {name: gpus, period: 3m}]\n"         \
+        "  predicate: [" predicates "]\n"                                                          \
+        "  priority: [" priorities "]\n"
+#define LIMIT(limit) "{name: cpu_usage_avg_5m, maxLimitPecent: " limit "}"
+#define CPU "{name: cpu_usage_avg_5m, weight: 1}"
+#define GPUS "{name: gpus, weight: 1}"
+#define LAX POLICY(LIMIT("0.8"), CPU)
+#define STRICT POLICY(LIMIT("0.6"), CPU)
+
+enum { MANY = 12 };
+
+/* Two policies and a recording, simulated. */
+struct simulated {
+        struct recording recording;
+        struct node_table *before, *after;
+        struct explain_judged judged_before, judged_after;
+        struct difference difference;
+        struct placements placements;
+        struct simulation simulation;
+};
+
+static struct policy *policy_of(const char *text) {
+        struct policy *policy = NULL;
+        struct error err = ERROR_NULL;
+
+        if (policy_parse(text, strlen(text), false, &policy, &err) < 0)
+                fail_msg("%s", err.msg);
+        return policy;
+}
+
+/* @count nodes whose load is @cpu, and a placement on each, which was the extender's choice before
+ * the node at its side. */
+static json_t *record(size_t count, const char *cpu) {
+        json_t *nodes = json_array(), *decisions = json_array();
+
+        for (size_t i = 0; i < count; i++) {
+                _cleanup_(freep) char *name = xasprintf("node-%02zu", i);
+                _cleanup_(freep) char *beside = xasprintf("node-%02zu", (i + 1) % count);
+                json_array_append_new(nodes,
+                                      json_pack("{s:s, s:{s:s++}}", "name", name, "annotations",
+                                                "cpu_usage_avg_5m", cpu, ",", AT));
+                json_array_append_new(decisions,
+                                      json_pack("{s:s, s:{s:s, s:s, s:{s:s, s:[{s:s}, {s:s}]}}}",
+                                                "node", name, "decision", "namespace", "shop",
+                                                "name", name, "prioritize", "at", AT, "best_nodes",
+                                                "node", name, "node", beside));
+        }
+        return json_pack("{s:s, s:i, s:s, s:{s:s, s:s, s:s}, s:{s:s, s:s}, s:o, s:[], s:o, s:[]}",
+                         "kind", RECORDING_KIND, "version", RECORDING_VERSION, "at", AT,
+                         "annotations", "prefix", "", "timezone", "UTC", "unit", "ratio", "policy",
+                         "from", "in force", "text", "", "nodes", nodes, "pods", "decisions",
+                         decisions, "notes");
+}
+
+static void simulate(struct simulated *ret, json_t *root, const char *before, const char *after) {
+        const struct node_table_options options = {.annotation_prefix = ""};
+        const struct explained_pod nobody = {0};
+        struct recording *recording = &ret->recording;
+        struct error err = ERROR_NULL;
+
+        if (recording_from_json(root, recording, &err) < 0 ||
+            recording_table(recording, &options, policy_of(before), &ret->before, &err) < 0 ||
+            recording_table(recording, &options, policy_of(after), &ret->after, &err) < 0)
+                fail_msg("%s", err.msg);
+        json_decref(root);
+        placement_judge(recording, &options, policy_of(before), policy_of(after), &ret->placements);
+        explain_judge(ret->before, &nobody, recording->at_unix_ms, &ret->judged_before);
+        explain_judge(ret->after, &nobody, recording->at_unix_ms, &ret->judged_after);
+        difference_init(&ret->difference, &ret->judged_before.explanation,
+                        &ret->judged_after.explanation);
+        ret->simulation = (struct simulation){recording, "a file", node_table_policy(ret->after),
+                                              &ret->difference, &ret->placements};
+}
+
+static void simulated_done(struct simulated *simulated) {
+        difference_done(&simulated->difference);
+        placement_done(&simulated->placements);
+        explain_judged_done(&simulated->judged_before);
+        explain_judged_done(&simulated->judged_after);
+        node_table_free(simulated->before);
+        node_table_free(simulated->after);
+        recording_done(&simulated->recording);
+}
+
+static char *print(const struct simulated *simulated, bool is_wide) {
+        const struct output_style style = {"", "", "", "", "", "", false, SIZE_MAX};
+        char *text = NULL;
+        size_t len = 0;
+        FILE *out = open_memstream(&text, &len);
+
+        assert_non_null(out);
+        simulation_print(&simulated->simulation, &style, is_wide, out);
+        assert_int_equal(fclose(out), 0);
+        return text;
+}
+
+static size_t count_of(const char *text, const char *what) {
+        size_t count = 0;
+
+        for (; (text = strstr(text, what)) != NULL; text++)
+                count++;
+        return count;
+}
+
+/* Ten of what changed, and how many more; with -o wide all. */
+static void test_many_changes(void **state) {
+        _cleanup_(simulated_done) struct simulated simulated = {0};
+        static const char flip[] = ": cpu_usage_avg_5m is 70.0 of 60.0 %\n";
+        static const char moved[] = ": rank 1 -> rejected of 2, another first choice\n";
+
+        (void)state;
+        simulate(&simulated, record(MANY, "0.7"), LAX, STRICT);
+        assert_int_equal(simulated.difference.newly_rejected, MANY);
+        _cleanup_(freep) char *some = print(&simulated, false), *all = print(&simulated, true);
+        assert_int_equal(count_of(some, flip), 10);
+        assert_int_equal(count_of(some, moved), 10);
+        assert_int_equal(count_of(some, "  ... and 2 more: -o wide\n"), 2);
+        assert_int_equal(count_of(all, flip), MANY);
+        assert_int_equal(count_of(all, moved), MANY);
+        assert_int_equal(count_of(all, "more: -o wide"), 0);
+}
+
+/* A placement is shown whose rank stays while another node becomes the best. */
+static void test_another_first_choice(void **state) {
+        _cleanup_(simulated_done) struct simulated simulated = {0};
+        static const char *const loads[][2] = {{"0.1", "0.3"}, {"0.3", "0.1"}, {"0.5", "0.5"}};
+        json_t *root = record(ARRAY_LEN(loads), "0");
+        json_t *decisions = json_object_get(root, "decisions");
+        json_t *best = json_array();
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(loads); i++) {
+                json_t *node = json_array_get(json_object_get(root, "nodes"), i);
+                json_object_set_new(node, "annotations",
+                                    json_pack("{s:s++, s:s++}", "cpu_usage_avg_5m", loads[i][0],
+                                              ",", AT, "gpus", loads[i][1], ",", AT));
+                json_array_append_new(best,
+                                      json_pack("{s:O}", "node", json_at(node, "name", NULL)));
+        }
+        json_object_set_new(json_at(json_array_get(decisions, 2), "decision", "prioritize", NULL),
+                            "best_nodes", best);
+        simulate(&simulated, root, POLICY("", CPU), POLICY("", GPUS));
+        _cleanup_(freep) char *text = print(&simulated, false);
+        assert_non_null(
+                strstr(text, "shop/node-02 on node-02: rank 3 -> 3 of 3, another first choice\n"));
+}
+
+static void test_no_nodes(void **state) {
+        _cleanup_(simulated_done) struct simulated simulated = {0};
+
+        (void)state;
+        simulate(&simulated, record(0, ""), LAX, STRICT);
+        _cleanup_(freep) char *text = print(&simulated, false);
+        assert_string_equal(text,
+                            "a file in place of in force, 0 nodes\n"
+                            "verdicts: 0 pass in force, 0 simulated; 0 newly rejected, 0 newly "
+                            "pass\n"
+                            "scores: 0 of 0 nodes change, 0 change rank\n"
+                            "placements: none are known\n");
+}
+
+/* A reading of 1e300 counts as the largest that there is, which no table should be as wide as. */
+static void test_a_huge_reading(void **state) {
+        _cleanup_(simulated_done) struct simulated simulated = {0};
+
+        (void)state;
+        simulate(&simulated, record(1, "1e300"), POLICY("", CPU), STRICT);
+        _cleanup_(freep) char *text = print(&simulated, false);
+        assert_non_null(strstr(text, "node-00    passes -> rejected: cpu_usage_avg_5m is 1e+11 "
+                                     "of 60.0 %\n"));
+        json_auto_t *root = simulation_json(&simulated.simulation);
+        const json_t *row = json_array_get(json_at(root, "nodes", NULL), 0);
+        assert_true(json_number_value(json_at(row, "after", "value", NULL)) == 1e9);
+        assert_true(json_number_value(json_at(row, "after", "limit", NULL)) == 0.6);
+        assert_null(json_at(row, "before", "value", NULL));
+}
+
+/* Of more warnings than are kept as text, those that are. */
+static void test_many_warnings(void **state) {
+        _cleanup_(simulated_done) struct simulated simulated = {0};
+        struct buf policy = BUF_INIT(1 << 16);
+
+        (void)state;
+        (void)buf_printf(&policy, "%s", STRICT);
+        for (int i = 0; i < POLICY_MAX_WARNINGS + 3; i++)
+                (void)buf_printf(&policy, "  unknown%d: 1\n", i);
+        simulate(&simulated, record(1, "0.1"), LAX, policy.data);
+        buf_done(&policy);
+        assert_int_equal(simulated.simulation.policy->warning_count, POLICY_MAX_WARNINGS + 3);
+        _cleanup_(freep) char *text = print(&simulated, false);
+        assert_int_equal(count_of(text, "\nwarning: line "), POLICY_MAX_WARNINGS);
+        json_auto_t *root = simulation_json(&simulated.simulation);
+        assert_int_equal(json_array_size(json_at(root, "policy", "warnings", NULL)),
+                         POLICY_MAX_WARNINGS);
+}
+
+/* A window is told of those metrics that have one. */
+static void test_metrics_for_programs(void **state) {
+        _cleanup_(simulated_done) struct simulated simulated = {0};
+
+        (void)state;
+        simulate(&simulated, record(2, "0.1"), LAX, POLICY("", CPU ", " GPUS));
+        json_auto_t *root = simulation_json(&simulated.simulation);
+        const json_t *metrics = json_at(root, "metrics", NULL);
+        assert_int_equal(json_array_size(metrics), 2);
+        const json_t *cpu = json_array_get(metrics, 0), *gpus = json_array_get(metrics, 1);
+        assert_true(json_number_value(json_at(cpu, "windowSeconds", NULL)) == 300);
+        assert_true(json_is_null(json_at(gpus, "windowSeconds", NULL)));
+        assert_int_equal(json_int_at(-1, gpus, "unknown", NULL), 2);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_many_changes),  cmocka_unit_test(test_another_first_choice),
+                cmocka_unit_test(test_no_nodes),      cmocka_unit_test(test_a_huge_reading),
+                cmocka_unit_test(test_many_warnings), cmocka_unit_test(test_metrics_for_programs),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

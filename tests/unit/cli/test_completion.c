@@ -1,0 +1,101 @@
+/* What a shell is offered. */
+#include "tests/unit/fixture/cmocka_wrap.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "cli/completion.h"
+
+static int output;
+static bool is_watching;
+static const char *sort;
+static const char *const formats[] = {"table", "json", NULL};
+static const struct option_row rows[] = {
+        {.help = "A heading"},
+        {.name = "output",
+         .letter = 'o',
+         .type = OPTION_ENUM,
+         .value = &output,
+         .choices = formats,
+         .help = "How."},
+        {.name = "sort", .type = OPTION_STRING, .value = &sort, .help = "By what."},
+        {.name = "watch", .type = OPTION_BOOL, .value = &is_watching, .help = "On."},
+};
+static const struct verb top = {.name = "top", .rows = rows, .row_count = ARRAY_LEN(rows)};
+static const struct verb explain = {.name = "explain", .words = "node nobody"};
+static const struct verb *const verbs[] = {&top, &explain};
+
+static void test_offers(void **state) {
+        static const struct {
+                const char *words[5], *offered;
+        } cases[] = {
+                {{""}, "top\nexplain\n--help\n--version\n"},
+                {{"e"}, "explain\n"},
+                {{"x"}, ""},
+                {{"top", ""}, ""},
+                {{"top", "--"}, "--output\n--sort\n--watch\n--help\n"},
+                {{"top", "--o"}, "--output\n"},
+                {{"top", "--output=j"}, "--output=json\n"},
+                {{"top", "--output="}, "--output=table\n--output=json\n"},
+                {{"top", "--output", ""}, "table\njson\n"},
+                {{"top", "-o", "t"}, "table\n"},
+                {{"top", "--output", "="}, "table\njson\n"}, /* as bash splits it */
+                {{"top", "--output", "=", "j"}, "json\n"},
+                {{"top", "--watch=t"}, "--watch=true\n"},
+                {{"top", "--watch", ""}, ""},
+                {{"top", "--nothing=x"}, ""},
+                {{"top", "--sort", ""}, ""}, /* anything */
+                {{"top", "--sort=x"}, ""},
+                {{"top", "--outpux", ""}, ""}, /* as long as another flag */
+                {{"top", "++output", ""}, ""},
+                {{"top", "xo", ""}, ""},
+                {{"top", "="}, ""},
+                {{"top", "=", "j"}, ""},
+                {{"explain", "no"}, "node\nnobody\n"},
+                {{"explain", "node", ""}, ""},
+                {{"nothing", "-"}, ""},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                _cleanup_(freep) char *text = NULL;
+                char *words[5];
+                size_t len = 0;
+                int count = 0;
+                FILE *out = open_memstream(&text, &len);
+
+                assert_non_null(out);
+                for (; cases[i].words[count]; count++)
+                        words[count] = (char *)(uintptr_t)cases[i].words[count];
+                completion_offer(verbs, ARRAY_LEN(verbs), count, words, out);
+                assert_int_equal(fclose(out), 0);
+                _cleanup_(freep) char *expected = xasprintf("%s:4\n", cases[i].offered);
+                assert_string_equal(text, expected);
+        }
+}
+
+static void test_scripts(void **state) {
+        static const struct {
+                int count;
+                const char *words[2];
+        } refused[] = {{0, {NULL}}, {1, {"ksh"}}, {2, {"bash", "zsh"}}};
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(refused); i++) {
+                char *words[] = {(char *)(uintptr_t)refused[i].words[0],
+                                 (char *)(uintptr_t)refused[i].words[1]};
+                struct error err = ERROR_NULL;
+                assert_int_equal(completion_verb.run(refused[i].count, words, &err), -EINVAL);
+                assert_string_equal(err.msg, "expected one of bash, zsh, fish");
+        }
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_offers),
+                cmocka_unit_test(test_scripts),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,106 @@
+/* The line of a node, whatever its annotations hold. */
+#include "tests/unit/fixture/cmocka_wrap.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "cli/top/top_view.h"
+#include "codec/json.h"
+#include "extender/explain/explain_judge.h"
+
+#define NOW_TEXT "2026-07-23T12:00:00Z"
+#define NOW_UNIX_MS INT64_C(1784808000000)
+#define POLICY(terms)                                                                              \
+        "apiVersion: scheduler.policy.crane.io/v1alpha1\n"                                         \
+        "kind: DynamicSchedulerPolicy\n"                                                           \
+        "spec:\n"                                                                                  \
+        "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}, {name: mem_usage_avg_5m, period: "   \
+        "240h}]\n" terms
+#define CPU POLICY("  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n")
+#define MEM POLICY("  priority: [{name: mem_usage_avg_5m, weight: 1}]\n")
+#define BOTH                                                                                       \
+        POLICY("  priority: [{name: cpu_usage_avg_5m, weight: 1}, {name: mem_usage_avg_5m, "       \
+               "weight: 1}]\n")
+#define CPU_IS(value, at) "{\"cpu_usage_avg_5m\": \"" value "," at "\"}"
+#define MEM_IS(value, at) "{\"mem_usage_avg_5m\": \"" value "," at "\"}"
+
+static char *print(const char *policy_text, const char *annotations) {
+        const struct node_table_options options = {.annotation_prefix = ""};
+        const struct output_style style = {"", "", "", "", "", "", false, SIZE_MAX};
+        const struct explained_pod nobody = {0};
+        _cleanup_(explain_judged_done) struct explain_judged judged;
+        _cleanup_(top_view_done) struct top_view view;
+        json_auto_t *known = json_loads(annotations, 0, NULL);
+        struct policy *policy = NULL;
+        struct error err = ERROR_NULL;
+        char *text = NULL;
+        size_t len = 0;
+
+        if (policy_parse(policy_text, strlen(policy_text), true, &policy, &err) < 0)
+                fail_msg("%s", err.msg);
+        _cleanup_(node_table_freep) struct node_table *table = node_table_new(&options, policy,
+                                                                              NOW_UNIX_MS);
+        assert_non_null(known);
+        node_table_put(table, "node", known, NOW_UNIX_MS);
+        explain_judge(table, &nobody, NOW_UNIX_MS, &judged);
+        top_view_init(&view, &judged.explanation, "a file", false, true);
+        FILE *out = open_memstream(&text, &len);
+        assert_non_null(out);
+        top_view_print(&view, &style, true, out);
+        assert_int_equal(fclose(out), 0);
+        return text;
+}
+
+static void test_lines(void **state) {
+        static const struct {
+                const char *policy, *annotations, *line;
+        } cases[] = {
+                /* Nothing is needed, so nothing is missing. */
+                {POLICY(""), "{}", "node      0    0      -  ok"},
+                {CPU, "{}", "node      0       -    0      -  passes, no usable value"},
+                {BOTH, CPU_IS("0.5", NOW_TEXT),
+                 "node      3     50%       -    0     0s  ok, 1 of 2 metrics unusable"},
+                /* Ages in the largest unit of which there are two; the clock may be behind. */
+                {CPU, CPU_IS("0.5", "2026-07-23T11:58:01Z"), "node      5     50%    0   119s  ok"},
+                {CPU, CPU_IS("0.5", "2026-07-23T11:56:00Z"), "node      5     50%    0     4m  ok"},
+                {MEM, MEM_IS("0.5", "2026-07-23T09:00:00Z"), "node      5     50%    0     3h  ok"},
+                {MEM, MEM_IS("0.5", "2026-07-20T12:00:00Z"), "node      5     50%    0     3d  ok"},
+                {CPU, CPU_IS("0.5", "2026-07-23T12:00:30Z"), "node      5     50%    0      -  ok"},
+                /* Any finite number may stand in an annotation; above 10^9 it is read as that. */
+                {CPU, CPU_IS("150", NOW_TEXT), "node      0   2e+04%    0     0s  ok"},
+                {CPU, CPU_IS("1e300", NOW_TEXT), "node      0   1e+11%    0     0s  ok"},
+                {POLICY(""), "{\"node_hot_value\": \"1e300," NOW_TEXT "\"}",
+                 "node      0  1e+09      -  ok"},
+                {POLICY(""), "{\"node_hot_value\": \"12345," NOW_TEXT "\"}",
+                 "node      0  1.23e+04      -  ok"},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                _cleanup_(freep) char *text = print(cases[i].policy, cases[i].annotations);
+                const char *line = strchr(text, '\n') + 1;
+                if (strncmp(line, cases[i].line, strcspn(line, "\n")) != 0 ||
+                    strlen(cases[i].line) != strcspn(line, "\n"))
+                        fail_msg("%.*s\n%s", (int)strcspn(line, "\n"), line, cases[i].line);
+        }
+}
+
+/* A node is without a usable value when the policy needs one. */
+static void test_sums(void **state) {
+        _cleanup_(freep) char *none = print(POLICY(""), "{}"), *blind = print(CPU, "{}");
+
+        (void)state;
+        assert_non_null(strstr(none, "\n1 nodes: 1 pass, 0 above a limit; by a file\n"));
+        assert_non_null(strstr(blind, "0 above a limit, 1 without a usable value; by a file\n"));
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_lines),
+                cmocka_unit_test(test_sums),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

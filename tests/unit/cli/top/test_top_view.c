@@ -1,0 +1,166 @@
+/* What `top` makes of an explanation: columns, order, sums. */
+#include "tests/unit/fixture/cmocka_wrap.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "cli/top/top_view.h"
+#include "codec/json.h"
+#include "extender/explain/explain_judge.h"
+
+#define NOW_TEXT "2026-07-23T12:00:00Z"
+#define NOW_UNIX_MS INT64_C(1784808000000)
+
+static const char policy_text[] = "apiVersion: scheduler.policy.crane.io/v1alpha1\n"
+                                  "kind: DynamicSchedulerPolicy\n"
+                                  "spec:\n"
+                                  "  syncPolicy:\n"
+                                  "  - {name: cpu_usage_avg_5m, period: 3m}\n"
+                                  "  - {name: cpu_usage_max_avg_1h, period: 15m}\n"
+                                  "  - {name: mem_usage_p95_1h, period: 3m}\n"
+                                  "  - {name: gpus, period: 3m}\n"
+                                  "  predicate:\n"
+                                  "  - {name: cpu_usage_avg_5m, maxLimitPecent: 0.65}\n"
+                                  "  priority:\n"
+                                  "  - {name: cpu_usage_avg_5m, weight: 1}\n"
+                                  "  - {name: mem_usage_p95_1h, weight: 1}\n"
+                                  "  - {name: gpus, weight: 0}\n";
+
+static const struct {
+        const char *name, *annotations;
+} nodes[] = {
+        {"calm", "{\"cpu_usage_avg_5m\": \"0.10000," NOW_TEXT "\", \"gpus\": \"0.5," NOW_TEXT
+                 "\", \"mem_usage_p95_1h\": \"0.5,2026-07-23T11:59:00Z\"}"},
+        {"bare", "{}"},
+        {"hot", "{\"cpu_usage_avg_5m\": \"0.9," NOW_TEXT "\", \"node_hot_value\": \"2," NOW_TEXT
+                "\", \"mem_usage_p95_1h\": \"0.2,2026-07-23T10:00:00Z\"}"},
+};
+
+static struct {
+        struct node_table *table;
+        struct explain_judged judged;
+        struct top_view view;
+} here;
+
+static int set_up(void **state) {
+        const struct node_table_options options = {.annotation_prefix = ""};
+        const struct explained_pod nobody = {0};
+        struct policy *policy = NULL;
+        struct error err = ERROR_NULL;
+
+        (void)state;
+        if (policy_parse(policy_text, strlen(policy_text), true, &policy, &err) < 0)
+                fail_msg("%s", err.msg);
+        here.table = node_table_new(&options, policy, NOW_UNIX_MS);
+        for (size_t i = 0; i < ARRAY_LEN(nodes); i++) {
+                json_auto_t *annotations = NULL;
+                assert_int_equal(json_parse(nodes[i].annotations, strlen(nodes[i].annotations),
+                                            &annotations, NULL),
+                                 0);
+                node_table_put(here.table, nodes[i].name, annotations, NOW_UNIX_MS);
+        }
+        explain_judge(here.table, &nobody, NOW_UNIX_MS, &here.judged);
+        top_view_init(&here.view, &here.judged.explanation, "a file", false, true);
+        return 0;
+}
+
+static int tear_down(void **state) {
+        (void)state;
+        top_view_done(&here.view);
+        explain_judged_done(&here.judged);
+        node_table_free(here.table);
+        return 0;
+}
+
+static void test_columns(void **state) {
+        static const char *const titles[] = {"CPU 5m <=65%", "MEM 1h p95", "gpus"};
+        struct top_view all;
+
+        (void)state;
+        assert_int_equal(here.view.column_count, ARRAY_LEN(titles)); /* what nothing uses is not */
+        for (size_t i = 0; i < ARRAY_LEN(titles); i++) {
+                assert_string_equal(here.view.columns[i].title, titles[i]);
+                assert_int_equal(here.view.columns[i].title_width, strlen(titles[i]));
+        }
+        top_view_init(&all, &here.judged.explanation, "a file", true, false);
+        assert_int_equal(all.column_count, 4);
+        assert_string_equal(all.columns[0].title, "CPU 5m ≤65%");
+        assert_int_equal(all.columns[0].title_width, 11);
+        assert_string_equal(all.columns[1].title, "CPU 1h max");
+        top_view_done(&all);
+}
+
+static void test_order(void **state) {
+        static const struct {
+                const char *key, *names[3];
+        } cases[] = {
+                {"name", {"bare", "calm", "hot"}},
+                {"score", {"calm", "bare", "hot"}},
+                {"hot", {"hot", "bare", "calm"}},
+                {"age", {"calm", "hot", "bare"}},
+                {"cpu", {"hot", "calm", "bare"}},
+                {"mem_usage_p95_1h", {"calm", "bare", "hot"}}, /* what has expired is no value */
+        };
+        struct error err = ERROR_NULL;
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                assert_int_equal(top_view_sort(&here.view, cases[i].key, &err), 0);
+                for (size_t j = 0; j < 3; j++)
+                        assert_string_equal(here.view.nodes[j].name, cases[i].names[j]);
+        }
+        assert_int_equal(top_view_sort(&here.view, "disk", &err), -EINVAL);
+        assert_int_equal(top_view_sort(&here.view, "", &err), -EINVAL);
+}
+
+static void test_sums(void **state) {
+        (void)state;
+        assert_int_equal(here.view.node_count, 3);
+        assert_int_equal(here.view.passing, 2);
+        assert_int_equal(here.view.rejected, 1);
+        assert_int_equal(here.view.blind, 1);
+}
+
+/* Every line of a narrow terminal fits, however narrow. */
+static void test_width(void **state) {
+        (void)state;
+        for (size_t width = 60; width < 140; width += 7) {
+                const struct output_style style = {"", "", "", "", "", "", false, width};
+                _cleanup_(freep) char *text = NULL;
+                size_t len = 0;
+                FILE *out = open_memstream(&text, &len);
+                assert_non_null(out);
+                top_view_print(&here.view, &style, false, out);
+                assert_int_equal(fclose(out), 0);
+                for (const char *at = text; *at && *at != '\n'; at += strcspn(at, "\n") + 1)
+                        if (strcspn(at, "\n") > width)
+                                fail_msg("width %zu: %.*s", width, (int)strcspn(at, "\n"), at);
+        }
+}
+
+static void test_json(void **state) {
+        json_auto_t *root = NULL;
+        struct error err = ERROR_NULL;
+
+        (void)state;
+        assert_int_equal(top_view_sort(&here.view, "cpu", &err), 0);
+        root = top_view_json(&here.view);
+        assert_int_equal(json_int_at(-1, root, "summary", "aboveLimit", NULL), 1);
+        const json_t *first = json_array_get(json_at(root, "nodes", NULL), 0);
+        assert_string_equal(json_string_at(first, "node", NULL), "hot");
+        assert_string_equal(json_string_at(first, "reason", NULL), "cpu_usage_avg_5m above 0.65");
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup_teardown(test_columns, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(test_order, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(test_sums, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(test_width, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(test_json, set_up, tear_down),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,195 @@
+/* What is printed for programs and for terminals. */
+#include "tests/unit/fixture/cmocka_wrap.h"
+
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "cli/verb/output.h"
+#include "codec/json.h"
+
+/* What was written to *@ret_out, once it is closed. */
+static FILE *memory(char **ret_text) {
+        static size_t len;
+        FILE *out = open_memstream(ret_text, &len);
+
+        assert_non_null(out);
+        return out;
+}
+
+static void test_yaml(void **state) {
+        static const struct {
+                const char *json, *yaml;
+        } rows[] = {
+                {"{}", "{}\n"},
+                {"[]", "[]\n"},
+                {"[1, -2.5, true, null]", "- 1\n- -2.5\n- true\n- null\n"},
+                {"{\"name\": \"a: b\\n\", \"y\": \"no\"}", "name: \"a: b\\n\"\n\"y\": \"no\"\n"},
+                {"{\"list\": [], \"map\": {\"null\": {}}}", "list: []\n\"map\":\n  \"null\": {}\n"},
+                {"[{\"name\": 1, \"items\": [[1], {\"left\": 2}]}]",
+                 "- name: 1\n  items:\n  - - 1\n  - left: 2\n"},
+                {"{\"a/b\": \"\\u001b[2J\"}", "\"a/b\": \"\\u001b[2J\"\n"},
+                {"{\"true\": false, \"false\": 0}", "\"true\": false\n\"false\": 0\n"},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(freep) char *text = NULL;
+                json_auto_t *root = NULL;
+                FILE *out = memory(&text);
+                assert_int_equal(json_parse(rows[i].json, strlen(rows[i].json), &root, NULL), 0);
+                output_document(root, OUTPUT_YAML, out);
+                assert_int_equal(fclose(out), 0);
+                assert_string_equal(text, rows[i].yaml);
+        }
+}
+
+/* Of text that is no UTF-8 there is no document: programs read null. */
+static void test_no_document(void **state) {
+        static const int formats[] = {OUTPUT_JSON, OUTPUT_YAML};
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(formats); i++) {
+                _cleanup_(freep) char *text = NULL;
+                FILE *out = memory(&text);
+                output_document(NULL, formats[i], out);
+                assert_int_equal(fclose(out), 0);
+                assert_string_equal(text, "null\n");
+        }
+}
+
+/* A text past the ceiling shows as an empty one. */
+static void test_ceiling(void **state) {
+        static const size_t lens[] = {1 << 19, 1 << 20};
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(lens); i++) {
+                _cleanup_(freep) char *text = NULL, *long_text = xmalloc(lens[i] + 1);
+                FILE *out = memory(&text);
+                memset(long_text, 'a', lens[i]);
+                long_text[lens[i]] = '\0';
+                json_auto_t *root = json_string(long_text);
+                output_document(root, OUTPUT_YAML, out);
+                assert_int_equal(fclose(out), 0);
+                assert_int_equal(strlen(text), i == 0 ? lens[i] + strlen("\"\"\n") : 3);
+        }
+}
+
+static void test_text(void **state) {
+        static const struct {
+                const char *text, *shown;
+                size_t max;
+        } rows[] = {
+                {"node-a", "node-a", 6},
+                {"node-ab", "node-~", 6},
+                {"\x1b[2J", "?[2J", 9},
+                {"caf\xc3\xa9", "caf??", 9},
+                {"a\x7f", "a?", 9},
+                {"", "", 0},
+                {"a", "", 0},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(freep) char *text = NULL;
+                FILE *out = memory(&text);
+                size_t columns = output_text(rows[i].text, rows[i].max, out);
+                assert_int_equal(fclose(out), 0);
+                assert_string_equal(text, rows[i].shown);
+                assert_int_equal(columns, strlen(rows[i].shown));
+        }
+}
+
+static void test_bar(void **state) {
+        static const struct {
+                double ratio, limit_ratio;
+                const char *shown;
+        } rows[] = {
+                {0, 0, "░░░░"},   {0.5, 0, "██░░"}, {7, 0, "████"},   {0.5, 0.75, "██░┃"},
+                {1, 0.5, "██┃█"}, {0, 1, "░░░┃"},   {0.5, 2, "██░░"}, {-1, 0, "░░░░"},
+        };
+        const struct output_style plain = {"", "", "", "", "", "", true, SIZE_MAX};
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(freep) char *text = NULL;
+                FILE *out = memory(&text);
+                output_bar(rows[i].ratio, rows[i].limit_ratio, 4, &plain, out);
+                assert_int_equal(fclose(out), 0);
+                assert_string_equal(text, rows[i].shown);
+        }
+}
+
+static void test_no_terminal(void **state) {
+        _cleanup_(freep) char *text = NULL;
+        FILE *out = memory(&text);
+        struct output_style style = output_style(out);
+
+        (void)state;
+        assert_false(style.is_terminal);
+        assert_string_equal(style.red, "");
+        assert_true(style.width == SIZE_MAX);
+        assert_int_equal(fclose(out), 0);
+}
+
+/* A terminal of our own; it has as many columns as it says, else as COLUMNS says. */
+static FILE *terminal(unsigned short columns, int *ret_fd) {
+        const struct winsize size = {.ws_col = columns};
+
+        *ret_fd = posix_openpt(O_RDWR | O_NOCTTY);
+        assert_true(*ret_fd >= 0);
+        assert_int_equal(grantpt(*ret_fd), 0);
+        assert_int_equal(unlockpt(*ret_fd), 0);
+        int fd = open(ptsname(*ret_fd), O_RDWR | O_NOCTTY | O_CLOEXEC);
+        assert_true(fd >= 0);
+        assert_int_equal(ioctl(fd, TIOCSWINSZ, &size), 0);
+        return fdopen(fd, "w");
+}
+
+static void set(const char *name, const char *value) {
+        assert_int_equal(value ? setenv(name, value, 1) : unsetenv(name), 0);
+}
+
+static void test_terminal(void **state) {
+        static const struct {
+                unsigned short columns;
+                const char *variable, *kind, *no_colour;
+                size_t width;
+                bool is_terminal, has_colour;
+        } rows[] = {
+                {132, "60", "xterm", NULL, 132, true, true},
+                {0, "60", NULL, "", 60, true, true},
+                {0, NULL, "xterm", "1", 80, true, false},
+                {0, "0", "dumb", NULL, 80, false, false},
+                {0, "wide", "xterm", NULL, 80, true, true},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                int fd;
+                FILE *out = terminal(rows[i].columns, &fd);
+                set("COLUMNS", rows[i].variable);
+                set("TERM", rows[i].kind);
+                set("NO_COLOR", rows[i].no_colour);
+                struct output_style style = output_style(out);
+                assert_int_equal(style.width, rows[i].width);
+                assert_int_equal(style.is_terminal, rows[i].is_terminal);
+                assert_int_equal(style.red[0] != '\0', rows[i].has_colour);
+                assert_int_equal(fclose(out), 0);
+                assert_int_equal(close(fd), 0);
+        }
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_yaml),        cmocka_unit_test(test_text),
+                cmocka_unit_test(test_no_document), cmocka_unit_test(test_ceiling),
+                cmocka_unit_test(test_bar),         cmocka_unit_test(test_no_terminal),
+                cmocka_unit_test(test_terminal),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,145 @@
+/* The growing buffer: its ceiling, its NUL, JSON strings. */
+#include "tests/unit/fixture/cmocka_wrap.h"
+
+#include "base/buf.h"
+#include "base/mem.h"
+
+static void check_invariants(const struct buf *buf) {
+        assert_true(buf->len <= buf->max_bytes);
+        if (buf->data) {
+                assert_true(buf->len < buf->cap);
+                assert_int_equal(buf->data[buf->len], '\0');
+        } else {
+                assert_int_equal(buf->len, 0);
+        }
+}
+
+static void test_append(void **state) {
+        _cleanup_(buf_done) struct buf buf = BUF_INIT(1000);
+
+        (void)state;
+        check_invariants(&buf);
+        assert_true(buf_puts(&buf, "a"));
+        assert_true(buf_append(&buf, "b\0c", 3));
+        assert_true(buf_append(&buf, NULL, 0));
+        assert_true(buf_putc(&buf, 'd'));
+        assert_true(buf_printf(&buf, "%d-%s", 7, "x"));
+        check_invariants(&buf);
+        assert_int_equal(buf.len, 8);
+        assert_memory_equal(buf.data, "ab\0cd7-x", 9);
+        buf_clear(&buf);
+        check_invariants(&buf);
+        assert_int_equal(buf.len, 0);
+        assert_string_equal(buf.data, "");
+}
+
+static void test_ceiling(void **state) {
+        (void)state;
+        /* Around the first allocation and its growth steps. */
+        for (size_t max = 0; max < 700; max++) {
+                _cleanup_(buf_done) struct buf buf = BUF_INIT(max);
+                for (size_t i = 0; i < max; i++) {
+                        assert_true(buf_putc(&buf, 'x'));
+                        check_invariants(&buf);
+                }
+                assert_false(buf.overflow);
+                assert_false(buf_putc(&buf, 'y'));
+                assert_true(buf.overflow);
+                assert_int_equal(buf.len, max);
+                check_invariants(&buf);
+                assert_true(buf_puts(&buf, "")); /* nothing still fits, and overflow stays */
+                assert_true(buf.overflow);
+                buf_clear(&buf);
+                assert_false(buf.overflow);
+        }
+}
+
+static void test_refused_append_changes_nothing(void **state) {
+        _cleanup_(buf_done) struct buf buf = BUF_INIT(5);
+
+        (void)state;
+        assert_true(buf_puts(&buf, "abc"));
+        assert_false(buf_puts(&buf, "def"));
+        assert_false(buf_printf(&buf, "%d", 456));
+        assert_false(buf_append(&buf, "x", SIZE_MAX)); /* no wrap-around */
+        assert_false(buf_reserve(&buf, SIZE_MAX - 2));
+        assert_false(buf_json_string(&buf, "d", 1)); /* three bytes with its quotes */
+        assert_string_equal(buf.data, "abc");
+        assert_true(buf_puts(&buf, "de"));
+        assert_true(buf.overflow); /* asked once at the end, it still tells */
+}
+
+static void test_take(void **state) {
+        struct buf buf = BUF_INIT(100);
+
+        (void)state;
+        _cleanup_(freep) char *nothing = buf_take(&buf);
+        assert_string_equal(nothing, "");
+        buf_puts(&buf, "text");
+        _cleanup_(freep) char *text = buf_take(&buf);
+        assert_string_equal(text, "text");
+        assert_null(buf.data);
+        assert_int_equal(buf.max_bytes, 100);
+        buf_done(&buf);
+        assert_true(buf_puts(&buf, "again"));
+        buf_done(&buf);
+}
+
+static void test_json_string(void **state) {
+        static const struct {
+                const char *text;
+                size_t len;
+                const char *json;
+        } rows[] = {
+                {"", 0, "\"\""},
+                {"plain", 5, "\"plain\""},
+                {"a\"b\\c/", 6, "\"a\\\"b\\\\c/\""},
+                {"\n\t\r", 3, "\"\\n\\t\\u000d\""},
+                {"a\0b", 3, "\"a\\u0000b\""},
+                {"\x1b[31m", 5, "\"\\u001b[31m\""}, /* a terminal's escape */
+                {"\x7f", 1, "\"\\u007f\""},
+                {"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", 9,
+                 "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\""},
+                {"\xc2\x9b"
+                 "31m",
+                 5, "\"\\u009b31m\""}, /* the same escape in one C1 character */
+                {"\xc2\x85\xc2\xa0", 4, "\"\\u0085\xc2\xa0\""}, /* NEL breaks lines, NBSP not */
+                {"\xe2\x80\xa8\xe2\x80\xa9", 6, "\"\\u2028\\u2029\""}, /* so do these two */
+                /* their neighbours do not, nor U+3028, U+2068 and U+20A8 */
+                {"\n\xe2\x80\xa7\xe2\x80\xaa", 7, "\"\\n\xe2\x80\xa7\xe2\x80\xaa\""},
+                {"\n\xe3\x80\xa8\xe2\x81\xa8\xe2\x82\xa8", 10,
+                 "\"\\n\xe3\x80\xa8\xe2\x81\xa8\xe2\x82\xa8\""},
+                {"a\xff"
+                 "b",
+                 3, "\"a\\ufffdb\""},
+                {"\xe2\x82", 2, "\"\\ufffd\\ufffd\""},            /* cut off */
+                {"\xed\xa0\x80", 3, "\"\\ufffd\\ufffd\\ufffd\""}, /* a surrogate */
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(buf_done) struct buf buf = BUF_INIT(100);
+                assert_true(buf_json_string(&buf, rows[i].text, rows[i].len));
+                assert_string_equal(buf.data, rows[i].json);
+                /* All of it or nothing. */
+                for (size_t max = 0; max < strlen(rows[i].json); max++) {
+                        _cleanup_(buf_done) struct buf small = BUF_INIT(max);
+                        assert_false(buf_json_string(&small, rows[i].text, rows[i].len));
+                        assert_int_equal(small.len, 0);
+                        assert_true(small.overflow);
+                        check_invariants(&small);
+                }
+        }
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_append),
+                cmocka_unit_test(test_ceiling),
+                cmocka_unit_test(test_refused_append_changes_nothing),
+                cmocka_unit_test(test_take),
+                cmocka_unit_test(test_json_string),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

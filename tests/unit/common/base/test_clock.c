@@ -1,0 +1,56 @@
+/* The clocks, on a machine that is suspended. Linked with --wrap=clock_gettime. */
+#include "tests/unit/fixture/cmocka_wrap.h"
+
+#include <pthread.h>
+#include <time.h>
+
+#include "base/clock.h"
+
+/* How long the machine has been suspended: of the two clocks that never go back one stood still. */
+static time_t suspended_s;
+
+int __real_clock_gettime(clockid_t id, struct timespec *ret);
+int __wrap_clock_gettime(clockid_t id, struct timespec *ret);
+
+int __wrap_clock_gettime(clockid_t id, struct timespec *ret) {
+        int r = __real_clock_gettime(id, ret);
+
+        if (id == CLOCK_REALTIME || id == CLOCK_BOOTTIME)
+                ret->tv_sec += suspended_s;
+        return r;
+}
+
+/* What we hold ages in the meantime: a lease first of all, for others have waited for its end. */
+static void test_suspend_counts(void **state) {
+        int64_t wall_unix_ms = clock_wall_unix_ms(), mono_ms = clock_mono_ms();
+        int64_t mono_ns = clock_mono_ns();
+
+        (void)state;
+        suspended_s = 3600;
+        assert_true(clock_wall_unix_ms() - wall_unix_ms >= MS_PER_HOUR);
+        assert_true(clock_mono_ms() - mono_ms >= MS_PER_HOUR);
+        assert_true(clock_mono_ns() - mono_ns >= MS_PER_HOUR * 1000000);
+}
+
+/* A wait that is begun then does not last an hour longer. */
+static void test_wait(void **state) {
+        pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+        pthread_cond_t never;
+
+        (void)state;
+        suspended_s = 3600;
+        clock_cond_init(&never);
+        (void)pthread_mutex_lock(&lock);
+        assert_false(clock_cond_wait(&never, &lock, clock_mono_ms() + 50));
+        assert_false(clock_cond_wait(&never, &lock, clock_mono_ms() - 50));
+        (void)pthread_mutex_unlock(&lock);
+        (void)pthread_cond_destroy(&never);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_suspend_counts),
+                cmocka_unit_test(test_wait),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,95 @@
+/* Patterns of device names. */
+#include "tests/unit/fixture/cmocka_wrap.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/glob.h"
+
+static void test_matches(void **state) {
+        static const struct {
+                const char *glob, *name;
+                bool is_match;
+        } rows[] = {
+                {"eth0", "eth0", true},
+                {"eth0", "eth01", false},
+                {"eth0", "eth", false},
+                {"eth*", "eth", true},
+                {"eth*", "eth0.100", true},
+                {"*", "", true},
+                {"", "", true},
+                {"", "a", false},
+                {"?", "", false},
+                {"en?192", "ens192", true},
+                {"en?192", "ens19", false},
+                {"*.*", "eth0.100", true},
+                {"*0", "eth00", true}, /* the star takes the first 0 as well */
+                {"e*h*1", "eth0hh1", true},
+                {"e*h*1", "eth0hh2", false},
+                {"a.c", "abc", false}, /* no regular expression */
+                {"[ab]", "a", false},
+                {"***", "x", true},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+                if (glob_matches(rows[i].glob, rows[i].name, strlen(rows[i].name)) !=
+                    rows[i].is_match)
+                        fail_msg("row %zu: %s on %s", i, rows[i].glob, rows[i].name);
+        /* Not the bytes behind the name. */
+        assert_true(glob_matches("eth0", "eth0\"", 4));
+}
+
+/* What takes a careless matcher years. */
+static void test_many_stars(void **state) {
+        char glob[GLOB_MAX_BYTES] = {0}, name[4096];
+
+        (void)state;
+        memset(name, 'a', sizeof(name));
+        for (size_t i = 0; i + 1 < sizeof(glob); i++)
+                glob[i] = i % 2 ? '*' : 'a';
+        assert_true(glob_matches(glob, name, sizeof(name)));
+        name[sizeof(name) - 1] = 'b';
+        glob[sizeof(glob) - 2] = 'a';
+        assert_false(glob_matches(glob, name, sizeof(name)));
+}
+
+static void test_lists(void **state) {
+        static const char *const bad[] = {"", ",", "a,", ",a", "a,,b"};
+        struct glob_list list = {.count = 7};
+        struct error err = ERROR_NULL;
+        char text[GLOB_LIST_MAX * 2 + 2];
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+                assert_int_equal(glob_list_parse(bad[i], &list, &err), -EINVAL);
+        assert_int_equal(list.count, 7); /* untouched */
+        assert_int_equal(glob_list_parse("eth*,ens192", &list, &err), 0);
+        assert_int_equal(list.count, 2);
+        assert_true(glob_list_matches(&list, "ens192", 6));
+        assert_true(glob_list_matches(&list, "eth1", 4));
+        assert_false(glob_list_matches(&list, "ens1923", 7));
+
+        for (size_t i = 0; i <= GLOB_LIST_MAX; i++)
+                memcpy(text + 2 * i, "a,", 2);
+        text[2 * GLOB_LIST_MAX - 1] = '\0';
+        assert_int_equal(glob_list_parse(text, &list, &err), 0);
+        assert_int_equal(list.count, GLOB_LIST_MAX);
+        text[2 * GLOB_LIST_MAX - 1] = ',';
+        text[2 * GLOB_LIST_MAX + 1] = '\0';
+        assert_int_equal(glob_list_parse(text, &list, &err), -EINVAL);
+        memset(text, 'a', GLOB_MAX_BYTES);
+        text[GLOB_MAX_BYTES] = '\0';
+        assert_int_equal(glob_list_parse(text, &list, &err), -EINVAL);
+        assert_int_equal(glob_list_parse(text + 1, &list, &err), 0);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_matches),
+                cmocka_unit_test(test_many_stars),
+                cmocka_unit_test(test_lists),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,99 @@
+/* Numbers as text. */
+#include "tests/unit/fixture/cmocka_wrap.h"
+
+#include "base/number.h"
+
+static void test_number_parse(void **state) {
+        static const struct {
+                const char *text;
+                bool ok;
+                double value;
+        } rows[] = {
+                {"0.65", true, 0.65},
+                {"-0", true, -0.0},
+                {".5", true, 0.5},
+                {"5.", true, 5},
+                {"+1e-2", true, 0.01},
+                {"1E3", true, 1000},
+                {"1e-400", true, 0}, /* underflow is 0 */
+                {"1e400", false, 0}, /* overflow is no number of ours */
+                {"", false, 0},
+                {".", false, 0},
+                {"+", false, 0},
+                {"1e", false, 0},
+                {"1e+", false, 0},
+                {"0.65abc", false, 0}, /* what atof() would take */
+                {" 1", false, 0},
+                {"1 ", false, 0},
+                {"0x10", false, 0}, /* strtod() reads hexadecimal */
+                {"1_000", false, 0},
+                {"nan", false, 0},
+                {"inf", false, 0},
+                {"0,5", false, 0}, /* a locale's decimal comma */
+                {"0000000000000000000000000000000000000000000000000000000000000000000000001.5",
+                 true, 1.5}, /* longer than the stack copy */
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                double value = 42;
+                bool ok = number_parse(rows[i].text, strlen(rows[i].text), &value);
+                if (ok != rows[i].ok || value != (ok ? rows[i].value : 42))
+                        fail_msg("'%s' gave %d, %g", rows[i].text, ok, value);
+        }
+}
+
+static void test_number_format(void **state) {
+        static const struct {
+                double value;
+                const char *text;
+        } rows[] = {
+                {0, "0"},
+                {-0.0, "-0"},
+                {1, "1"},
+                {0.1, "0.1"},
+                {0.65, "0.65"},
+                {1.0 / 3, "0.3333333333333333"},    /* 16 digits */
+                {0.1 + 0.2, "0.30000000000000004"}, /* 17 digits */
+                {1e300, "1e+300"},
+                {5e-324, "4.94065645841247e-324"}, /* the smallest there is */
+                {-1.7976931348623157e308, "-1.7976931348623157e+308"},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                char text[NUMBER_TEXT_MAX];
+                double again = 42;
+                number_format(rows[i].value, text);
+                assert_string_equal(text, rows[i].text);
+                assert_true(number_parse(text, strlen(text), &again));
+                assert_memory_equal(&again, &rows[i].value, sizeof(again));
+        }
+}
+
+static void test_integers(void **state) {
+        uint64_t u = 7;
+        int64_t i = 7;
+
+        (void)state;
+        assert_true(number_parse_u64("18446744073709551615", 20, &u));
+        assert_true(u == UINT64_MAX);
+        assert_false(number_parse_u64("18446744073709551616", 20, &u));
+        assert_false(number_parse_u64("-1", 2, &u));
+        assert_false(number_parse_u64("", 0, &u));
+        assert_true(number_parse_i64("-9223372036854775808", 20, &i));
+        assert_true(i == INT64_MIN);
+        assert_false(number_parse_i64("9223372036854775808", 19, &i));
+        assert_false(number_parse_i64("-", 1, &i));
+        assert_true(i == INT64_MIN); /* unclobbered by the failures */
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_number_parse),
+                cmocka_unit_test(test_number_format),
+                cmocka_unit_test(test_integers),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

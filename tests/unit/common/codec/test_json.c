@@ -1,0 +1,150 @@
+/* JSON by jansson: errors with a place, and look-ups that survive any type. */
+#include "tests/unit/fixture/cmocka_wrap.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "codec/json.h"
+#include "tests/unit/fixture/last_words.h"
+
+static void test_parse(void **state) {
+        static const struct {
+                const char *text, *msg; /* msg NULL: accepted */
+        } rows[] = {
+                {"{}", NULL},
+                {" [1, 2.5, null] \n", NULL},
+                {"\"text\"", NULL}, /* any value, not only containers */
+                {"\"a\\u0000b\"", NULL},
+                {"", "line 1, column 1: no JSON value: the text is empty"},
+                {"{\"a\": 1", "line 1, column 7: '}' expected near end of file"},
+                {"{\n\"a\" 1}", "line 2, column 5: ':' expected near '1'"},
+                {"{} x", "line 1, column 4: end of file expected near 'x'"},
+                {"[1,]", "line 1, column 4: unexpected token near ']'"},
+                {"[\"\\ud800\"]", "line 1, column 9: invalid Unicode '\\uD800' near '\"\\ud800\"'"},
+                {"[\"\xff\"]", "line 1, column 2: unable to decode byte 0xff near '\"'"},
+                {"nan", "line 1, column 3: invalid token near 'nan'"},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct error err = ERROR_NULL;
+                json_t *json = NULL;
+                int r = json_parse(rows[i].text, strlen(rows[i].text), &json, &err);
+                if (rows[i].msg) {
+                        assert_int_equal(r, -EINVAL);
+                        assert_null(json);
+                        if (strcmp(err.msg, rows[i].msg) != 0)
+                                fail_msg("row %zu: '%s', expected '%s'", i, err.msg, rows[i].msg);
+                } else if (r < 0) {
+                        fail_msg("row %zu: %s", i, err.msg);
+                }
+                json_decref(json);
+        }
+}
+
+/* Text that ends in a bracket must not be read past its length. */
+static void test_parse_is_bounded(void **state) {
+        struct error err = ERROR_NULL;
+        json_auto_t *json = NULL;
+
+        (void)state;
+        assert_int_equal(json_parse("[1]]", 3, &json, &err), 0);
+        assert_int_equal(json_array_size(json), 1);
+}
+
+/* jansson skips NUL bytes between tokens, so that "17 NUL" would be good JSON. */
+static void test_raw_nul(void **state) {
+        static const struct {
+                const char *text;
+                size_t len;
+                const char *msg;
+        } rows[] = {
+                {"[17\0]", 5, "line 1, column 4: a NUL byte"},
+                {"{}\0", 3, "line 1, column 3: a NUL byte"},
+                {"\0[]", 3, "line 1, column 1: a NUL byte"},
+                {"[\n\"\xc3\xa9\0\"]", 8, "line 2, column 3: a NUL byte"},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct error err = ERROR_NULL;
+                json_t *json = NULL;
+                assert_int_equal(json_parse(rows[i].text, rows[i].len, &json, &err), -EINVAL);
+                assert_null(json);
+                assert_string_equal(err.msg, rows[i].msg);
+        }
+}
+
+static void test_deep(void **state) {
+        char text[10000];
+        struct error err = ERROR_NULL;
+        json_t *json = NULL;
+
+        (void)state;
+        memset(text, '[', sizeof(text));
+        assert_int_equal(json_parse(text, sizeof(text), &json, &err), -EINVAL);
+        assert_null(json);
+        assert_non_null(strstr(err.msg, "maximum parsing depth"));
+}
+
+static void test_at(void **state) {
+        static const char text[] =
+                "{\"spec\": {\"nodeName\": \"node-a\", \"count\": 7, \"real\": 7.0,"
+                "\"null\": null, \"nul\": \"a\\u0000b\"}, \"list\": [1]}";
+        struct error err = ERROR_NULL;
+        json_auto_t *json = NULL;
+
+        (void)state;
+        assert_int_equal(json_parse(text, strlen(text), &json, &err), 0);
+        assert_ptr_equal(json_at(json, NULL), json);
+        assert_true(json_is_object(json_at(json, "spec", NULL)));
+        assert_null(json_at(json, "spec", "missing", "deeper", NULL));
+        assert_null(json_at(json, "spec", "nodeName", "deeper", NULL)); /* a string has no keys */
+        assert_null(json_at(json, "list", "0", NULL));
+        assert_null(json_at(NULL, "spec", NULL));
+        assert_string_equal(json_string_at(json, "spec", "nodeName", NULL), "node-a");
+        assert_null(json_string_at(json, "spec", "count", NULL));
+        assert_null(json_string_at(json, "spec", "null", NULL));
+        assert_null(json_string_at(json, "spec", "nul", NULL)); /* would end at its NUL */
+        assert_int_equal(json_int_at(-1, json, "spec", "count", NULL), 7);
+        assert_int_equal(json_int_at(-1, json, "spec", "real", NULL), -1);
+        assert_int_equal(json_int_at(-1, json, "spec", "nodeName", NULL), -1);
+        assert_int_equal(json_int_at(-1, NULL, "spec", NULL), -1);
+}
+
+/* malloc() as it is, until so many allocations have been made. */
+static size_t allocations_left = SIZE_MAX;
+
+void *__real_malloc(size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_malloc(size_t size) {
+        return allocations_left-- > 0 ? __real_malloc(size) : NULL;
+}
+
+static size_t allowance;
+
+static void parse_without_memory(void) {
+        static const char text[] = "{\"a\": [1, \"b\"]}";
+        struct error err = ERROR_NULL;
+        json_t *json = NULL;
+
+        allocations_left = allowance;
+        int r = json_parse(text, strlen(text), &json, &err);
+        (void)r;
+}
+
+static void test_out_of_memory(void **state) {
+        (void)state;
+        for (allowance = 0; allowance < 8; allowance++)
+                check_aborts(parse_without_memory, "level=error msg=\"out of memory\"\n");
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_parse),   cmocka_unit_test(test_parse_is_bounded),
+                cmocka_unit_test(test_raw_nul), cmocka_unit_test(test_deep),
+                cmocka_unit_test(test_at),      cmocka_unit_test(test_out_of_memory),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,249 @@
+/* Signals, readiness, and the pages of a daemon. */
+#include "tests/unit/fixture/cmocka_wrap.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "daemon/daemon.h"
+
+static struct http_exchange ask(const struct health *health, struct shared_page *metrics_page,
+                                const char *method, const char *path) {
+        struct http_exchange exchange = {.method = method, .path = path, .body = "", .status = 500};
+
+        assert_true(daemon_pages(health, metrics_page, &exchange));
+        return exchange;
+}
+
+static void expect(struct http_exchange exchange, int status, const char *text) {
+        assert_int_equal(exchange.status, status);
+        assert_int_equal(exchange.reply_count, text ? 1 : 0);
+        if (text) {
+                size_t len = exchange.reply[0].iov_len;
+                assert_int_equal(len, strlen(text));
+                assert_memory_equal(exchange.reply[0].iov_base, text, len);
+                assert_non_null(exchange.reply_content_type);
+        }
+        if (exchange.release)
+                exchange.release(exchange.release_userdata);
+}
+
+static void test_readiness(void **state) {
+        _cleanup_(health_freep) struct health *health = health_new();
+
+        (void)state;
+        expect(ask(health, NULL, "GET", "/readyz"), 200, "ok"); /* nothing is missing */
+        struct health_check *policy = health_add(health, "policy",
+                                                 "not read yet: --policy-config-path");
+        struct health_check *watch = health_add(health, "node-watch", "no list yet");
+        expect(ask(health, NULL, "GET", "/readyz"), 503,
+               "[-] policy: not read yet: --policy-config-path\n"
+               "[-] node-watch: no list yet\n"
+               "readyz check failed\n");
+        health_pass(watch, "%d nodes", 5000);
+        expect(ask(health, NULL, "GET", "/readyz"), 503,
+               "[-] policy: not read yet: --policy-config-path\n"
+               "[+] node-watch: 5000 nodes\n"
+               "readyz check failed\n");
+        health_pass(policy, "%s", "");
+        expect(ask(health, NULL, "GET", "/readyz"), 200, "ok");
+
+        /* An error message cannot forge a line. */
+        health_fail(policy, "line 3: '%s'", "x\n[+] policy");
+        expect(ask(health, NULL, "GET", "/readyz"), 503,
+               "[-] policy: line 3: 'x [+] policy'\n"
+               "[+] node-watch: 5000 nodes\n"
+               "readyz check failed\n");
+        health_pass(policy, "again");
+
+        health_shut_down(health);
+        expect(ask(health, NULL, "GET", "/readyz"), 503,
+               "[+] policy: again\n"
+               "[+] node-watch: 5000 nodes\n"
+               "[-] shutdown: in progress\n"
+               "readyz check failed\n");
+        /* Ending is not a reason to be killed. */
+        expect(ask(health, NULL, "GET", "/livez"), 200, "ok");
+        expect(ask(health, NULL, "GET", "/healthz"), 200, "ok");
+}
+
+static void test_long_detail_is_cut(void **state) {
+        _cleanup_(health_freep) struct health *health = health_new();
+        char text[4096];
+
+        (void)state;
+        memset(text, 'x', sizeof(text) - 1);
+        text[sizeof(text) - 1] = '\0';
+        struct health_check *check = health_add(health, "policy", text);
+        health_fail(check, "%s", text);
+        struct http_exchange exchange = ask(health, NULL, "GET", "/readyz");
+        assert_true(exchange.reply[0].iov_len < 1024);
+        exchange.release(exchange.release_userdata);
+}
+
+static void test_methods_and_paths(void **state) {
+        _cleanup_(health_freep) struct health *health = health_new();
+        _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
+        _cleanup_(loop_freep) struct loop *loop = loop_new();
+        _cleanup_(shared_page_freep) struct shared_page *page = daemon_metrics_page(loop, metrics);
+        struct http_exchange other = {.method = "GET", .path = "/filter", .status = 500};
+
+        (void)state;
+        assert_false(daemon_pages(health, page, &other));
+        assert_int_equal(other.status, 500);
+        other.path = "/metrics";
+        assert_false(daemon_pages(health, NULL, &other));
+        other.path = "/readyz/";
+        assert_false(daemon_pages(health, page, &other));
+        expect(ask(health, page, "POST", "/readyz"), 405, NULL);
+        expect(ask(health, page, "DELETE", "/metrics"), 405, NULL);
+
+        metrics_add(metrics_counter(metrics, "plimsoll_things_total", "Things.", NULL), 3);
+        struct http_exchange answer = ask(health, page, "GET", "/metrics");
+        assert_int_equal(answer.status, 200);
+        assert_string_equal(answer.reply_content_type, "text/plain; version=0.0.4; charset=utf-8");
+        assert_non_null(strstr(answer.reply[0].iov_base, "\nplimsoll_things_total 3\n"));
+        answer.release(answer.release_userdata);
+}
+
+static void append_too_much(void *userdata, struct buf *out) {
+        static const char line[] = "plimsoll_things_total{thing=\"another one of very many\"} 1\n";
+
+        while (buf_puts(out, line))
+                (*(size_t *)userdata)++;
+}
+
+/* Half of a page would be taken for all of it. */
+static void test_too_many_metrics(void **state) {
+        _cleanup_(health_freep) struct health *health = health_new();
+        _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
+        _cleanup_(loop_freep) struct loop *loop = loop_new();
+        _cleanup_(shared_page_freep) struct shared_page *page = daemon_metrics_page(loop, metrics);
+        size_t lines = 0;
+
+        (void)state;
+        metrics_set_section(metrics, append_too_much, &lines);
+        expect(ask(health, page, "GET", "/metrics"), 500, NULL);
+        assert_true(lines > 200000);
+}
+
+static void stop(void *userdata) {
+        loop_stop(userdata);
+}
+
+static void test_heartbeat(void **state) {
+        _cleanup_(loop_freep) struct loop *loop = loop_new();
+        _cleanup_(health_freep) struct health *health = health_new();
+        struct loop_timer end = {0};
+
+        (void)state;
+        enum { MAX_STUCK_MS = 50 };
+        health_heartbeat(health, loop, MAX_STUCK_MS);
+        expect(ask(health, NULL, "GET", "/livez"), 200, "ok");
+        int64_t start_ms = clock_mono_ms();
+        while (clock_mono_ms() <= start_ms + MAX_STUCK_MS + 10)
+                usleep(1000); /* the loop does not turn */
+        struct http_exchange stuck = ask(health, NULL, "GET", "/livez");
+        assert_int_equal(stuck.status, 503);
+        assert_memory_equal(stuck.reply[0].iov_base, "[-] loop: last iteration ", 17);
+        assert_non_null(strstr(stuck.reply[0].iov_base, "\nlivez check failed\n"));
+        stuck.release(stuck.release_userdata);
+
+        loop_timer_arm(loop, &end, 0, stop, loop);
+        loop_run(loop);
+        expect(ask(health, NULL, "GET", "/healthz"), 200, "ok");
+}
+
+/* As attributes.h promises of whatever is freed by _cleanup_. */
+static void test_free_nothing(void **state) {
+        (void)state;
+        daemon_signals_free(NULL);
+        health_free(NULL);
+        loop_free(NULL);
+}
+
+static void test_reply_text(void **state) {
+        struct http_exchange exchange = {.status = 500};
+        char text[] = "gone afterwards";
+
+        (void)state;
+        daemon_reply_text(&exchange, 404, "text/plain", text, 4);
+        memset(text, 'x', sizeof(text));
+        expect(exchange, 404, "gone");
+}
+
+struct received {
+        struct loop *loop;
+        struct daemon_signals *signals;
+        int numbers[3];
+        size_t count;
+};
+
+static void on_signal(void *userdata, int signal_number) {
+        struct received *received = userdata;
+
+        received->numbers[received->count++] = signal_number;
+        if (received->count == ARRAY_LEN(received->numbers)) {
+                daemon_signals_free(TAKE_PTR(received->signals)); /* from within */
+                loop_stop(received->loop);
+        }
+}
+
+static void test_signals(void **state) {
+        _cleanup_(loop_freep) struct loop *loop = loop_new();
+        struct received received = {.loop = loop};
+
+        (void)state;
+        daemon_block_signals();
+        assert_int_equal(daemon_signals_new(loop, on_signal, &received, &received.signals, NULL),
+                         0);
+        assert_return_code(kill(getpid(), SIGTERM), 0);
+        assert_return_code(kill(getpid(), SIGINT), 0);
+        assert_return_code(kill(getpid(), SIGHUP), 0);
+        assert_return_code(kill(getpid(), SIGPIPE), 0); /* ignored */
+        loop_run(loop);
+        /* The kernel hands them out by number. */
+        assert_int_equal(received.numbers[0], SIGHUP);
+        assert_int_equal(received.numbers[1], SIGINT);
+        assert_int_equal(received.numbers[2], SIGTERM);
+}
+
+static void on_first(void *userdata, int signal_number) {
+        struct received *received = userdata;
+
+        assert_int_equal(signal_number, SIGHUP);
+        received->count++;
+        loop_stop(received->loop);
+}
+
+/* Two wait for it, and both are woken. */
+static void test_signal_for_one(void **state) {
+        _cleanup_(loop_freep) struct loop *loop = loop_new();
+        struct received received = {.loop = loop};
+        struct daemon_signals *signals[2];
+
+        (void)state;
+        daemon_block_signals();
+        for (size_t i = 0; i < ARRAY_LEN(signals); i++)
+                assert_int_equal(daemon_signals_new(loop, on_first, &received, &signals[i], NULL),
+                                 0);
+        assert_return_code(kill(getpid(), SIGHUP), 0);
+        loop_run(loop);
+        assert_int_equal(received.count, 1);
+        for (size_t i = 0; i < ARRAY_LEN(signals); i++)
+                daemon_signals_free(signals[i]);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_readiness),         cmocka_unit_test(test_long_detail_is_cut),
+                cmocka_unit_test(test_methods_and_paths), cmocka_unit_test(test_heartbeat),
+                cmocka_unit_test(test_reply_text),        cmocka_unit_test(test_signals),
+                cmocka_unit_test(test_too_many_metrics),  cmocka_unit_test(test_free_nothing),
+                cmocka_unit_test(test_signal_for_one),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,586 @@
+/* Calls to an API server that answers from a script: outcomes, retries, credentials. */
+#include "tests/unit/fixture/cmocka_wrap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+#include "base/clock.h"
+#include "tests/unit/fixture/scripted_api.h"
+
+enum { DEADLINE_MS = 20000 };
+
+struct fixture {
+        struct scripted_api rig;
+        struct loop_timer deadline;
+        bool is_late;
+        unsigned done;
+        struct kube_answer answer;
+        char body[256];
+        size_t streamed_bytes;
+        char directory[64];
+        char *token_path;
+        const char *kubeconfig; /* NULL: one with a tokenFile */
+};
+
+static void on_deadline(void *userdata) {
+        struct fixture *f = userdata;
+
+        f->is_late = true;
+        loop_stop(f->rig.loop);
+}
+
+static void write_file(const char *path, const char *text) {
+        FILE *file = fopen(path, "we");
+
+        assert_non_null(file);
+        assert_true(fputs(text, file) >= 0);
+        assert_int_equal(fclose(file), 0);
+}
+
+static const char token_kubeconfig[] =
+        "{current-context: c, contexts: [{name: c, context: {cluster: k, user: u}}], "
+        "clusters: [{name: k, cluster: {server: 'http://x'}}], "
+        "users: [{name: u, user: {tokenFile: token}}]}";
+
+/* After the script has been written: starts everything. With @token a kubeconfig with a token file
+ * is used, otherwise --master alone. */
+static void start(struct fixture *f, const char *token) {
+        struct kube_access_options options = {0};
+        _cleanup_(freep) char *kubeconfig_path = NULL;
+
+        if (token) {
+                (void)snprintf(f->directory, sizeof(f->directory), "/tmp/plimsoll-api-XXXXXX");
+                assert_non_null(mkdtemp(f->directory));
+                f->token_path = xasprintf("%s/token", f->directory);
+                kubeconfig_path = xasprintf("%s/config", f->directory);
+                write_file(f->token_path, token);
+                write_file(kubeconfig_path, f->kubeconfig ? f->kubeconfig : token_kubeconfig);
+                options.kubeconfig = kubeconfig_path;
+        }
+        f->rig.server.userdata = f;
+        scripted_api_start(&f->rig, options);
+        if (kubeconfig_path)
+                assert_int_equal(unlink(kubeconfig_path), 0);
+        loop_timer_arm(f->rig.loop, &f->deadline, clock_mono_ms() + DEADLINE_MS, on_deadline, f);
+}
+
+static void stop(struct fixture *f) {
+        loop_timer_disarm(f->rig.loop, &f->deadline);
+        scripted_api_stop(&f->rig);
+        assert_false(f->is_late);
+        if (f->token_path) {
+                assert_int_equal(unlink(f->token_path), 0);
+                assert_int_equal(rmdir(f->directory), 0);
+                free(f->token_path);
+        }
+}
+
+static void on_done(void *userdata, const struct kube_answer *answer) {
+        struct fixture *f = userdata;
+
+        f->done++;
+        f->answer = *answer;
+        (void)snprintf(f->body, sizeof(f->body), "%s", answer->body);
+        loop_stop(f->rig.loop);
+}
+
+static bool on_data(void *userdata, const char *data, size_t len) {
+        struct fixture *f = userdata;
+
+        (void)data;
+        f->streamed_bytes += len;
+        return true;
+}
+
+static double request_count(struct fixture *f, const char *verb, const char *code) {
+        return metrics_value(
+                metrics_counter(f->rig.metrics, "plimsoll_api_requests_total", "",
+                                LABELS("verb", verb, "resource", "nodes", "code", code)));
+}
+
+#define FORBIDDEN                                                                                  \
+        "{\"kind\":\"Status\",\"message\":\"nodes is forbidden: User \\\"x\\\" cannot list\"}"
+
+#define PAGE "Content-Type: text/html; charset=utf-8\r\n", "<html>Please log in</html>"
+
+struct step {
+        int status; /* 0: closed without an answer; -1: the body is cut off */
+        const char *headers, *body;
+};
+
+static void test_outcomes(void **state) {
+        static const struct {
+                const char *method;
+                int max_retries;
+                struct step steps[3]; /* all of them must be asked for */
+                enum kube_outcome outcome;
+                int status;
+                const char *message; /* NULL: success */
+        } rows[] = {
+                {"GET", 0, {{200, "", "{}"}}, KUBE_OK, 200, NULL},
+                {"POST", 0, {{201, "", "{}"}}, KUBE_OK, 201, NULL},
+                {"GET",
+                 3,
+                 {{403, "", FORBIDDEN}},
+                 KUBE_FORBIDDEN,
+                 403,
+                 "403 nodes is forbidden: User \"x\" cannot list"},
+                {"GET",
+                 3,
+                 {{404, "", "404 page not found\n"}},
+                 KUBE_NOT_FOUND,
+                 404,
+                 "404 404 page not found"},
+                {"GET", 3, {{409, "", "{}"}}, KUBE_CONFLICT, 409, "409 {}"},
+                {"GET", 3, {{410, "", ""}}, KUBE_GONE, 410, "410 (no message)"},
+                {"GET",
+                 3,
+                 {{400, "", "{\"message\":7}"}},
+                 KUBE_INVALID,
+                 400,
+                 "400 {\"message\":7}"},
+                {"GET", 3, {{422, "", "bad\nworse"}}, KUBE_INVALID, 422, "422 bad"},
+                /* throttling answers plain text; without a wish it is final, as in client-go */
+                {"GET",
+                 3,
+                 {{429, "", "Too many requests, please try again later."}},
+                 KUBE_THROTTLED,
+                 429,
+                 "429 Too many requests, please try again later."},
+                {"GET", 3, {{429, "Retry-After: 0\r\n", "x"}, {200, "", "{}"}}, KUBE_OK, 200, NULL},
+                {"PATCH",
+                 3,
+                 {{503, "Retry-After: 0\r\n", "x"}, {200, "", "{}"}},
+                 KUBE_OK,
+                 200,
+                 NULL},
+                {"GET",
+                 1,
+                 {{429, "Retry-After: 0\r\n", "x"}, {429, "Retry-After: 0\r\n", "y"}},
+                 KUBE_THROTTLED,
+                 429,
+                 "429 y"},
+                {"GET", 1, {{500, "", "x"}, {200, "", "{}"}}, KUBE_OK, 200, NULL},
+                {"GET", 0, {{500, "", "x"}}, KUBE_UNAVAILABLE, 500, "500 x"},
+                {"PUT", 1, {{0, "", ""}, {200, "", "{}"}}, KUBE_OK, 200, NULL},
+                {"GET", 1, {{-1, "", "{}"}, {200, "", "{}"}}, KUBE_OK, 200, NULL},
+                {"GET", 0, {{-1, "", "{}"}}, KUBE_UNAVAILABLE, 0, "127.0.0.1"},
+                /* may have been carried out: not again */
+                {"POST", 3, {{503, "Retry-After: 0\r\n", "x"}}, KUBE_UNAVAILABLE, 503, "503 x"},
+                {"POST", 3, {{0, "", ""}}, KUBE_UNAVAILABLE, 0, "127.0.0.1"},
+                {"GET",
+                 3,
+                 {{302, "Location: /login\r\n", ""}},
+                 KUBE_BAD_ANSWER,
+                 302,
+                 "302 with a redirect from http://127.0.0.1:"},
+                /* what a proxy says of an object is not the API server's word */
+                {"PATCH", 3, {{200, PAGE}}, KUBE_BAD_ANSWER, 200, "200 with text/html from http"},
+                {"GET", 3, {{404, PAGE}}, KUBE_BAD_ANSWER, 404, "404 with text/html from http"},
+                {"GET", 0, {{502, PAGE}}, KUBE_UNAVAILABLE, 502, "502 with text/html from http"},
+                {"GET", 1, {{502, PAGE}, {200, "", "{}"}}, KUBE_OK, 200, NULL},
+                {"GET", 0, {{403, PAGE}}, KUBE_FORBIDDEN, 403, "403 with text/html from http"},
+                {"GET", 3, {{401, "", "no"}, {401, "", "no"}}, KUBE_UNAUTHORIZED, 401, "401 no"},
+                {"POST", 0, {{401, "", "no"}, {201, "", "{}"}}, KUBE_OK, 201, NULL},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct fixture f = {0};
+                size_t steps = 0;
+                for (; steps < 3 && rows[i].steps[steps].headers; steps++) {
+                        const struct step *step = &rows[i].steps[steps];
+                        char *response = NULL;
+                        if (step->status > 0)
+                                response = scripted_http(step->status, step->headers, step->body);
+                        else if (step->status < 0)
+                                response = xstrdup("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{");
+                        scripted_add(&f.rig.server, (struct scripted_reply){.response = response});
+                }
+                start(&f, NULL);
+                (void)kube_start(f.rig.api,
+                                 &(struct kube_request){.method = rows[i].method,
+                                                        .path = "/x",
+                                                        .resource = "nodes",
+                                                        .max_retries = rows[i].max_retries,
+                                                        .on_done = on_done,
+                                                        .userdata = &f});
+                loop_run(f.rig.loop);
+                if (f.done != 1 || f.answer.outcome != rows[i].outcome ||
+                    f.answer.status != rows[i].status || atomic_load(&f.rig.server.served) != steps)
+                        fail_msg("row %zu: done %u, %s, status %d, %zu of %zu served (%s)", i,
+                                 f.done, kube_outcome_name(f.answer.outcome), f.answer.status,
+                                 atomic_load(&f.rig.server.served), steps, f.answer.err.msg);
+                if (rows[i].message &&
+                    strncmp(f.answer.err.msg, rows[i].message, strlen(rows[i].message)) != 0)
+                        fail_msg("row %zu: '%s'", i, f.answer.err.msg);
+                if (!rows[i].message)
+                        assert_string_equal(f.body, "{}");
+                stop(&f);
+        }
+}
+
+static void test_request_on_the_wire(void **state) {
+        struct fixture f = {0};
+        static const char body[] = "{\"metadata\":{}}";
+
+        (void)state;
+        /* the body is sent again with the second attempt */
+        for (int i = 0; i < 2; i++)
+                scripted_add(
+                        &f.rig.server,
+                        (struct scripted_reply){
+                                .expect = {"PATCH /api/v1/nodes/a?fieldManager=x HTTP/1.1\r\n",
+                                           "\r\nContent-Type: application/merge-patch+json\r\n",
+                                           "\r\nUser-Agent: test/1\r\n",
+                                           "\r\n\r\n{\"metadata\":{}}"},
+                                .response = i ? scripted_http(200, "", "{}")
+                                              : scripted_http(503, "Retry-After: 0\r\n", "")});
+        start(&f, NULL);
+        (void)kube_start(f.rig.api, &(struct kube_request){
+                                            .method = "PATCH",
+                                            .path = "/api/v1/nodes/a?fieldManager=x",
+                                            .resource = "nodes",
+                                            .accept = KUBE_ACCEPT_METADATA,
+                                            .content_type = "application/merge-patch+json",
+                                            .body = body,
+                                            .body_bytes = sizeof(body) - 1,
+                                            .max_retries = 1,
+                                            .on_done = on_done,
+                                            .userdata = &f,
+                                    });
+        loop_run(f.rig.loop);
+        assert_int_equal(f.answer.outcome, KUBE_OK);
+        assert_true(request_count(&f, "PATCH", "503") == 1);
+        assert_true(request_count(&f, "PATCH", "200") == 1);
+        stop(&f);
+}
+
+static void rotate_token(void *userdata) {
+        struct fixture *f = userdata;
+
+        write_file(f->token_path, "new-token\n");
+}
+
+static void test_rotated_token(void **state) {
+        struct fixture f = {0};
+
+        (void)state;
+        scripted_add(&f.rig.server,
+                     (struct scripted_reply){.expect = {"\r\nAuthorization: Bearer old-token\r\n"},
+                                             .response = scripted_http(401, "", "expired"),
+                                             .before = rotate_token});
+        scripted_add(&f.rig.server,
+                     (struct scripted_reply){.expect = {"\r\nAuthorization: Bearer new-token\r\n"},
+                                             .response = scripted_http(200, "", "{}")});
+        start(&f, " old-token \n");
+        (void)kube_start(f.rig.api, &(struct kube_request){.method = "POST",
+                                                           .path = "/x",
+                                                           .resource = "nodes",
+                                                           .body = "{}",
+                                                           .body_bytes = 2,
+                                                           .on_done = on_done,
+                                                           .userdata = &f});
+        loop_run(f.rig.loop);
+        assert_int_equal(f.answer.outcome, KUBE_OK);
+        stop(&f);
+}
+
+/* Without a credential nothing is sent, and on_done is still not called from within kube_start().
+ */
+static void test_no_credentials(void **state) {
+        static const char *kubeconfig =
+                "{current-context: c, contexts: [{name: c, context: {cluster: k, user: u}}], "
+                "clusters: [{name: k, cluster: {server: 'http://x'}}], users: [{name: u, user: "
+                "{exec: {apiVersion: client.authentication.k8s.io/v1, command: 'false'}}}]}";
+        struct fixture f = {.kubeconfig = kubeconfig};
+
+        (void)state;
+        start(&f, "unused");
+        (void)kube_start(f.rig.api, &(struct kube_request){.method = "GET",
+                                                           .path = "/x",
+                                                           .resource = "nodes",
+                                                           .max_retries = 3,
+                                                           .on_done = on_done,
+                                                           .userdata = &f});
+        assert_int_equal(f.done, 0);
+        loop_run(f.rig.loop);
+        assert_int_equal(f.done, 1);
+        assert_int_equal(f.answer.outcome, KUBE_UNAUTHORIZED);
+        assert_int_equal(f.answer.status, 0);
+        assert_string_equal(f.answer.err.msg, "credential plugin false: exit status 1");
+        assert_true(request_count(&f, "GET", "no_credentials") == 1);
+        stop(&f);
+}
+
+/* A plugin that hangs holds up whoever needs it, up to his own limit, and nobody else. */
+static void test_plugin_hangs(void **state) {
+        static const char *kubeconfig =
+                "{current-context: c, contexts: [{name: c, context: {cluster: k, user: u}}], "
+                "clusters: [{name: k, cluster: {server: 'http://x'}}], users: [{name: u, user: "
+                "{exec: {apiVersion: client.authentication.k8s.io/v1, command: sleep, args: "
+                "['1000']}}}]}";
+        struct fixture f = {.kubeconfig = kubeconfig};
+        struct kube_request request = {
+                .method = "GET",
+                .path = "/x",
+                .resource = "nodes",
+                .on_done = on_done,
+                .userdata = &f,
+        };
+
+        (void)state;
+        start(&f, "unused");
+        struct kube_call *waiting = kube_start(f.rig.api, &request);
+        assert_false(kube_is_answered(waiting));
+        kube_cancel(kube_start(f.rig.api, &request));
+        for (int i = 0; i < 2; i++) {
+                request.timeout_ms = i == 0 ? 100 : 0;
+                request.give_up_mono_ms = i == 0 ? 0 : clock_mono_ms() + 100;
+                (void)kube_start(f.rig.api, &request);
+                loop_run(f.rig.loop);
+                assert_int_equal(f.done, i + 1);
+                assert_int_equal(f.answer.outcome, KUBE_UNAUTHORIZED);
+                assert_string_equal(f.answer.err.msg, "credential plugin sleep is still running");
+        }
+        kube_cancel(waiting);
+        assert_int_equal(atomic_load(&f.rig.server.served), 0);
+        stop(&f);
+}
+
+/* Whoever waits for a credential is sent with it. */
+static void test_plugin_ends(void **state) {
+        static const char *kubeconfig =
+                "{current-context: c, contexts: [{name: c, context: {cluster: k, user: u}}], "
+                "clusters: [{name: k, cluster: {server: 'http://x'}}], users: [{name: u, user: "
+                "{exec: {apiVersion: client.authentication.k8s.io/v1, command: printf, args: ["
+                "'{\"apiVersion\":\"client.authentication.k8s.io/v1\",\"kind\":\"ExecCredential\","
+                "\"status\":{\"token\":\"from-plugin\"}}']}}}]}";
+        struct fixture f = {.kubeconfig = kubeconfig};
+
+        (void)state;
+        for (int i = 0; i < 2; i++)
+                scripted_add(
+                        &f.rig.server,
+                        (struct scripted_reply){.expect = {"Authorization: Bearer from-plugin\r\n"},
+                                                .response = scripted_http(200, "", "{}")});
+        start(&f, "unused");
+        for (int i = 0; i < 2; i++)
+                (void)kube_start(f.rig.api, &(struct kube_request){.method = "GET",
+                                                                   .path = "/x",
+                                                                   .resource = "nodes",
+                                                                   .on_done = on_done,
+                                                                   .userdata = &f});
+        while (f.done < 2)
+                loop_run(f.rig.loop);
+        assert_int_equal(f.answer.outcome, KUBE_OK);
+        stop(&f);
+}
+
+static void test_ceiling(void **state) {
+        struct fixture f = {0};
+
+        (void)state;
+        scripted_add(&f.rig.server,
+                     (struct scripted_reply){.response = scripted_http(200, "", "12345678901")});
+        start(&f, NULL);
+        (void)kube_start(f.rig.api, &(struct kube_request){.method = "GET",
+                                                           .path = "/x",
+                                                           .resource = "nodes",
+                                                           .max_body_bytes = 10,
+                                                           .max_retries = 3,
+                                                           .on_done = on_done,
+                                                           .userdata = &f});
+        loop_run(f.rig.loop);
+        assert_int_equal(f.answer.outcome, KUBE_BAD_ANSWER);
+        assert_int_equal(f.answer.failure, HTTP_TOO_LARGE);
+        assert_true(request_count(&f, "GET", "too_large") == 1);
+        stop(&f);
+}
+
+static void test_stream(void **state) {
+        struct fixture f = {0};
+        struct kube_request request = {.method = "GET",
+                                       .path = "/x",
+                                       .resource = "nodes",
+                                       .timeout_ms = DEADLINE_MS,
+                                       .max_body_bytes = SIZE_MAX >> 8,
+                                       .max_retries = 3,
+                                       .on_data = on_data,
+                                       .on_done = on_done,
+                                       .userdata = &f};
+
+        (void)state;
+        scripted_add(&f.rig.server,
+                     (struct scripted_reply){.response = scripted_stream("12345"), .drips = true});
+        /* broken off behind the first piece: what has been read cannot be asked for again */
+        scripted_add(&f.rig.server,
+                     (struct scripted_reply){.response = scripted_chunk("12345", false)});
+        scripted_add(&f.rig.server,
+                     (struct scripted_reply){.response = scripted_http(403, "", "no")});
+        scripted_add(&f.rig.server, (struct scripted_reply){.response = scripted_http(200, PAGE)});
+        start(&f, NULL);
+        (void)kube_start(f.rig.api, &request);
+        loop_run(f.rig.loop);
+        assert_int_equal(f.answer.outcome, KUBE_OK);
+        assert_int_equal(f.streamed_bytes, 5);
+        assert_string_equal(f.body, "");
+        assert_int_equal(f.answer.body_bytes, 0);
+
+        (void)kube_start(f.rig.api, &request);
+        loop_run(f.rig.loop);
+        assert_int_equal(f.answer.outcome, KUBE_UNAVAILABLE);
+        assert_int_equal(f.answer.failure, HTTP_RESET);
+        assert_int_equal(f.streamed_bytes, 10);
+
+        (void)kube_start(f.rig.api, &request);
+        loop_run(f.rig.loop);
+        assert_int_equal(f.answer.outcome, KUBE_FORBIDDEN);
+        assert_int_equal(f.streamed_bytes, 10);
+
+        (void)kube_start(f.rig.api, &request);
+        loop_run(f.rig.loop);
+        assert_int_equal(f.answer.outcome, KUBE_BAD_ANSWER);
+        assert_non_null(strstr(f.answer.err.msg, "200 with text/html"));
+        assert_int_equal(f.streamed_bytes, 10);
+        stop(&f);
+}
+
+static void stop_loop(void *userdata) {
+        loop_stop(((struct fixture *)userdata)->rig.loop);
+}
+
+/* Freed with a call on the wire, one in its pause and one waiting for its turn. */
+static void test_free_under_way(void **state) {
+        struct fixture f = {0};
+        struct loop_timer timer = {0};
+        struct kube_request request = {.method = "GET",
+                                       .path = "/x",
+                                       .max_retries = 3,
+                                       .on_done = on_done,
+                                       .userdata = &f};
+
+        (void)state;
+        scripted_add(
+                &f.rig.server,
+                (struct scripted_reply){.response = scripted_http(503, "Retry-After: 60\r\n", "")});
+        scripted_add(
+                &f.rig.server,
+                (struct scripted_reply){.response = xstrdup("HTTP/1.1 200 OK\r\n"), .holds = true});
+        start(&f, NULL);
+        (void)kube_start(f.rig.api, &request);
+        while (atomic_load(&f.rig.server.served) < 1) {
+                loop_timer_arm(f.rig.loop, &timer, clock_mono_ms() + 5, stop_loop, &f);
+                loop_run(f.rig.loop);
+        }
+        (void)kube_start(f.rig.api, &request);
+        while (atomic_load(&f.rig.server.served) < 2) {
+                loop_timer_arm(f.rig.loop, &timer, clock_mono_ms() + 5, stop_loop, &f);
+                loop_run(f.rig.loop);
+        }
+        struct kube_call *cancelled = kube_start(f.rig.api, &request);
+        (void)kube_start(f.rig.api, &request);
+        kube_cancel(cancelled);
+        kube_cancel(NULL);
+        stop(&f);
+        assert_int_equal(f.done, 0);
+}
+
+static void test_escape(void **state) {
+        (void)state;
+        char *escaped = kube_escape("spec.nodeName!=,a/b c~\xc3\xa9");
+        assert_string_equal(escaped, "spec.nodeName%21%3D%2Ca%2Fb%20c~%C3%A9");
+        free(escaped);
+}
+
+/* What is given up at a certain time: not begun after it, not repeated after it, cut at it. */
+static void test_give_up(void **state) {
+        static const struct {
+                int64_t give_up_after_ms;
+                const char *response; /* NULL: none is asked for; "": no answer comes */
+        } rows[] = {
+                {-1, NULL},
+                {5000, "HTTP/1.1 503 X\r\nRetry-After: 6\r\nContent-Length: 0\r\n\r\n"},
+                {100, ""},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct fixture f = {0};
+                if (rows[i].response)
+                        scripted_add(&f.rig.server,
+                                     (struct scripted_reply){.response = xstrdup(rows[i].response),
+                                                             .holds = true});
+                start(&f, NULL);
+                int64_t begin_mono_ms = clock_mono_ms();
+                (void)kube_start(
+                        f.rig.api,
+                        &(struct kube_request){.method = "PATCH",
+                                               .path = "/x",
+                                               .resource = "nodes",
+                                               .max_retries = 3,
+                                               .give_up_mono_ms = loop_now_mono_ms(f.rig.loop) +
+                                                                  rows[i].give_up_after_ms,
+                                               .on_done = on_done,
+                                               .userdata = &f});
+                assert_int_equal(f.done, 0);
+                loop_run(f.rig.loop);
+                assert_int_equal(f.done, 1);
+                assert_int_equal(f.answer.outcome, KUBE_UNAVAILABLE);
+                assert_true(clock_mono_ms() - begin_mono_ms < 5000);
+                stop(&f);
+        }
+}
+
+static int64_t until(const void *userdata) {
+        const int64_t *until_mono_ms = userdata;
+
+        return *until_mono_ms;
+}
+
+/* A fence ends while a request waits for its next attempt, which it had allowed. */
+static void test_fence(void **state) {
+        struct fixture f = {0};
+        int64_t until_mono_ms = INT64_MAX;
+        struct loop_timer timer = {0};
+
+        (void)state;
+        scripted_add(
+                &f.rig.server,
+                (struct scripted_reply){.response = scripted_http(429, "Retry-After: 1\r\n", "")});
+        start(&f, NULL);
+        (void)kube_start(f.rig.api, &(struct kube_request){.method = "PATCH",
+                                                           .path = "/x",
+                                                           .resource = "nodes",
+                                                           .max_retries = 3,
+                                                           .fence = {until, &until_mono_ms},
+                                                           .on_done = on_done,
+                                                           .userdata = &f});
+        while (request_count(&f, "PATCH", "429") == 0 && !f.is_late) {
+                loop_timer_arm(f.rig.loop, &timer, clock_mono_ms() + 5, stop_loop, &f);
+                loop_run(f.rig.loop);
+        }
+        assert_int_equal(f.done, 0);
+        until_mono_ms = loop_now_mono_ms(f.rig.loop);
+        loop_run(f.rig.loop);
+        assert_int_equal(f.done, 1);
+        assert_int_equal(f.answer.outcome, KUBE_UNAVAILABLE);
+        stop(&f);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_fence),          cmocka_unit_test(test_give_up),
+                cmocka_unit_test(test_outcomes),       cmocka_unit_test(test_request_on_the_wire),
+                cmocka_unit_test(test_rotated_token),  cmocka_unit_test(test_no_credentials),
+                cmocka_unit_test(test_plugin_hangs),   cmocka_unit_test(test_plugin_ends),
+                cmocka_unit_test(test_ceiling),        cmocka_unit_test(test_stream),
+                cmocka_unit_test(test_free_under_way), cmocka_unit_test(test_escape),
+        };
+
+        /* No configuration but the tests' own. */
+        (void)unsetenv("KUBERNETES_SERVICE_HOST");
+        (void)unsetenv("KUBECONFIG");
+        (void)unsetenv("HOME");
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

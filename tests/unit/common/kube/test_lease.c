@@ -1,0 +1,415 @@
+/* A candidate for a Lease against a server that answers from a script. Its rules have a test of
+ * their own, test_lease_candidate.c. */
+#include "kube/lease.h"
+#include "tests/unit/fixture/stepped_clock.h"
+
+#define LEASES "/apis/coordination.k8s.io/v1/namespaces/n%2Fs/leases"
+#define GET "GET " LEASES "/l HTTP"
+#define POST "POST " LEASES " HTTP"
+#define PUT "PUT " LEASES "/l HTTP"
+#define META(version) "\"metadata\":{\"name\":\"l\",\"resourceVersion\":\"" version "\"}"
+#define HELD(holder, version)                                                                      \
+        "{" META(version) ",\"spec\":{\"holderIdentity\":\"" holder                                \
+                          "\",\"leaseDurationSeconds\":15,\"acquireTime\":\"t0\",\"renewTime\":"   \
+                          "\"t" version "\",\"leaseTransitions\":3}}"
+#define LETTERS_64 "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijkl"
+#define LETTERS_384 LETTERS_64 LETTERS_64 LETTERS_64 LETTERS_64 LETTERS_64 LETTERS_64
+
+/* Rows that run one after the other. */
+static struct lease *lease;
+
+static void note(struct fixture *f, const char *what) {
+        (void)buf_printf(&f->log, "%s %lld;", what, (long long)(later_ms / MS_PER_S));
+}
+
+static void on_started(void *userdata) {
+        assert_true(lease_is_leading(lease));
+        note(userdata, "lead");
+}
+
+static void on_stopped(void *userdata) {
+        assert_false(lease_is_leading(lease));
+        note(userdata, "stop");
+}
+
+static void on_released(void *userdata) {
+        note(userdata, "released");
+}
+
+static void release(struct fixture *f) {
+        lease_release(lease, on_released, f);
+}
+
+/* What is asked for, and the answer; status 0: none comes. */
+struct step {
+        const char *expect[3];
+        int status;
+        const char *body;
+};
+
+/* From the first request to the last, which takes away the beginning of every later one. */
+static void elect(struct fixture *f, const struct step *script, const struct clock_step *clock) {
+        for (; script->expect[0]; script++)
+                scripted_add(
+                        &f->rig.server,
+                        (struct scripted_reply){
+                                .expect = {script->expect[0], script->expect[1], script->expect[2]},
+                                .response = script->status ? scripted_http(script->status, "",
+                                                                           script->body)
+                                                           : xstrdup(""),
+                                .holds = true});
+        start_stepped(f);
+        lease = lease_new(f->rig.loop, f->rig.api, f->rig.metrics,
+                          &(struct lease_options){.name_space = "n/s",
+                                                  .name = "l",
+                                                  .identity = "me",
+                                                  .timing = LEASE_TIMING_DEFAULT,
+                                                  .events = {on_started, on_stopped, f}});
+        run_stepped(f, clock);
+}
+
+static void end(struct fixture *f) {
+        lease_free(lease);
+        stop(f);
+}
+
+#define ACQUIRE                                                                                    \
+        {{GET}, 404, "{}"}, {                                                                      \
+                {POST}, 201, HELD("me", "1")                                                       \
+        }
+
+static void test_acquire_and_renew(void **state) {
+        struct fixture f = {.wanted_log = "lead 0;"};
+        static const struct step script[] = {
+                {{GET}, 404, "{}"},
+                {{POST, "\"metadata\":{\"name\":\"l\",\"namespace\":\"n/s\"}",
+                  "\"spec\":{\"holderIdentity\":\"me\",\"leaseDurationSeconds\":15,"
+                  "\"acquireTime\":\"2"},
+                 201,
+                 "{" META("1") ",\"more\":[1],\"spec\":{\"holderIdentity\":\"me\",\"strategy\":"
+                               "\"x\",\"acquireTime\":\"t0\"}}"},
+                /* what others wrote is kept, and the beginning of the term */
+                {{PUT,
+                  META("1") ",\"more\":[1],\"spec\":{\"holderIdentity\":\"me\",\"strategy\":"
+                            "\"x\",\"acquireTime\":\"t0\"",
+                  "\"leaseTransitions\":0"},
+                 200,
+                 HELD("me", "2")},
+                {{PUT, META("2"), "\"leaseTransitions\":3"}, 200, HELD("me", "3")},
+                {{NULL}},
+        };
+        static const struct clock_step clock[] = {{2, 2}, {3, 2}, {0}};
+
+        (void)state;
+        elect(&f, script, clock);
+        assert_true(lease_is_leading(lease));
+        assert_true(lease_is_settled(lease));
+        assert_string_equal(lease_leader(lease), "me");
+        assert_string_equal(lease_identity(lease), "me");
+        assert_string_equal(lease_trouble(lease), "");
+        assert_true(metrics_value(lease_leader_gauge(f.rig.metrics)) == 1);
+        end(&f);
+}
+
+/* By our own clock: what times the record has does not matter. */
+static void test_take_over(void **state) {
+        static const char *const records[] = {
+                HELD("other", "1"),
+                "{" META("1") ",\"spec\":{\"holderIdentity\":\"other\",\"leaseDurationSeconds\":15,"
+                              "\"renewTime\":\"9999-12-31T23:59:59.000000Z\",\"leaseTransitions\":"
+                              "3}}",
+                "{" META("1") ",\"spec\":{\"holderIdentity\":\"" LETTERS_384
+                              "\",\"leaseDurationSeconds\":15,\"leaseTransitions\":3}}",
+        };
+        static const struct clock_step clock[] = {{1, 2}, {2, 14}, {0}};
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(records); i++) {
+                struct fixture f = {.wanted_log = "lead 16;"};
+                const struct step script[] = {
+                        {{GET}, 200, records[i]},
+                        {{GET}, 200, records[i]},
+                        {{GET}, 200, records[i]},
+                        {{PUT, META("1"), "\"leaseTransitions\":4"}, 200, HELD("me", "2")},
+                        {{NULL}},
+                };
+                elect(&f, script, clock);
+                end(&f);
+        }
+}
+
+static void test_lose(void **state) {
+        static const struct {
+                struct step script[8];
+                struct clock_step clock[5];
+                const char *log, *leader, *trouble;
+        } rows[] = {
+                /* another was quicker */
+                {{ACQUIRE, {{PUT}, 409, "{}"}, {{GET}, 200, HELD("other", "7")}},
+                 {{2, 2}},
+                 "lead 0;stop 2;",
+                 "other",
+                 ""},
+                /* the conflict was with ourselves, or with somebody's annotation */
+                {{ACQUIRE,
+                  {{PUT}, 409, "{}"},
+                  {{GET}, 200, HELD("me", "7")},
+                  {{PUT, META("7")}, 200, HELD("me", "8")}},
+                 {{2, 2}},
+                 "lead 0;",
+                 "me",
+                 ""},
+                /* once a round */
+                {{ACQUIRE,
+                  {{PUT}, 409, "{}"},
+                  {{GET}, 200, HELD("me", "7")},
+                  {{PUT, META("7")}, 409, "{}"},
+                  {{GET}, 200, HELD("other", "8")}},
+                 {{2, 2}, {5, 2}},
+                 "lead 0;stop 4;",
+                 "other",
+                 ""},
+                /* deleted: that is no trouble, and looked at anew at once */
+                {{ACQUIRE, {{PUT}, 404, "{}"}, {{GET}, 0, NULL}}, {{2, 2}}, "lead 0;", "me", ""},
+                /* it is made anew */
+                {{ACQUIRE,
+                  {{PUT}, 404, "{}"},
+                  {{GET}, 404, "{}"},
+                  {{POST}, 201, HELD("me", "9")},
+                  {{PUT, META("9")}, 200, HELD("me", "10")}},
+                 {{2, 2}, {5, 2}},
+                 "lead 0;",
+                 "me",
+                 ""},
+                /* silence: until 10 s after what was answered last had been sent */
+                {{ACQUIRE, {{PUT}, 0, NULL}, {{GET}, 0, NULL}},
+                 {{2, 2}, {3, 5}, {4, 1}, {4, 2}},
+                 "lead 0;stop 10;",
+                 "me",
+                 "not finished after 5000 ms"},
+                /* an answer that is none, though the write may have been done */
+                {{ACQUIRE, {{PUT}, 200, "{}"}, {{GET}, 200, HELD("other", "7")}},
+                 {{2, 2}},
+                 "lead 0;stop 2;",
+                 "other",
+                 ""},
+                /* our write, in which a webhook has put somebody else */
+                {{ACQUIRE, {{PUT}, 200, HELD("other", "7")}},
+                 {{2, 2}},
+                 "lead 0;stop 2;",
+                 "other",
+                 ""},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct fixture f = {.wanted_log = rows[i].log};
+                elect(&f, rows[i].script, rows[i].clock);
+                if (strcmp(lease_leader(lease), rows[i].leader) != 0 ||
+                    !strstr(lease_trouble(lease), rows[i].trouble) ||
+                    !*lease_trouble(lease) != !*rows[i].trouble)
+                        fail_msg("row %zu: leader %s, trouble '%s'", i, lease_leader(lease),
+                                 lease_trouble(lease));
+                end(&f);
+        }
+}
+
+/* Days forward and back are nothing to a leader, nor to a standby. */
+static void test_wall_clock_steps(void **state) {
+        struct fixture f = {.wanted_log = "lead 0;"}, standby = {.wanted_log = ""};
+        static const struct step script[] = {
+                ACQUIRE,
+                {{PUT}, 200, HELD("me", "2")},
+                {{PUT}, 200, HELD("me", "3")},
+                {{NULL}},
+        };
+        static const struct step standby_script[] = {
+                {{GET}, 200, HELD("other", "1")},
+                {{GET}, 200, HELD("other", "1")},
+                {{GET}, 200, HELD("other", "1")},
+                {{NULL}},
+        };
+        static const struct clock_step clock[] = {{2, 2, 86400}, {3, 2, -200000}, {0}};
+        static const struct clock_step standby_clock[] = {{1, 2, 86400}, {2, 2, -200000}, {0}};
+
+        (void)state;
+        elect(&f, script, clock);
+        assert_true(lease_is_leading(lease));
+        end(&f);
+        elect(&standby, standby_script, standby_clock);
+        assert_string_equal(lease_leader(lease), "other");
+        end(&standby);
+}
+
+/* What is first read, and what is asked for then: a write that takes the Lease, or nothing. */
+static void test_hostile_records(void **state) {
+#define SPEC(fields) "{" META("1") ",\"spec\":{" fields "}}"
+        static const struct {
+                const char *record;
+                struct step then;
+                int64_t after_s;
+                const char *trouble;
+        } rows[] = {
+                {"", {{GET}}, 5, "bad_answer"},
+                {"]", {{GET}}, 5, "bad_answer"},
+                {"[]", {{GET}}, 5, "bad_answer"},
+                {"{}", {{GET}}, 5, "bad_answer"},
+                {"{\"metadata\":{\"name\":\"l\",\"resourceVersion\":7}}", {{GET}}, 5, "bad_answer"},
+                {"{\"metadata\":{\"resourceVersion\":\"7\"}}", {{GET}}, 5, "bad_answer"},
+                /* released, or never held */
+                {SPEC("\"holderIdentity\":\"\",\"leaseDurationSeconds\":1,\"leaseTransitions\":3"),
+                 {{PUT, META("1"), "\"leaseTransitions\":4"}},
+                 0,
+                 ""},
+                {"{" META("1") "}", {{PUT, META("1"), "\"leaseTransitions\":1"}}, 0, ""},
+                {"{" META("1") ",\"spec\":[]}", {{PUT, "\"holderIdentity\":\"me\""}}, 0, ""},
+                {SPEC("\"holderIdentity\":7,\"leaseDurationSeconds\":\"15\""),
+                 {{PUT, "\"leaseTransitions\":1"}},
+                 0,
+                 ""},
+                /* counts for no time */
+                {SPEC("\"holderIdentity\":\"other\",\"leaseDurationSeconds\":-15,"
+                      "\"leaseTransitions\":-7"),
+                 {{PUT, "\"leaseTransitions\":1"}},
+                 0,
+                 ""},
+                {SPEC("\"holderIdentity\":\"other\",\"leaseTransitions\":9000000000000000000"),
+                 {{PUT, "\"leaseTransitions\":2147483647"}},
+                 0,
+                 ""},
+                /* counts for 68 years */
+                {SPEC("\"holderIdentity\":\"other\",\"leaseDurationSeconds\":9000000000000000000"),
+                 {{GET}},
+                 1000000000,
+                 ""},
+                /* our own, with times that are none: they are not written back */
+                {SPEC("\"holderIdentity\":\"me\",\"acquireTime\":\"" LETTERS_64 "\""),
+                 {{PUT, "\"acquireTime\":\"2"}},
+                 0,
+                 ""},
+                {SPEC("\"holderIdentity\":\"me\",\"acquireTime\":7"),
+                 {{PUT, "\"acquireTime\":\"2"}},
+                 0,
+                 ""},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct fixture f = {.wanted_log = ""};
+                const struct step script[] = {{{GET}, 200, rows[i].record}, rows[i].then, {{NULL}}};
+                const struct clock_step clock[] = {{rows[i].after_s > 0, rows[i].after_s}, {0}};
+                elect(&f, script, clock);
+                if (!strstr(lease_trouble(lease), rows[i].trouble) ||
+                    !*lease_trouble(lease) != !*rows[i].trouble)
+                        fail_msg("row %zu: trouble '%s'", i, lease_trouble(lease));
+                assert_int_equal(lease_is_settled(lease), !*rows[i].trouble);
+                end(&f);
+        }
+}
+
+/* A namespace that is gone, or a role that lacks a verb. */
+static void test_refused(void **state) {
+        struct fixture f = {.wanted_log = "lead 10;"};
+        static const struct step script[] = {
+                {{GET}, 404, "{}"},
+                {{POST}, 404, "{\"message\":\"no namespace\"}"},
+                {{GET}, 404, "{}"},
+                {{POST}, 403, "{\"message\":\"no verb create\"}"},
+                ACQUIRE,
+                {{NULL}},
+        };
+        static const struct clock_step clock[] = {{2, 5}, {4, 5}, {0}};
+
+        (void)state;
+        elect(&f, script, clock);
+        assert_string_equal(lease_trouble(lease), "");
+        end(&f);
+}
+
+static void test_release(void **state) {
+#define FREE "\"holderIdentity\":\"\",\"leaseDurationSeconds\":1"
+        static const struct {
+                struct step script[8];
+                struct clock_step clock[4];
+                const char *log;
+        } rows[] = {
+                {{ACQUIRE, {{PUT, FREE, META("1")}, 200, HELD("", "2")}},
+                 {{2, .act = release}},
+                 "lead 0;stop 0;released 0;"},
+                /* over what was written meanwhile, once */
+                {{ACQUIRE,
+                  {{PUT, FREE}, 409, "{}"},
+                  {{GET}, 200, HELD("me", "7")},
+                  {{PUT, FREE, META("7")}, 200, HELD("", "8")}},
+                 {{2, .act = release}},
+                 "lead 0;stop 0;released 0;"},
+                {{ACQUIRE,
+                  {{PUT, FREE}, 409, "{}"},
+                  {{GET}, 200, HELD("me", "7")},
+                  {{PUT, FREE, META("7")}, 409, "{}"}},
+                 {{2, .act = release}},
+                 "lead 0;stop 0;released 0;"},
+                /* it is no longer ours, or who knows */
+                {{ACQUIRE, {{PUT, FREE}, 409, "{}"}, {{GET}, 200, HELD("other", "7")}},
+                 {{2, .act = release}},
+                 "lead 0;stop 0;released 0;"},
+                {{ACQUIRE, {{PUT, FREE}, 409, "{}"}, {{GET}, 200, "{}"}},
+                 {{2, .act = release}},
+                 "lead 0;stop 0;released 0;"},
+                {{ACQUIRE, {{PUT, FREE}, 409, "{}"}, {{GET}, 500, "{}"}},
+                 {{2, .act = release}},
+                 "lead 0;stop 0;released 0;"},
+                {{ACQUIRE, {{PUT, FREE}, 404, "{}"}},
+                 {{2, .act = release}},
+                 "lead 0;stop 0;released 0;"},
+                /* nobody waits for ever */
+                {{ACQUIRE, {{PUT, FREE}, 0, NULL}},
+                 {{2, .act = release}, {3, 1}},
+                 "lead 0;stop 0;released 1;"},
+                /* a renewal is under way: done or not */
+                {{ACQUIRE,
+                  {{PUT}, 0, NULL},
+                  {{GET}, 200, HELD("me", "7")},
+                  {{PUT, FREE, META("7")}, 200, HELD("", "8")}},
+                 {{2, 2}, {3, .act = release}},
+                 "lead 0;stop 2;released 2;"},
+                /* nothing is ours */
+                {{{{GET}, 200, HELD("other", "1")}}, {{1, .act = release}}, "released 0;"},
+                {{{{GET}, 0, NULL}}, {{1, .act = release}}, "released 0;"},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct fixture f = {.wanted_log = rows[i].log};
+                elect(&f, rows[i].script, rows[i].clock);
+                assert_false(lease_is_leading(lease));
+                assert_true(metrics_value(lease_leader_gauge(f.rig.metrics)) == 0);
+                end(&f);
+        }
+}
+
+static void test_identity(void **state) {
+        _cleanup_(freep) char *one = lease_identity_new(), *two = lease_identity_new();
+
+        (void)state;
+        assert_string_not_equal(one, two);
+        assert_true(strlen(strrchr(one, '_')) == 17); /* of 16 random digits */
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_acquire_and_renew),
+                cmocka_unit_test(test_take_over),
+                cmocka_unit_test(test_lose),
+                cmocka_unit_test(test_wall_clock_steps),
+                cmocka_unit_test(test_hostile_records),
+                cmocka_unit_test(test_refused),
+                cmocka_unit_test(test_release),
+                cmocka_unit_test(test_identity),
+        };
+
+        (void)unsetenv("KUBERNETES_SERVICE_HOST");
+        (void)unsetenv("KUBECONFIG");
+        (void)unsetenv("HOME");
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,623 @@
+/* List and watch against a server that answers from a script. */
+#include "codec/json.h"
+#include "kube/watch_stream.h"
+#include "tests/unit/fixture/reflector_fixture.h"
+
+#define OBJECT(name, version)                                                                      \
+        "{\"metadata\":{\"name\":\"" name "\",\"uid\":\"u-" name                                   \
+        "\",\"resourceVersion\":\"" version "\"}}"
+#define EVENT(type, name, version) "{\"type\":\"" type "\",\"object\":" OBJECT(name, version) "}\n"
+#define BOOKMARK(version)                                                                          \
+        "{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"resourceVersion\":\"" version "\"}}}"  \
+        "\n"
+#define EXPIRED                                                                                    \
+        "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":410,"                        \
+        "\"reason\":\"Expired\",\"message\":\"too old resource version\"}}\n"
+#define LIST(version, next, items)                                                                 \
+        "{\"kind\":\"NodeList\",\"metadata\":{\"resourceVersion\":\"" version                      \
+        "\",\"continue\":\"" next "\"},\"items\":[" items "]}"
+
+static void on_event(void *userdata, enum reflector_event event, const json_t *object) {
+        struct fixture *f = userdata;
+        const char *name = json_string_at(object, "metadata", "name", NULL);
+        const char *uid = json_string_at(object, "metadata", "uid", NULL);
+
+        assert_non_null(name);
+        (void)buf_printf(&f->log, "%c %s", event == REFLECTOR_DELETED ? '-' : '+', name);
+        /* only where it is not the usual one */
+        if (uid && (strncmp(uid, "u-", 2) != 0 || strcmp(uid + 2, name) != 0))
+                (void)buf_printf(&f->log, "/%s", uid);
+        (void)buf_putc(&f->log, ';');
+}
+
+static void on_synced(void *userdata, size_t count) {
+        struct fixture *f = userdata;
+
+        assert_true(!f->reflector || reflector_is_synced(f->reflector));
+        (void)buf_printf(&f->log, "=%zu;", count);
+}
+
+static void on_text(void *userdata, enum reflector_event event, const char *text, size_t len) {
+        static const char marks[] = {
+                [REFLECTOR_PRESENT] = '+', [REFLECTOR_APPEARED] = '*', [REFLECTOR_DELETED] = '-'};
+        struct fixture *f = userdata;
+        json_auto_t *object = NULL;
+
+        assert_int_equal(json_parse(text, len, &object, NULL), 0);
+        const char *name = json_string_at(object, "metadata", "name", NULL);
+        (void)buf_printf(&f->log, "%c %s;", marks[event], name ? name : "?");
+}
+
+static void on_list_begin(void *userdata) {
+        struct fixture *f = userdata;
+
+        (void)buf_puts(&f->log, "[;");
+}
+
+static void reflect(struct fixture *f, const struct reflector_spec *wish) {
+        struct reflector_spec spec = *wish;
+
+        start(f);
+        spec.name = "nodes";
+        spec.path = "/api/v1/nodes";
+        if (!spec.on_text)
+                spec.on_event = on_event;
+        spec.on_synced = on_synced;
+        spec.first_pause_ms = 2;
+        spec.userdata = f;
+        f->reflector = reflector_new(f->rig.loop, f->rig.api, f->rig.metrics, &spec);
+        run(f);
+}
+
+static double restarts(struct fixture *f, const char *reason) {
+        return metrics_value(metrics_counter(f->rig.metrics, "plimsoll_watch_restarts_total", "",
+                                             LABELS("resource", "nodes", "reason", reason)));
+}
+
+static double objects(struct fixture *f) {
+        return metrics_value(
+                metrics_gauge(f->rig.metrics, "plimsoll_objects", "", LABELS("resource", "nodes")));
+}
+
+static double ignored(struct fixture *f) {
+        return metrics_value(metrics_counter(f->rig.metrics, "plimsoll_watch_events_total", "",
+                                             LABELS("resource", "nodes", "type", "ignored")));
+}
+
+static void list(struct fixture *f, const char *body) {
+        scripted_add(&f->rig.server,
+                     (struct scripted_reply){.expect = {"GET /api/v1/nodes?limit="},
+                                             .response = scripted_http(200, "", body)});
+}
+
+/* The last step: a watch from @version that stays open. */
+static void hold(struct fixture *f, const char *version) {
+        static char expect[8][64];
+        static size_t next;
+        char *text = expect[next++ % 8];
+
+        (void)snprintf(text, sizeof(expect[0]), "watch=1&resourceVersion=%s&", version);
+        scripted_add(&f->rig.server, (struct scripted_reply){.expect = {text},
+                                                             .response = scripted_stream(""),
+                                                             .holds = true});
+}
+
+static void test_pages_then_events(void **state) {
+        struct fixture f = {
+                .wanted_log = "+ a;+ b;=2;+ c;+ a;- b;",
+        };
+
+        (void)state;
+        scripted_add(&f.rig.server,
+                     (struct scripted_reply){
+                             .expect = {"GET /api/v1/nodes?labelSelector=role%3Dworker&limit=500 ",
+                                        "\r\nAccept: application/json;as=PartialObjectMetadataList",
+                                        "\r\nAccept-Encoding: gzip\r\n"},
+                             .response = scripted_http(200, "",
+                                                       LIST("10", "to/ken", OBJECT("a", "1")))});
+        scripted_add(
+                &f.rig.server,
+                (struct scripted_reply){
+                        .expect = {"?labelSelector=role%3Dworker&limit=500&continue=to%2Fken "},
+                        .response = scripted_http(200, "", LIST("10", "", OBJECT("b", "2")))});
+        scripted_add(
+                &f.rig.server,
+                (struct scripted_reply){
+                        .expect = {"GET /api/v1/nodes?labelSelector=role%3Dworker&watch=1"
+                                   "&resourceVersion=10&allowWatchBookmarks=true&timeoutSeconds=",
+                                   "\r\nAccept: application/json;as=PartialObjectMetadata;"},
+                        .response = scripted_stream(EVENT("ADDED", "c", "11") EVENT(
+                                "MODIFIED", "a", "12") EVENT("DELETED", "b", "13") BOOKMARK("20")),
+                        .drips = true});
+        /* the bookmark's version is where the next watch goes on */
+        hold(&f, "20");
+        reflect(&f,
+                &(struct reflector_spec){.metadata_only = true, .label_selector = "role=worker"});
+        assert_true(reflector_is_synced(f.reflector));
+        assert_true(restarts(&f, "short") == 1);
+        assert_true(objects(&f) == 2);
+        assert_true(metrics_value(
+                            metrics_counter(f.rig.metrics, "plimsoll_watch_events_total", "",
+                                            LABELS("resource", "nodes", "type", "BOOKMARK"))) == 1);
+        stop(&f);
+}
+
+/* What went while nobody watched is told after the relist; what came back with another uid too. */
+static void test_expired_event(void **state) {
+        struct fixture f = {.wanted_log = "+ a;+ b;+ c;=3;+ a;- c;+ c/u-2;- b;=2;"};
+
+        (void)state;
+        list(&f, LIST("10", "", OBJECT("a", "1") "," OBJECT("b", "2") "," OBJECT("c", "3")));
+        scripted_add(&f.rig.server,
+                     (struct scripted_reply){.expect = {"watch=1&resourceVersion=10&"},
+                                             .response = scripted_stream(EXPIRED)});
+        scripted_add(&f.rig.server,
+                     (struct scripted_reply){
+                             .expect = {"limit=100&resourceVersion=10&"
+                                        "resourceVersionMatch=NotOlderThan "},
+                             .response = scripted_http(
+                                     200, "",
+                                     LIST("30", "",
+                                          OBJECT("a", "25") ",{\"metadata\":{\"name\":\"c\","
+                                                            "\"uid\":\"u-2\"}}"))});
+        hold(&f, "30");
+        reflect(&f, &(struct reflector_spec){0});
+        assert_true(restarts(&f, "expired") == 1);
+        stop(&f);
+}
+
+/* The same by HTTP status, from servers that have no newer state either. */
+static void test_expired_status(void **state) {
+        static const int refusals[] = {410, 504, 400};
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(refusals); i++) {
+                struct fixture f = {.wanted_log = "+ a;=1;+ b;- a;=1;"};
+                list(&f, LIST("10", "", OBJECT("a", "1")));
+                scripted_add(&f.rig.server,
+                             (struct scripted_reply){.expect = {"watch=1"},
+                                                     .response = scripted_http(410, "", "{}")});
+                scripted_add(
+                        &f.rig.server,
+                        (struct scripted_reply){.expect = {"resourceVersionMatch=NotOlderThan "},
+                                                .response = scripted_http(refusals[i], "", "{}")});
+                scripted_add(&f.rig.server,
+                             (struct scripted_reply){
+                                     .expect = {"GET /api/v1/nodes?limit=100 "},
+                                     .response = scripted_http(200, "",
+                                                               LIST("30", "", OBJECT("b", "1")))});
+                hold(&f, "30");
+                reflect(&f, &(struct reflector_spec){0});
+                stop(&f);
+        }
+}
+
+/* A list that took too long is tried with larger pages, up to 10,000 objects, and so are relists.
+ */
+static void test_expired_continue(void **state) {
+        static const char *const tries[] = {
+                "?limit=100 ", "?limit=400 ", "?limit=1600 ", "?limit=6400 ", "?limit=10000 ",
+        };
+        struct fixture f = {.wanted_log = "+ a;+ a;+ a;+ a;+ a;+ a;+ b;=2;+ a;+ b;=2;"};
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(tries); i++) {
+                scripted_add(&f.rig.server,
+                             (struct scripted_reply){
+                                     .expect = {tries[i]},
+                                     .response = scripted_http(200, "",
+                                                               LIST("10", "c", OBJECT("a", "1")))});
+                scripted_add(&f.rig.server,
+                             (struct scripted_reply){.expect = {"&continue=c "},
+                                                     .response = scripted_http(410, "", "{}")});
+        }
+        scripted_add(
+                &f.rig.server,
+                (struct scripted_reply){
+                        .expect = {"?limit=10000 "},
+                        .response = scripted_http(
+                                200, "", LIST("12", "", OBJECT("a", "1") "," OBJECT("b", "2")))});
+        scripted_add(&f.rig.server,
+                     (struct scripted_reply){.expect = {"watch=1"},
+                                             .response = scripted_http(410, "", "{}")});
+        scripted_add(
+                &f.rig.server,
+                (struct scripted_reply){
+                        .expect = {"?limit=10000&resourceVersion=12&"},
+                        .response = scripted_http(
+                                200, "", LIST("13", "", OBJECT("a", "1") "," OBJECT("b", "2")))});
+        hold(&f, "13");
+        reflect(&f, &(struct reflector_spec){0});
+        stop(&f);
+}
+
+/* A watch that breaks in the middle of a line goes on behind the last whole one. */
+static void test_cut_line(void **state) {
+        struct fixture f = {.wanted_log = "=0;+ a;+ b;"};
+
+        (void)state;
+        list(&f, LIST("10", "", ""));
+        scripted_add(
+                &f.rig.server,
+                (struct scripted_reply){
+                        .expect = {"watch=1&resourceVersion=10&"},
+                        .response = scripted_chunk(
+                                EVENT("ADDED", "a", "11") "{\"type\":\"ADDED\",\"object\":{\"m",
+                                false)});
+        scripted_add(&f.rig.server,
+                     (struct scripted_reply){.expect = {"watch=1&resourceVersion=11&"},
+                                             .response = scripted_stream(EVENT("ADDED", "b", "12")),
+                                             .holds = true});
+        reflect(&f, &(struct reflector_spec){0});
+        assert_true(restarts(&f, "reset") == 1);
+        stop(&f);
+}
+
+/* What the server cannot be asked past is skipped by listing, and nothing is lost or made up. */
+/* A server that takes the connection and says nothing shows nothing, however long it is so. */
+static void test_silent_watch(void **state) {
+        struct fixture f = {.wanted_trouble = "no response within 300 ms", .wanted_log = "=0;"};
+
+        (void)state;
+        list(&f, LIST("10", "", ""));
+        scripted_add(&f.rig.server,
+                     (struct scripted_reply){.expect = {"watch=1&resourceVersion=10&"},
+                                             .response = xstrdup(""),
+                                             .holds = true});
+        /* Some headers are none. */
+        scripted_add(&f.rig.server,
+                     (struct scripted_reply){.expect = {"watch=1&resourceVersion=10&"},
+                                             .response = xstrdup("HTTP/1.1 200 OK\r\n"),
+                                             .holds = true});
+        reflect(&f, &(struct reflector_spec){.watch_answer_ms = 300});
+        assert_true(restarts(&f, "unavailable") >= 1);
+        stop(&f);
+}
+
+static void test_malformed_events(void **state) {
+        struct fixture f = {.wanted_log = "+ a;=1;+ b;+ a;+ b;+ c;=3;"};
+
+        (void)state;
+        list(&f, LIST("10", "", OBJECT("a", "1")));
+        scripted_add(&f.rig.server, (struct scripted_reply){
+                                            .expect = {"watch=1&resourceVersion=10&"},
+                                            .response = scripted_stream(EVENT(
+                                                    "ADDED", "b", "11") "{\"type\":\"ADDED\"}\n")});
+        for (int i = 0; i < 3; i++)
+                scripted_add(&f.rig.server,
+                             (struct scripted_reply){.expect = {"watch=1&resourceVersion=11&"},
+                                                     .response = scripted_stream("<html>\n")});
+        list(&f, LIST("20", "", OBJECT("a", "1") "," OBJECT("b", "2") "," OBJECT("c", "3")));
+        /* A list does not show that watches are good again. */
+        scripted_add(&f.rig.server,
+                     (struct scripted_reply){.expect = {"watch=1&resourceVersion=20&"},
+                                             .response = scripted_stream(BOOKMARK("21")),
+                                             .holds = true});
+        reflect(&f, &(struct reflector_spec){0});
+        assert_true(restarts(&f, "malformed") == 4);
+        stop(&f);
+}
+
+/* Lists go on, each behind a pause; that no watch can be opened is told. */
+static void test_endless_410(void **state) {
+        struct fixture f = {.wanted_log = "=0;=0;=0;=0;=0;", .wanted_trouble = "watch: 410 "};
+
+        (void)state;
+        for (int i = 0; i < 5; i++) {
+                list(&f, LIST("10", "", ""));
+                scripted_add(&f.rig.server,
+                             (struct scripted_reply){
+                                     .expect = {"watch=1"},
+                                     .response = i % 2 == 0 ? scripted_stream(EXPIRED)
+                                                            : scripted_http(410, "", "{}")});
+        }
+        scripted_add(&f.rig.server, (struct scripted_reply){.expect = {"GET /api/v1/nodes?limit="},
+                                                            .response = xstrdup(""),
+                                                            .holds = true});
+        reflect(&f, &(struct reflector_spec){0});
+        assert_true(restarts(&f, "expired") == 5);
+        stop(&f);
+}
+
+static void test_endless_line(void **state) {
+        struct fixture f = {.wanted_log = "=0;+ a;"};
+        char *line = xmalloc(WATCH_LINE_MAX_BYTES + 100);
+
+        (void)state;
+        memset(line, ' ', WATCH_LINE_MAX_BYTES + 99);
+        line[WATCH_LINE_MAX_BYTES + 99] = '\0';
+        list(&f, LIST("10", "", ""));
+        scripted_add(&f.rig.server, (struct scripted_reply){.expect = {"watch=1"},
+                                                            .response = scripted_stream(line)});
+        scripted_add(&f.rig.server,
+                     (struct scripted_reply){.expect = {"watch=1&resourceVersion=10&"},
+                                             .response = scripted_stream(EVENT("ADDED", "a", "11")),
+                                             .holds = true});
+        reflect(&f, &(struct reflector_spec){0});
+        assert_true(restarts(&f, "malformed") == 1);
+        free(line);
+        stop(&f);
+}
+
+/* 200 with something else than a list deletes nothing. */
+static void test_no_list(void **state) {
+        struct fixture f = {.wanted_log = "+ a;=1;+ a;=1;"};
+
+        (void)state;
+        list(&f, LIST("10", "", OBJECT("a", "1")));
+        scripted_add(&f.rig.server, (struct scripted_reply){.expect = {"watch=1"},
+                                                            .response = scripted_stream(EXPIRED)});
+        list(&f, "{\"kind\":\"Status\",\"metadata\":{},\"status\":\"Success\"}");
+        scripted_add(&f.rig.server,
+                     (struct scripted_reply){
+                             .expect = {"GET /api/v1/nodes?limit=100&resourceVersion=10"},
+                             .response = scripted_http(200, "", "{}")});
+        scripted_add(&f.rig.server,
+                     (struct scripted_reply){
+                             .expect = {"GET /api/v1/nodes?limit=100&resourceVersion=10"},
+                             .response = scripted_http(200, "", LIST("12", "", OBJECT("a", "1")))});
+        hold(&f, "12");
+        reflect(&f, &(struct reflector_spec){0});
+        stop(&f);
+}
+
+/* Pages past the ceiling are asked for in halves. */
+static void test_large_page(void **state) {
+        enum { PAGE_BYTES = (16 << 20) + 100 };
+        struct fixture f = {.wanted_log = "+ a;=1;"};
+        char *page = xmalloc(PAGE_BYTES + 1);
+
+        (void)state;
+        memset(page, ' ', PAGE_BYTES);
+        page[PAGE_BYTES] = '\0';
+        scripted_add(&f.rig.server,
+                     (struct scripted_reply){.expect = {"GET /api/v1/nodes?limit=100 "},
+                                             .response = scripted_http(200, "", page)});
+        free(page);
+        scripted_add(&f.rig.server,
+                     (struct scripted_reply){
+                             .expect = {"GET /api/v1/nodes?limit=50 "},
+                             .response = scripted_http(200, "", LIST("12", "", OBJECT("a", "1")))});
+        hold(&f, "12");
+        reflect(&f, &(struct reflector_spec){0});
+        stop(&f);
+}
+
+static void test_closing_at_once(void **state) {
+        struct fixture f = {.wanted_log = "=0;"};
+
+        (void)state;
+        list(&f, LIST("10", "", ""));
+        for (int i = 0; i < 3; i++)
+                scripted_add(&f.rig.server,
+                             (struct scripted_reply){.expect = {"watch=1"},
+                                                     .response = scripted_stream("")});
+        /* 429 as the server throttles, and a connection that breaks before an answer */
+        scripted_add(&f.rig.server,
+                     (struct scripted_reply){.expect = {"watch=1"},
+                                             .response = scripted_http(429, "Retry-After: 0\r\n",
+                                                                       "Too many requests")});
+        scripted_add(&f.rig.server, (struct scripted_reply){.expect = {"watch=1"}});
+        scripted_add(&f.rig.server,
+                     (struct scripted_reply){.expect = {"watch=1&resourceVersion=10&"},
+                                             .response = scripted_stream(BOOKMARK("11")),
+                                             .holds = true});
+        reflect(&f, &(struct reflector_spec){0});
+        assert_true(restarts(&f, "short") == 3);
+        assert_true(restarts(&f, "throttled") == 1);
+        assert_true(restarts(&f, "unavailable") == 1);
+        stop(&f);
+}
+
+static void test_forbidden(void **state) {
+        struct fixture f = {
+                .wanted_log = "",
+                .wanted_trouble = "list: 403 nodes is forbidden",
+        };
+
+        (void)state;
+        scripted_add(&f.rig.server,
+                     (struct scripted_reply){
+                             .expect = {"GET /api/v1/nodes?limit=100 "},
+                             .response = scripted_http(
+                                     403, "", "{\"message\":\"nodes is forbidden: no list\"}")});
+        scripted_add(&f.rig.server,
+                     (struct scripted_reply){.expect = {"GET /api/v1/nodes?limit=100 "},
+                                             .response = scripted_stream(""),
+                                             .holds = true});
+        reflect(&f, &(struct reflector_spec){0});
+        assert_false(reflector_is_synced(f.reflector));
+        stop(&f);
+}
+
+/* An API server that has just started answers so, until it has read the roles. */
+static void test_forbidden_for_a_moment(void **state) {
+        struct fixture f = {.wanted_log = "+ a;=1;"};
+        int64_t start_ms = clock_mono_ms();
+
+        (void)state;
+        scripted_add(&f.rig.server,
+                     (struct scripted_reply){.expect = {"GET /api/v1/nodes?limit=100 "},
+                                             .response = scripted_http(403, "", "{}")});
+        list(&f, LIST("10", "", OBJECT("a", "1")));
+        hold(&f, "10");
+        reflect(&f, &(struct reflector_spec){0});
+        assert_true(clock_mono_ms() - start_ms < 10000);
+        stop(&f);
+}
+
+/* A selector that does not fit into a path is not left out: nothing is asked then. */
+static void test_selector_too_long(void **state) {
+        struct fixture f = {.wanted_trouble = "list: request path exceeds 65536 bytes",
+                            .wanted_log = ""};
+        char selector[70000];
+
+        (void)state;
+        memset(selector, 'x', sizeof(selector) - 1);
+        selector[sizeof(selector) - 1] = '\0';
+        reflect(&f, &(struct reflector_spec){.label_selector = selector});
+        assert_int_equal(atomic_load(&f.rig.server.served), 0);
+        stop(&f);
+}
+
+static void test_unusable_objects(void **state) {
+        struct fixture f = {.wanted_log = "+ a;+ b;=2;- a;+ c;"};
+
+        (void)state;
+        /* without a name, with an impossible one, and one too many */
+        list(&f, LIST("10", "",
+                      OBJECT("a", "1") ",{},{\"metadata\":{\"name\":\"\"}},{\"metadata\":{\"name\":"
+                                       "7}}," OBJECT("x/y", "1") "," OBJECT("b", "2") "," OBJECT(
+                                               "z", "3")));
+        scripted_add(&f.rig.server,
+                     (struct scripted_reply){
+                             .expect = {"watch=1"},
+                             .response = scripted_stream(
+                                     EVENT("DELETED", "unknown", "11") EVENT("MODIFIED", "z", "12")
+                                             EVENT("DELETED", "a", "13") EVENT("ADDED", "c", "14")),
+                             .holds = true});
+        reflect(&f, &(struct reflector_spec){.max_objects = 2});
+        assert_true(ignored(&f) == 7);
+        stop(&f);
+}
+
+/* What has left the watch's selector meanwhile is listed all the same. */
+static void test_list_selector(void **state) {
+        struct fixture f = {.wanted_log = "[;+ old;+ a;=2;"};
+
+        (void)state;
+        scripted_add(
+                &f.rig.server,
+                (struct scripted_reply){
+                        .expect = {"?fieldSelector=wide&limit=7 "},
+                        .response = scripted_http(
+                                200, "", LIST("10", "", OBJECT("old", "1") "," OBJECT("a", "2")))});
+        scripted_add(&f.rig.server,
+                     (struct scripted_reply){
+                             .expect = {"?fieldSelector=narrow&watch=1&resourceVersion=10&"},
+                             .response = scripted_stream(""),
+                             .holds = true});
+        reflect(&f, &(struct reflector_spec){.field_selector = "narrow",
+                                             .list_field_selector = "wide",
+                                             .page_limit = 7,
+                                             .on_text = on_text,
+                                             .on_list_begin = on_list_begin});
+        stop(&f);
+}
+
+/* As text everything is handed on, whoever it is; the owner knows what exists. */
+static void test_texts(void **state) {
+        struct fixture f = {
+                .wanted_log = "[;+ a;[;+ a;+ ?;+ a;=3;* c;+ a;- b;- x;[;+ d;=1;",
+        };
+
+        (void)state;
+        list(&f, LIST("10", "c", OBJECT("a", "1")));
+        scripted_add(&f.rig.server,
+                     (struct scripted_reply){.expect = {"&continue=c "},
+                                             .response = scripted_http(410, "", "{}")});
+        list(&f, LIST("10", "", OBJECT("a", "1") ",{}," OBJECT("a", "1")));
+        scripted_add(&f.rig.server,
+                     (struct scripted_reply){
+                             .expect = {"watch=1&resourceVersion=10&"},
+                             .response = scripted_stream(
+                                     EVENT("ADDED", "c", "11") EVENT("MODIFIED", "a", "12")
+                                             EVENT("DELETED", "b", "13") BOOKMARK("20"))});
+        scripted_add(&f.rig.server,
+                     (struct scripted_reply){
+                             .expect = {"watch=1&resourceVersion=20&"},
+                             .response = scripted_stream(EVENT("DELETED", "x", "21") EXPIRED)});
+        scripted_add(
+                &f.rig.server,
+                (struct scripted_reply){
+                        .expect = {"resourceVersion=21&resourceVersionMatch=NotOlderThan "},
+                        .response = scripted_http(200, "", LIST("30", "", OBJECT("d", "25")))});
+        hold(&f, "30");
+        reflect(&f, &(struct reflector_spec){.on_text = on_text, .on_list_begin = on_list_begin});
+        assert_true(restarts(&f, "expired") == 1);
+        assert_true(objects(&f) == 1);
+        stop(&f);
+}
+
+/* Deleted more often than they were there. */
+static void test_texts_count(void **state) {
+        struct fixture f = {.wanted_log = "+ a;=1;- a;- a;- a;* b;* c;"};
+
+        (void)state;
+        list(&f, LIST("10", "", OBJECT("a", "1")));
+        scripted_add(&f.rig.server,
+                     (struct scripted_reply){
+                             .expect = {"watch=1"},
+                             .response = scripted_stream(
+                                     EVENT("DELETED", "a", "11") EVENT("DELETED", "a", "12")
+                                             EVENT("DELETED", "a", "13") EVENT("ADDED", "b", "14")
+                                                     EVENT("ADDED", "c", "15")),
+                             .holds = true});
+        reflect(&f, &(struct reflector_spec){.on_text = on_text});
+        assert_true(objects(&f) == 2);
+        stop(&f);
+}
+
+/* JSON, but of a kind that jansson has no number for: one object is ignored, not the list. */
+static void test_beyond_jansson(void **state) {
+        struct fixture f = {.wanted_log = "+ a;=1;+ b;"};
+
+        (void)state;
+        list(&f, LIST("10", "", "{\"metadata\":{\"name\":\"x\"},\"n\":1e999}," OBJECT("a", "1")));
+        scripted_add(&f.rig.server,
+                     (struct scripted_reply){
+                             .expect = {"watch=1"},
+                             .response = scripted_stream(
+                                     "{\"type\":\"ADDED\",\"object\":{\"n\":1e999,\"metadata\":{"
+                                     "\"name\":\"x\",\"resourceVersion\":\"11\"}}}\n"
+                                     "{\"type\":\"DELETED\",\"object\":{\"n\":1e999,\"metadata\":{"
+                                     "\"name\":\"a\",\"resourceVersion\":\"12\"}}}\n" EVENT(
+                                             "ADDED", "b", "13")),
+                             .holds = true});
+        reflect(&f, &(struct reflector_spec){0});
+        assert_true(ignored(&f) == 3);
+        stop(&f);
+}
+
+/* Freed while the list is on its way. */
+static void test_free_under_way(void **state) {
+        struct fixture f = {.wanted_log = "", .wanted_trouble = "list: not complete yet"};
+
+        (void)state;
+        scripted_add(
+                &f.rig.server,
+                (struct scripted_reply){.response = xstrdup("HTTP/1.1 200 OK\r\n"), .holds = true});
+        reflect(&f, &(struct reflector_spec){0});
+        stop(&f);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_pages_then_events),
+                cmocka_unit_test(test_expired_event),
+                cmocka_unit_test(test_expired_status),
+                cmocka_unit_test(test_expired_continue),
+                cmocka_unit_test(test_cut_line),
+                cmocka_unit_test(test_silent_watch),
+                cmocka_unit_test(test_malformed_events),
+                cmocka_unit_test(test_endless_410),
+                cmocka_unit_test(test_endless_line),
+                cmocka_unit_test(test_no_list),
+                cmocka_unit_test(test_large_page),
+                cmocka_unit_test(test_closing_at_once),
+                cmocka_unit_test(test_forbidden),
+                cmocka_unit_test(test_forbidden_for_a_moment),
+                cmocka_unit_test(test_selector_too_long),
+                cmocka_unit_test(test_unusable_objects),
+                cmocka_unit_test(test_list_selector),
+                cmocka_unit_test(test_texts),
+                cmocka_unit_test(test_texts_count),
+                cmocka_unit_test(test_beyond_jansson),
+                cmocka_unit_test(test_free_under_way),
+        };
+
+        (void)unsetenv("KUBERNETES_SERVICE_HOST");
+        (void)unsetenv("KUBECONFIG");
+        (void)unsetenv("HOME");
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

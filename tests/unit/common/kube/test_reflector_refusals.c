@@ -1,0 +1,134 @@
+/* What a reflector does about refusals, and about requests that it may not send. */
+#include "codec/json.h"
+#include "tests/unit/fixture/reflector_fixture.h"
+
+#define OBJECT(name) "{\"metadata\":{\"name\":\"" name "\",\"uid\":\"u\"}}"
+#define LIST(version, next, items)                                                                 \
+        "{\"kind\":\"NodeList\",\"metadata\":{\"resourceVersion\":\"" version                      \
+        "\",\"continue\":\"" next "\"},\"items\":[" items "]}"
+#define ERROR(status) "{\"type\":\"ERROR\",\"object\":" status "}\n"
+
+static void on_event(void *userdata, enum reflector_event event, const json_t *object) {
+        struct fixture *f = userdata;
+
+        (void)buf_printf(&f->log, "%c %s;", event == REFLECTOR_DELETED ? '-' : '+',
+                         json_string_at(object, "metadata", "name", NULL));
+}
+
+static void on_synced(void *userdata, size_t count) {
+        struct fixture *f = userdata;
+
+        (void)buf_printf(&f->log, "=%zu;", count);
+}
+
+static void reflect(struct fixture *f, const char *label_selector, int64_t first_pause_ms) {
+        start(f);
+        f->reflector = reflector_new(f->rig.loop, f->rig.api, f->rig.metrics,
+                                     &(struct reflector_spec){.name = "nodes",
+                                                              .path = "/api/v1/nodes",
+                                                              .label_selector = label_selector,
+                                                              .first_pause_ms = first_pause_ms,
+                                                              .on_event = on_event,
+                                                              .on_synced = on_synced,
+                                                              .userdata = f});
+        run(f);
+}
+
+static void add(struct fixture *f, const char *expect, char *response, bool holds) {
+        scripted_add(
+                &f->rig.server,
+                (struct scripted_reply){.expect = {expect}, .response = response, .holds = holds});
+}
+
+static double restarts(struct fixture *f, const char *reason) {
+        return metrics_value(metrics_counter(f->rig.metrics, "plimsoll_watch_restarts_total", "",
+                                             LABELS("resource", "nodes", "reason", reason)));
+}
+
+/* An expired position is listed past; after any other error the same watch is tried again. */
+static void test_error_events(void **state) {
+        static const struct {
+                const char *status;
+                bool is_expired;
+                const char *trouble; /* while nothing has followed */
+        } rows[] = {
+                {"{\"code\":410,\"message\":\"too old\"}", true, NULL},
+                {"{\"reason\":\"Expired\"}", true, NULL},
+                {"{\"code\":500,\"reason\":\"Gone\"}", true, NULL},
+                {"{\"code\":500,\"reason\":\"InternalError\",\"message\":\"no etcd\"}", false,
+                 "watch: 500 no etcd"},
+                {"{\"code\":\"410\",\"reason\":410}", false, "watch: 0 error event"},
+                {"{}", false, "watch: 0 error event"},
+                {"{\"code\":1e999}", false, "watch: 0 error event that cannot be read"},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct fixture f = {.wanted_log = rows[i].is_expired ? "+ a;=1;+ a;=1;" : "+ a;=1;",
+                                    .wanted_trouble = rows[i].trouble};
+                _cleanup_(freep) char *event = xasprintf(ERROR("%s"), rows[i].status);
+                add(&f, "limit=100 ", scripted_http(200, "", LIST("10", "", OBJECT("a"))), false);
+                add(&f, "watch=1&resourceVersion=10&", scripted_stream(event), false);
+                if (rows[i].is_expired)
+                        add(&f, "resourceVersionMatch=NotOlderThan ",
+                            scripted_http(200, "", LIST("20", "", OBJECT("a"))), false);
+                add(&f,
+                    rows[i].is_expired ? "watch=1&resourceVersion=20&"
+                                       : "watch=1&resourceVersion=10&",
+                    scripted_stream(""), true);
+                reflect(&f, NULL, 2);
+                assert_true(restarts(&f, rows[i].is_expired ? "expired" : "error") == 1);
+                stop(&f);
+        }
+}
+
+/* A relist whose second page has expired begins anew; what it has not shown is not gone. */
+static void test_expired_page_of_a_relist(void **state) {
+        struct fixture f = {.wanted_log = "+ a;+ b;=2;+ a;+ a;+ b;=2;"};
+
+        (void)state;
+        add(&f, "limit=100 ", scripted_http(200, "", LIST("10", "", OBJECT("a") "," OBJECT("b"))),
+            false);
+        add(&f, "watch=1&", scripted_http(410, "", "{}"), false);
+        add(&f, "resourceVersionMatch=NotOlderThan ",
+            scripted_http(200, "", LIST("20", "c", OBJECT("a"))), false);
+        add(&f, "&continue=c ", scripted_http(410, "", "{}"), false);
+        add(&f, "&resourceVersion=10&resourceVersionMatch=NotOlderThan ",
+            scripted_http(200, "", LIST("30", "", OBJECT("a") "," OBJECT("b"))), false);
+        add(&f, "watch=1&resourceVersion=30&", scripted_stream(""), true);
+        reflect(&f, NULL, 2);
+        stop(&f);
+}
+
+/* A selector that leaves room for a list, but not for a watch: no other watch is opened instead. */
+static void test_selector_too_long_for_a_watch(void **state) {
+        enum {
+                PATH_BYTES = 65536,
+                LIST_BYTES = sizeof("/api/v1/nodes?labelSelector=&limit=100") - 1
+        };
+        struct fixture f = {.wanted_trouble = "watch: request path exceeds 65536 bytes",
+                            .wanted_log = "=0;"};
+        char selector[PATH_BYTES - LIST_BYTES + 1];
+
+        (void)state;
+        memset(selector, 'x', sizeof(selector) - 1);
+        selector[sizeof(selector) - 1] = '\0';
+        add(&f, "GET /api/v1/nodes?labelSelector=xxx", scripted_http(200, "", LIST("10", "", "")),
+            true);
+        reflect(&f, selector, MS_PER_MIN);
+        assert_int_equal(atomic_load(&f.rig.server.served), 1);
+        stop(&f);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_error_events),
+                cmocka_unit_test(test_expired_page_of_a_relist),
+                cmocka_unit_test(test_selector_too_long_for_a_watch),
+        };
+
+        (void)unsetenv("KUBERNETES_SERVICE_HOST");
+        (void)unsetenv("KUBECONFIG");
+        (void)unsetenv("HOME");
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,209 @@
+/* List and watch, as time passes. */
+#include "codec/json.h"
+#include "tests/unit/fixture/stepped_clock.h"
+
+#define LIST(items)                                                                                \
+        "{\"kind\":\"NodeList\",\"metadata\":{\"resourceVersion\":\"10\"},\"items\":[" items "]}"
+#define ADDED(version)                                                                             \
+        "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"a\",\"resourceVersion\":"        \
+        "\"" version "\"}}}\n"
+
+static void on_event(void *userdata, enum reflector_event event, const json_t *object) {
+        struct fixture *f = userdata;
+
+        (void)event;
+        (void)buf_printf(&f->log, "+ %s;", json_string_at(object, "metadata", "name", NULL));
+}
+
+/* "silent 8;" */
+static void on_trouble(void *userdata) {
+        struct fixture *f = userdata;
+        const char *trouble = reflector_trouble(f->reflector);
+
+        (void)buf_printf(&f->log, "%s %lld;",
+                         strstr(trouble, "no answer for 8000 ms") ? "silent"
+                         : *trouble                               ? "trouble"
+                                                                  : "well",
+                         (long long)(later_ms / MS_PER_S));
+}
+
+/* When a request came. */
+static void note_request(void *userdata) {
+        atomic_store((atomic_llong *)userdata, later_ms / MS_PER_S);
+}
+
+static void add(struct fixture *f, const char *expect, char *response, bool holds) {
+        scripted_add(
+                &f->rig.server,
+                (struct scripted_reply){.expect = {expect}, .response = response, .holds = holds});
+}
+
+static void reflect(struct fixture *f, const struct clock_step *clock) {
+        start_stepped(f);
+        f->reflector = reflector_new(f->rig.loop, f->rig.api, f->rig.metrics,
+                                     &(struct reflector_spec){.name = "nodes",
+                                                              .path = "/api/v1/nodes",
+                                                              .first_pause_ms = 2,
+                                                              .on_event = on_event,
+                                                              .on_trouble = on_trouble,
+                                                              .userdata = f});
+        run_stepped(f, clock);
+}
+
+static double restarts(struct fixture *f, const char *reason) {
+        return metrics_value(metrics_counter(f->rig.metrics, "plimsoll_watch_restarts_total", "",
+                                             LABELS("resource", "nodes", "reason", reason)));
+}
+
+/* Told after eight seconds; after a minute half as many objects are asked for. */
+static void test_silent_list(void **state) {
+        struct fixture f = {.wanted_log = "silent 8;silent 61;trouble 61;well 61;"};
+        static const struct clock_step clock[] = {{1, 5}, {1, 3}, {1, 53}, {0}};
+
+        (void)state;
+        add(&f, "GET /api/v1/nodes?limit=100 ", xstrdup(""), true);
+        add(&f, "GET /api/v1/nodes?limit=50 ", scripted_http(200, "", LIST("")), false);
+        add(&f, "watch=1&resourceVersion=10&", scripted_stream(""), true);
+        reflect(&f, clock);
+        stop(&f);
+}
+
+/* One that has begun may take its minute. */
+static void test_slow_list(void **state) {
+        struct fixture f = {.wanted_log = "trouble 60;well 60;"};
+        static const struct clock_step clock[] = {{1, 20}, {1, 40}, {0}};
+
+        (void)state;
+        add(&f, "GET /api/v1/nodes?limit=100 ", xstrdup("HTTP/1.1 200 X\r\n\r\n{"), true);
+        add(&f, "GET /api/v1/nodes?limit=50 ", scripted_http(200, "", LIST("")), false);
+        add(&f, "watch=1&resourceVersion=10&", scripted_stream(""), true);
+        reflect(&f, clock);
+        stop(&f);
+}
+
+/* The same of a watch; one that is open for eight seconds is good, though nothing has changed. */
+static void test_silent_watch(void **state) {
+        struct fixture f = {.wanted_log = "well 0;silent 8;silent 30;trouble 30;well 38;"};
+        static const struct clock_step clock[] = {{2, 8}, {2, 22}, {3, 8}, {3, 172}, {0}};
+
+        (void)state;
+        add(&f, "GET /api/v1/nodes?limit=100 ", scripted_http(200, "", LIST("")), false);
+        add(&f, "watch=1&resourceVersion=10&", xstrdup(""), true);
+        add(&f, "watch=1&resourceVersion=10&", scripted_stream(""), true);
+        add(&f, "watch=1&resourceVersion=10&", scripted_stream(""), true);
+        reflect(&f, clock);
+        assert_true(restarts(&f, "unavailable") == 1);
+        assert_true(restarts(&f, "idle") == 1);
+        stop(&f);
+}
+
+struct quiet {
+        struct scripted_server *server;
+        atomic_llong asked_at_s;
+        int user_timeout_ms, keepalive_s, interval_s;
+};
+
+/* The client's end of the connections to the server: it is in this process, too. */
+static void note_sockets(void *userdata) {
+        enum { FD_END = 256 };
+        struct quiet *quiet = userdata;
+
+        atomic_store(&quiet->asked_at_s, later_ms / MS_PER_S);
+        for (int fd = 0; fd < FD_END; fd++) {
+                struct sockaddr_in peer = {0};
+                socklen_t len = sizeof(peer), int_len = sizeof(int);
+                if (getpeername(fd, (struct sockaddr *)&peer, &len) < 0 ||
+                    peer.sin_family != AF_INET || ntohs(peer.sin_port) != quiet->server->port)
+                        continue;
+                (void)getsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &quiet->user_timeout_ms,
+                                 &int_len);
+                (void)getsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &quiet->keepalive_s, &int_len);
+                (void)getsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &quiet->interval_s, &int_len);
+        }
+}
+
+/* A watch of which nothing is heard, not even a bookmark, is renewed after three minutes. TCP
+ * breaks its connection sooner, 20 s after the last sign of life from the peer's kernel. */
+static void test_quiet_watch(void **state) {
+        struct fixture f = {.wanted_log = "well 0;"};
+        struct quiet quiet = {.server = &f.rig.server};
+        static const struct clock_step clock[] = {{2, 8}, {2, 171}, {2, 1}, {0}};
+
+        (void)state;
+        add(&f, "GET /api/v1/nodes?limit=100 ", scripted_http(200, "", LIST("")), false);
+        add(&f, "watch=1&resourceVersion=10&", scripted_stream(""), true);
+        add(&f, "watch=1&resourceVersion=10&", scripted_stream(""), true);
+        f.rig.server.script[2].before = note_sockets;
+        f.rig.server.userdata = &quiet;
+        reflect(&f, clock);
+        assert_int_equal(atomic_load(&quiet.asked_at_s), 180);
+        assert_int_equal(quiet.user_timeout_ms, 20000);
+        assert_int_equal(quiet.keepalive_s, 10);
+        assert_int_equal(quiet.interval_s, 5);
+        stop(&f);
+}
+
+static void second_later(void *userdata) {
+        (void)userdata;
+        later_ms += MS_PER_S;
+}
+
+/* A watch that has lived is followed by the next at once; one that has not, after a pause. */
+static void test_ends(void **state) {
+        struct fixture f = {.wanted_log = "well 0;+ a;+ a;"};
+        static const struct clock_step clock[] = {{0}};
+
+        (void)state;
+        add(&f, "GET /api/v1/nodes?limit=100 ", scripted_http(200, "", LIST("")), false);
+        add(&f, "watch=1&resourceVersion=10&", scripted_stream(ADDED("11")), false);
+        f.rig.server.script[1].before = second_later;
+        add(&f, "watch=1&resourceVersion=11&", scripted_stream(ADDED("12")), false);
+        add(&f, "watch=1&resourceVersion=12&", scripted_stream(""), true);
+        reflect(&f, clock);
+        assert_true(restarts(&f, "eof") == 1);
+        assert_true(restarts(&f, "short") == 1);
+        stop(&f);
+}
+
+/* A server that asks for time is given it, up to a minute. What is not served may be so soon. */
+static void test_retry_after(void **state) {
+        static const struct {
+                int status;
+                const char *headers;
+                int64_t least_s, most_s;
+        } rows[] = {
+                {429, "Retry-After: 30\r\n", 27, 30},
+                {429, "Retry-After: 600\r\n", 57, 60},
+                {404, "", 1, 5},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct fixture f = {0};
+                atomic_llong asked_at_s = 0;
+                const struct clock_step clock[] = {
+                        {1, rows[i].least_s}, {1, rows[i].most_s - rows[i].least_s}, {0}};
+                add(&f, "GET /api/v1/nodes?limit=100 ",
+                    scripted_http(rows[i].status, rows[i].headers, "no"), false);
+                add(&f, "GET /api/v1/nodes?limit=100 ", scripted_http(200, "", LIST("")), false);
+                f.rig.server.script[1].before = note_request;
+                add(&f, "watch=1&resourceVersion=10&", scripted_stream(""), true);
+                f.rig.server.userdata = &asked_at_s;
+                reflect(&f, clock);
+                assert_int_equal(atomic_load(&asked_at_s), rows[i].most_s);
+                stop(&f);
+        }
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_silent_list),  cmocka_unit_test(test_slow_list),
+                cmocka_unit_test(test_silent_watch), cmocka_unit_test(test_quiet_watch),
+                cmocka_unit_test(test_ends),         cmocka_unit_test(test_retry_after),
+        };
+
+        (void)unsetenv("KUBERNETES_SERVICE_HOST");
+        (void)unsetenv("KUBECONFIG");
+        (void)unsetenv("HOME");
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

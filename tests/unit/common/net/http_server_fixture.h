@@ -1,0 +1,132 @@
+/*
+ * An HTTP server for tests over raw sockets. Its handler replies with what it was given; some paths
+ * are special.
+ */
+#pragma once
+
+#include "tests/unit/fixture/cmocka_wrap.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "net/http_server.h"
+#include "tests/unit/fixture/raw_client.h"
+
+enum { MAX_BODY_BYTES = 1000000, ANSWER_MAX_BYTES = 4 << 20 };
+
+static struct http_server *server;
+static atomic_size_t handled, released;
+static atomic_bool must_wait, is_waiting;
+
+/* Exchanges that were suspended by the handler, for the test to resume. */
+enum { RESTING_MAX = 64 };
+static struct http_exchange *resting[RESTING_MAX];
+static atomic_size_t resting_count; /* set after the entry */
+
+static inline void on_released(void *userdata) {
+        free(userdata);
+        atomic_fetch_add(&released, 1);
+}
+
+/* Replies "METHOD path query|content-type|body". */
+static inline void handle(void *userdata, struct http_exchange *exchange) {
+        static const char padding[64];
+        static const char *const headers[] = {"X-One", "1", "X-Two", "a b; c", NULL};
+        struct iovec *pieces = xcalloc(8, sizeof(*pieces));
+        const char *query = http_query(exchange, "q");
+
+        assert_ptr_equal(userdata, &server);
+        atomic_fetch_add(&handled, 1);
+        assert_memory_equal(exchange->body + exchange->body_bytes, padding, sizeof(padding));
+        assert_int_equal(exchange->status, 500);
+        exchange->release = on_released;
+        exchange->release_userdata = pieces;
+        if (strcmp(exchange->path, "/default") == 0)
+                return;
+        if (strcmp(exchange->path, "/only") == 0 && http_query_only(exchange, "q", &query) < 0)
+                query = "(refused)";
+        if (strcmp(exchange->path, "/wait") == 0) {
+                atomic_store(&is_waiting, true);
+                while (atomic_load(&must_wait))
+                        usleep(1000);
+        }
+        const char *texts[] = {
+                exchange->method,       " ", exchange->path, " ", query ? query : "(none)",
+                exchange->content_type, ""};
+        for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+                pieces[i] = (struct iovec){(void *)(uintptr_t)texts[i], strlen(texts[i])};
+        pieces[7] = (struct iovec){(void *)(uintptr_t)exchange->body, exchange->body_bytes};
+        exchange->status = strcmp(exchange->path, "/busy") == 0 ? 503 : 200;
+        exchange->reply_content_type = "text/plain";
+        exchange->reply_headers = strcmp(exchange->path, "/headers") == 0 ? headers : NULL;
+        exchange->reply = pieces;
+        exchange->reply_count = strcmp(exchange->path, "/one") == 0 ? 1 : 8;
+        if (strcmp(exchange->path, "/rest") == 0) {
+                resting[atomic_load(&resting_count)] = exchange;
+                http_suspend(exchange);
+                atomic_fetch_add(&resting_count, 1); /* from here on it is the test's */
+        } else if (strcmp(exchange->path, "/blink") == 0) {
+                http_suspend(exchange);
+                http_resume(exchange);
+        }
+}
+
+static inline struct http_server_options defaults(void) {
+        return (struct http_server_options){
+                .bind_address = "127.0.0.1",
+                .threads = 2,
+                .max_body_bytes = MAX_BODY_BYTES,
+                .handler = handle,
+                .userdata = &server,
+        };
+}
+
+static inline void start(const struct http_server_options *options) {
+        struct error err = ERROR_NULL;
+
+        atomic_store(&handled, 0);
+        atomic_store(&released, 0);
+        if (http_server_start(options, &server, &err) < 0)
+                fail_msg("%s", err.msg);
+        assert_true(http_server_port(server) > 0);
+}
+
+static inline int set_up(void **state) {
+        struct http_server_options options = defaults();
+
+        (void)state;
+        start(&options);
+        return 0;
+}
+
+static inline int set_up_impatient(void **state) {
+        struct http_server_options options = defaults();
+
+        (void)state;
+        options.idle_timeout_s = 1;
+        start(&options);
+        return 0;
+}
+
+static inline int tear_down(void **state) {
+        (void)state;
+        http_server_stop(server, 5000);
+        assert_int_equal(atomic_load(&handled), atomic_load(&released));
+        return 0;
+}
+
+static inline int dial(void) {
+        return raw_dial(http_server_port(server));
+}
+
+static inline void ask(const char *request, size_t len, struct buf *answer) {
+        int fd = dial();
+
+        assert_true(raw_say(fd, request, len));
+        assert_true(raw_hear(fd, answer));
+        close(fd);
+}

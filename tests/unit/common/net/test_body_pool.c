@@ -1,0 +1,81 @@
+/* The memory of request bodies. */
+#include "tests/unit/fixture/cmocka_wrap.h"
+
+#include "base/attributes.h"
+#include "net/body_pool.h"
+
+enum { MIB = 1 << 20, LARGEST = 16 * MIB };
+
+static int set_up(void **state) {
+        static struct body_pool pool;
+
+        body_pool_init(&pool, LARGEST);
+        *state = &pool;
+        return 0;
+}
+
+static int tear_down(void **state) {
+        struct body_pool *pool = *state;
+
+        assert_int_equal(pool->bytes, pool->idle_bytes); /* nothing is lost */
+        body_pool_done(pool);
+        return 0;
+}
+
+static void test_memory_is_kept(void **state) {
+        struct body *body = body_take(*state);
+
+        assert_true(body_reserve(*state, body, 1, LARGEST));
+        const char *data = body->data;
+        body_give_back(*state, body);
+        body = body_take(*state);
+        assert_ptr_equal(body->data, data);
+        /* An announced length is not believed before so much has come. */
+        assert_in_range(body->cap, 1 + BODY_PADDING, MIB);
+        assert_true(body_reserve(*state, body, LARGEST, LARGEST));
+        assert_int_equal(body->cap, LARGEST + BODY_PADDING);
+        body_give_back(*state, body);
+}
+
+/* Two of the largest are promised: what is only kept makes room for them. */
+static void test_idle_bodies_make_room(void **state) {
+        struct body *small[15], *large[2];
+
+        for (size_t i = 0; i < ARRAY_LEN(small); i++) {
+                small[i] = body_take(*state);
+                assert_true(body_reserve(*state, small[i], 4 * MIB, 4 * MIB));
+        }
+        for (size_t i = 0; i < ARRAY_LEN(small); i++)
+                body_give_back(*state, small[i]);
+        for (size_t i = 0; i < ARRAY_LEN(large); i++) {
+                large[i] = body_take(*state);
+                assert_true(body_reserve(*state, large[i], LARGEST, LARGEST));
+        }
+        for (size_t i = 0; i < ARRAY_LEN(large); i++)
+                body_give_back(*state, large[i]);
+}
+
+/* The ceiling is for those in use, and holds: then there is no room, and nothing has changed. */
+static void test_ceiling(void **state) {
+        struct body *bodies[8];
+        size_t count = 0;
+
+        do
+                bodies[count] = body_take(*state);
+        while (body_reserve(*state, bodies[count], LARGEST, LARGEST) &&
+               ++count < ARRAY_LEN(bodies));
+        assert_int_equal(count, 3); /* two of them, and 32 MiB for small ones */
+        assert_int_equal(bodies[count]->cap, 0);
+        for (size_t i = 0; i <= count; i++)
+                body_give_back(*state, bodies[i]);
+        assert_in_range(((struct body_pool *)*state)->idle_bytes, 1, 64 * MIB);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup_teardown(test_memory_is_kept, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(test_idle_bodies_make_room, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(test_ceiling, set_up, tear_down),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,169 @@
+/* Which changes of a file are told, and how often. Linked with --wrap=clock_gettime. */
+#include "tests/unit/fixture/cmocka_wrap.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "net/file_watch.h"
+#include "passing_clock.h"
+
+static char directory[] = "/tmp/plimsoll-watch-XXXXXX";
+static char path[64], other[64];
+static struct timespec long_ago = {.tv_sec = 1000000000, .tv_nsec = 5};
+
+/* "old" or "new", as of long ago. */
+static void write_file(const char *name, const char *text) {
+        const struct timespec times[] = {long_ago, long_ago};
+        FILE *file = fopen(name, "we");
+
+        assert_non_null(file);
+        assert_true(fputs(text, file) >= 0);
+        assert_int_equal(fclose(file), 0);
+        assert_int_equal(utimensat(AT_FDCWD, name, times, 0), 0);
+}
+
+static void touch(time_t seconds, long ns) {
+        const struct timespec time = {long_ago.tv_sec + seconds, long_ago.tv_nsec + ns};
+        const struct timespec times[] = {time, time};
+
+        assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+static void nothing(void) {
+}
+
+static void rewrite(void) {
+        write_file(path, "new");
+}
+
+static void grow(void) {
+        write_file(path, "longer");
+}
+
+static void replace(void) {
+        write_file(other, "old");
+        assert_int_equal(rename(other, path), 0);
+}
+
+static void touch_by_a_second(void) {
+        touch(1, 0);
+}
+
+static void touch_by_a_nanosecond(void) {
+        touch(0, 1);
+}
+
+/* Its status alone. */
+static void change_mode(void) {
+        assert_int_equal(chmod(path, 0600), 0);
+        assert_int_equal(chmod(path, 0644), 0);
+}
+
+static void take_away(void) {
+        assert_int_equal(unlink(path), 0);
+}
+
+static void count_call(void *userdata, const char *changed) {
+        assert_string_equal(changed, path);
+        (*(size_t *)userdata)++;
+}
+
+/* The clock of the file system advances in ticks. */
+static void await_tick(void) {
+        struct stat before, now;
+
+        write_file(other, "tick");
+        assert_int_equal(stat(other, &before), 0);
+        do {
+                write_file(other, "tick");
+                assert_int_equal(stat(other, &now), 0);
+        } while (now.st_ctim.tv_nsec == before.st_ctim.tv_nsec);
+        assert_int_equal(unlink(other), 0);
+}
+
+static void test_changes(void **state) {
+        static const struct {
+                const char *name;
+                void (*change)(void);
+                size_t told;
+        } rows[] = {
+                {"nothing", nothing, 0},
+                {"rewritten", rewrite, 1},
+                {"grown", grow, 1},
+                {"replaced", replace, 1},
+                {"a second later", touch_by_a_second, 1},
+                {"a nanosecond later", touch_by_a_nanosecond, 1},
+                {"mode", change_mode, 1},
+                {"away", take_away, 0},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(loop_freep) struct loop *loop = loop_new();
+                size_t told = 0;
+                write_file(path, "old");
+                await_tick();
+                struct file_watch *watch = file_watch_new(loop, path, count_call, &told);
+                rows[i].change();
+                pass(loop, 1);
+                assert_int_equal(told, 0); /* it is looked at every two seconds */
+                pass(loop, 1);
+                if (told != rows[i].told)
+                        fail_msg("%s: told %zu times", rows[i].name, told);
+                pass(loop, 2);
+                assert_int_equal(told, rows[i].told);
+                file_watch_free(watch);
+        }
+        (void)unlink(path);
+}
+
+static void test_file_that_comes_and_goes(void **state) {
+        _cleanup_(loop_freep) struct loop *loop = loop_new();
+        size_t told = 0;
+
+        (void)state;
+        struct file_watch *watch = file_watch_new(loop, path, count_call, &told);
+        pass(loop, 2);
+        assert_int_equal(told, 0);
+        write_file(path, "old");
+        pass(loop, 2);
+        assert_int_equal(told, 1);
+        take_away();
+        pass(loop, 2);
+        assert_int_equal(told, 1);
+        await_tick();
+        write_file(path, "old");
+        pass(loop, 2);
+        assert_int_equal(told, 2);
+        file_watch_reload(watch); /* changed or not */
+        assert_int_equal(told, 3);
+        pass(loop, 2);
+        assert_int_equal(told, 3);
+        file_watch_free(watch);
+        take_away();
+}
+
+static int set_up(void **state) {
+        (void)state;
+        if (!mkdtemp(directory))
+                return -1;
+        (void)snprintf(path, sizeof(path), "%s/file", directory);
+        (void)snprintf(other, sizeof(other), "%s/other", directory);
+        return 0;
+}
+
+static int tear_down(void **state) {
+        (void)state;
+        return rmdir(directory);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_changes),
+                cmocka_unit_test(test_file_that_comes_and_goes),
+        };
+        return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,329 @@
+/* The HTTP client and answers to the byte: what counts as one, and calls that end before theirs. */
+#include "tests/unit/fixture/cmocka_wrap.h"
+
+#include "base/clock.h"
+#include "net/http_call.h"
+#include "tests/unit/fixture/scripted_server.h"
+
+enum { TIMEOUT_MS = 20000, MANY = 12, REFUSAL_BYTES = 256 * 1024 };
+
+static struct scripted_server server;
+static struct loop *loop;
+static struct http_client *client;
+
+static int set_up(void **state) {
+        (void)state;
+        server = (struct scripted_server){0};
+        loop = loop_new();
+        client = http_client_new(loop, &(struct http_client_options){0});
+        return 0;
+}
+
+static int set_up_single(void **state) {
+        (void)set_up(state);
+        http_client_free(client);
+        client = http_client_new(loop, &(struct http_client_options){.max_in_flight = 1});
+        return 0;
+}
+
+static int tear_down(void **state) {
+        (void)state;
+        http_client_free(client);
+        loop_free(loop);
+        scripted_server_stop(&server);
+        return 0;
+}
+
+static void answer_and_hold(char *response) {
+        scripted_add(&server, (struct scripted_reply){.response = response, .holds = true});
+}
+
+struct attempt {
+        struct http_call *call; /* NULL: it has ended */
+        size_t done_calls, pieces;
+        struct http_response response; /* without its body */
+        char body[8];
+        bool cancels; /* with the first piece */
+        bool frees_client;
+};
+
+static void on_done(void *userdata, const struct http_response *response) {
+        struct attempt *attempt = userdata;
+
+        attempt->call = NULL;
+        attempt->done_calls++;
+        attempt->response = *response;
+        (void)snprintf(attempt->body, sizeof(attempt->body), "%s", response->body);
+        if (attempt->frees_client)
+                http_client_free(TAKE_PTR(client));
+        loop_stop(loop);
+}
+
+static bool on_data(void *userdata, const char *data, size_t len) {
+        struct attempt *attempt = userdata;
+
+        (void)data;
+        assert_true(len > 0);
+        attempt->pieces++;
+        if (attempt->cancels) {
+                http_cancel(TAKE_PTR(attempt->call));
+                loop_stop(loop);
+        }
+        return true;
+}
+
+static void begin_at(struct attempt *attempt, const char *url, http_data_fn *data_fn) {
+        attempt->call = http_start(client, &(struct http_request){.method = "GET",
+                                                                  .url = url,
+                                                                  .timeout_ms = TIMEOUT_MS,
+                                                                  .max_body_bytes = 1 << 20,
+                                                                  .on_data = data_fn,
+                                                                  .on_done = on_done,
+                                                                  .userdata = attempt});
+}
+
+static void begin(struct attempt *attempt, http_data_fn *data_fn) {
+        char url[64];
+
+        (void)snprintf(url, sizeof(url), "http://127.0.0.1:%u/", server.port);
+        begin_at(attempt, url, data_fn);
+}
+
+static void stop(void *userdata) {
+        (void)userdata;
+        loop_stop(loop);
+}
+
+static void turn(void) {
+        struct loop_timer soon = {0};
+
+        loop_timer_arm(loop, &soon, clock_mono_ms() + 1, stop, NULL);
+        loop_run(loop);
+        loop_timer_disarm(loop, &soon);
+}
+
+/* Turns the loop until so much has been received of the first answer. */
+static void await_bytes(const struct attempt *attempt, size_t header_bytes, size_t body_bytes) {
+        int64_t end_mono_ms = clock_mono_ms() + TIMEOUT_MS / 2;
+
+        while (attempt->call && (attempt->call->header_bytes < header_bytes ||
+                                 attempt->call->received_bytes < body_bytes)) {
+                if (clock_mono_ms() > end_mono_ms)
+                        fail_msg("%zu and %zu bytes came, of %zu and %zu",
+                                 attempt->call->header_bytes, attempt->call->received_bytes,
+                                 header_bytes, body_bytes);
+                turn();
+        }
+        assert_non_null(attempt->call);
+}
+
+/* A stream counts as begun with the end of its headers, and with no other answer than 2xx. */
+static void test_answered(void **state) {
+        static const struct {
+                const char *response;
+                bool is_answered;
+        } rows[] = {
+                {"HTTP/1.1 100 Continue\r\n\r\n", false},
+                {"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n", false},
+                {"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n", true},
+                {"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n", true},
+                {"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n", false},
+                {"HTTP/1.1 304 X\r\nContent-Length: 9\r\n", false},
+                {"HTTP/1.1 404 X\r\nContent-Length: 9\r\n\r\n", false},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+                answer_and_hold(xstrdup(rows[i].response));
+        scripted_server_start(&server);
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct attempt attempt = {0};
+                begin(&attempt, on_data);
+                assert_false(http_is_answered(attempt.call));
+                await_bytes(&attempt, strlen(rows[i].response), 0);
+                if (http_is_answered(attempt.call) != rows[i].is_answered)
+                        fail_msg("'%s' is %d", rows[i].response, !rows[i].is_answered);
+                http_cancel(attempt.call);
+        }
+}
+
+static void test_retry_after(void **state) {
+        static const struct {
+                const char *value;
+                int64_t ms;
+        } rows[] = {
+                {"7", 7000},
+                {" 7", 7000},
+                {"\t 7 \t", 7000},
+                {"0", 0},
+                {"86401", 86400000},
+                {"18446744073709551615", 86400000},
+                {"-1", -1},
+                {"7s", -1},
+                {"", -1},
+                {"  ", -1},
+                {"99999999999999999999", -1},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(freep) char *header = xasprintf("Retry-After:%s\r\n", rows[i].value);
+                scripted_add(&server,
+                             (struct scripted_reply){.response = scripted_http(429, header, "")});
+        }
+        scripted_server_start(&server);
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct attempt attempt = {0};
+                begin(&attempt, NULL);
+                loop_run(loop);
+                if (attempt.response.retry_after_ms != rows[i].ms)
+                        fail_msg("'%s' gave %lld", rows[i].value,
+                                 (long long)attempt.response.retry_after_ms);
+        }
+}
+
+/* An error page where a stream was asked for has a limit of its own. */
+static void test_large_refusal(void **state) {
+        static char body[REFUSAL_BYTES + 2];
+
+        (void)state;
+        memset(body, 'x', REFUSAL_BYTES);
+        scripted_add(&server, (struct scripted_reply){.response = scripted_http(500, "", body)});
+        body[REFUSAL_BYTES] = 'x';
+        scripted_add(&server, (struct scripted_reply){.response = scripted_http(500, "", body)});
+        scripted_server_start(&server);
+        struct attempt kept = {0}, refused = {0};
+        begin(&kept, on_data);
+        loop_run(loop);
+        assert_int_equal(kept.response.status, 500);
+        assert_int_equal(kept.response.body_bytes, REFUSAL_BYTES);
+        begin(&refused, on_data);
+        loop_run(loop);
+        assert_int_equal(refused.response.failure, HTTP_TOO_LARGE);
+        assert_non_null(strstr(refused.response.err.msg, "body exceeds 262144 bytes"));
+        assert_int_equal(kept.pieces + refused.pieces, 0);
+}
+
+/* What follows in the same packet is not for a call that was cancelled. */
+static void test_rest_of_a_cancelled_call(void **state) {
+        static const char *const rows[] = {
+                "5\r\nhello\r\n5\r\nhello\r\n0\r\n\r\n",
+                "5\r\nhello\r\n0\r\nX-Trailer: x\r\n\r\n",
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+                answer_and_hold(xasprintf("HTTP/1.1 200 OK\r\nTrailer: X-Trailer\r\n"
+                                          "Transfer-Encoding: chunked\r\n\r\n%s",
+                                          rows[i]));
+        scripted_server_start(&server);
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct attempt attempt = {.cancels = true};
+                begin(&attempt, on_data);
+                loop_run(loop);
+                turn();
+                assert_int_equal(attempt.pieces, 1);
+                assert_int_equal(attempt.done_calls, 0);
+        }
+}
+
+/* The memory of bodies is handed on, whatever became of their calls; what was in it is not. */
+static void test_bodies_are_handed_on(void **state) {
+        static const char half[] = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello";
+        struct attempt first[MANY] = {0};
+
+        (void)state;
+        for (size_t i = 0; i < MANY; i++)
+                answer_and_hold(xstrdup(half));
+        for (size_t i = 0; i < MANY; i++)
+                scripted_add(&server,
+                             (struct scripted_reply){.response = scripted_http(200, "", "ok")});
+        scripted_server_start(&server);
+        for (size_t i = 0; i < MANY; i++)
+                begin(&first[i], NULL);
+        for (size_t i = 0; i < MANY; i++)
+                await_bytes(&first[i], 0, 5);
+        for (size_t i = 0; i < MANY; i++)
+                http_cancel(first[i].call);
+        for (size_t i = 0; i < MANY; i++) {
+                struct attempt attempt = {0};
+                begin(&attempt, NULL);
+                loop_run(loop);
+                assert_string_equal(attempt.body, "ok");
+                assert_int_equal(attempt.response.body_bytes, 2);
+        }
+}
+
+/* A call that begins at the limit starts when one of those before it ends. */
+static void test_at_the_limit(void **state) {
+        struct attempt first = {0}, second = {0};
+
+        (void)state;
+        answer_and_hold(xstrdup("HTTP/1.1 200 OK\r\n"));
+        scripted_add(&server, (struct scripted_reply){.response = scripted_http(200, "", "ok")});
+        scripted_server_start(&server);
+        begin(&first, NULL);
+        await_bytes(&first, 1, 0);
+        begin(&second, NULL);
+        turn();
+        assert_int_equal(second.call->state, HTTP_CALL_QUEUED);
+        http_cancel(first.call);
+        loop_run(loop);
+        assert_string_equal(second.body, "ok");
+}
+
+static void test_free_with_a_queue(void **state) {
+        struct attempt attempts[3] = {0};
+
+        (void)state;
+        answer_and_hold(xstrdup("HTTP/1.1 200 OK\r\n"));
+        scripted_server_start(&server);
+        for (size_t i = 0; i < ARRAY_LEN(attempts); i++)
+                begin(&attempts[i], NULL);
+        await_bytes(&attempts[0], 1, 0);
+        http_client_free(TAKE_PTR(client));
+        turn();
+        for (size_t i = 0; i < ARRAY_LEN(attempts); i++)
+                assert_int_equal(attempts[i].done_calls, 0);
+        assert_int_equal(atomic_load(&server.served), 1);
+}
+
+/* By the callback of a call that could not start, with another one behind it. */
+static void test_freed_while_calls_start(void **state) {
+        struct attempt malformed = {.frees_client = true}, next = {0}, other = {0};
+
+        (void)state;
+        scripted_server_start(&server);
+        begin_at(&malformed, "ftp://127.0.0.1/", NULL);
+        begin(&next, NULL);
+        other.call = http_start(client, &(struct http_request){.method = "GET",
+                                                               .url = "http://127.0.0.1:1/",
+                                                               .timeout_ms = TIMEOUT_MS,
+                                                               .max_body_bytes = 1,
+                                                               .pool = 1,
+                                                               .on_done = on_done,
+                                                               .userdata = &other});
+        loop_run(loop);
+        turn();
+        assert_int_equal(malformed.response.failure, HTTP_PROTOCOL);
+        assert_null(client);
+        assert_int_equal(next.done_calls + other.done_calls, 0);
+        assert_int_equal(atomic_load(&server.served), 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST_SINGLE(name) cmocka_unit_test_setup_teardown(name, set_up_single, tear_down)
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TEST(test_answered),
+                TEST(test_retry_after),
+                TEST(test_large_refusal),
+                TEST(test_rest_of_a_cancelled_call),
+                TEST(test_bodies_are_handed_on),
+                TEST_SINGLE(test_at_the_limit),
+                TEST_SINGLE(test_free_with_a_queue),
+                TEST(test_freed_while_calls_start),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,628 @@
+/* The HTTP client against a peer that misbehaves in every way we know. */
+#include "tests/unit/fixture/cmocka_wrap.h"
+
+#include <pthread.h>
+
+#include "base/clock.h"
+#include "net/http_client.h"
+#include "raw_peer.h"
+
+enum { MAX_BODY_BYTES = 100000, TIMEOUT_MS = 20000, SHORT_MS = 150 };
+
+static struct loop *loop;
+static struct http_client *client;
+static struct raw_peer *peer;
+
+static int set_up(void **state) {
+        (void)state;
+        loop = loop_new();
+        client = http_client_new(
+                loop, &(struct http_client_options){.user_agent = "plimsoll-test/1", .shards = 3});
+        peer = raw_peer_new("127.0.0.1");
+        return 0;
+}
+
+static int tear_down(void **state) {
+        (void)state;
+        http_client_free(client);
+        raw_peer_free(peer);
+        loop_free(loop);
+        return 0;
+}
+
+/* A call and what became of it. */
+struct attempt {
+        char url[128];
+        struct http_request request;
+        struct http_call *call;
+        size_t done_calls;
+        struct http_response response; /* its body is copied */
+        char *body;
+        size_t pieces, piece_bytes;
+        size_t refuse_after; /* pieces */
+        size_t cancel_after;
+        struct attempt *victim; /* cancelled in on_done */
+        struct attempt *next;   /* begun in on_done */
+        bool frees_client;
+};
+
+static size_t under_way;
+
+static void begin(struct attempt *attempt);
+
+static void on_done(void *userdata, const struct http_response *response) {
+        struct attempt *attempt = userdata;
+
+        attempt->done_calls++;
+        attempt->response = *response;
+        attempt->body = xmemdup0(response->body, strlen(response->body));
+        attempt->response.body = attempt->body;
+        attempt->call = NULL;
+        if (attempt->victim) {
+                http_cancel(TAKE_PTR(attempt->victim->call));
+                under_way--;
+        }
+        if (attempt->next)
+                begin(attempt->next);
+        if (attempt->frees_client)
+                http_client_free(TAKE_PTR(client));
+        if (--under_way == 0)
+                loop_stop(loop);
+}
+
+static bool on_data(void *userdata, const char *data, size_t len) {
+        struct attempt *attempt = userdata;
+
+        assert_non_null(data);
+        attempt->pieces++;
+        attempt->piece_bytes += len;
+        if (attempt->cancel_after == attempt->pieces) {
+                http_cancel(TAKE_PTR(attempt->call));
+                http_cancel(attempt->victim ? TAKE_PTR(attempt->victim->call) : NULL);
+                if (attempt->frees_client)
+                        http_client_free(TAKE_PTR(client));
+                loop_stop(loop);
+        }
+        return attempt->refuse_after == 0 || attempt->pieces < attempt->refuse_after;
+}
+
+static struct attempt *new_attempt(const char *origin, const char *path) {
+        struct attempt *attempt = xcalloc(1, sizeof(*attempt));
+
+        (void)snprintf(attempt->url, sizeof(attempt->url), "%s%s", origin, path);
+        attempt->request = (struct http_request){
+                .method = "GET",
+                .url = attempt->url,
+                .timeout_ms = TIMEOUT_MS,
+                .max_body_bytes = MAX_BODY_BYTES,
+                .on_done = on_done,
+                .userdata = attempt,
+        };
+        return attempt;
+}
+
+static void free_attempt(struct attempt *attempt) {
+        free(attempt->body);
+        free(attempt);
+}
+
+DEFINE_FREEP(struct attempt, free_attempt);
+
+static void begin(struct attempt *attempt) {
+        under_way++;
+        attempt->call = http_start(client, &attempt->request);
+        assert_int_equal(attempt->done_calls, 0); /* never from within */
+}
+
+static void run(struct attempt *attempt) {
+        begin(attempt);
+        loop_run(loop);
+        assert_int_equal(attempt->done_calls, 1);
+}
+
+/* Every failure has its name, and the client lives on. */
+static void test_failures(void **state) {
+        static const struct {
+                const char *path;
+                enum http_failure failure;
+                int status;
+        } rows[] = {
+                {"/ok", HTTP_OK, 200},
+                {"/nowhere", HTTP_OK, 404},
+                {"/redirect", HTTP_OK, 302}, /* not followed */
+                {"/cut", HTTP_RESET, 0},
+                {"/cut-headers", HTTP_RESET, 0},
+                {"/cut-chunk", HTTP_RESET, 0},
+                {"/eof", HTTP_RESET, 0},
+                {"/reset", HTTP_RESET, 0},
+                {"/bad-chunk", HTTP_RESET, 0}, /* curl cannot tell it from a cut one */
+                {"/garbage", HTTP_PROTOCOL, 0},
+                {"/bad-gzip", HTTP_PROTOCOL, 0},
+                {"/large", HTTP_TOO_LARGE, 0},
+                {"/large-chunked", HTTP_TOO_LARGE, 0},
+                {"/large-headers", HTTP_TOO_LARGE, 0},
+                {"/ok", HTTP_OK, 200},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(free_attemptp) struct attempt *attempt = new_attempt(peer->origin,
+                                                                               rows[i].path);
+                attempt->request.wants_gzip = true;
+                run(attempt);
+                if (attempt->response.failure != rows[i].failure ||
+                    attempt->response.status != rows[i].status)
+                        fail_msg("%s gave %s, %d: %s", rows[i].path,
+                                 http_failure_name(attempt->response.failure),
+                                 attempt->response.status, attempt->response.err.msg);
+                assert_true((attempt->response.failure == HTTP_OK) ==
+                            (attempt->response.err.code == 0));
+                if (attempt->response.failure != HTTP_OK) {
+                        assert_int_equal(attempt->response.body_bytes, 0);
+                        assert_non_null(strstr(attempt->response.err.msg, "127.0.0.1"));
+                }
+                assert_int_equal(attempt->response.body_bytes, strlen(attempt->body));
+        }
+}
+
+static void test_nobody_there(void **state) {
+        static const struct {
+                const char *url;
+                enum http_failure failure;
+        } rows[] = {
+                {"http://127.0.0.1:1/", HTTP_CONNECT},
+                /* A label over 63 characters: no resolver has to be asked. */
+                {"http://"
+                 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.invalid/",
+                 HTTP_DNS},
+                {"ftp://127.0.0.1/", HTTP_PROTOCOL},
+                {"file:///etc/passwd", HTTP_PROTOCOL},
+                {"127.0.0.1:80", HTTP_PROTOCOL},
+                {"", HTTP_PROTOCOL},
+                {"http://127.0.0.1:99999/", HTTP_PROTOCOL},
+                {"http://[::1", HTTP_PROTOCOL},
+                {"http://a b/", HTTP_PROTOCOL},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(free_attemptp) struct attempt *attempt = new_attempt(rows[i].url, "");
+                run(attempt);
+                if (attempt->response.failure != rows[i].failure)
+                        fail_msg("%s gave %s: %s", rows[i].url,
+                                 http_failure_name(attempt->response.failure),
+                                 attempt->response.err.msg);
+                assert_int_equal(attempt->response.status, 0);
+        }
+}
+
+static void test_credentials_stay_out_of_messages(void **state) {
+        _cleanup_(free_attemptp) struct attempt *attempt = new_attempt(
+                "http://user:secret@127.0.0.1:1", "/");
+
+        (void)state;
+        run(attempt);
+        assert_int_equal(attempt->response.failure, HTTP_CONNECT);
+        assert_null(strstr(attempt->response.err.msg, "secret"));
+}
+
+/* What hangs or drips ends when its time is over, by itself and beside others. */
+static void test_time_limits(void **state) {
+        static const struct {
+                const char *path;
+                int64_t timeout_ms, idle_timeout_ms, answer_timeout_ms;
+                const char *message;
+        } rows[] = {
+                {"/hang", SHORT_MS, 0, 0, "not finished after"},
+                {"/drip", SHORT_MS, 0, 0, "not finished after"},
+                {"/drip", SHORT_MS, SHORT_MS - 50, 0, "not finished after"}, /* never idle */
+                {"/drip-headers", SHORT_MS, 0, 0, "not finished after"},
+                {"/hang", TIMEOUT_MS, SHORT_MS, 0, "no data for"},
+                {"/stall", TIMEOUT_MS, SHORT_MS, 0, "no data for"},
+                {"/hang", TIMEOUT_MS, 0, SHORT_MS, "no response within"},
+                {"/drip-headers", TIMEOUT_MS, 0, SHORT_MS, "no response within"},
+                {"/hang", SHORT_MS, 0, TIMEOUT_MS, "not finished after"},
+                {"/stall", SHORT_MS, 0, SHORT_MS - 50, "not finished after"}, /* it has begun */
+        };
+        struct attempt *attempts[ARRAY_LEN(rows)];
+        int64_t start_ms = clock_mono_ms();
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                attempts[i] = new_attempt(peer->origin, rows[i].path);
+                attempts[i]->request.timeout_ms = rows[i].timeout_ms;
+                attempts[i]->request.idle_timeout_ms = rows[i].idle_timeout_ms;
+                attempts[i]->request.answer_timeout_ms = rows[i].answer_timeout_ms;
+                begin(attempts[i]);
+        }
+        loop_run(loop);
+        assert_true(clock_mono_ms() - start_ms < TIMEOUT_MS / 2);
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                assert_int_equal(attempts[i]->done_calls, 1);
+                assert_int_equal(attempts[i]->response.failure, HTTP_TIMEOUT);
+                assert_true(attempts[i]->response.duration_ms >= SHORT_MS - 50);
+                assert_non_null(strstr(attempts[i]->response.err.msg, rows[i].message));
+                free_attempt(attempts[i]);
+        }
+}
+
+static void test_gzip_bomb(void **state) {
+        _cleanup_(free_attemptp) struct attempt *attempt = new_attempt(peer->origin, "/bomb");
+        char piece[4096];
+        size_t got = 0;
+
+        (void)state;
+        FILE *gzip = popen("head -c 67108864 /dev/zero | gzip -c", "re");
+        assert_non_null(gzip);
+        while ((got = fread(piece, 1, sizeof(piece), gzip)) > 0)
+                assert_true(buf_append(&peer->bomb, piece, got));
+        assert_int_equal(pclose(gzip), 0);
+        assert_true(peer->bomb.len > 1000 && peer->bomb.len < MAX_BODY_BYTES);
+
+        attempt->request.wants_gzip = true;
+        run(attempt);
+        assert_int_equal(attempt->response.failure, HTTP_TOO_LARGE);
+
+        /* Who does not ask for gzip gets the bytes as they are. */
+        _cleanup_(free_attemptp) struct attempt *plain = new_attempt(peer->origin, "/bomb");
+        run(plain);
+        assert_int_equal(plain->response.failure, HTTP_OK);
+        assert_int_equal(plain->response.body_bytes, peer->bomb.len);
+}
+
+static void test_request_as_sent(void **state) {
+        _cleanup_(free_attemptp) struct attempt *get = new_attempt(peer->origin,
+                                                                   "/echo?collect[]=cpu");
+        _cleanup_(free_attemptp) struct attempt *patch = new_attempt(peer->origin, "/echo");
+        const char *headers[] = {"Authorization: Bearer x",
+                                 "Content-Type: application/merge-patch+json", NULL};
+
+        (void)state;
+        get->request.basic_auth = "user:pass:word";
+        run(get);
+        assert_memory_equal(get->body, "GET /echo?collect[]=cpu HTTP/1.1\r\nHost: 127.0.0.1:", 50);
+        assert_non_null(strstr(get->body, "User-Agent: plimsoll-test/1\r\n"));
+        assert_non_null(strstr(get->body, "Authorization: Basic dXNlcjpwYXNzOndvcmQ=\r\n"));
+        assert_null(strstr(get->body, "Accept-Encoding"));
+
+        patch->request.method = "PATCH";
+        patch->request.headers = headers;
+        patch->request.body = "{\"a\":1}";
+        patch->request.body_bytes = 7;
+        run(patch);
+        assert_memory_equal(patch->body, "PATCH /echo HTTP/1.1\r\n", 22);
+        assert_non_null(strstr(patch->body, "Authorization: Bearer x\r\n"));
+        assert_non_null(strstr(patch->body, "Content-Type: application/merge-patch+json\r\n"));
+        assert_non_null(strstr(patch->body, "Content-Length: 7\r\n"));
+        assert_string_equal(strstr(patch->body, "{\"a\""), "{\"a\":1}");
+
+        /* A header that would become two. */
+        const char *forged[] = {"Authorization: Bearer x\r\nX-Forged: 1", "Accept: a/b", NULL};
+        _cleanup_(free_attemptp) struct attempt *bad = new_attempt(peer->origin, "/echo");
+        bad->request.headers = forged;
+        run(bad);
+        assert_int_equal(bad->response.failure, HTTP_PROTOCOL);
+        assert_int_equal(atomic_load(&peer->requests), 2);
+}
+
+static void test_answer(void **state) {
+        _cleanup_(free_attemptp) struct attempt *ok = new_attempt(peer->origin, "/ok");
+        _cleanup_(free_attemptp) struct attempt *retry = new_attempt(peer->origin, "/retry");
+        _cleanup_(free_attemptp) struct attempt *date = new_attempt(peer->origin, "/retry-date");
+
+        (void)state;
+        run(ok);
+        assert_string_equal(ok->body, "hello");
+        assert_string_equal(ok->response.content_type, "text/plain");
+        assert_int_equal(ok->response.retry_after_ms, -1);
+        run(retry);
+        assert_int_equal(retry->response.status, 429);
+        assert_int_equal(retry->response.retry_after_ms, 7000);
+        assert_string_equal(retry->body, "later");
+        assert_string_equal(retry->response.content_type, "");
+        run(date);
+        assert_int_equal(date->response.retry_after_ms, -1);
+}
+
+static void test_connections_are_kept(void **state) {
+        (void)state;
+        for (size_t i = 0; i < 20; i++) {
+                _cleanup_(free_attemptp) struct attempt *attempt = new_attempt(peer->origin, "/ok");
+                run(attempt);
+        }
+        assert_int_equal(atomic_load(&peer->requests), 20);
+        assert_int_equal(atomic_load(&peer->connections), 1);
+
+        /* Another pool does not share it. */
+        _cleanup_(free_attemptp) struct attempt *other = new_attempt(peer->origin, "/ok");
+        other->request.pool = 7;
+        run(other);
+        assert_int_equal(atomic_load(&peer->connections), 2);
+}
+
+/* Turns that are close share connections, whatever the host. */
+static void test_connections_by_turn(void **state) {
+        static const struct {
+                double turn_ratio;
+                int connections;
+        } rows[] = {{0, 1}, {0.3, 1}, {0.34, 2}, {0.6, 2}, {0.99999, 3}, {0, 3}, {0.5, 3}};
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(free_attemptp) struct attempt *attempt = new_attempt(peer->origin, "/ok");
+                attempt->request.has_turn = true;
+                attempt->request.turn_ratio = rows[i].turn_ratio;
+                run(attempt);
+                assert_int_equal(atomic_load(&peer->connections), rows[i].connections);
+        }
+}
+
+/* More hosts than at first: calls under way go on, and the first half of each handle's turns keeps
+ * its connections. */
+static void test_more_hosts(void **state) {
+        static const double turns[] = {0.1, 0.2, 0.9};
+        _cleanup_(free_attemptp) struct attempt *slow = new_attempt(peer->origin, "/slow");
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(turns); i++) {
+                _cleanup_(free_attemptp) struct attempt *attempt = new_attempt(peer->origin, "/ok");
+                attempt->request.has_turn = true;
+                attempt->request.turn_ratio = turns[i];
+                run(attempt);
+        }
+        assert_int_equal(atomic_load(&peer->connections), 2);
+        http_client_expect(client, 3 * 256, 1); /* as many as three handles are for */
+        slow->request.has_turn = true;
+        slow->request.turn_ratio = 0.9;
+        begin(slow);
+        http_client_expect(client, 3 * 256 + 1, 1);
+        loop_run(loop);
+        assert_int_equal(slow->response.failure, HTTP_OK);
+        assert_int_equal(atomic_load(&peer->connections), 2);
+        for (size_t i = 0; i < ARRAY_LEN(turns); i++) {
+                _cleanup_(free_attemptp) struct attempt *attempt = new_attempt(peer->origin, "/ok");
+                attempt->request.has_turn = true;
+                attempt->request.turn_ratio = turns[i];
+                run(attempt);
+        }
+        assert_int_equal(atomic_load(&peer->connections), 4); /* 0.2 and 0.9 have moved */
+}
+
+/* No more of them are kept than there are descriptors for. */
+static void test_few_connections(void **state) {
+        enum { CALLS = 10 };
+        static const struct {
+                size_t max_descriptors, kept;
+        } rows[] = {
+                {CALLS + 2 + 5, 5}, {CALLS, 4}, /* however few there are */
+        };
+        struct attempt *attempts[CALLS];
+        size_t expected = 0;
+
+        (void)state;
+        for (size_t round = 0; round < 2 * ARRAY_LEN(rows); round++) {
+                bool is_first = round % 2 == 0;
+                if (is_first) {
+                        http_client_free(client);
+                        client = http_client_new(
+                                loop, &(struct http_client_options){
+                                              .max_in_flight = CALLS,
+                                              .max_descriptors = rows[round / 2].max_descriptors});
+                }
+                for (size_t i = 0; i < CALLS; i++)
+                        begin(attempts[i] = new_attempt(peer->origin, "/slow"));
+                loop_run(loop);
+                for (size_t i = 0; i < CALLS; i++) {
+                        assert_int_equal(attempts[i]->response.failure, HTTP_OK);
+                        free_attempt(attempts[i]);
+                }
+                expected += is_first ? CALLS : CALLS - rows[round / 2].kept;
+                assert_int_equal(atomic_load(&peer->connections), expected);
+        }
+}
+
+enum { PARALLEL = 100, HOSTS = 4 };
+
+static void test_parallel_calls(void **state) {
+        struct raw_peer *peers[HOSTS];
+        struct attempt *attempts[PARALLEL];
+
+        (void)state;
+        for (size_t i = 0; i < HOSTS; i++) {
+                char address[16];
+                (void)snprintf(address, sizeof(address), "127.0.0.%zu", i + 2);
+                peers[i] = raw_peer_new(address);
+        }
+        for (size_t i = 0; i < PARALLEL; i++) {
+                attempts[i] = new_attempt(peers[i % HOSTS]->origin, i % 10 == 0 ? "/slow" : "/ok");
+                begin(attempts[i]);
+        }
+        loop_run(loop);
+        for (size_t i = 0; i < PARALLEL; i++) {
+                assert_int_equal(attempts[i]->done_calls, 1);
+                assert_int_equal(attempts[i]->response.status, 200);
+                free_attempt(attempts[i]);
+        }
+        http_client_free(TAKE_PTR(client));
+        for (size_t i = 0; i < HOSTS; i++) {
+                assert_int_equal(atomic_load(&peers[i]->requests), PARALLEL / HOSTS);
+                raw_peer_free(peers[i]);
+        }
+}
+
+/* At most so many at a time; the time of a call that waits has not begun. */
+static void test_queue(void **state) {
+        struct attempt *attempts[12];
+
+        (void)state;
+        http_client_free(client);
+        client = http_client_new(loop, &(struct http_client_options){.max_in_flight = 2});
+        for (size_t i = 0; i < ARRAY_LEN(attempts); i++) {
+                attempts[i] = new_attempt(peer->origin, i < 2 ? "/hang" : "/slow");
+                attempts[i]->request.timeout_ms = i < 2 ? SHORT_MS : SHORT_MS * 4;
+                begin(attempts[i]);
+        }
+        /* A stream in a pool of its own does not wait for them. */
+        _cleanup_(free_attemptp) struct attempt *stream = new_attempt(peer->origin, "/ok");
+        stream->request.pool = 1;
+        begin(stream);
+        http_cancel(TAKE_PTR(attempts[5]->call));
+        under_way--;
+        loop_run(loop);
+        assert_true(stream->response.duration_ms < SHORT_MS);
+        for (size_t i = 0; i < ARRAY_LEN(attempts); i++) {
+                if (i == 5)
+                        assert_int_equal(attempts[i]->done_calls, 0);
+                else
+                        assert_int_equal(attempts[i]->response.failure,
+                                         i < 2 ? HTTP_TIMEOUT : HTTP_OK);
+                free_attempt(attempts[i]);
+        }
+        /* Two at a time and the stream; the peer may notice late that the first two were given up.
+         */
+        assert_true(atomic_load(&peer->most_open) <= 5);
+}
+
+static void test_stream(void **state) {
+        _cleanup_(free_attemptp) struct attempt *all = new_attempt(peer->origin, "/pieces");
+        _cleanup_(free_attemptp) struct attempt *refused = new_attempt(peer->origin, "/pieces");
+        _cleanup_(free_attemptp) struct attempt *error = new_attempt(peer->origin, "/nowhere");
+        struct attempt *attempts[] = {all, refused, error};
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(attempts); i++)
+                attempts[i]->request.on_data = on_data;
+        run(all);
+        assert_int_equal(all->piece_bytes, 25);
+        assert_int_equal(all->response.body_bytes, 25);
+        assert_string_equal(all->body, "");
+
+        refused->refuse_after = 2;
+        run(refused);
+        assert_int_equal(refused->response.failure, HTTP_PROTOCOL);
+        assert_int_equal(refused->pieces, 2);
+
+        run(error); /* an answer that is no stream is kept */
+        assert_int_equal(error->response.status, 404);
+        assert_string_equal(error->body, "nothing here");
+        assert_int_equal(error->pieces, 0);
+}
+
+static void stop(void *userdata) {
+        (void)userdata;
+        loop_stop(loop);
+}
+
+static void run_for(int64_t duration_ms) {
+        struct loop_timer end = {0};
+
+        loop_timer_arm(loop, &end, clock_mono_ms() + duration_ms, stop, NULL);
+        loop_run(loop);
+}
+
+static void test_cancel(void **state) {
+        _cleanup_(free_attemptp) struct attempt *queued = new_attempt(peer->origin, "/hang");
+        _cleanup_(free_attemptp) struct attempt *active = new_attempt(peer->origin, "/hang");
+        _cleanup_(free_attemptp) struct attempt *victim = new_attempt(peer->origin, "/hang");
+        _cleanup_(free_attemptp) struct attempt *killer = new_attempt(peer->origin, "/ok");
+        _cleanup_(free_attemptp) struct attempt *next = new_attempt(peer->origin, "/ok");
+
+        (void)state;
+        under_way = 0;
+        begin(queued);
+        http_cancel(queued->call);
+        begin(active);
+        run_for(20);
+        http_cancel(active->call);
+        under_way = 0;
+
+        begin(victim);
+        killer->victim = victim;
+        killer->next = next;
+        run(killer);
+        assert_int_equal(next->done_calls, 1);
+        assert_int_equal(queued->done_calls + active->done_calls + victim->done_calls, 0);
+}
+
+/* Inside of on_data curl is at work, and must not be entered again. */
+static void test_cancel_in_on_data(void **state) {
+        static const struct {
+                bool has_victim, frees_client;
+        } rows[] = {{false, false}, {true, false}, {false, true}, {true, true}};
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(free_attemptp) struct attempt *victim = new_attempt(peer->origin,
+                                                                              "/hang");
+                _cleanup_(free_attemptp) struct attempt *attempt = new_attempt(peer->origin,
+                                                                               "/pieces");
+                under_way = 0;
+                begin(victim);
+                run_for(10);
+                attempt->request.on_data = on_data;
+                attempt->cancel_after = 2;
+                attempt->victim = rows[i].has_victim ? victim : NULL;
+                attempt->frees_client = rows[i].frees_client;
+                begin(attempt);
+                loop_run(loop);
+                run_for(20);
+                assert_int_equal(attempt->done_calls + victim->done_calls, 0);
+                assert_int_equal(attempt->pieces, 2);
+                if (!client) {
+                        loop_free(loop);
+                        raw_peer_free(peer);
+                        (void)set_up(state);
+                } else if (victim->call) {
+                        http_cancel(victim->call);
+                }
+        }
+        under_way = 0;
+}
+
+static void test_free_with_calls_under_way(void **state) {
+        struct attempt *attempts[20];
+
+        (void)state;
+        under_way = 0;
+        for (size_t i = 0; i < ARRAY_LEN(attempts); i++) {
+                attempts[i] = new_attempt(peer->origin, i == 3 ? "/slow" : "/hang");
+                attempts[i]->frees_client = i == 3; /* from within its on_done */
+                begin(attempts[i]);
+        }
+        under_way = 1;
+        loop_run(loop);
+        assert_null(client);
+        run_for(10); /* nothing is left that could fire */
+        for (size_t i = 0; i < ARRAY_LEN(attempts); i++) {
+                assert_int_equal(attempts[i]->done_calls, i == 3);
+                free_attempt(attempts[i]);
+        }
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void) {
+        /* None of these may be looked at. */
+        (void)setenv("http_proxy", "http://127.0.0.1:1", 1);
+        (void)setenv("ALL_PROXY", "http://127.0.0.1:1", 1);
+
+        const struct CMUnitTest tests[] = {
+                TEST(test_failures),
+                TEST(test_nobody_there),
+                TEST(test_credentials_stay_out_of_messages),
+                TEST(test_time_limits),
+                TEST(test_gzip_bomb),
+                TEST(test_request_as_sent),
+                TEST(test_answer),
+                TEST(test_connections_are_kept),
+                TEST(test_connections_by_turn),
+                TEST(test_more_hosts),
+                TEST(test_few_connections),
+                TEST(test_parallel_calls),
+                TEST(test_queue),
+                TEST(test_stream),
+                TEST(test_cancel),
+                TEST(test_cancel_in_on_data),
+                TEST(test_free_with_calls_under_way),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,259 @@
+/* The connections of the HTTP server: how long they may be silent, and who makes room for whom. */
+#include "tests/unit/fixture/cmocka_wrap.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+
+#include "base/clock.h"
+#include "metrics/metrics.h"
+#include "net/http_server.h"
+#include "tests/unit/fixture/raw_client.h"
+
+enum { CEILING = 16, FLOOD = 100, LARGE_BYTES = 32 << 20 };
+
+static const char get[] = "GET / HTTP/1.1\r\nHost: h\r\n\r\n";
+
+static struct http_server *server;
+static struct metrics *metrics;
+
+/* Exchanges to /rest are for the test to resume. */
+static struct http_exchange *resting[CEILING];
+static atomic_size_t resting_count;
+
+static void handle(void *userdata, struct http_exchange *exchange) {
+        static char data[LARGE_BYTES];
+        static const struct iovec large = {data, sizeof(data)};
+
+        (void)userdata;
+        exchange->status = 200;
+        if (strcmp(exchange->path, "/large") == 0) {
+                exchange->reply = &large;
+                exchange->reply_count = 1;
+        }
+        if (strcmp(exchange->path, "/rest") == 0) {
+                resting[atomic_load(&resting_count)] = exchange;
+                http_suspend(exchange);
+                atomic_fetch_add(&resting_count, 1);
+        }
+}
+
+static int start(unsigned threads, unsigned first_request_s) {
+        struct error err = ERROR_NULL;
+
+        metrics = metrics_new();
+        atomic_store(&resting_count, 0);
+        struct http_server_options options = {
+                .bind_address = "127.0.0.1",
+                .threads = threads,
+                .max_body_bytes = 1000,
+                .max_connections = CEILING,
+                .first_request_s = first_request_s,
+                .metrics = metrics,
+                .handler = handle,
+        };
+        if (http_server_start(&options, &server, &err) < 0)
+                fail_msg("%s", err.msg);
+        return 0;
+}
+
+static int set_up(void **state) {
+        (void)state;
+        return start(2, 0);
+}
+
+/* One worker has seen the end of one request before it looks at the next. */
+static int set_up_alone(void **state) {
+        (void)state;
+        return start(1, 0);
+}
+
+static int set_up_impatient(void **state) {
+        (void)state;
+        return start(2, 1);
+}
+
+static int tear_down(void **state) {
+        (void)state;
+        http_server_stop(server, 5000);
+        metrics_free(metrics);
+        return 0;
+}
+
+static int dial(void) {
+        return raw_dial(http_server_port(server));
+}
+
+static void assert_answered(int fd) {
+        struct buf answer = BUF_INIT(RAW_ANSWER_MAX_BYTES);
+
+        assert_true(raw_say(fd, get, sizeof(get) - 1));
+        assert_true(raw_hear(fd, &answer));
+        assert_memory_equal(answer.data, "HTTP/1.1 200 ", 13);
+        buf_done(&answer);
+}
+
+/* Waits until a line stands on the page. */
+static void await_metric(const char *line) {
+        struct buf page = BUF_INIT(1 << 20);
+        int64_t end_ms = clock_mono_ms() + 10000;
+
+        do {
+                buf_clear(&page);
+                metrics_render(metrics, &page);
+        } while (!strstr(page.data, line) && clock_mono_ms() < end_ms);
+        if (!strstr(page.data, line))
+                fail_msg("no line '%s' in:\n%s", line, page.data);
+        buf_done(&page);
+}
+
+/* However many connect and say nothing, whoever comes next is served. */
+static void test_silent_ones_make_room(void **state) {
+        int fds[FLOOD];
+
+        (void)state;
+        for (size_t i = 0; i < FLOOD; i++)
+                fds[i] = dial();
+        int fd = dial();
+        assert_answered(fd);
+        await_metric("plimsoll_http_connections 16\n");
+        await_metric("plimsoll_http_connections_cut_total{reason=\"crowded\"} 85\n");
+        assert_answered(fd);
+        for (size_t i = 0; i < FLOOD; i++)
+                close(fds[i]);
+        close(fd);
+        await_metric("plimsoll_http_connections 0\n");
+}
+
+/* So do those that begin a request and do not end it. */
+static void test_half_requests_make_room(void **state) {
+        int fds[FLOOD];
+
+        (void)state;
+        for (size_t i = 0; i < FLOOD; i++) {
+                fds[i] = dial();
+                (void)raw_say(fds[i], get, sizeof(get) - 5);
+        }
+        int fd = dial();
+        assert_answered(fd);
+        for (size_t i = 0; i < FLOOD; i++)
+                close(fds[i]);
+        close(fd);
+}
+
+/* Whether the connection's end is a reset. */
+static bool is_reset(int fd) {
+        char data[65536];
+        ssize_t got;
+
+        do
+                got = recv(fd, data, sizeof(data), 0);
+        while (got > 0);
+        return got < 0 && errno == ECONNRESET;
+}
+
+/* And those that do not read what they asked for. */
+static void test_deaf_ones_make_room(void **state) {
+        static const char large[] = "GET /large HTTP/1.1\r\nHost: h\r\n\r\n";
+        int fds[FLOOD];
+
+        (void)state;
+        for (size_t i = 0; i < FLOOD; i++) {
+                char c = 0;
+                fds[i] = dial();
+                assert_true(raw_say(fds[i], large, sizeof(large) - 1));
+                assert_int_equal(recv(fds[i], &c, 1, 0), 1);
+        }
+        int fd = dial();
+        assert_answered(fd);
+        await_metric("plimsoll_http_connections 16\n");
+        await_metric("plimsoll_http_connections_cut_total{reason=\"crowded\"} 85\n");
+        assert_true(is_reset(fds[0])); /* else the kernel would keep what it has not read */
+        for (size_t i = 0; i < FLOOD; i++)
+                close(fds[i]);
+        close(fd);
+}
+
+/* It is the one that has been idle longest, be it that it has asked before. */
+static void test_longest_idle_goes(void **state) {
+        int fds[CEILING];
+
+        (void)state;
+        for (size_t i = 0; i < CEILING; i++) {
+                fds[i] = dial();
+                assert_answered(fds[i]);
+                /* The second is the one: by more than a reply's end may be noticed late. */
+                if (i == 1)
+                        usleep(200000);
+        }
+        assert_answered(fds[0]);
+        int fd = dial();
+        assert_answered(fd);
+        assert_true(raw_is_closed(fds[1]));
+        await_metric("plimsoll_http_connections_cut_total{reason=\"crowded\"} 1\n");
+        for (size_t i = 0; i < CEILING; i++)
+                if (i != 1)
+                        assert_answered(fds[i]);
+        for (size_t i = 0; i < CEILING; i++)
+                close(fds[i]);
+        close(fd);
+}
+
+/* Who is being served is left alone. */
+static void test_busy_ones_stay(void **state) {
+        static const char rest[] = "GET /rest HTTP/1.1\r\nHost: h\r\n\r\n";
+        struct buf answer = BUF_INIT(RAW_ANSWER_MAX_BYTES);
+        int fds[CEILING];
+
+        (void)state;
+        for (size_t i = 0; i < CEILING; i++) {
+                fds[i] = dial();
+                assert_true(raw_say(fds[i], rest, sizeof(rest) - 1));
+                while (atomic_load(&resting_count) <= i)
+                        usleep(1000);
+        }
+        int fd = dial();
+        assert_answered(fd);
+        await_metric("plimsoll_http_connections 17\n");
+        for (size_t i = 0; i < CEILING; i++)
+                http_resume(resting[i]);
+        for (size_t i = 0; i < CEILING; i++) {
+                assert_true(raw_hear(fds[i], &answer));
+                assert_memory_equal(answer.data, "HTTP/1.1 200 ", 13);
+                close(fds[i]);
+        }
+        await_metric("plimsoll_http_connections_cut_total{reason=\"crowded\"} 0\n");
+        close(fd);
+        buf_done(&answer);
+}
+
+/* A first request line has to come soon, the next ones need not. */
+static void test_silence_ends(void **state) {
+        int64_t start_ms = clock_mono_ms();
+        int asking = dial(), silent = dial(), dripping = dial();
+
+        (void)state;
+        assert_answered(asking);
+        assert_true(raw_say(dripping, get, 8));
+        assert_true(raw_is_closed(silent));
+        assert_in_range(clock_mono_ms() - start_ms, 900, 15000);
+        assert_true(raw_is_closed(dripping));
+        await_metric("plimsoll_http_connections_cut_total{reason=\"silent\"} 2\n");
+        assert_answered(asking);
+        close(asking);
+        close(silent);
+        close(dripping);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TEST(test_silent_ones_make_room),
+                TEST(test_half_requests_make_room),
+                TEST(test_deaf_ones_make_room),
+                cmocka_unit_test_setup_teardown(test_longest_idle_goes, set_up_alone, tear_down),
+                TEST(test_busy_ones_stay),
+                cmocka_unit_test_setup_teardown(test_silence_ends, set_up_impatient, tear_down),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

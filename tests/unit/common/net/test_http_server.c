@@ -1,0 +1,355 @@
+/* What the HTTP server makes of requests, over raw sockets. */
+#include "tests/unit/fixture/cmocka_wrap.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/socket.h>
+
+#include "base/clock.h"
+#include "http_server_fixture.h"
+
+static void test_requests(void **state) {
+        static const struct {
+                const char *request;
+                const char *status;
+                const char *body;
+        } rows[] = {
+                {"GET /a%20b?x=1&q=2&q=3 HTTP/1.1\r\nHost: h\r\n\r\n", "200", "GET /a b 2"},
+                {"GET /?q HTTP/1.1\r\nHost: h\r\n\r\n", "200", "GET / "},
+                {"GET /?qq=1 HTTP/1.1\r\nHost: h\r\n\r\n", "200", "GET / (none)"},
+                {"GET /one HTTP/1.1\r\nHost: h\r\n\r\n", "200", "GET"},
+                {"DELETE /x HTTP/1.1\r\nHost: h\r\n\r\n", "200", "DELETE /x (none)"},
+                {"BREW /x HTTP/1.1\r\nHost: h\r\n\r\n", "200", "BREW /x (none)"},
+                {"POST /p HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n"
+                 "Content-Length: 2\r\n\r\n{}",
+                 "200", "POST /p (none)application/json{}"},
+                {"POST /p HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n"
+                 "3\r\nabc\r\n2;ext=1\r\nde\r\n0\r\n\r\n",
+                 "200", "POST /p (none)abcde"},
+                {"POST /p HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n", "200",
+                 "POST /p (none)"},
+                {"GET /default HTTP/1.1\r\nHost: h\r\n\r\n", "500", ""},
+                {"GET /busy HTTP/1.1\r\nHost: h\r\n\r\n", "503", "GET /busy (none)"},
+                {"POST /p HTTP/1.1\r\nHost: h\r\nContent-Length: 1000001\r\n\r\n", "413", ""},
+                {"POST /p HTTP/1.1\r\nHost: h\r\nContent-Length: 99999999999\r\n\r\n", "413", ""},
+        };
+        struct buf answer = BUF_INIT(ANSWER_MAX_BYTES);
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                ask(rows[i].request, strlen(rows[i].request), &answer);
+                if (memcmp(answer.data + 9, rows[i].status, 3) != 0 ||
+                    strcmp(raw_body_of(&answer), rows[i].body) != 0)
+                        fail_msg("'%s' gave '%s'", rows[i].request, answer.data);
+                assert_null(strstr(answer.data, "chunked"));
+        }
+        buf_done(&answer);
+}
+
+/* What is no HTTP gets an error or no answer, and never reaches the handler. */
+static void test_nonsense(void **state) {
+        static const char *const rows[] = {
+                "\r\n\r\n\r\nnonsense\r\n\r\n",
+                "GET\r\n\r\n",
+                "GET / HTTP/1.1\r\n\r\n", /* no Host */
+                "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: -1\r\n\r\n",
+                "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1x\r\n\r\n",
+                "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 99999999999999999999999\r\n\r\n",
+                "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        };
+        char piece[4096];
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                int fd = dial();
+                assert_true(raw_say(fd, rows[i], strlen(rows[i])));
+                assert_return_code(shutdown(fd, SHUT_WR), errno);
+                ssize_t got = 0;
+                while ((got = recv(fd, piece, sizeof(piece) - 1, 0)) > 0) {
+                        piece[got] = '\0';
+                        if (strstr(piece, " 200 "))
+                                fail_msg("'%s' gave '%s'", rows[i], piece);
+                }
+                close(fd);
+        }
+        assert_int_equal(atomic_load(&handled), 0);
+}
+
+/* A body with two lengths: whatever the peer meant, nothing behind it is taken for a request. */
+static void test_two_lengths(void **state) {
+        static const char *const rows[] = {
+                "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+                "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n",
+                "Transfer-Encoding: gzip, chunked\r\nContent-Length: 0\r\n\r\n0\r\n\r\n",
+        };
+        struct buf answer = BUF_INIT(ANSWER_MAX_BYTES);
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(freep) char *request = xasprintf(
+                        "POST /a HTTP/1.1\r\nHost: h\r\n%sGET /b HTTP/1.1\r\nHost: h\r\n\r\n",
+                        rows[i]);
+                int fd = dial();
+                assert_true(raw_say(fd, request, strlen(request)));
+                assert_true(raw_hear(fd, &answer));
+                assert_memory_equal(answer.data, "HTTP/1.1 400 ", 13);
+                assert_non_null(strstr(answer.data, "Connection: close"));
+                assert_false(raw_hear(fd, &answer));
+                close(fd);
+        }
+        assert_int_equal(atomic_load(&handled), 0);
+        buf_done(&answer);
+}
+
+static void test_head(void **state) {
+        static const char request[] = "HEAD /x HTTP/1.1\r\nHost: h\r\n\r\n"
+                                      "GET /y HTTP/1.1\r\nHost: h\r\n\r\n";
+        struct buf answer = BUF_INIT(ANSWER_MAX_BYTES);
+        int fd = dial();
+        char c = 0;
+
+        (void)state;
+        assert_true(raw_say(fd, request, sizeof(request) - 1));
+        while (!answer.data || !strstr(answer.data, "\r\n\r\n")) {
+                assert_int_equal(recv(fd, &c, 1, 0), 1);
+                (void)buf_putc(&answer, c);
+        }
+        assert_non_null(
+                strstr(answer.data, "Content-Length: 13\r\n")); /* of "GET /x (none)" less */
+        assert_true(raw_hear(fd, &answer));                     /* no body came between */
+        assert_string_equal(raw_body_of(&answer), "GET /y (none)");
+        close(fd);
+        buf_done(&answer);
+}
+
+static void test_only_parameter(void **state) {
+        static const struct {
+                const char *target, *says;
+        } rows[] = {
+                {"/only", "GET /only (none)"},
+                {"/only?", "GET /only (none)"},
+                {"/only?q", "GET /only |"},
+                {"/only?q=", "GET /only |"},
+                {"/only?q=a%2Fb+c", "GET /only a/b c|"},
+                {"/only?q=%zz", "GET /only %zz|"},
+                {"/only?q=a&q=a", "GET /only (refused)|"},
+                {"/only?q=a&q", "GET /only (refused)|"},
+                {"/only?q=a&r=b", "GET /only (refused)|"},
+                {"/only?r", "GET /only (refused)|"},
+                {"/only?Q=a", "GET /only (refused)|"},
+                {"/only?r&q=a", "GET /only (refused)|"},
+                {"/only?q%00=a", "GET /only (refused)|"},
+                {"/only?q=a%00b", "GET /only (refused)|"},
+        };
+        struct buf answer = BUF_INIT(ANSWER_MAX_BYTES);
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(freep) char *request = xasprintf("GET %s HTTP/1.1\r\nHost: h\r\n"
+                                                           "Content-Type: |\r\n\r\n",
+                                                           rows[i].target);
+                int fd = dial();
+                assert_true(raw_say(fd, request, strlen(request)));
+                assert_true(raw_hear(fd, &answer));
+                if (!strstr(answer.data, rows[i].says))
+                        fail_msg("'%s' gave '%s'", rows[i].target, answer.data);
+                close(fd);
+        }
+        buf_done(&answer);
+}
+
+static void test_reply_headers(void **state) {
+        static const char with[] = "GET /headers HTTP/1.1\r\nHost: h\r\n\r\n";
+        static const char without[] = "GET /others HTTP/1.1\r\nHost: h\r\n\r\n";
+        struct buf answer = BUF_INIT(ANSWER_MAX_BYTES);
+
+        (void)state;
+        ask(with, sizeof(with) - 1, &answer);
+        assert_non_null(strstr(answer.data, "\r\nX-One: 1\r\n"));
+        assert_non_null(strstr(answer.data, "\r\nX-Two: a b; c\r\n"));
+        ask(without, sizeof(without) - 1, &answer);
+        assert_null(strstr(answer.data, "X-"));
+        buf_done(&answer);
+}
+
+static void test_pipelined(void **state) {
+        struct buf requests = BUF_INIT(ANSWER_MAX_BYTES), answer = BUF_INIT(ANSWER_MAX_BYTES);
+        int fd = dial();
+
+        (void)state;
+        for (int i = 0; i < 50; i++)
+                (void)buf_printf(&requests,
+                                 "POST /%d HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\n%03d", i,
+                                 i);
+        assert_true(raw_say(fd, requests.data, requests.len));
+        for (int i = 0; i < 50; i++) {
+                char expected[64];
+                (void)snprintf(expected, sizeof(expected), "POST /%d (none)%03d", i, i);
+                assert_true(raw_hear(fd, &answer));
+                assert_string_equal(raw_body_of(&answer), expected);
+        }
+        close(fd);
+        buf_done(&requests);
+        buf_done(&answer);
+}
+
+static void append_filler(struct buf *buf, size_t len) {
+        for (size_t i = 0; i < len; i++)
+                (void)buf_putc(buf, (char)('a' + i % 23));
+}
+
+/* Large and small bodies in turns on one connection: the memory is handed on, its content is not.
+ */
+static void test_body_sizes(void **state) {
+        /* 64 KiB less what stands before the body: up to there an answer is sent as one piece */
+        static const size_t sizes[] = {MAX_BODY_BYTES, 1,      300000, 0, 65522,
+                                       65523,          262144, 262145, 5};
+        struct buf request = BUF_INIT(ANSWER_MAX_BYTES), answer = BUF_INIT(ANSWER_MAX_BYTES);
+        int fd = dial();
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
+                buf_clear(&request);
+                (void)buf_printf(&request,
+                                 "POST /s HTTP/1.1\r\nHost: h\r\nContent-Length: %zu\r\n\r\n",
+                                 sizes[i]);
+                size_t head = request.len;
+                append_filler(&request, sizes[i]);
+                assert_true(raw_say(fd, request.data, request.len));
+                assert_true(raw_hear(fd, &answer));
+                assert_memory_equal(raw_body_of(&answer), "POST /s (none)", 14);
+                assert_memory_equal(raw_body_of(&answer) + 14, request.data + head, sizes[i]);
+                assert_int_equal(strlen(raw_body_of(&answer)), 14 + sizes[i]);
+        }
+        close(fd);
+        buf_done(&request);
+        buf_done(&answer);
+}
+
+/* A length that is not announced is refused once it is over; the connection stays usable. */
+static void test_chunked_and_too_large(void **state) {
+        static const char head[] =
+                "POST /c HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n";
+        struct buf chunk = BUF_INIT(ANSWER_MAX_BYTES), answer = BUF_INIT(ANSWER_MAX_BYTES);
+        int fd = dial();
+
+        (void)state;
+        (void)buf_puts(&chunk, "4000\r\n");
+        append_filler(&chunk, 0x4000);
+        (void)buf_puts(&chunk, "\r\n");
+        assert_true(raw_say(fd, head, sizeof(head) - 1));
+        for (size_t i = 0; i < 100; i++) /* 1.6 MB */
+                assert_true(raw_say(fd, chunk.data, chunk.len));
+        assert_true(raw_say(fd, "0\r\n\r\n", 5));
+        assert_true(raw_hear(fd, &answer));
+        assert_memory_equal(answer.data, "HTTP/1.1 413 ", 13);
+        assert_string_equal(raw_body_of(&answer), "");
+        assert_int_equal(atomic_load(&handled), 0);
+        close(fd);
+        buf_done(&chunk);
+        buf_done(&answer);
+}
+
+/* Drips a byte every 50 ms until the server has had enough. */
+static int64_t drip(const char *head, char c) {
+        int64_t start_ms = clock_mono_ms();
+        struct pollfd poll_fd = {.fd = dial(), .events = POLLIN};
+
+        assert_true(raw_say(poll_fd.fd, head, strlen(head)));
+        while (poll(&poll_fd, 1, 50) == 0 && clock_mono_ms() - start_ms < 15000)
+                if (!raw_say(poll_fd.fd, &c, 1))
+                        break;
+        close(poll_fd.fd);
+        return clock_mono_ms() - start_ms;
+}
+
+static void test_slow_requests_end(void **state) {
+        struct buf answer = BUF_INIT(ANSWER_MAX_BYTES);
+        static const char get[] = "GET / HTTP/1.1\r\nHost: h\r\n\r\n";
+
+        (void)state;
+        assert_in_range(drip("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 9999\r\n\r\n", 'x'),
+                        500, 8000);
+        assert_in_range(drip("GET / HTTP/1.1\r\nHost: ", 'x'), 500, 8000);
+        assert_in_range(drip("GET /", 'x'), 500, 8000);
+        assert_int_equal(atomic_load(&handled), 0);
+        ask(get, sizeof(get) - 1, &answer); /* all is well */
+
+        /* An idle connection ends too, but not before its time. */
+        int64_t start_ms = clock_mono_ms();
+        int fd = dial();
+        char c = 0;
+        assert_true(raw_say(fd, get, sizeof(get) - 1));
+        assert_true(raw_hear(fd, &answer));
+        assert_int_equal(recv(fd, &c, 1, 0), 0);
+        assert_in_range(clock_mono_ms() - start_ms, 900, 8000);
+        close(fd);
+        buf_done(&answer);
+}
+
+/* Who does not take his reply does not keep its memory for ever. */
+static void test_slow_reader_ends(void **state) {
+        struct buf request = BUF_INIT(ANSWER_MAX_BYTES);
+        int fds[8];
+
+        (void)state;
+        (void)buf_puts(&request, "POST /s HTTP/1.1\r\nHost: h\r\nContent-Length: 900000\r\n\r\n");
+        append_filler(&request, 900000);
+        for (size_t i = 0; i < ARRAY_LEN(fds); i++) {
+                int small = 4096;
+                fds[i] = dial();
+                assert_return_code(setsockopt(fds[i], SOL_SOCKET, SO_RCVBUF, &small, sizeof(small)),
+                                   errno);
+                (void)raw_say(fds[i], request.data, request.len);
+        }
+        int64_t start_ms = clock_mono_ms();
+        while (atomic_load(&released) < ARRAY_LEN(fds) && clock_mono_ms() - start_ms < 15000)
+                usleep(10000);
+        assert_int_equal(atomic_load(&released), ARRAY_LEN(fds));
+        for (size_t i = 0; i < ARRAY_LEN(fds); i++)
+                close(fds[i]);
+        buf_done(&request);
+}
+
+static void test_many_connections(void **state) {
+        static const char get[] = "GET /m HTTP/1.1\r\nHost: h\r\n\r\n";
+        struct buf answer = BUF_INIT(ANSWER_MAX_BYTES);
+        int fds[200];
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(fds); i++)
+                fds[i] = dial();
+        for (size_t round = 0; round < 3; round++) {
+                for (size_t i = 0; i < ARRAY_LEN(fds); i++)
+                        assert_true(raw_say(fds[i], get, sizeof(get) - 1));
+                for (size_t i = 0; i < ARRAY_LEN(fds); i++) {
+                        assert_true(raw_hear(fds[i], &answer));
+                        assert_string_equal(raw_body_of(&answer), "GET /m (none)");
+                }
+        }
+        for (size_t i = 0; i < ARRAY_LEN(fds); i++)
+                close(fds[i]);
+        buf_done(&answer);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST_IMPATIENT(name) cmocka_unit_test_setup_teardown(name, set_up_impatient, tear_down)
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TEST(test_requests),
+                TEST(test_nonsense),
+                TEST(test_two_lengths),
+                TEST(test_head),
+                TEST(test_only_parameter),
+                TEST(test_reply_headers),
+                TEST(test_pipelined),
+                TEST(test_body_sizes),
+                TEST(test_chunked_and_too_large),
+                TEST_IMPATIENT(test_slow_requests_end),
+                TEST_IMPATIENT(test_slow_reader_ends),
+                TEST(test_many_connections),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

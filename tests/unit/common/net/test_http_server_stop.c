@@ -1,0 +1,262 @@
+/* How the HTTP server starts and stops, and how requests are suspended, over raw sockets. */
+#include "tests/unit/fixture/cmocka_wrap.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/socket.h>
+
+#include "base/clock.h"
+#include "http_server_fixture.h"
+
+static void *let_go(void *userdata) {
+        (void)userdata;
+        usleep(100000);
+        atomic_store(&must_wait, false);
+        return NULL;
+}
+
+/* The answer that is under way when the end comes still arrives, and says that it was the last. */
+static void test_stop_drains(void **state) {
+        static const char get[] = "GET /wait HTTP/1.1\r\nHost: h\r\n\r\n";
+        struct buf answer = BUF_INIT(ANSWER_MAX_BYTES);
+        pthread_t thread;
+
+        (void)set_up(state);
+        atomic_store(&must_wait, true);
+        atomic_store(&is_waiting, false);
+        int fd = dial();
+        assert_true(raw_say(fd, get, sizeof(get) - 1));
+        while (!atomic_load(&is_waiting))
+                usleep(1000);
+        assert_int_equal(pthread_create(&thread, NULL, let_go, NULL), 0);
+        http_server_stop(server, 10000);
+        assert_true(raw_hear(fd, &answer));
+        assert_string_equal(raw_body_of(&answer), "GET /wait (none)");
+        assert_non_null(strstr(answer.data, "Connection: close"));
+        pthread_join(thread, NULL);
+        close(fd);
+        buf_done(&answer);
+}
+
+/* A peer that is in no hurry does not hold up the end. */
+static void test_stop_does_not_wait_for_ever(void **state) {
+        static const char half[] = "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\nhalf";
+        int64_t start_ms = clock_mono_ms();
+
+        (void)set_up(state);
+        int idle_fd = dial(), fd = dial();
+        assert_true(raw_say(fd, half, sizeof(half) - 1));
+        usleep(20000);
+        http_server_stop(server, 100);
+        assert_true(clock_mono_ms() - start_ms < 5000);
+        close(fd);
+        close(idle_fd);
+}
+
+static void test_quiesce(void **state) {
+        static const char get[] = "GET /q HTTP/1.1\r\nHost: h\r\n\r\n";
+        struct buf answer = BUF_INIT(ANSWER_MAX_BYTES);
+        struct sockaddr_in name = {.sin_family = AF_INET,
+                                   .sin_port = htons(http_server_port(server)),
+                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+
+        (void)state;
+        int fd = dial();
+        assert_true(raw_say(fd, get, sizeof(get) - 1));
+        assert_true(raw_hear(fd, &answer));
+        http_server_quiesce(server);
+        http_server_quiesce(server);
+        assert_true(raw_say(fd, get, sizeof(get) - 1)); /* the open one goes on */
+        assert_true(raw_hear(fd, &answer));
+        assert_non_null(strstr(answer.data, "Connection: close"));
+        close(fd);
+        fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        assert_int_equal(connect(fd, (struct sockaddr *)&name, sizeof(name)), -1);
+        assert_int_equal(errno, ECONNREFUSED);
+        close(fd);
+        buf_done(&answer);
+}
+
+/* Workers that wake up just then must not stumble over the socket that is taken away. */
+static void test_quiesce_while_connections_close(void **state) {
+        _cleanup_(buf_done) struct buf answer = BUF_INIT(ANSWER_MAX_BYTES);
+        static const char request[] = "GET /one HTTP/1.1\r\nHost: x\r\n\r\n";
+        struct http_server_options options = defaults();
+        int fds[64];
+
+        (void)state;
+        options.threads = 16;
+        for (int round = 0; round < 60; round++) {
+                start(&options);
+                for (size_t i = 0; i < ARRAY_LEN(fds); i++) {
+                        fds[i] = dial();
+                        assert_true(raw_say(fds[i], request, strlen(request)));
+                        assert_true(raw_hear(fds[i], &answer));
+                }
+                for (size_t i = 0; i < ARRAY_LEN(fds); i++)
+                        close(fds[i]);
+                http_server_quiesce(server);
+                http_server_stop(server, 5000);
+        }
+}
+
+/* Requests that rest cost no worker: the only one goes on with others. */
+static void test_suspended(void **state) {
+        static const char rest[] = "POST /rest HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\n";
+        static const char other[] = "GET /other HTTP/1.1\r\nHost: h\r\n\r\n";
+        struct http_server_options options = defaults();
+        struct buf answer = BUF_INIT(ANSWER_MAX_BYTES);
+        int fds[RESTING_MAX];
+
+        (void)state;
+        options.threads = 1;
+        start(&options);
+        for (int round = 0; round < 3; round++) {
+                atomic_store(&resting_count, 0);
+                for (int i = 0; i < RESTING_MAX; i++) {
+                        if (round == 0)
+                                fds[i] = dial();
+                        assert_true(raw_say(fds[i], rest, sizeof(rest) - 1));
+                        assert_true(raw_say(fds[i], "body", 4));
+                }
+                while (atomic_load(&resting_count) < RESTING_MAX)
+                        usleep(1000);
+                ask(other, sizeof(other) - 1, &answer);
+                assert_string_equal(raw_body_of(&answer), "GET /other (none)");
+                for (int i = RESTING_MAX; i-- > 0;) {
+                        resting[i]->status = 201;
+                        http_resume(resting[i]);
+                }
+                for (int i = 0; i < RESTING_MAX; i++) {
+                        assert_true(raw_hear(fds[i], &answer));
+                        assert_memory_equal(answer.data, "HTTP/1.1 201 ", 13);
+                        assert_string_equal(raw_body_of(&answer), "POST /rest (none)body");
+                }
+        }
+        /* Half of the peers go while they wait. */
+        atomic_store(&resting_count, 0);
+        for (int i = 0; i < RESTING_MAX; i++) {
+                assert_true(raw_say(fds[i], rest, sizeof(rest) - 1));
+                assert_true(raw_say(fds[i], "body", 4));
+        }
+        while (atomic_load(&resting_count) < RESTING_MAX)
+                usleep(1000);
+        for (int i = 0; i < RESTING_MAX; i += 2)
+                close(fds[i]);
+        for (int i = 0; i < RESTING_MAX; i++)
+                http_resume(resting[i]);
+        for (int i = 1; i < RESTING_MAX; i += 2) {
+                assert_true(raw_hear(fds[i], &answer));
+                close(fds[i]);
+        }
+        ask(other, sizeof(other) - 1, &answer);
+        tear_down(NULL);
+        buf_done(&answer);
+}
+
+/* Resumed before the handler has returned, many times on one connection. */
+static void test_resumed_at_once(void **state) {
+        static const char request[] = "GET /blink HTTP/1.1\r\nHost: h\r\n\r\n";
+        struct buf answer = BUF_INIT(ANSWER_MAX_BYTES);
+        int fd = dial();
+
+        (void)state;
+        for (int i = 0; i < 300; i++)
+                assert_true(raw_say(fd, request, sizeof(request) - 1));
+        for (int i = 0; i < 300; i++) {
+                assert_true(raw_hear(fd, &answer));
+                assert_string_equal(raw_body_of(&answer), "GET /blink (none)");
+        }
+        close(fd);
+        buf_done(&answer);
+}
+
+/* What was resumed on the last moment is still answered. */
+static void test_stop_after_resume(void **state) {
+        static const char rest[] = "GET /rest HTTP/1.1\r\nHost: h\r\n\r\n";
+        struct http_server_options options = defaults();
+        struct buf answer = BUF_INIT(ANSWER_MAX_BYTES);
+
+        (void)state;
+        start(&options);
+        atomic_store(&resting_count, 0);
+        int fd = dial();
+        assert_true(raw_say(fd, rest, sizeof(rest) - 1));
+        while (atomic_load(&resting_count) < 1)
+                usleep(1000);
+        http_server_quiesce(server);
+        http_resume(resting[0]);
+        tear_down(NULL);
+        assert_true(raw_hear(fd, &answer));
+        assert_memory_equal(answer.data, "HTTP/1.1 200 ", 13);
+        assert_non_null(strstr(answer.data, "Connection: close"));
+        close(fd);
+        buf_done(&answer);
+}
+
+static void test_start_fails(void **state) {
+        struct http_server_options options = defaults();
+        struct http_server *other = (void *)1;
+        struct error err = ERROR_NULL;
+
+        (void)state;
+        options.port = http_server_port(server);
+        assert_int_equal(http_server_start(&options, &other, &err), -EADDRINUSE);
+        assert_non_null(strstr(err.msg, "listen on 127.0.0.1 port "));
+        options.bind_address = NULL;
+        assert_int_equal(http_server_start(&options, &other, &err), -EADDRINUSE);
+        assert_non_null(strstr(err.msg, "listen on every address port "));
+        options.bind_address = "203.0.113.1"; /* for documentation alone, RFC 5737 */
+        assert_int_equal(http_server_start(&options, &other, &err), -EADDRNOTAVAIL);
+        assert_non_null(strstr(err.msg, "listen on 203.0.113.1 port "));
+        options.bind_address = "localhost.example";
+        assert_int_equal(http_server_start(&options, &other, &err), -EINVAL);
+        options.bind_address = "127.0.0.1";
+        options.tls.client_ca_file = "/nonexistent/ca.crt";
+        assert_int_equal(http_server_start(&options, &other, &err), -EINVAL);
+        options.tls.client_ca_file = NULL;
+        options.tls.key_file = "/nonexistent/tls.key";
+        assert_int_equal(http_server_start(&options, &other, &err), -EINVAL);
+        assert_string_equal(err.msg, "TLS needs both a certificate and a key");
+        options.tls.cert_file = "/nonexistent/tls.crt";
+        assert_int_equal(http_server_start(&options, &other, &err), -ENOENT);
+        assert_non_null(strstr(err.msg, "/nonexistent/tls.crt"));
+        options.tls.cert_file = options.tls.key_file = "/dev/null";
+        assert_int_equal(http_server_start(&options, &other, &err), -EINVAL);
+        assert_non_null(strstr(err.msg, "/dev/null"));
+        assert_ptr_equal(other, (void *)1);
+}
+
+/* Every address, IPv4 and IPv6 */
+static void test_every_address(void **state) {
+        static const char get[] = "GET /any HTTP/1.1\r\nHost: h\r\n\r\n";
+        struct buf answer = BUF_INIT(ANSWER_MAX_BYTES);
+        struct http_server_options options = defaults();
+
+        (void)state;
+        options.bind_address = NULL;
+        options.threads = 1;
+        start(&options);
+        ask(get, sizeof(get) - 1, &answer);
+        assert_string_equal(raw_body_of(&answer), "GET /any (none)");
+        (void)tear_down(state);
+        buf_done(&answer);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_stop_drains),
+                cmocka_unit_test(test_stop_does_not_wait_for_ever),
+                TEST(test_quiesce),
+                cmocka_unit_test(test_quiesce_while_connections_close),
+                cmocka_unit_test(test_suspended),
+                TEST(test_resumed_at_once),
+                cmocka_unit_test(test_stop_after_resume),
+                TEST(test_start_fails),
+                cmocka_unit_test(test_every_address),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

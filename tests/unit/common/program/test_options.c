@@ -1,0 +1,397 @@
+/* The option table: sources and their order, values, errors, help and dump. */
+#include "tests/unit/fixture/cmocka_wrap.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "program/options.h"
+
+static struct {
+        bool dry_run, leader_elect;
+        int64_t workers, interval_ms;
+        double ratio;
+        const char *path;
+        struct option_list targets;
+        int format;
+} values;
+
+static const char *const formats[] = {"logfmt", "json", NULL};
+
+static const struct option_row rows[] = {
+        {.help = "What is read"},
+        {.name = "policy-config-path",
+         .type = OPTION_STRING,
+         .value = &values.path,
+         .metavar = "FILE",
+         .help = "Take the policy from FILE instead of the cluster's DynamicSchedulerPolicy "
+                 "object, and read it again when it changes."},
+        {.name = "scrape-interval",
+         .type = OPTION_DURATION_MS,
+         .value = &values.interval_ms,
+         .fallback = "15s",
+         .min = 1000,
+         .max = 300000,
+         .help = "Time between two scrapes of one node."},
+        {.name = "target",
+         .type = OPTION_LIST,
+         .value = &values.targets,
+         .fallback = "one two",
+         .metavar = "NAME=URL",
+         .help = "A node and its exporter."},
+        {.help = "What is written"},
+        {.name = "dry-run",
+         .letter = 'd',
+         .type = OPTION_BOOL,
+         .value = &values.dry_run,
+         .help = "Print only."},
+        {.name = "leader-elect",
+         .type = OPTION_BOOL,
+         .value = &values.leader_elect,
+         .fallback = "true",
+         .help = "Write only while holding the lease."},
+        {.name = "workers",
+         .type = OPTION_INT,
+         .value = &values.workers,
+         .fallback = "4",
+         .min = 1,
+         .max = 1e300,
+         .help = "Threads."},
+        {.name = "ratio",
+         .type = OPTION_NUMBER,
+         .value = &values.ratio,
+         .fallback = "0.5",
+         .max = 1,
+         .help = "A share."},
+        {.name = "log-format",
+         .letter = 'l',
+         .type = OPTION_ENUM,
+         .value = &values.format,
+         .fallback = "logfmt",
+         .choices = formats,
+         .help = "How lines look."},
+};
+
+enum { MAX_ARGS = 10 };
+
+static int parse(const char *const *args, enum options_outcome *ret_outcome, int *ret_args,
+                 struct error *err) {
+        static char program[] = "program";
+        char *argv[MAX_ARGS + 2] = {program};
+        int argc = 1;
+
+        /* options_parse() takes main's argv, which is not const; it writes to none of it. */
+        for (; args[argc - 1]; argc++)
+                argv[argc] = (char *)(uintptr_t)args[argc - 1];
+        return options_parse(rows, ARRAY_LEN(rows), argc, argv, ret_outcome, ret_args, err);
+}
+
+#define ARGS(...) ((const char *const[MAX_ARGS]){__VA_ARGS__})
+
+static void must_parse(const char *const *args, int expect_args) {
+        enum options_outcome outcome = OPTIONS_HELP;
+        struct error err = ERROR_NULL;
+        int rest = -1;
+
+        options_done(rows, ARRAY_LEN(rows)); /* what the call before has left */
+        memset(&values, 0, sizeof(values));
+        if (parse(args, &outcome, &rest, &err) < 0)
+                fail_msg("%s", err.msg);
+        assert_int_equal(outcome, OPTIONS_RUN);
+        assert_int_equal(rest, expect_args);
+}
+
+static int clear(void **state) {
+        static const char *const variables[] = {
+                "PLIMSOLL_POLICY_CONFIG_PATH",
+                "PLIMSOLL_SCRAPE_INTERVAL",
+                "PLIMSOLL_TARGET",
+                "PLIMSOLL_DRY_RUN",
+                "PLIMSOLL_LEADER_ELECT",
+                "PLIMSOLL_WORKERS",
+                "PLIMSOLL_LOG_FORMAT",
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(variables); i++)
+                assert_int_equal(unsetenv(variables[i]), 0);
+        memset(&values, 0, sizeof(values));
+        return 0;
+}
+
+static int done(void **state) {
+        (void)state;
+        options_done(rows, ARRAY_LEN(rows));
+        assert_null(values.targets.items);
+        return 0;
+}
+
+static void test_defaults(void **state) {
+        (void)state;
+        must_parse(ARGS(NULL), 1);
+        assert_false(values.dry_run);
+        assert_true(values.leader_elect);
+        assert_int_equal(values.interval_ms, 15000);
+        assert_int_equal(values.workers, 4);
+        assert_true(values.ratio == 0.5);
+        assert_null(values.path);
+        assert_int_equal(values.targets.count, 2);
+        assert_string_equal(values.targets.items[1], "two");
+        assert_int_equal(values.format, 0);
+}
+
+static void test_flags(void **state) {
+        (void)state;
+        must_parse(ARGS("--policy-config-path", "--odd", "--workers=7", "--dry-run",
+                        "--leader-elect=false", "--log-format", "json", "rest"),
+                   8);
+        assert_string_equal(values.path, "--odd"); /* as GNU: the next argument, whatever it is */
+        assert_int_equal(values.workers, 7);
+        assert_true(values.dry_run);
+        assert_false(values.leader_elect);
+        assert_int_equal(values.format, 1);
+        must_parse(ARGS("--workers=7", "--workers=8", "--policy-config-path="), 4);
+        assert_int_equal(values.workers, 8); /* the last wins */
+        assert_string_equal(values.path, "");
+        must_parse(ARGS("--target=a=b", "--target", "c", "--", "--dry-run"), 5);
+        assert_int_equal(values.targets.count, 2); /* in place of the default */
+        assert_string_equal(values.targets.items[0], "a=b");
+        assert_string_equal(values.targets.items[1], "c");
+        assert_false(values.dry_run);
+        must_parse(ARGS("--dry-run", "false", "--workers=2"), 3); /* a bool takes no argument */
+        assert_true(values.dry_run);
+        assert_int_equal(values.workers, 2); /* words may stand between flags */
+        must_parse(ARGS("-"), 1);            /* standard input */
+}
+
+static void test_letters(void **state) {
+        static const char *const spelt[][2] = {{"-l", "json"}, {"-ljson"}, {"-l=json"}};
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(spelt); i++) {
+                must_parse(ARGS(spelt[i][0], spelt[i][1]), spelt[i][1] ? 3 : 2);
+                assert_int_equal(values.format, 1);
+        }
+        must_parse(ARGS("-d", "rest"), 2);
+        assert_true(values.dry_run);
+        must_parse(ARGS("-d=false"), 2);
+        assert_false(values.dry_run);
+}
+
+static void test_environment(void **state) {
+        (void)state;
+        assert_int_equal(setenv("PLIMSOLL_SCRAPE_INTERVAL", "1m", 1), 0);
+        assert_int_equal(setenv("PLIMSOLL_WORKERS", "9", 1), 0);
+        assert_int_equal(setenv("PLIMSOLL_DRY_RUN", "1", 1), 0);
+        assert_int_equal(setenv("PLIMSOLL_TARGET", " a\n\nb  c\n", 1), 0);
+        assert_int_equal(setenv("PLIMSOLL_LEADER_ELECT", "", 1), 0); /* empty is unset */
+        must_parse(ARGS("--workers", "5"), 3);
+        assert_int_equal(values.interval_ms, 60000);
+        assert_int_equal(values.workers, 5); /* the flag is stronger */
+        assert_true(values.dry_run);
+        assert_true(values.leader_elect);
+        assert_int_equal(values.targets.count, 3);
+        assert_string_equal(values.targets.items[0], "a");
+        assert_string_equal(values.targets.items[2], "c");
+        must_parse(ARGS("--target=x"), 2);
+        assert_int_equal(values.targets.count, 1);
+        assert_string_equal(values.targets.items[0], "x");
+}
+
+static void test_errors(void **state) {
+        static const struct {
+                const char *args[MAX_ARGS], *msg;
+        } cases[] = {
+                {{"--scape-interval=1s"},
+                 "unknown flag --scape-interval; did you mean --scrape-interval?"},
+                {{"-dry-run"}, "unknown flag -dry-run; did you mean --dry-run?"},
+                {{"--dry_run"}, "unknown flag --dry_run; did you mean --dry-run?"},
+                {{"--halp"}, "unknown flag --halp; did you mean --help?"},
+                {{"--colour=always"}, "unknown flag --colour; --help lists all"},
+                {{"-x"}, "unknown flag -x; --help lists all"},
+                {{"-dx"}, "unknown flag -dx; --help lists all"}, /* letters are not joined */
+                {{"-l"}, "--log-format: needs a value"},
+                {{"--=x"}, "unknown flag --; --help lists all"},
+                {{"--workers"}, "--workers: needs a value"},
+                {{"--workers="}, "--workers: '': expected an integer"},
+                {{"--workers=1.5"}, "--workers: '1.5': expected an integer"},
+                {{"--workers=0"}, "--workers: '0': expected at least 1"},
+                {{"--scrape-interval=15"},
+                 "--scrape-interval: '15': expected a duration such as 500ms, 90s or 1h30m"},
+                {{"--scrape-interval", "1h"}, "--scrape-interval: '1h': expected 1s to 5m"},
+                {{"--ratio=nan"}, "--ratio: 'nan': expected a decimal number"},
+                {{"--ratio=65%"}, "--ratio: '65%': expected a decimal number"},
+                {{"--ratio=1.5"}, "--ratio: '1.5': expected 0 to 1"},
+                {{"--dry-run=yes"}, "--dry-run: 'yes': expected true or false"},
+                {{"--log-format=xml"}, "--log-format: 'xml': expected one of logfmt, json"},
+                {{"--log-format=\x1b[31m"},
+                 "--log-format: '?[31m': expected one of logfmt, json"}, /* no escapes */
+                {{"--target=a", "--workers=x"}, "--workers: 'x': expected an integer"},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                enum options_outcome outcome = OPTIONS_VERSION;
+                struct error err = ERROR_NULL;
+                int rest = -7;
+                assert_int_equal(parse(cases[i].args, &outcome, &rest, &err), -EINVAL);
+                assert_string_equal(err.msg, cases[i].msg);
+                assert_int_equal(outcome, OPTIONS_VERSION);
+                assert_int_equal(rest, -7);
+                assert_null(values.targets.items); /* released */
+        }
+}
+
+static void test_environment_error(void **state) {
+        enum options_outcome outcome = OPTIONS_RUN;
+        struct error err = ERROR_NULL;
+        int rest = 0;
+
+        (void)state;
+        assert_int_equal(setenv("PLIMSOLL_WORKERS", "many", 1), 0);
+        assert_int_equal(parse(ARGS(NULL), &outcome, &rest, &err), -EINVAL);
+        assert_string_equal(err.msg, "PLIMSOLL_WORKERS: 'many': expected an integer");
+        must_parse(ARGS("--workers=3"), 2); /* a flag makes it irrelevant */
+        options_done(rows, ARRAY_LEN(rows));
+
+        assert_int_equal(parse(ARGS("--help"), &outcome, &rest, &err), 0);
+        assert_int_equal(outcome, OPTIONS_HELP);
+        assert_int_equal(parse(ARGS("-h", "--nonsense"), &outcome, &rest, &err), 0);
+        assert_int_equal(outcome, OPTIONS_HELP);
+        assert_int_equal(parse(ARGS("--version"), &outcome, &rest, &err), 0);
+        assert_int_equal(outcome, OPTIONS_VERSION);
+        assert_int_equal(parse(ARGS("--", "--help"), &outcome, &rest, &err), -EINVAL);
+}
+
+static char *capture(void (*print)(const struct option_row *, size_t, FILE *)) {
+        char *text = NULL;
+        size_t len = 0;
+        FILE *out = open_memstream(&text, &len);
+
+        assert_non_null(out);
+        print(rows, ARRAY_LEN(rows), out);
+        assert_int_equal(fclose(out), 0);
+        return text;
+}
+
+/* Of a program that runs elsewhere, with flags that this table does not have. */
+static void test_given(void **state) {
+        static const struct {
+                const char *name;
+                enum option_type type;
+                const char *words[5];
+                const char *given[3];
+        } cases[] = {
+                {"workers", OPTION_INT, {"--workers=7"}, {"7"}},
+                {"workers", OPTION_INT, {"--new", "x", "--workers", "7"}, {"7"}},
+                {"workers", OPTION_INT, {"--workers=7", "--workers", "8"}, {"7", "8"}},
+                {"workers", OPTION_INT, {"--workers"}, {NULL}},
+                {"workers", OPTION_INT, {"--workers="}, {""}},
+                {"workers", OPTION_INT, {"--workers-of=7", "workers=7", "-", "", "-w"}, {NULL}},
+                {"workers", OPTION_INT, {"--workers=1", "--", "--workers=7"}, {"1"}},
+                {"dry-run", OPTION_BOOL, {"--dry-run", "false"}, {"true"}},
+                {"dry-run", OPTION_BOOL, {"--dry-run=false"}, {"false"}},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                const struct option_row row = {.name = cases[i].name, .type = cases[i].type};
+                char *words[ARRAY_LEN(cases[i].words)];
+                size_t count = 0, at = 0;
+                for (; count < ARRAY_LEN(words) && cases[i].words[count]; count++)
+                        words[count] = (char *)(uintptr_t)cases[i].words[count];
+                for (size_t j = 0; j < ARRAY_LEN(cases[i].given); j++) {
+                        const char *given = options_given(&row, words, count, &at);
+                        const char *expected = cases[i].given[j];
+                        assert_int_equal(given == NULL, expected == NULL);
+                        if (!given)
+                                break;
+                        assert_string_equal(given, expected);
+                }
+        }
+}
+
+static void test_help(void **state) {
+        static const char expected[] =
+                "What is read:\n"
+                "  --policy-config-path=FILE   Take the policy from FILE instead of the cluster's\n"
+                "                              DynamicSchedulerPolicy object, and read it again\n"
+                "                              when it changes. [$PLIMSOLL_POLICY_CONFIG_PATH]\n"
+                "  --scrape-interval=DURATION  Time between two scrapes of one node. [default\n"
+                "                              15s, $PLIMSOLL_SCRAPE_INTERVAL]\n"
+                "  --target=NAME=URL           A node and its exporter. May be repeated. [default\n"
+                "                              one two, $PLIMSOLL_TARGET]\n"
+                "\n"
+                "What is written:\n"
+                "  -d, --dry-run               Print only. [$PLIMSOLL_DRY_RUN]\n"
+                "  --leader-elect              Write only while holding the lease. [default true,\n"
+                "                              $PLIMSOLL_LEADER_ELECT]\n"
+                "  --workers=N                 Threads. [default 4, $PLIMSOLL_WORKERS]\n"
+                "  --ratio=X                   A share. [default 0.5, $PLIMSOLL_RATIO]\n"
+                "  -l, --log-format=logfmt|json\n"
+                "                              How lines look. [default logfmt,\n"
+                "                              $PLIMSOLL_LOG_FORMAT]\n"
+                "\n"
+                "  -h, --help                  Print this text and exit.\n"
+                "  --version                   Print the version and exit.\n";
+        _cleanup_(freep) char *text = capture(options_help);
+
+        (void)state;
+        assert_string_equal(text, expected);
+        for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
+                assert_true(strcspn(line, "\n") <= 80);
+}
+
+static void test_dump(void **state) {
+        static const char expected[] = "policy-config-path=\"a\\nworkers=9 (flag)\" (flag)\n"
+                                       "scrape-interval=1m30s (env)\n"
+                                       "target=one,two (default)\n"
+                                       "dry-run=false (default)\n"
+                                       "leader-elect=true (default)\n"
+                                       "workers=4 (default)\n"
+                                       "ratio=0.25 (flag)\n"
+                                       "log-format=logfmt (default)\n";
+
+        (void)state;
+        assert_int_equal(setenv("PLIMSOLL_SCRAPE_INTERVAL", "90s", 1), 0);
+        /* A value that tries to look like a line of its own. */
+        must_parse(ARGS("--policy-config-path=a\nworkers=9 (flag)", "--ratio=.25"), 3);
+        _cleanup_(freep) char *text = capture(options_dump);
+        assert_string_equal(text, expected);
+}
+
+static void test_dump_quotes(void **state) {
+        static const struct {
+                const char *value, *dumped;
+        } cases[] = {
+                {"a~!#", "a~!#"},        {"a b", "\"a b\""},           {"a\"b", "\"a\\\"b\""},
+                {"\x7f", "\"\\u007f\""}, {"\xc3\xa9", "\"\xc3\xa9\""}, {"", ""},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                must_parse(ARGS("--policy-config-path", cases[i].value), 3);
+                _cleanup_(freep) char *text = capture(options_dump);
+                _cleanup_(freep) char *line = xasprintf("policy-config-path=%s (flag)\n",
+                                                        cases[i].dumped);
+                assert_memory_equal(text, line, strlen(line));
+        }
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup_teardown(test_defaults, clear, done),
+                cmocka_unit_test_setup_teardown(test_flags, clear, done),
+                cmocka_unit_test_setup_teardown(test_letters, clear, done),
+                cmocka_unit_test_setup_teardown(test_environment, clear, done),
+                cmocka_unit_test_setup_teardown(test_errors, clear, done),
+                cmocka_unit_test_setup_teardown(test_environment_error, clear, done),
+                cmocka_unit_test_setup_teardown(test_help, clear, done),
+                cmocka_unit_test(test_given),
+                cmocka_unit_test_setup_teardown(test_dump, clear, done),
+                cmocka_unit_test_setup_teardown(test_dump_quotes, clear, done),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

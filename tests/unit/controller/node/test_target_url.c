@@ -1,0 +1,165 @@
+/* The URLs of exporters. */
+#include "tests/unit/fixture/cmocka_wrap.h"
+
+#include <errno.h>
+
+#include "controller/node/target_url.h"
+
+static void test_check(void **state) {
+        static const struct {
+                const char *template;
+                const char *complaint; /* part of the message; NULL: accepted */
+        } rows[] = {
+                {"http://{address}:{port}/metrics", NULL},
+                {"https://proxy.example:8001/api/v1/nodes/{node}:{port}/proxy/metrics", NULL},
+                {"http://{node}.nodes.example/", NULL},
+                {"http://proxy/?target={address}&x=%7B", NULL},
+                {"http://proxy/metrics", "share one page"},
+                {"http://proxy/{port}", "share one page"},
+                {"ftp://{node}/", "must begin with"},
+                {"{address}/metrics", "must begin with"},
+                {"", "must begin with"},
+                {"http://{name}/", "unknown placeholder"},
+                {"http://{Node}/", "unknown placeholder"},
+                {"http://{}/{node}", "unknown placeholder"},
+                {"http://{node/", "{ without }"},
+                {"http://{node}}/", "} without {"},
+                {"http://{{node}}/", "unknown placeholder"},
+                {"http://{node}/a b", "percent-encoded"},
+                {"http://{node}/\n", "percent-encoded"},
+                {"http://{node}/\x7f", "percent-encoded"},
+                {"http://{node}/\xc3\xa4", "percent-encoded"},
+                {"http:///{node}", "no host"},
+                {"http://user:hunter2@{node}/", "a user or password"},
+                {"https://user@{address}:{port}/", "a user or password"},
+                {"http://{node}/@", NULL},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct error err = ERROR_NULL;
+                struct target_url spec = {.template = rows[i].template, .port = 9100};
+                int r = target_url_check(&spec, &err);
+                if (!rows[i].complaint)
+                        assert_int_equal(r, 0);
+                else if (r != -EINVAL || !strstr(err.msg, rows[i].complaint))
+                        fail_msg("%s: %d %s", rows[i].template, r, err.msg);
+                assert_null(strstr(err.msg, "hunter2"));
+        }
+
+        struct error err = ERROR_NULL;
+        const struct target_url without_port = {.template = "http://{node}:{port}/"};
+        assert_int_equal(target_url_check(&without_port, &err), -EINVAL);
+        assert_non_null(strstr(err.msg, "expected {node} or {address}"));
+        assert_int_equal(
+                target_url_check(&(struct target_url){.scheme = "gopher", .path = "/"}, &err),
+                -EINVAL);
+        assert_int_equal(
+                target_url_check(&(struct target_url){.scheme = "http", .path = "metrics"}, &err),
+                -EINVAL);
+        assert_int_equal(
+                target_url_check(&(struct target_url){.scheme = "http", .path = "/a b"}, &err),
+                -EINVAL);
+        /* Half of what a URL may have is for the address and the collectors. */
+        char path[TARGET_URL_MAX / 2 + 1] = "/";
+        memset(path + 1, 'p', sizeof(path) - 2);
+        const struct target_url long_path = {.scheme = "http", .path = path};
+        assert_int_equal(target_url_check(&long_path, &err), -EINVAL);
+        path[sizeof(path) - 2] = '\0';
+        assert_int_equal(target_url_check(&long_path, &err), 0);
+}
+
+static void test_build(void **state) {
+        static const struct {
+                const char *template, *path;
+                const char *node, *address;
+                const char *expected;
+        } rows[] = {
+                {NULL, "/metrics", "a", "10.0.0.7", "http://10.0.0.7:9100/metrics"},
+                {NULL, "/metrics", "a", "fd00::7", "http://[fd00::7]:9100/metrics"},
+                {NULL, "/m?x=1", "a", "node-a.example", "http://node-a.example:9100/m?x=1"},
+                {"http://{address}:{port}/", NULL, "a", "fd00::7", "http://[fd00::7]:9100/"},
+                /* in a path or a query an address is text like any other */
+                {"http://p/{address}/m", NULL, "a", "fd00::7", "http://p/fd00%3A%3A7/m"},
+                {"http://p?t={address}", NULL, "a", "::1", "http://p?t=%3A%3A1"},
+                {"http://p/nodes/{node}/m", NULL, "a/../b?c#d", NULL,
+                 "http://p/nodes/a%2F..%2Fb%3Fc%23d/m"},
+                {"http://p/{node}{node}{port}", NULL, "x", NULL, "http://p/xx9100"},
+                {"http://p/{node}", NULL, "\xc3\xa4 %", NULL, "http://p/%C3%A4%20%25"},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct buf out = BUF_INIT(TARGET_URL_MAX);
+                struct target_url spec = {.template = rows[i].template,
+                                          .scheme = "http",
+                                          .path = rows[i].path,
+                                          .port = 9100};
+                assert_true(target_url_needs_address(&spec) == (rows[i].address != NULL));
+                assert_true(target_url_build(&spec, rows[i].node, rows[i].address, &out));
+                assert_string_equal(out.data, rows[i].expected);
+                buf_done(&out);
+        }
+
+        /* A name that would make the URL longer than any server takes. */
+        struct buf out = BUF_INIT(64);
+        struct target_url spec = {.template = "http://p/{node}"};
+        assert_false(target_url_build(
+                &spec, "0123456789012345678901234567890123456789012345678901234567890123", NULL,
+                &out));
+        buf_done(&out);
+}
+
+static void test_collectors(void **state) {
+        static const char *const names[] = {"cpu", "meminfo"};
+        struct buf out = BUF_INIT(TARGET_URL_MAX);
+
+        (void)state;
+        buf_puts(&out, "http://h/metrics");
+        assert_true(target_url_add_collectors(names, 0, &out));
+        assert_string_equal(out.data, "http://h/metrics");
+        assert_true(target_url_add_collectors(names, 2, &out));
+        assert_string_equal(out.data, "http://h/metrics?collect%5B%5D=cpu&collect%5B%5D=meminfo");
+        buf_clear(&out);
+        buf_puts(&out, "http://h/metrics?a=b");
+        assert_true(target_url_add_collectors(names, 1, &out));
+        assert_string_equal(out.data, "http://h/metrics?a=b&collect%5B%5D=cpu");
+        buf_done(&out);
+}
+
+static void test_is_valid(void **state) {
+        (void)state;
+        assert_true(target_url_is_valid("http://127.0.0.1:9100/metrics"));
+        assert_true(target_url_is_valid("https://[::1]:9100"));
+        assert_false(target_url_is_valid("http://"));
+        assert_false(target_url_is_valid("http:///metrics"));
+        assert_false(target_url_is_valid("http://a b"));
+        assert_false(target_url_is_valid("127.0.0.1:9100"));
+        assert_false(target_url_is_valid("file:///etc/passwd"));
+        char url[TARGET_URL_MAX + 1] = "http://h/";
+        memset(url + strlen(url), 'p', TARGET_URL_MAX - strlen(url));
+        assert_false(target_url_is_valid(url));
+        url[TARGET_URL_MAX - 1] = '\0';
+        assert_true(target_url_is_valid(url));
+}
+
+/* A query may hold a token. */
+static void test_to_log(void **state) {
+        struct buf url = BUF_INIT(TARGET_URL_MAX);
+
+        (void)state;
+        assert_string_equal(target_url_to_log(&url), "");
+        buf_puts(&url, "http://h/metrics?token=hunter2");
+        assert_string_equal(target_url_to_log(&url), "http://h/metrics");
+        buf_done(&url);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_check),      cmocka_unit_test(test_build),
+                cmocka_unit_test(test_collectors), cmocka_unit_test(test_is_valid),
+                cmocka_unit_test(test_to_log),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,103 @@
+/* Which node a series is about. */
+#include "tests/unit/fixture/cmocka_wrap.h"
+
+#include <stdio.h>
+
+#include "controller/source/prometheus/prometheus_match.h"
+
+static void test_instance_host(void **state) {
+        static const struct {
+                const char *instance, *host;
+        } rows[] = {
+                {"10.0.0.7:9100", "10.0.0.7"},
+                {"10.0.0.7", "10.0.0.7"},
+                {"[fd00::7]:9100", "fd00::7"},
+                {"[FD00:0:0::0007]:9100", "fd00::7"},
+                {"fd00:0::7", "fd00::7"}, /* no port: too many colons for one */
+                {"Node-7.example:9100", "node-7.example"},
+                {"node-7", "node-7"},
+                {"node-7:https", "node-7"},
+                {"10.0.0.7:9100/probe", "10.0.0.7:9100/probe"},
+                {"::ffff:10.0.0.7", "::ffff:10.0.0.7"},
+                {"[fd00::7", "fd00::7"},
+                {"[]:1", ""},
+                {"[", ""},
+                {":9100", ""},
+                {"", ""},
+                {"http://10.0.0.7:9100/x", "http://10.0.0.7:9100/x"}, /* a probe's; nobody's host */
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                char host[PROMETHEUS_LABEL_MAX];
+                prometheus_instance_host(rows[i].instance, host);
+                assert_string_equal(host, rows[i].host);
+        }
+}
+
+static void test_find(void **state) {
+        char texts_of[][2][16] = {
+                {"node-1", "10.0.0.1"},
+                {"node-2", "fd00:0::2"},
+                {"10.0.0.3", "192.168.0.3"},
+                {"twin-a", "10.0.0.9"},
+                {"twin-b", "10.0.0.9"},
+                {"homeless", ""},
+                /* Its address is another's name: the name counts. */
+                {"odd", "10.0.0.3"},
+        };
+        struct node nodes[ARRAY_LEN(texts_of)];
+        static const struct {
+                const char *instance, *node, *nodename, *kubernetes_node;
+                int expected; /* -1: none */
+        } rows[] = {
+                {"10.0.0.1:9100", "", "", "", 0},
+                {"node-1:9100", "", "", "", 0},
+                {"NODE-1", "", "", "", 0},
+                {"[fd00::2]:9100", "", "", "", 1},
+                {"10.0.0.3:9100", "", "", "", 2},
+                {"192.168.0.3", "", "", "", 2},
+                {"10.0.0.9:9100", "", "", "", -1},
+                {"10.0.0.9:9100", "twin-b", "", "", 4},
+                {"10.244.3.4:9100", "homeless", "", "", 5},
+                {"10.244.3.4:9100", "", "homeless", "", 5},
+                {"", "", "", "homeless", 5},
+                {"10.244.3.4:9100", "", "", "gone", -1},
+                /* instance stands above the rest. */
+                {"10.0.0.1:9100", "node-2", "", "", 0},
+                /* A label that is an address is no name. */
+                {"", "10.0.0.1", "", "", -1},
+                {"", "", "", "", -1},
+        };
+        struct prometheus_match match = PROMETHEUS_MATCH_NULL;
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(nodes); i++) {
+                char *address = texts_of[i][1];
+                nodes[i] = (struct node){.name = texts_of[i][0],
+                                         .address = *address ? address : NULL};
+                prometheus_match_add(&match, &nodes[i]);
+        }
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                const char *const texts[] = {rows[i].instance, rows[i].node, rows[i].nodename,
+                                             rows[i].kubernetes_node};
+                struct prometheus_series series = {.points = NULL};
+                for (size_t l = 0; l < ARRAY_LEN(texts); l++)
+                        (void)snprintf(series.labels[PROMETHEUS_INSTANCE + l], PROMETHEUS_LABEL_MAX,
+                                       "%s", texts[l]);
+                const struct node *expected = rows[i].expected < 0 ? NULL
+                                                                   : &nodes[rows[i].expected];
+                if (prometheus_match_find(&match, &series) != expected)
+                        fail_msg("row %zu", i);
+        }
+        prometheus_match_done(&match);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_instance_host),
+                cmocka_unit_test(test_find),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

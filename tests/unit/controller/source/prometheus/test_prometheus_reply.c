@@ -1,0 +1,258 @@
+/* Answers of Prometheus, good, bad and strange. */
+#include "tests/unit/fixture/cmocka_wrap.h"
+
+#include <errno.h>
+#include <math.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "controller/source/prometheus/prometheus_reply.h"
+
+/* Every series of @text as "name|instance|node: at=value at=value; "; the error's text on failure.
+ */
+static char *show(const char *text, int *ret_r) {
+        size_t len = strlen(text);
+        _cleanup_(freep) char *exact = xmalloc(len + 1); /* no NUL behind it that helps */
+        struct buf out = BUF_INIT(1 << 16);
+        struct prometheus_reply reply;
+        struct prometheus_series series;
+        struct prometheus_point point;
+        struct error err = ERROR_NULL;
+
+        memcpy(exact, text, len);
+        exact[len] = '!';
+        *ret_r = prometheus_reply_open(exact, len, &reply, &err);
+        if (*ret_r < 0)
+                return xstrdup(err.msg);
+        while (prometheus_reply_next(&reply, &series)) {
+                buf_printf(&out, "%s|%s|%s:", series.labels[PROMETHEUS_NAME],
+                           series.labels[PROMETHEUS_INSTANCE], series.labels[PROMETHEUS_NODE]);
+                while (prometheus_series_next(&series, &reply, &point))
+                        buf_printf(&out, " %g=%g", point.at_unix_s, point.value);
+                buf_puts(&out, "; ");
+        }
+        return buf_take(&out);
+}
+
+#define SUCCESS(type, result)                                                                      \
+        "{\"status\":\"success\",\"data\":{\"resultType\":\"" type "\",\"result\":" result "}}"
+
+static void test_series(void **state) {
+        static const struct {
+                const char *text, *expected;
+        } rows[] = {
+                {SUCCESS("vector", "[]"), ""},
+                {SUCCESS("vector",
+                         "[{\"metric\":{\"__name__\":\"m\",\"instance\":\"a:1\",\"job\":\"x\"},"
+                         "\"value\":[12.5,\"0.25\"]},"
+                         "{\"metric\":{\"node\":\"b\"},\"value\":[12.5,\"1e-3\"]}]"),
+                 "m|a:1|: 12.5=0.25; ||b: 12.5=0.001; "},
+                {SUCCESS("matrix",
+                         "[{\"metric\":{\"instance\":\"a\"},\"values\":[[1,\"2\"],[3,\"4\"]]}]"),
+                 "|a|: 1=2 3=4; "},
+                /* Any order, any space, the last of a repeated key. */
+                {" { \"data\" : { \"result\" : [ { \"value\" : [ 1 , \"2\" ] , \"metric\" : { "
+                 "\"node\" "
+                 ": \"x\" } , \"metric\" : { \"instance\" : \"a\" } } ] , \"resultType\" : "
+                 "\"vector\" } "
+                 ", \"status\" : \"error\", \"status\" : \"success\" } \n",
+                 "|a|: 1=2; "},
+                /* Values that are no number stay what they are: the reader decides. */
+                {SUCCESS("vector",
+                         "[{\"metric\":{},\"value\":[1,\"NaN\"]},{\"metric\":{},\"value\":[1,"
+                         "\"+Inf\"]},{\"metric\":{},\"value\":[1,\"-Inf\"]}]"),
+                 "||: 1=nan; ||: 1=inf; ||: 1=-inf; "},
+                /* Points that are none, a histogram, things that are no series. */
+                {SUCCESS("vector",
+                         "[{\"metric\":{},\"value\":[1,2]},{\"metric\":{},\"value\":\"x\"},"
+                         "{\"metric\":{},\"histogram\":[1,{}]},7,[],null,{},"
+                         "{\"metric\":[],\"value\":[1,\"0x10\"]},{\"metric\":{\"node\":1},"
+                         "\"value\":[1,\"3\"]}]"),
+                 "||:; ||:; ||:; ||:; ||:; ||: 1=3; "},
+                {SUCCESS("matrix", "[{\"metric\":{},\"values\":[[1],[\"1\",\"2\"],[1,\"2\",3],[],9,"
+                                   "[2,\"3\"]]}]"),
+                 "||: 2=3; "},
+                /* Escapes; a NUL makes a label that names nobody. */
+                {SUCCESS("vector", "[{\"metric\":{\"\\u0069nstance\":\"\\u00e9\\ud83d\\ude00\\n\","
+                                   "\"node\":\"a\\u0000b\"},\"value\":[1,\"2\"]}]"),
+                 "|\xc3\xa9\xf0\x9f\x98\x80\n|: 1=2; "},
+                /* The last code point that is written with four digits. */
+                {SUCCESS("vector", "[{\"metric\":{\"node\":\"\\uffff\"},\"value\":[1,\"2\"]}]"),
+                 "||\xef\xbf\xbf: 1=2; "},
+                /* Times that no double holds. */
+                {SUCCESS("matrix", "[{\"metric\":{},\"values\":[[1e999,\"2\"],[3,\"4\"]]}]"),
+                 "||: 3=4; "},
+                {"{\"status\":\"success\",\"infos\":[\"i\"],\"data\":{\"resultType\":\"vector\","
+                 "\"result\":[],\"stats\":{\"a\":[1,{\"b\":-1.5e+3}]}}}",
+                 ""},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                int r;
+                _cleanup_(freep) char *got = show(rows[i].text, &r);
+                assert_string_equal(got, rows[i].expected);
+                assert_int_equal(r, 0);
+        }
+}
+
+static void test_failures(void **state) {
+        static const struct {
+                const char *text;
+                int r;
+                const char *complaint; /* part of the message */
+        } rows[] = {
+                {"{\"status\":\"error\",\"errorType\":\"execution\",\"error\":\"too many "
+                 "samples\"}",
+                 -EREMOTEIO, "execution: too many samples"},
+                {"", -EBADMSG, "at byte 0 of 0"},
+                {"<html>login</html>", -EBADMSG, "not a Prometheus API"},
+                {"{}", -EBADMSG, "not a Prometheus API"},
+                {"[]", -EBADMSG, "not a Prometheus API"},
+                {SUCCESS("scalar", "[1,\"2\"]"), -EBADMSG, "resultType \"scalar\""},
+                {SUCCESS("vector", "{}"), -EBADMSG, "not a Prometheus API"},
+                {SUCCESS("vector", "[]") "x", -EBADMSG, "not a Prometheus API"},
+                {"{\"status\":\"success\",\"data\":{\"resultType\":\"vector\",\"result\":[{"
+                 "\"metric\":",
+                 -EBADMSG, "not a Prometheus API"},
+                {SUCCESS("vector", "[01]"), -EBADMSG, "not a Prometheus API"},
+                {SUCCESS("vector", "[1,]"), -EBADMSG, "not a Prometheus API"},
+                {SUCCESS("vector", "[\"\\ud800\"]"), -EBADMSG, "not a Prometheus API"},
+                {SUCCESS("vector", "[\"\\udc00\"]"), -EBADMSG, "not a Prometheus API"},
+                {SUCCESS("vector", "[\"\\ux\"]"), -EBADMSG, "not a Prometheus API"},
+                {SUCCESS("vector", "[\"\n\"]"), -EBADMSG, "not a Prometheus API"},
+                /* Nobody nests so deep who means well. */
+                {SUCCESS("vector", "[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]"), -EBADMSG,
+                 "not a Prometheus API"},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                int r;
+                _cleanup_(freep) char *got = show(rows[i].text, &r);
+                if (r != rows[i].r || !strstr(got, rows[i].complaint))
+                        fail_msg("%s: %d %s", rows[i].text, r, got);
+        }
+}
+
+/* A reply that is cut off anywhere is refused, and not read beyond its end. */
+static void test_cut_off(void **state) {
+        static const char *const texts[] = {
+                SUCCESS("vector", "[{\"metric\":{\"a\":\"\\u00e9\\u20aC\\ud83d\\udE00\\/\"},"
+                                  "\"value\":[-10.5e-3,\"1\"]},{\"metric\":{}},{}]"),
+                " { \"warnings\" : [ \"w\" , [ ] , { } , true , false , null ] , \"status\" "
+                ":\t\"success\","
+                "\r\n\"data\":{\"resultType\":\"matrix\",\"result\":[{\"values\":[[0,\"2\"],[1E+2,"
+                "\"3\"]]}]}}",
+                "{\"warnings\":[],\"status\":\"error\",\"errorType\":\"e\",\"error\":\"\\\"\"}",
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+                size_t whole = strlen(texts[i]);
+                for (size_t len = 0; len <= whole; len++) {
+                        _cleanup_(freep) char *exact = xmalloc(len);
+                        struct prometheus_reply reply;
+                        memcpy(exact, texts[i], len);
+                        int r = prometheus_reply_open(exact, len, &reply, NULL);
+                        if ((r == -EBADMSG) != (len < whole))
+                                fail_msg("%.*s gave %d", (int)len, texts[i], r);
+                }
+        }
+}
+
+static void test_bytes_that_are_no_json(void **state) {
+        static const char *const results[] = {
+                "[1.]",
+                "[-]",
+                "[1e]",
+                "[1e+]",
+                "[+1]",
+                "[.5]",
+                "[\"\\q\"]",
+                "[\"\\u00\"]",
+                "[\"\\u00:0\"]",
+                "[\"\\u00g0\"]",
+                "[\"\\u00G0\"]",
+                "[\"\\u00@0\"]",
+                "[\"\\ud83d\\u0041\"]",
+                "[\"\\ud83d\\uffff\"]",
+                "[{1:2}]",
+                "[{\"a\" 1}]",
+                "[tru]",
+                "[fals]",
+                "[{\"metric\":{\"a\":}}]",
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(results); i++) {
+                _cleanup_(freep) char *text = xasprintf(SUCCESS("vector", "%s"), results[i]);
+                struct prometheus_reply reply;
+                if (prometheus_reply_open(text, strlen(text), &reply, NULL) != -EBADMSG)
+                        fail_msg("%s", text);
+        }
+}
+
+/* A byte of 0 is a byte as others are. */
+static void test_nul(void **state) {
+        static const char text[] = SUCCESS("vector", "[\"\\\0\"]");
+        struct prometheus_reply reply;
+
+        (void)state;
+        assert_int_equal(prometheus_reply_open(text, sizeof(text) - 1, &reply, NULL), -EBADMSG);
+}
+
+/* Whoever asks on past the last series hears again that there is none. */
+static void test_end(void **state) {
+        static const char text[] = SUCCESS("vector", "[{\"metric\":{},\"value\":[1,\"2\"]}]");
+        struct prometheus_reply reply;
+        struct prometheus_series series;
+        struct prometheus_point point;
+
+        (void)state;
+        assert_int_equal(prometheus_reply_open(text, strlen(text), &reply, NULL), 0);
+        assert_true(prometheus_reply_next(&reply, &series));
+        assert_true(prometheus_series_next(&series, &reply, &point));
+        assert_false(prometheus_series_next(&series, &reply, &point));
+        for (int i = 0; i < 2; i++)
+                assert_false(prometheus_reply_next(&reply, &series));
+}
+
+static void test_warnings(void **state) {
+        static const char text[] = "{\"warnings\":[\"replica 2 is gone\",\"another\"],"
+                                   "\"status\":\"success\",\"data\":{\"resultType\":\"vector\","
+                                   "\"result\":[]}}";
+        struct prometheus_reply reply;
+
+        (void)state;
+        assert_int_equal(prometheus_reply_open(text, strlen(text), &reply, NULL), 0);
+        assert_int_equal(reply.warning_count, 2);
+        assert_string_equal(reply.warning, "replica 2 is gone");
+}
+
+/* Labels beyond the ceiling name no node, and nothing behind them is lost. */
+static void test_long_label(void **state) {
+        struct buf text = BUF_INIT(1 << 16);
+        int r;
+
+        (void)state;
+        buf_puts(&text, "{\"status\":\"success\",\"data\":{\"resultType\":\"vector\",\"result\":["
+                        "{\"metric\":{\"instance\":\"");
+        for (size_t i = 0; i < 10000; i++)
+                buf_putc(&text, 'x');
+        buf_puts(&text, "\",\"node\":\"n\"},\"value\":[1,\"2\"]}]}}");
+        _cleanup_(freep) char *got = show(text.data, &r);
+        assert_string_equal(got, "||n: 1=2; ");
+        buf_done(&text);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_series),   cmocka_unit_test(test_failures),
+                cmocka_unit_test(test_cut_off),  cmocka_unit_test(test_bytes_that_are_no_json),
+                cmocka_unit_test(test_nul),      cmocka_unit_test(test_end),
+                cmocka_unit_test(test_warnings), cmocka_unit_test(test_long_label),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,177 @@
+/* What a policy asks a Prometheus for, and what is kept of the answers. */
+#include "tests/unit/fixture/cmocka_wrap.h"
+
+#include <stdio.h>
+
+#include "controller/source/prometheus/prometheus_round.h"
+
+enum { CPU = UINT32_C(1) << METRIC_CPU, MEM = UINT32_C(1) << METRIC_MEM };
+
+static const struct node_network_options network;
+
+static void fill_policy(struct policy *policy, const char *const *names, size_t count) {
+        *policy = (struct policy){.sync_count = count};
+        for (size_t i = 0; i < count; i++) {
+                struct policy_sync *metric = &policy->sync[i];
+                (void)snprintf(metric->name, sizeof(metric->name), "%s", names[i]);
+                metric->is_query = metric_query_parse(names[i], &metric->query);
+        }
+}
+
+/* Means are asked for as they are, up to 15 minutes; all else needs the 5-minute mean, of which
+ * windows of ours are filled unless a rule records the metric itself. */
+static void test_queries(void **state) {
+        static const struct {
+                const char *name;
+                const char *queries; /* each metric:needs the mean */
+                uint32_t wanted, awaited;
+                int64_t reach_ms;
+        } rows[] = {
+                {"cpu_usage_avg_5m", "cpu_usage_avg_5m:0;", 0, 0, 0},
+                {"cpu_usage_avg_15m", "cpu_usage_avg_15m:0;", 0, 0, 0},
+                /* A long mean is full by itself after its window: no history. */
+                {"cpu_usage_avg_1h", "cpu_usage_avg_1h:1;cpu_usage_avg_5m:0;", CPU, 0, 0},
+                {"cpu_usage_max_avg_1h", "cpu_usage_max_avg_1h:1;cpu_usage_avg_5m:0;", CPU, CPU,
+                 3600000},
+                {"mem_usage_p95_1d", "mem_usage_p95_1d:1;mem_usage_avg_5m:0;", MEM, MEM, 86400000},
+                /* Somebody's own rule: nothing but the rule has it. */
+                {"my_gauge", "my_gauge:0;", 0, 0, 0},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct prometheus_round round = {.promql.network = &network};
+                static struct policy policy;
+                char queries[128] = "";
+                fill_policy(&policy, &rows[i].name, 1);
+                prometheus_round_set_policy(&round, &policy);
+                for (size_t q = 0; q < round.query_count; q++)
+                        (void)snprintf(queries + strlen(queries), sizeof(queries) - strlen(queries),
+                                       "%s:%d;", round.queries[q].name,
+                                       round.queries[q].needs_mean);
+                assert_string_equal(queries, rows[i].queries);
+                assert_int_equal(round.wanted, rows[i].wanted);
+                assert_int_equal(round.awaited, rows[i].awaited);
+                assert_int_equal(round.reach_ms[METRIC_CPU] + round.reach_ms[METRIC_MEM],
+                                 rows[i].reach_ms);
+                prometheus_round_done(&round);
+        }
+}
+
+#define MAX_HOUR "cpu_usage_max_avg_1h"
+#define P95_DAY "cpu_usage_p95_1d"
+
+/* History is read for windows that are new, or whose history was still to be read. */
+static void test_policies(void **state) {
+        static const char *const one[] = {"cpu_usage_avg_5m", MAX_HOUR};
+        static const char *const both[] = {P95_DAY, MAX_HOUR};
+        static struct policy first, same, more, again;
+        struct prometheus_round round = {.promql.network = &network};
+
+        (void)state;
+        fill_policy(&first, one, ARRAY_LEN(one));
+        prometheus_round_set_policy(&round, &first);
+        round.awaited = 0; /* it has been read */
+        fill_policy(&same, one, ARRAY_LEN(one));
+        prometheus_round_set_policy(&round, &same);
+        assert_int_equal(round.wanted, CPU);
+        assert_int_equal(round.awaited, 0);
+        fill_policy(&more, both, ARRAY_LEN(both));
+        prometheus_round_set_policy(&round, &more);
+        assert_int_equal(round.awaited, CPU);
+        assert_int_equal(round.reach_ms[METRIC_CPU], 86400000);
+        fill_policy(&again, one, ARRAY_LEN(one));
+        prometheus_round_set_policy(&round, &again); /* in the middle of it */
+        assert_int_equal(round.awaited, CPU);
+        assert_int_equal(round.reach_ms[METRIC_CPU], 3600000);
+        prometheus_round_done(&round);
+}
+
+static void fill_own(struct policy *policy, const char *const *names, size_t count,
+                     const char *series) {
+        *policy = (struct policy){.metric_count = count, .sync_count = 1};
+        for (size_t i = 0; i < count; i++) {
+                (void)snprintf(policy->metrics[i].name, sizeof(policy->metrics[i].name), "%s",
+                               names[i]);
+                (void)snprintf(policy->metrics[i].series, sizeof(policy->metrics[i].series), "%s",
+                               series);
+        }
+        (void)snprintf(policy->sync[0].name, sizeof(policy->sync[0].name), "gpu_usage_max_avg_1h");
+        policy->sync[0].is_query = policy_query_parse(policy, policy->sync[0].name,
+                                                      &policy->sync[0].query);
+}
+
+/* A resource of the policy's own goes by what it is, whatever its number. */
+static void test_policies_with_own_resources(void **state) {
+        static const char *const second[] = {"fan", "gpu"}, *const alone[] = {"gpu"};
+        static struct policy unknown, before, moved, another;
+        struct prometheus_round round = {.promql.network = &network};
+
+        (void)state;
+        fill_own(&unknown, NULL, 0, "");
+        prometheus_round_set_policy(&round, &unknown); /* only a rule can have it */
+        assert_int_equal(round.awaited, 0);
+        fill_own(&before, second, ARRAY_LEN(second), "GPU");
+        prometheus_round_set_policy(&round, &before);
+        assert_int_equal(round.awaited, UINT32_C(2) << METRIC_RESOURCE_COUNT);
+        round.awaited = 0;
+        fill_own(&moved, alone, ARRAY_LEN(alone), "GPU");
+        prometheus_round_set_policy(&round, &moved);
+        assert_int_equal(round.awaited, 0);
+        fill_own(&another, alone, ARRAY_LEN(alone), "DCGM");
+        prometheus_round_set_policy(&round, &another);
+        assert_int_equal(round.awaited, UINT32_C(1) << METRIC_RESOURCE_COUNT);
+        prometheus_round_done(&round);
+}
+
+static void take(struct prometheus_round *round, size_t query, const struct prometheus_match *match,
+                 const char *text) {
+        struct prometheus_reply reply;
+
+        assert_int_equal(prometheus_reply_open(text, strlen(text), &reply, NULL), 0);
+        prometheus_round_take(round, &round->queries[query], reply, match);
+}
+
+#define VECTOR(labels, value)                                                                      \
+        "{\"status\":\"success\",\"data\":{\"resultType\":\"vector\",\"result\":[{\"metric\":{"    \
+        "\"instance\":\"a:9100\"" labels "},\"value\":[7,\"" value "\"]}]}}"
+
+/* Values of a round stay when nodes come that need more room. */
+static void test_grow(void **state) {
+        static const char *const names[] = {"cpu_usage_avg_5m", "my_gauge"};
+        static struct policy policy;
+        struct prometheus_round round = {.promql.network = &network, .is_percent = true};
+        struct prometheus_match match = PROMETHEUS_MATCH_NULL;
+        struct node a = {.name = (char[]){"a"}, .slot = 3};
+        struct window_step step;
+        double values[POLICY_MAX_SYNC];
+        uint64_t ready;
+
+        (void)state;
+        fill_policy(&policy, names, ARRAY_LEN(names));
+        prometheus_match_add(&match, &a);
+        prometheus_round_grow(&round, 4);
+        prometheus_round_set_policy(&round, &policy);
+        take(&round, 0, &match, VECTOR("", "0.25"));
+        take(&round, 1, &match, VECTOR(",\"__name__\":\"my_gauge\"", "50"));
+        prometheus_round_grow(&round, 1000);
+        assert_true(prometheus_round_read(&round, 3, 1, &step, values, &ready));
+        assert_int_equal(ready, 3);
+        assert_true(values[0] == 0.25 && values[1] == 0.5);
+        /* New places are empty. */
+        for (size_t slot = 4; slot < 1000; slot++)
+                assert_false(prometheus_round_read(&round, slot, 1, &step, values, &ready));
+        prometheus_match_done(&match);
+        prometheus_round_done(&round);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_queries),
+                cmocka_unit_test(test_policies),
+                cmocka_unit_test(test_policies_with_own_resources),
+                cmocka_unit_test(test_grow),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

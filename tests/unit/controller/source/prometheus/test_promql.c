@@ -1,0 +1,194 @@
+/* What metrics are called in PromQL. That Prometheus takes it is shown with the real one, in
+ * tests/integration/test_controller_source_prometheus_real.py. */
+#include "tests/unit/fixture/cmocka_wrap.h"
+
+#include "base/mem.h"
+#include "controller/source/prometheus/promql.h"
+
+/* With two resources of its own. */
+static const struct policy policy = {
+        .metric_count = 2,
+        .metrics = {{.name = "gpu",
+                     .series = "DCGM_FI_DEV_GPU_UTIL",
+                     .kind = POLICY_GAUGE,
+                     .reduce = POLICY_REDUCE_MAX,
+                     .match_count = 2,
+                     .matches = {{"modelName", "A\\100"}, {"pci", "\"x\""}},
+                     .capacity = 100},
+                    {.name = "ops",
+                     .series = "disk_ops_total",
+                     .kind = POLICY_COUNTER,
+                     .reduce = POLICY_REDUCE_SUM,
+                     .capacity_series = "disk_ops_limit"}},
+};
+
+static const struct node_network_options physical;
+static const struct promql promql = {.policy = &policy, .network = &physical};
+
+static const char *now(struct buf *out, const char *name) {
+        struct metric_query query;
+
+        buf_clear(out);
+        assert_true(promql_now(&promql, name,
+                               policy_query_parse(&policy, name, &query) ? &query : NULL, out));
+        return out->data;
+}
+
+#define GUARD " unless on (instance) (up == 0 unless on (instance) up == 1)"
+
+static void test_now(void **state) {
+        static const struct {
+                const char *name, *expected;
+        } rows[] = {
+                {"mem_usage_avg_5m",
+                 "({__name__=\"mem_usage_avg_5m\"} or on (instance) "
+                 "((1 - avg_over_time(node_memory_MemAvailable_bytes[5m]) / "
+                 "avg_over_time(node_memory_MemTotal_bytes[5m])) and on (instance) "
+                 "node_memory_MemAvailable_bytes))" GUARD},
+                {"psi_io_usage_avg_90s", "({__name__=\"psi_io_usage_avg_90s\"} or on (instance) "
+                                         "((rate(node_pressure_io_waiting_seconds_total[1m30s]) / "
+                                         "rate(node_time_seconds[1m30s])) and on (instance) "
+                                         "node_pressure_io_waiting_seconds_total))" GUARD},
+                /* Too long to be asked for: our own windows have it. */
+                {"cpu_usage_avg_1h", "({__name__=\"cpu_usage_avg_1h\"})" GUARD},
+                /* A maximum would take a subquery. */
+                {"cpu_usage_max_avg_1d",
+                 "(last_over_time({__name__=\"cpu_usage_max_avg_1d\"}[10m]))" GUARD},
+                {"mem_usage_p95_1h",
+                 "(last_over_time({__name__=\"mem_usage_p95_1h\"}[10m]))" GUARD},
+                {"gpu_usage_avg_5m",
+                 "({__name__=\"gpu_usage_avg_5m\"} or on (instance) "
+                 "((max by (job, instance, node, nodename, kubernetes_node) (avg_over_time("
+                 "{__name__=\"DCGM_FI_DEV_GPU_UTIL\",modelName=\"A\\\\100\",pci=\"\\\"x\\\"\"}"
+                 "[5m])) / 100) and on (instance) {__name__=\"DCGM_FI_DEV_GPU_UTIL\","
+                 "modelName=\"A\\\\100\",pci=\"\\\"x\\\"\"}))" GUARD},
+                {"ops_usage_avg_5m",
+                 "({__name__=\"ops_usage_avg_5m\"} or on (instance) "
+                 "((sum by (job, instance, node, nodename, kubernetes_node) (rate("
+                 "{__name__=\"disk_ops_total\"}[5m])) / "
+                 "sum by (job, instance, node, nodename, kubernetes_node) (avg_over_time("
+                 "{__name__=\"disk_ops_limit\"}[5m]))) and on (instance) "
+                 "{__name__=\"disk_ops_total\"}))" GUARD},
+                /* Somebody's own rule; no PromQL identifier. */
+                {"gpu.busy-share", "({__name__=\"gpu.busy-share\"})" GUARD},
+        };
+        struct buf out = BUF_INIT(PROMQL_MAX_BYTES);
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+                assert_string_equal(now(&out, rows[i].name), rows[i].expected);
+        buf_done(&out);
+}
+
+/* Every resource has a formula, with the window in each range and nothing left to fill in. */
+static void test_every_resource(void **state) {
+        struct buf out = BUF_INIT(PROMQL_MAX_BYTES);
+
+        (void)state;
+        for (unsigned r = 0; r < METRIC_RESOURCE_COUNT; r++) {
+                _cleanup_(freep) char *name = xasprintf("%s_usage_avg_3m", metric_resource_name(r));
+                assert_non_null(strstr(now(&out, name), "[3m]"));
+                assert_non_null(strstr(out.data, ") and on (instance) node_"));
+                assert_null(strstr(out.data, "$"));
+                buf_clear(&out);
+                assert_true(promql_history(&promql, r, 300000, &out));
+                assert_non_null(strstr(out.data, "[5m]"));
+                assert_null(strstr(out.data, "$"));
+        }
+        buf_done(&out);
+}
+
+static void test_history(void **state) {
+        struct buf out = BUF_INIT(PROMQL_MAX_BYTES);
+
+        (void)state;
+        assert_true(promql_history(&promql, METRIC_PSI_CPU, 60000, &out));
+        assert_string_equal(out.data,
+                            "label_replace(max_over_time({__name__=\"psi_cpu_usage_avg_5m\"}[1m]), "
+                            "\"__name__\", \"psi_cpu_usage_avg_5m\", \"\", \"\") or on (instance) "
+                            "((rate(node_pressure_cpu_waiting_seconds_total[5m]) / "
+                            "rate(node_time_seconds[5m])) and on (instance) "
+                            "node_pressure_cpu_waiting_seconds_total)");
+        buf_done(&out);
+}
+
+/* The operator's devices and speed; a pattern cannot break out of its string. */
+static void test_network(void **state) {
+        const struct node_network_options rules = {
+                .devices = {.count = 2, .globs = {"Eth?.*", "a\"}[1s])"}},
+                .speed_bytes = 1.25e8,
+        };
+        const struct promql named = {.policy = &policy, .network = &rules};
+        const struct metric_query query = {METRIC_NET_TX, METRIC_AVG, 300000};
+        struct buf out = BUF_INIT(PROMQL_MAX_BYTES);
+
+        (void)state;
+        assert_true(promql_now(&named, "net_tx_usage_avg_5m", &query, &out));
+        assert_string_equal(
+                out.data,
+                "({__name__=\"net_tx_usage_avg_5m\"} or on (instance) ((max without (device) ("
+                "rate(node_network_transmit_bytes_total{device=~\"Eth...*|a...1s..\"}[5m]) / "
+                "(node_network_speed_bytes > 0 or node_network_carrier * 0 + 125000000) and "
+                "node_network_carrier == 1) / rate(node_time_seconds[5m])) and on (instance) "
+                "node_network_carrier))" GUARD);
+        assert_non_null(strstr(now(&out, "net_usage_avg_5m"), "{device!~\"lo|veth.*|docker.*|"));
+        assert_non_null(strstr(out.data, "node_network_iface_id == node_network_iface_link"));
+        buf_done(&out);
+}
+
+static void fill(char *text, size_t size, char c) {
+        memset(text, c, size - 1);
+        text[size - 1] = '\0';
+}
+
+/* The longest that a policy and its operator can ask for fits. */
+static void test_longest(void **state) {
+        static struct policy longest = {.metric_count = 1};
+        static struct node_network_options rules = {.devices.count = GLOB_LIST_MAX,
+                                                    .speed_bytes = 1.2345678901234567e300};
+        const struct promql asks = {.policy = &longest, .network = &rules};
+        struct policy_metric *metric = &longest.metrics[0];
+        const unsigned resources[] = {METRIC_NET, METRIC_RESOURCE_COUNT};
+        char name[METRIC_NAME_MAX + 1];
+
+        (void)state;
+        fill(name, sizeof(name), 'n');
+        *metric = (struct policy_metric){.reduce = POLICY_REDUCE_MAX,
+                                         .match_count = POLICY_MAX_MATCHES};
+        fill(metric->name, sizeof(metric->name), 'm');
+        fill(metric->series, sizeof(metric->series), 's');
+        fill(metric->capacity_series, sizeof(metric->capacity_series), 'c');
+        for (size_t i = 0; i < POLICY_MAX_MATCHES; i++) {
+                fill(metric->matches[i].name, sizeof(metric->matches[i].name), 'l');
+                fill(metric->matches[i].value, sizeof(metric->matches[i].value), '"');
+        }
+        for (size_t i = 0; i < GLOB_LIST_MAX; i++)
+                fill(rules.devices.globs[i], GLOB_MAX_BYTES, '*');
+        for (size_t i = 0; i < ARRAY_LEN(resources); i++) {
+                const struct metric_query query = {resources[i], METRIC_AVG, 123456};
+                struct buf out = BUF_INIT(PROMQL_MAX_BYTES), past = BUF_INIT(PROMQL_MAX_BYTES);
+                assert_true(promql_now(&asks, name, &query, &out));
+                assert_true(promql_history(&asks, resources[i], 123456, &past));
+                buf_done(&out);
+                buf_done(&past);
+        }
+}
+
+/* What does not fit is said, not cut. */
+static void test_overflow(void **state) {
+        struct buf small = BUF_INIT(40);
+
+        (void)state;
+        assert_false(promql_now(&promql, "cpu_usage_avg_5m", NULL, &small));
+        buf_done(&small);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_now),     cmocka_unit_test(test_every_resource),
+                cmocka_unit_test(test_history), cmocka_unit_test(test_network),
+                cmocka_unit_test(test_longest), cmocka_unit_test(test_overflow),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

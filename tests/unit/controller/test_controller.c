@@ -1,0 +1,276 @@
+/* The control loop where there is nothing to do, or nothing comes. Linked with
+ * --wrap=clock_gettime. */
+#include "tests/unit/fixture/api_fixture.h"
+
+#include "controller/controller.h"
+
+#define NODES "GET /api/v1/nodes?"
+#define PODS "GET /api/v1/pods?"
+#define PATCH "PATCH /api/v1/nodes/"
+
+#define POLICY                                                                                     \
+        "apiVersion: scheduler.policy.crane.io/v1alpha1\n"                                         \
+        "kind: DynamicSchedulerPolicy\n"                                                           \
+        "spec:\n"                                                                                  \
+        "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"
+#define MEMORY                                                                                     \
+        "apiVersion: scheduler.policy.crane.io/v1alpha1\n"                                         \
+        "kind: DynamicSchedulerPolicy\n"                                                           \
+        "spec:\n"                                                                                  \
+        "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}, {name: mem_usage_avg_5m, period: "   \
+        "3m}]\n"
+#define HOT "  hotValue: [{timeRange: 5m, count: 5}]\n"
+
+struct fixture {
+        struct api_fixture api;
+        struct controller *controller;
+        size_t writer_events;
+        double patches_per_s; /* 0: 10 */
+};
+
+static void on_writer(void *userdata) {
+        ((struct fixture *)userdata)->writer_events++;
+}
+
+static struct policy *new_policy(const char *text) {
+        struct policy *policy = NULL;
+        struct error err = ERROR_NULL;
+
+        if (policy_parse(text, strlen(text), true, &policy, &err) < 0)
+                fail_msg("%s", err.msg);
+        return policy;
+}
+
+static void begin(struct fixture *f, struct policy *policy, const char *target, bool is_once) {
+        struct error err = ERROR_NULL;
+
+        api_start(&f->api);
+        const struct page_options page = {.profile = &page_node_exporter,
+                                          .url = {.template = "http://127.0.0.1:{port}/{node}",
+                                                  .port = f->api.rig.server.port},
+                                          .interval_ms = 15000,
+                                          .timeout_ms = 10000,
+                                          .max_page_bytes = 4096,
+                                          .is_at_once = true};
+        const struct controller_options options = {
+                .compiled = {.style = {.prefix = ""}},
+                .sources = {.kinds = {SOURCE_NODE_EXPORTER},
+                            .kind_count = 1,
+                            .node_exporter = page,
+                            .node_metrics = page,
+                            .kubelet = page},
+                .nodes = {.address_types = {"InternalIP"}, .address_type_count = 1},
+                .node_selector = target ? NULL : "pool=none",
+                .targets = &target,
+                .target_count = target ? 1 : 0,
+                .patches_per_s = f->patches_per_s > 0 ? f->patches_per_s : 10,
+                .patches_in_flight = 1,
+                .is_dry_run = target != NULL,
+                .is_once = is_once,
+        };
+
+        if (controller_new(&(struct controller_parts){.on_writer = on_writer,
+                                                      .userdata = f,
+                                                      .loop = f->api.rig.loop,
+                                                      .scrape_client = f->api.rig.client,
+                                                      .api = target ? NULL : f->api.rig.api,
+                                                      .metrics = f->api.rig.metrics,
+                                                      .health = f->api.health},
+                           &options, policy, &f->controller, &err) < 0)
+                fail_msg("%s", err.msg);
+}
+
+static void end(struct fixture *f) {
+        controller_free(f->controller);
+        assert_int_equal(f->writer_events, 0);
+        api_stop(&f->api);
+}
+
+static void test_once_without_nodes(void **state) {
+        struct fixture f = {0};
+
+        (void)state;
+        api_answer(&f.api, 200,
+                   "{\"kind\":\"NodeList\",\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[]}",
+                   NODES, "labelSelector=pool%3Dnone");
+        begin(&f, new_policy(POLICY), NULL, true);
+        api_run(&f.api, api_is_never, NULL);
+        assert_int_equal(api_logged(&f.api, "msg=\"no nodes found\" selector=\"pool=none\""), 1);
+        assert_int_equal(controller_exit_code(f.controller), 1);
+        end(&f);
+}
+
+/* Half a minute for the lists, and three intervals. */
+static void test_once_timed_out(void **state) {
+        (void)state;
+        for (int has_hot = 0; has_hot < 2; has_hot++) {
+                struct fixture f = {.api.pace_ms = 200};
+                api_answer_usually(&f.api, 500, "{\"message\":\"not today\"}", NODES);
+                api_answer_usually(&f.api, 403, "{\"message\":\"not you\"}", PODS);
+                begin(&f, new_policy(has_hot ? POLICY HOT : POLICY), NULL, true);
+                api_run(&f.api, api_is_never, NULL);
+                assert_true(later_ms > 70000 && later_ms < 90000);
+                const char *told = strstr(f.api.log, "msg=\"--once timed out\" nodes=0");
+                assert_non_null(told);
+                assert_non_null(strstr(told, "node_watch=\"list: 500 not today\""));
+                assert_non_null(strstr(told, has_hot ? "binding_watch=\"list: 403 not you\""
+                                                     : "binding_watch=\"\""));
+                assert_int_equal(controller_exit_code(f.controller), 1);
+                end(&f);
+        }
+}
+
+static void answer_nodes(struct fixture *f, const char *const *names, size_t count) {
+        struct buf list = BUF_INIT(64 << 10);
+
+        buf_puts(&list,
+                 "{\"kind\":\"NodeList\",\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[");
+        for (size_t i = 0; i < count; i++)
+                buf_printf(&list, "%s{\"metadata\":{\"name\":\"%s\",\"uid\":\"%s\"}}",
+                           i > 0 ? "," : "", names[i], names[i]);
+        buf_puts(&list, "]}");
+        scripted_add_usual(
+                &f->api.rig.server,
+                (struct scripted_reply){.expect = {"watch=true"}, .response = scripted_stream("")});
+        api_answer_usually(&f->api, 200, list.data, NODES);
+        buf_done(&list);
+}
+
+#define MEMORY_PAGE "node_memory_MemAvailable_bytes 6e9\nnode_memory_MemTotal_bytes 8e9\n"
+#define CPU_PAGE                                                                                   \
+        "node_cpu_seconds_total{cpu=\"0\",mode=\"idle\"} 5\n"                                      \
+        "node_cpu_seconds_total{cpu=\"0\",mode=\"user\"} 5\n"
+
+/* What is limited is the time in which nothing comes, not that of all patches. */
+static void test_once_with_many_patches(void **state) {
+        static const char *const names[] = {"a", "b", "c"};
+        struct fixture f = {.api.pace_ms = 30, .patches_per_s = 0.02};
+
+        (void)state;
+        answer_nodes(&f, names, ARRAY_LEN(names));
+        api_answer_usually(&f.api, 200, MEMORY_PAGE, "collect");
+        for (size_t i = 0; i < ARRAY_LEN(names); i++)
+                api_answer(&f.api, 200, "{\"metadata\":{}}", PATCH, names[i]);
+        begin(&f, new_policy(MEMORY), NULL, true);
+        api_run(&f.api, api_is_never, NULL);
+        assert_true(later_ms > 80000); /* reading may take 75 s */
+        assert_int_equal(controller_exit_code(f.controller), 0);
+        end(&f);
+}
+
+/* Half a minute in which no patch is accepted is enough. */
+static void test_once_refused(void **state) {
+        static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h", "i",
+                                            "j", "k", "l", "m", "n", "o", "p", "q", "r",
+                                            "s", "t", "u", "v", "w", "x", "y", "z"};
+        struct fixture f = {.api.pace_ms = 30};
+
+        (void)state;
+        answer_nodes(&f, names, ARRAY_LEN(names));
+        api_answer_usually(&f.api, 200, MEMORY_PAGE, "collect");
+        api_answer_usually(&f.api, 403, "{\"message\":\"not you\"}", PATCH);
+        begin(&f, new_policy(MEMORY), NULL, true);
+        api_run(&f.api, api_is_never, NULL);
+        assert_true(later_ms < 60000);
+        const char *told = strstr(f.api.log, "msg=\"--once gave up writing\"");
+        assert_non_null(told);
+        assert_non_null(strstr(told, "not you"));
+        assert_int_equal(controller_exit_code(f.controller), 1);
+        end(&f);
+}
+
+/* A page that stands still is no second reading. The others are written all the same. */
+static void test_once_with_a_page_that_stands_still(void **state) {
+        static const char *const names[] = {"still", "well"};
+        struct fixture f = {.api.pace_ms = 30};
+
+        (void)state;
+        answer_nodes(&f, names, ARRAY_LEN(names));
+        api_answer_usually(&f.api, 200, CPU_PAGE, "GET /still");
+        api_answer_usually(&f.api, 200, MEMORY_PAGE, "GET /well");
+        api_answer(&f.api, 200, "{\"metadata\":{}}", PATCH "well", NULL);
+        begin(&f, new_policy(MEMORY), NULL, true);
+        api_run(&f.api, api_is_never, NULL);
+        const char *told = strstr(f.api.log, "msg=\"nodes could not be read\" nodes=1");
+        assert_non_null(told);
+        assert_non_null(strstr(told, "node=still"));
+        assert_int_equal(controller_exit_code(f.controller), 1);
+        end(&f);
+}
+
+#define POOLS(value)                                                                               \
+        POLICY "  predicate: [{name: cpu_usage_avg_5m, maxLimitPercent: " value "}]\n"             \
+               "  pools: [{nodeSelector: {a: b}}]\n"
+
+static bool has_status(struct fixture *f, const char *text) {
+        struct buf status = BUF_INIT(1 << 20);
+
+        controller_write_status(f->controller, &status);
+        bool is_there = strstr(status.data, text);
+        buf_done(&status);
+        return is_there;
+}
+
+static bool has_pools(void *userdata) {
+        return has_status(userdata, "nodeSelector");
+}
+
+/* A policy waits until the nodes' pools are known: for the last one, and not for one that has the
+ * pools of the policy in force. */
+static void test_policies_with_other_pools(void **state) {
+        struct fixture f = {.api.pace_ms = 30};
+        static const char *const names[] = {"n"};
+
+        (void)state;
+        answer_nodes(&f, names, ARRAY_LEN(names));
+        api_answer_usually(&f.api, 200, MEMORY_PAGE, "collect");
+        begin(&f, new_policy(POLICY), NULL, false);
+        controller_set_policy(f.controller, new_policy(POOLS("0.5")));
+        controller_set_policy(f.controller, new_policy(POOLS("0.25")));
+        assert_false(has_pools(&f));
+        api_run(&f.api, has_pools, &f);
+        assert_true(has_status(&f, "maxLimitPecent: 0.25"));
+        controller_set_policy(f.controller, new_policy(POOLS("0.75")));
+        assert_true(has_status(&f, "maxLimitPecent: 0.75"));
+        controller_set_policy(f.controller, new_policy(POLICY));
+        assert_false(has_pools(&f));
+        controller_set_policy(f.controller, new_policy(POOLS("0.5")));
+        controller_set_policy(f.controller, new_policy(MEMORY));
+        assert_true(has_status(&f, "mem_usage_avg_5m"));
+        controller_set_policy(f.controller, new_policy(POOLS("0.5")));
+        assert_false(has_pools(&f));
+        end(&f);
+}
+
+/* A dry run of targets, with nothing of a cluster, and with no page of its own. */
+static void test_dry_run(void **state) {
+        struct fixture f = {0};
+        struct buf status = BUF_INIT(1 << 20);
+
+        (void)state;
+        begin(&f, new_policy(POLICY), "a=http://127.0.0.1:1/", false);
+        assert_null(controller_node_metrics(f.controller));
+        controller_set_policy(f.controller, policy_default());
+        controller_write_status(f.controller, &status);
+        assert_non_null(strstr(status.data, "\"role\":\"dry run\""));
+        assert_non_null(strstr(status.data, "cpu_usage_max_avg_1h"));
+        controller_shut_down(f.controller);
+        api_run(&f.api, api_is_never, NULL);
+        assert_int_equal(controller_exit_code(f.controller), 0);
+        buf_done(&status);
+        end(&f);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_once_without_nodes),
+                cmocka_unit_test(test_once_timed_out),
+                cmocka_unit_test(test_once_with_many_patches),
+                cmocka_unit_test(test_once_refused),
+                cmocka_unit_test(test_once_with_a_page_that_stands_still),
+                cmocka_unit_test(test_policies_with_other_pools),
+                cmocka_unit_test(test_dry_run),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

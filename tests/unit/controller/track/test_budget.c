@@ -1,0 +1,119 @@
+/* The patch budget: how many nodes it carries, and which patch goes first. */
+#include "tests/unit/fixture/cmocka_wrap.h"
+
+#include "base/mem.h"
+#include "controller/track/budget.h"
+#include "tests/unit/fixture/plan_fixture.h"
+
+enum { CPU, CPU_MAX_1H, CPU_MAX_1D, MEM };
+
+static void test_nodes(void **state) {
+        static const struct {
+                double patches_per_s;
+                size_t nodes, alive;
+        } rows[] = {
+                {50, 9000, 21000}, {150, 27000, 63000}, {0.1, 18, 42}, {10000, 1800000, 4200000}};
+        struct policy policy;
+        struct plan plan;
+
+        (void)state;
+        fill_policy(&policy);
+        plan_init(&plan, &policy, 0.01, 0.1);
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                assert_int_equal(budget_nodes(&plan, rows[i].patches_per_s), rows[i].nodes);
+                assert_int_equal(budget_nodes_alive(&plan, rows[i].patches_per_s), rows[i].alive);
+        }
+}
+
+/* Every value was written with 0.50, age_ms ago; then the CPU's mean has changed. Without an age
+ * there are none. */
+static void test_level(void **state) {
+        static const struct {
+                const char *what;
+                double cpu;
+                int64_t age_ms; /* < 0: never written */
+                uint64_t usable;
+                bool is_short;
+                unsigned level; /* of four bands of 16 */
+        } rows[] = {
+                {"nothing moved", 0.5, 60000, 63, false, 0},
+                {"moved by 0.01", 0.51, 60000, 63, false, 1},
+                {"moved by 0.05", 0.55, 60000, 63, false, 3},
+                {"moved by 0.14", 0.64, 60000, 63, false, 5},
+                {"down by 0.14", 0.36, 60000, 63, false, 5},
+                {"down by 0.5", 0, 60000, 63, false, 11},
+                {"nothing usable", 0.9, 60000, 0, false, 0},
+                {"not usable, so it says nothing", 0.9, 60000, 62, false, 0},
+                {"over the limit", 0.66, 60000, 63, false, 32 + 6},
+                {"far over the limit", 1, 60000, 63, false, 32 + 11},
+                {"never written", 0.5, -1, 63, false, 16 + 11},
+                {"never written, and idle", 0, -1, 1, false, 16},
+                {"never written, over the limit", 0.81, -1, 63, false, 32 + 14},
+                {"a ratio above 1", 25, -1, 63, false, 32 + 15},
+                {"7:55 old, of 8:00", 0.5, 475000, 63, false, 48 + 14},
+                {"7:01 old", 0.5, 421000, 63, false, 48},
+                {"7:00 old", 0.5, 420000, 63, false, 48},
+                {"6:59 old", 0.5, 419000, 63, false, 0},
+                {"expires and moves", 1, 475000, 63, false, 48 + 14},
+                {"8:00 old", 0.5, 480000, 63, false, 16 + 11},
+                {"too many nodes: as if it had expired", 0.5, 470000, 63, true, 16 + 11},
+                {"too many nodes, over the limit", 0.81, 470000, 63, true, 32 + 14},
+                {"too many nodes, not yet", 0.51, 300000, 63, true, 1},
+                {"an hour ahead of our clock", 0.5, -3600000, 63, false, 16 + 11},
+        };
+        struct policy policy;
+        struct plan plan;
+
+        (void)state;
+        fill_policy(&policy);
+        plan_init(&plan, &policy, 0.01, 0.1);
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(plan_record_freep) struct plan_record *record = plan_record_new(&plan);
+                struct plan_values values;
+                all_usable(&policy, &values, 0.5);
+                struct plan_choice all = plan_choose_all(&plan, &values);
+                if (rows[i].age_ms != -1)
+                        plan_confirm(record, &all, &values, start_unix_ms - rows[i].age_ms);
+                values.ratio[CPU] = rows[i].cpu;
+                values.usable = rows[i].usable;
+                unsigned level = budget_level(&plan, record, &values, rows[i].is_short,
+                                              start_unix_ms);
+                if (level != rows[i].level)
+                        fail_msg("%s: level %u, not %u", rows[i].what, level, rows[i].level);
+        }
+}
+
+/* With weights, what the score does not contain counts for nothing, but for its limit. */
+static void test_weights(void **state) {
+        struct policy policy;
+        struct plan plan;
+        struct plan_values values;
+
+        (void)state;
+        fill_policy(&policy);
+        policy.priority_count = 2;
+        policy.priorities[0] = (struct policy_priority){.metric = CPU, .weight = 3};
+        policy.priorities[1] = (struct policy_priority){.metric = CPU_MAX_1H, .weight = 1};
+        plan_init(&plan, &policy, 0.01, 0.1);
+        _cleanup_(plan_record_freep) struct plan_record *record = plan_record_new(&plan);
+        all_usable(&policy, &values, 0.5);
+        struct plan_choice all = plan_choose_all(&plan, &values);
+        plan_confirm(record, &all, &values, start_unix_ms - 60000);
+
+        values.ratio[MEM] = 0.9;
+        assert_int_equal(budget_level(&plan, record, &values, false, start_unix_ms), 0);
+        values.ratio[CPU_MAX_1H] = 0.66; /* 0.04 of the score */
+        assert_int_equal(budget_level(&plan, record, &values, false, start_unix_ms), 3);
+        values.ratio[CPU] = 0.38; /* and 0.09 */
+        assert_int_equal(budget_level(&plan, record, &values, false, start_unix_ms), 5);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_nodes),
+                cmocka_unit_test(test_level),
+                cmocka_unit_test(test_weights),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

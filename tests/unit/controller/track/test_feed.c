@@ -1,0 +1,421 @@
+/* Which of several sources a node's values come from. */
+#include "tests/unit/fixture/cmocka_wrap.h"
+
+#include "base/clock.h"
+#include "controller/track/node_track.h"
+
+enum { FIRST, SECOND, THIRD, EXTRA, SOURCES };
+
+static const int64_t start_ms = INT64_C(5000000);
+static const int64_t every_ms = 15 * MS_PER_S;
+
+static const char policy_text[] = "apiVersion: scheduler.policy.crane.io/v1alpha1\n"
+                                  "kind: DynamicSchedulerPolicy\n"
+                                  "spec:\n"
+                                  "  metrics:\n"
+                                  "  - {name: gpu, exporter: dcgm, series: GPU, kind: gauge, "
+                                  "reduce: max, capacity: 100}\n"
+                                  "  syncPolicy:\n"
+                                  "  - {name: cpu_usage_avg_5m, period: 3m}\n"
+                                  "  - {name: cpu_usage_max_avg_1h, period: 15m}\n"
+                                  "  - {name: mem_usage_avg_5m, period: 3m}\n"
+                                  "  - {name: gpu_usage_avg_5m, period: 3m}\n";
+
+enum { CPU_AVG, CPU_MAX, MEM_AVG, GPU_AVG };
+
+/* The first three in order of preference: windows, windows once a minute, ready-made values. */
+static struct compiled_policy *new_rules(void) {
+        struct policy *policy = NULL;
+        struct error err = ERROR_NULL;
+
+        if (policy_parse(policy_text, strlen(policy_text), false, &policy, &err) < 0)
+                fail_msg("%s", err.msg);
+        return compiled_policy_new(
+                policy,
+                &(struct compiled_policy_options){
+                        .style = {.prefix = ""},
+                        .dead_band_ratio = 0.01,
+                        .sources = {[FIRST] = {.interval_ms = every_ms},
+                                    [SECOND] = {.interval_ms = MS_PER_MIN},
+                                    [THIRD] = {.interval_ms = every_ms, .is_ready_made = true},
+                                    [EXTRA] = {.interval_ms = every_ms, .scope.exporter = "dcgm"}},
+                        .source_count = SOURCES,
+                });
+}
+
+struct world {
+        struct compiled_policy *compiled;
+        struct node_track track;
+        int64_t now_ms;
+};
+
+static int set_up(void **state) {
+        struct world *world = calloc(1, sizeof(*world));
+
+        world->compiled = new_rules();
+        world->now_ms = start_ms;
+        node_track_init(&world->track, world->compiled);
+        *state = world;
+        return 0;
+}
+
+static int tear_down(void **state) {
+        struct world *world = *state;
+
+        node_track_done(&world->track, world->compiled);
+        compiled_policy_free(world->compiled);
+        free(world);
+        return 0;
+}
+
+/* The feed in use, after it was decided anew. */
+static size_t serving(struct world *world) {
+        size_t from;
+
+        (void)node_track_switch(&world->track, world->compiled, world->now_ms, &from);
+        return world->track.serving;
+}
+
+static void says(struct world *world, size_t source, double cpu, double mem) {
+        struct window_step step = {.at_mono_ms = world->now_ms,
+                                   .gauges = (1u << METRIC_CPU) | (1u << METRIC_MEM)};
+
+        step.num[METRIC_CPU] = cpu;
+        step.num[METRIC_MEM] = mem;
+        node_track_reading(&world->track, world->compiled, source,
+                           &(struct source_reading){.step = &step}, world->now_ms);
+}
+
+static void says_ready(struct world *world, size_t source, uint64_t ready, double ratio) {
+        const double ratios[POLICY_MAX_SYNC] = {ratio, ratio, ratio, ratio};
+
+        node_track_reading(&world->track, world->compiled, source,
+                           &(struct source_reading){.ready = ready, .values_ratio = ratios},
+                           world->now_ms);
+}
+
+static double value(const struct world *world, size_t metric) {
+        struct plan_values values;
+
+        node_track_values(&world->track, world->compiled, world->now_ms, &values);
+        return values.usable & (UINT64_C(1) << metric) ? values.ratio[metric] : -1;
+}
+
+/* What happens, a letter per interval: the first source answers (.), fails (x) or is silent ( );
+ * the second one always answers. Then who serves at the end of each. */
+static void test_sequences(void **state) {
+        static const struct {
+                const char *first, *serves;
+        } rows[] = {
+                {"......", "000000"},         {"..x...", "000000"}, /* one failure is none */
+                {"..x.x.x.", "00000000"},     /* nor are some, unless in a row */
+                {"..xxxxxx", "00011111"},     /* two in a row are */
+                {"..xx.x.x..", "0001111110"}, /* and then it takes two good ones in a row */
+                {"..xx..", "000110"},         {"x.....", "000000"}, /* hoped for at the start */
+                {"xx....", "011000"},   /* but not for long; the good ones begin with the third */
+                {"..     ", "0000001"}, /* silence counts after four intervals, here a minute */
+                {"..      ..", "0000001110"}, /* and then takes two answers as well */
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct world *world = NULL;
+                void *made = NULL;
+                char said[32] = "";
+                (void)set_up(&made);
+                world = made;
+                for (size_t at = 0; rows[i].first[at]; at++) {
+                        if (rows[i].first[at] == '.')
+                                says(world, FIRST, 0.1, 0.1);
+                        else if (rows[i].first[at] == 'x')
+                                node_track_failed(&world->track, FIRST, "refused");
+                        says(world, SECOND, 0.2, 0.2);
+                        said[at] = (char)('0' + serving(world));
+                        world->now_ms += every_ms;
+                }
+                if (strcmp(said, rows[i].serves) != 0)
+                        fail_msg("\"%s\": %s, not %s", rows[i].first, said, rows[i].serves);
+                (void)tear_down(&made);
+        }
+}
+
+static void test_nobody_left(void **state) {
+        struct world *world = *state;
+
+        says(world, FIRST, 0.1, 0.1);
+        says(world, SECOND, 0.2, 0.2);
+        world->now_ms += every_ms;
+        for (size_t i = 0; i < 2; i++)
+                for (size_t source = 0; source < SOURCES; source++)
+                        node_track_failed(&world->track, source, "refused");
+        /* None serves; what the first said last is still good for a while... */
+        assert_int_equal(serving(world), FIRST);
+        assert_true(node_track_is_fresh(&world->track, world->compiled, world->now_ms));
+        /* ...then the second's, whose readings are due less often... */
+        world->now_ms = start_ms + MS_PER_MIN + 1;
+        assert_int_equal(serving(world), SECOND);
+        /* ...and at last nobody's: that is no reason to switch again. */
+        world->now_ms += 4 * MS_PER_MIN;
+        assert_int_equal(serving(world), SECOND);
+        assert_false(node_track_is_fresh(&world->track, world->compiled, world->now_ms));
+        assert_string_equal(node_track_failure(&world->track), "refused");
+}
+
+/* The value is that of the feed in use as soon as it has some of its window; before, the next's. */
+static void test_values(void **state) {
+        struct world *world = *state;
+
+        for (int i = 0; i < 20; i++, world->now_ms += every_ms) {
+                node_track_failed(&world->track, FIRST, "timeout");
+                says(world, SECOND, 0.2, 0.3);
+                (void)serving(world);
+        }
+        assert_int_equal(serving(world), SECOND);
+        assert_float_equal(value(world, CPU_AVG), 0.2, 1e-6);
+
+        /* Back after two, but with a tenth of a window: the second's is the better word. */
+        for (int i = 0; i < 3; i++, world->now_ms += every_ms) {
+                says(world, FIRST, 0.8, 0.8);
+                says(world, SECOND, 0.2, 0.3);
+        }
+        assert_int_equal(serving(world), FIRST);
+        assert_float_equal(value(world, CPU_AVG), 0.2, 1e-3);
+        for (int i = 0; i < 10; i++, world->now_ms += every_ms) {
+                says(world, FIRST, 0.8, 0.8);
+                says(world, SECOND, 0.2, 0.3);
+        }
+        assert_float_equal(value(world, CPU_AVG), 0.8, 1e-3);
+}
+
+/* Who has looked for longer knows of more peaks, and what we saw ourselves is not taken back. */
+static void test_maxima(void **state) {
+        struct world *world = *state;
+
+        for (int i = 0; i < 20; i++, world->now_ms += every_ms) {
+                says(world, FIRST, 0.3, 0.3);
+                says_ready(world, THIRD, 1u << CPU_MAX, i < 10 ? 0.2 : 0.8);
+                if (i >= 2)
+                        assert_float_equal(value(world, CPU_MAX), (float)(i < 10 ? 0.3 : 0.8),
+                                           1e-6);
+        }
+        assert_int_equal(serving(world), FIRST);
+        /* Once it has half of the hour, its word alone counts. */
+        for (int i = 0; i < 120; i++, world->now_ms += every_ms) {
+                says(world, FIRST, 0.3, 0.3);
+                says_ready(world, THIRD, 1u << CPU_MAX, 0.8);
+        }
+        assert_float_equal(value(world, CPU_MAX), 0.3, 1e-6);
+}
+
+/* A metric that the feed in use does not have comes from the next that has it. */
+static void test_per_metric(void **state) {
+        struct world *world = *state;
+
+        says(world, FIRST, 0.1, 0.1);
+        says_ready(world, THIRD, 1u << MEM_AVG, 0.7);
+        assert_int_equal(serving(world), FIRST);
+        assert_float_equal(value(world, MEM_AVG), 0.7, 0); /* one scrape makes no window */
+        assert_float_equal(value(world, CPU_AVG), -1, 0);
+        assert_string_equal(node_track_why(&world->track, world->compiled, CPU_AVG, world->now_ms),
+                            "only one scrape so far");
+        assert_string_equal(node_track_why(&world->track, world->compiled, MEM_AVG, world->now_ms),
+                            "");
+        /* What the third said does not outlive it. */
+        world->now_ms += MS_PER_MIN + 1;
+        assert_float_equal(value(world, MEM_AVG), -1, 0);
+}
+
+/* An exporter says what is declared with its name, and is never taken for the node's source. */
+static void test_exporter(void **state) {
+        struct world *world = *state;
+        struct window_step step = {.gauges = (1u << METRIC_RESOURCE_COUNT) | (1u << METRIC_CPU)};
+
+        assert_int_equal(world->compiled->ordered_count, EXTRA);
+        assert_true(world->compiled->sources[EXTRA].is_asked);
+        step.num[METRIC_RESOURCE_COUNT] = 0.6;
+        step.num[METRIC_CPU] = 0.9;
+        for (int i = 0; i < 2; i++, world->now_ms += every_ms) {
+                for (size_t source = 0; source < EXTRA; source++)
+                        node_track_failed(&world->track, source, "refused");
+                step.at_mono_ms = world->now_ms;
+                node_track_reading(&world->track, world->compiled, EXTRA,
+                                   &(struct source_reading){.step = &step}, world->now_ms);
+        }
+        assert_int_not_equal(serving(world), EXTRA);
+        assert_false(node_track_is_fresh(&world->track, world->compiled, world->now_ms));
+        assert_float_equal(value(world, GPU_AVG), 0.6, 1e-6);
+        assert_float_equal(value(world, CPU_AVG), -1, 0);
+}
+
+/* Peaks of before are everybody's, whether the node's annotations or a source remembers them. */
+static void test_peaks(void **state) {
+        struct world *world = *state;
+        const struct metric_query *peak = &world->compiled->policy->sync[CPU_MAX].query;
+        json_auto_t *annotations = json_pack("{s:s}", "cpu_usage_max_avg_1h",
+                                             "0.70000,2026-07-23T11:25:00Z");
+
+        node_track_annotations(&world->track, world->compiled, annotations, world->now_ms,
+                               INT64_C(1784805954000));
+        for (int i = 0; i < 12; i++, world->now_ms += every_ms) {
+                says(world, FIRST, 0.1, 0.1);
+                says(world, SECOND, 0.2, 0.2);
+        }
+        assert_int_equal(serving(world), FIRST);
+        assert_float_equal(value(world, CPU_MAX), 0.7, 1e-6);
+        node_track_peak(&world->track, world->compiled, peak, 0.9, 0, world->now_ms);
+        assert_float_equal(value(world, CPU_MAX), 0.9, 1e-6);
+        node_track_failed(&world->track, FIRST, "refused");
+        node_track_failed(&world->track, FIRST, "refused");
+        assert_int_equal(serving(world), SECOND);
+        assert_float_equal(value(world, CPU_MAX), 0.9, 1e-6);
+}
+
+/* Until half of five minutes is known, means and maxima may be gone soon; peaks of before stay. */
+static void test_provisional(void **state) {
+        const uint64_t partial = 1u << CPU_AVG | 1u << CPU_MAX | 1u << MEM_AVG;
+        struct world *world = *state;
+        struct plan_values values;
+
+        for (int i = 0; i < 20; i++, world->now_ms += every_ms) {
+                says(world, FIRST, i < 4 ? 0.9 : 0.1, 0.1);
+                node_track_values(&world->track, world->compiled, world->now_ms, &values);
+                if (i >= 1)
+                        assert_int_equal(values.provisional, i * 15 < 150 ? partial : 0);
+        }
+        const struct metric_query *peak = &world->compiled->policy->sync[CPU_MAX].query;
+        node_track_failed(&world->track, FIRST, "refused");
+        node_track_failed(&world->track, FIRST, "refused");
+        says(world, SECOND, 0.1, 0.1);
+        world->now_ms += every_ms;
+        says(world, SECOND, 0.1, 0.1);
+        node_track_peak(&world->track, world->compiled, peak, 0.5, 0, world->now_ms);
+        node_track_values(&world->track, world->compiled, world->now_ms, &values);
+        assert_int_equal(values.provisional, 0);
+}
+
+static uint32_t outcomes(const struct world *world) {
+        return node_track_outcomes(&world->track, world->compiled, world->now_ms);
+}
+
+static void test_outcomes(void **state) {
+        struct world *world = *state;
+
+        for (size_t source = 0; source < SOURCES; source++) {
+                assert_int_equal(outcomes(world), 0);
+                node_track_failed(&world->track, source, "refused");
+        }
+        assert_int_equal(outcomes(world), 1);
+        /* Nobody waits for an exporter from which nothing is wanted. */
+        world->compiled->sources[EXTRA].is_asked = false;
+        node_track_failed(&world->track, FIRST, "refused");
+        node_track_failed(&world->track, SECOND, "refused");
+        node_track_failed(&world->track, THIRD, "refused");
+        assert_int_equal(outcomes(world), 2);
+}
+
+/* A page that is the one before again says nothing, neither that its source is back. */
+static void test_repeated(void **state) {
+        struct world *world = *state;
+        const struct source_reading repeated = {.values_ratio = NULL};
+
+        for (size_t source = SECOND; source < SOURCES; source++) {
+                node_track_failed(&world->track, source, "refused");
+                node_track_failed(&world->track, source, "refused");
+        }
+        says(world, FIRST, 0.1, 0.1);
+        node_track_reading(&world->track, world->compiled, FIRST, &repeated, world->now_ms);
+        assert_int_equal(outcomes(world), 1);
+        node_track_failed(&world->track, FIRST, "refused");
+        assert_int_equal(outcomes(world), 2);
+        node_track_failed(&world->track, FIRST, "refused");
+        assert_true(world->track.feeds[FIRST].is_down);
+        node_track_reading(&world->track, world->compiled, FIRST, &repeated, world->now_ms);
+        says(world, FIRST, 0.1, 0.1);
+        assert_true(world->track.feeds[FIRST].is_down);
+        node_track_reading(&world->track, world->compiled, FIRST, &repeated, world->now_ms);
+        says(world, FIRST, 0.1, 0.1);
+        assert_false(world->track.feeds[FIRST].is_down);
+}
+
+/* Asked about a node only while none before it serves. */
+static void test_on_demand(void **state) {
+        struct world *world = *state;
+        const struct node_track *track = &world->track;
+
+        world->compiled->options.sources[SECOND].is_on_demand = true;
+        assert_false(node_track_wants(track, world->compiled, SECOND, world->now_ms));
+        node_track_failed(&world->track, FIRST, "refused");
+        assert_false(node_track_wants(track, world->compiled, SECOND, world->now_ms));
+        node_track_failed(&world->track, THIRD, "refused");
+        node_track_failed(&world->track, THIRD, "refused");
+        node_track_failed(&world->track, EXTRA, "refused");
+        assert_int_equal(outcomes(world), 1); /* nobody waits for it */
+        node_track_failed(&world->track, FIRST, "refused");
+        assert_true(node_track_wants(track, world->compiled, SECOND, world->now_ms));
+        assert_true(node_track_wants(track, world->compiled, THIRD, world->now_ms));
+        assert_int_equal(outcomes(world), 0);
+        /* Back after two answers in a row. */
+        for (int i = 0; i < 2; i++) {
+                assert_true(node_track_wants(track, world->compiled, SECOND, world->now_ms));
+                world->now_ms += every_ms;
+                says(world, FIRST, 0.1, 0.1);
+        }
+        assert_false(node_track_wants(track, world->compiled, SECOND, world->now_ms));
+        /* And what has not been heard for long does not serve. */
+        world->now_ms += 10 * every_ms;
+        assert_true(node_track_wants(track, world->compiled, SECOND, world->now_ms));
+        /* The policy wants nothing of it. */
+        world->compiled->sources[SECOND].is_asked = false;
+        assert_false(node_track_wants(track, world->compiled, SECOND, world->now_ms));
+}
+
+/* Its windows begin with its first reading, and know the peaks that annotations tell. */
+static void test_windows_on_demand(void **state) {
+        struct world *world = *state;
+        struct node_track *track = &world->track;
+        json_auto_t *annotations = json_pack("{s:s}", "cpu_usage_max_avg_1h",
+                                             "0.50000,2026-07-23T11:25:00Z");
+
+        world->compiled->options.sources[SECOND].is_on_demand = true;
+        node_track_done(track, world->compiled);
+        node_track_init(track, world->compiled);
+        assert_null(track->feeds[SECOND].windows);
+        assert_non_null(track->feeds[FIRST].windows);
+        node_track_annotations(track, world->compiled, annotations, world->now_ms,
+                               INT64_C(1784805954000));
+        node_track_failed(track, FIRST, "refused");
+        node_track_failed(track, FIRST, "refused");
+        assert_int_equal(serving(world), SECOND);
+        assert_string_not_equal(node_track_why(track, world->compiled, CPU_AVG, world->now_ms), "");
+        for (int i = 0; i < 2; i++) {
+                world->now_ms += every_ms;
+                says(world, SECOND, 0.1, 0.1);
+        }
+        assert_float_equal(value(world, CPU_AVG), 0.1, 1e-6);
+        assert_float_equal(value(world, CPU_MAX), 0.5, 1e-6);
+        /* Where it is the first, from the beginning. */
+        world->compiled->first_asked = SECOND;
+        node_track_done(track, world->compiled);
+        node_track_init(track, world->compiled);
+        assert_non_null(track->feeds[SECOND].windows);
+        world->compiled->first_asked = FIRST;
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_sequences),
+                cmocka_unit_test_setup_teardown(test_nobody_left, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(test_values, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(test_maxima, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(test_per_metric, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(test_exporter, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(test_on_demand, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(test_windows_on_demand, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(test_peaks, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(test_provisional, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(test_outcomes, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(test_repeated, set_up, tear_down),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

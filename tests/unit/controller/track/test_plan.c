@@ -1,0 +1,473 @@
+/* What is written on a node and when: a simulated day, and the odd cases one by one. */
+#include "tests/unit/fixture/cmocka_wrap.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "controller/node/spread.h"
+#include "controller/track/plan.h"
+#include "tests/unit/fixture/plan_fixture.h"
+
+enum { DAY_NODES = 5000, DAY_START_SPREAD_S = 100 };
+
+struct day {
+        bool is_busy; /* every value moves beyond the dead band from sync to sync */
+        double patches_per_node;
+        int peak_per_s; /* after the start */
+        int64_t oldest_ms[6];
+        double keys_per_patch;
+};
+
+/* Every node's first write comes as the rate limit of 50/s allows, and then its syncs for a day. */
+static void simulate_day(struct day *day) {
+        static int per_s[86400 + 600];
+        struct policy policy;
+        struct plan plan;
+        struct plan_values values;
+        size_t patches = 0, keys = 0;
+
+        fill_policy(&policy);
+        plan_init(&plan, &policy, 0.01, 0);
+        memset(per_s, 0, sizeof(per_s));
+        memset(day->oldest_ms, 0, sizeof(day->oldest_ms));
+        all_usable(&policy, &values, 0.5);
+        for (int n = 0; n < DAY_NODES; n++) {
+                char name[32];
+                _cleanup_(plan_record_freep) struct plan_record *record = plan_record_new(&plan);
+                int64_t now = start_unix_ms + n * DAY_START_SPREAD_S * MS_PER_S / DAY_NODES;
+                int64_t last_sync = INT64_MIN, last_period = INT64_MIN;
+
+                snprintf(name, sizeof(name), "node-%d", n);
+                assert_true(plan_is_overdue(&plan, record, &values, now));
+                for (int turn = 0; now < start_unix_ms + MS_PER_DAY; turn++) {
+                        if (day->is_busy)
+                                for (size_t i = 0; i < policy.sync_count; i++)
+                                        values.ratio[i] = turn % 2 ? 0.30 : 0.32;
+                        /* Never two turns within half a period, nor more than one period apart. */
+                        if (last_sync != INT64_MIN)
+                                assert_in_range(now - last_sync, plan.sync_ms / 2,
+                                                plan.sync_ms + plan.sync_ms / 16);
+                        last_sync = now;
+                        int64_t late = now + turn % 7 * 300; /* timers and queues are late */
+                        struct plan_choice choice = plan_choose(&plan, record, &values, late);
+                        if (!plan_choice_is_empty(&choice)) {
+                                /* At most one in each period between the node's instants. */
+                                int64_t period = (late - spread_phase_ms(name, 0, plan.sync_ms)) /
+                                                 plan.sync_ms;
+                                assert_true(period > last_period);
+                                last_period = period;
+                                patches++;
+                                keys += plan_choice_count(&choice);
+                                per_s[(late - start_unix_ms) / MS_PER_S]++;
+                        }
+                        for (size_t i = 0; i < policy.sync_count; i++) {
+                                if (turn == 0)
+                                        continue;
+                                int64_t age = late - record->metrics[i].at_unix_ms;
+                                if (age > day->oldest_ms[i])
+                                        day->oldest_ms[i] = age;
+                        }
+                        plan_confirm(record, &choice, &values, late);
+                        now = plan_next_sync_unix_ms(&plan, name, late);
+                }
+        }
+        day->patches_per_node = (double)patches / DAY_NODES;
+        day->keys_per_patch = (double)keys / (double)patches;
+        day->peak_per_s = 0;
+        for (int s = 600; s < 86400; s++)
+                if (per_s[s] > day->peak_per_s)
+                        day->peak_per_s = per_s[s];
+}
+
+static void test_busy_day(void **state) {
+        struct day day = {.is_busy = true};
+
+        (void)state;
+        simulate_day(&day);
+        print_message("busy: %.1f patches a node and day, %.2f keys each, at most %d/s of %d\n",
+                      day.patches_per_node, day.keys_per_patch, day.peak_per_s, DAY_NODES);
+        /* One per node and 3 minutes, plus the two of the start. */
+        assert_true(day.patches_per_node <= 480 + 2);
+        /* 27.8/s on average; a Poisson spread stays below twice that. */
+        assert_true(day.peak_per_s < 60);
+        /* Never older than its period, but for the sixteenth of a sync that is forgiven and the
+         * seconds that timers are late here. */
+        static const int64_t periods[] = {3 * MS_PER_MIN, 15 * MS_PER_MIN, 3 * MS_PER_HOUR};
+        for (size_t i = 0; i < 6; i++)
+                assert_in_range(day.oldest_ms[i], 0,
+                                periods[i % 3] + 3 * MS_PER_MIN / 16 + 3 * MS_PER_S);
+}
+
+static void test_idle_day(void **state) {
+        struct day day = {.is_busy = false};
+
+        (void)state;
+        simulate_day(&day);
+        print_message("idle: %.1f patches a node and day, %.2f keys each, at most %d/s of %d\n",
+                      day.patches_per_node, day.keys_per_patch, day.peak_per_s, DAY_NODES);
+        /* A sixth of crane's 292 in 3 hours. */
+        assert_true(day.patches_per_node < 292.0 * 8 / 6);
+        /* Always rewritten while readers still use it: period + 5 min, with a minute in hand. */
+        static const int64_t periods[] = {3 * MS_PER_MIN, 15 * MS_PER_MIN, 3 * MS_PER_HOUR};
+        for (size_t i = 0; i < 6; i++)
+                assert_true(day.oldest_ms[i] <= periods[i % 3] + 4 * MS_PER_MIN + 3 * MS_PER_S);
+}
+
+static void test_spread(void **state) {
+        enum { SECONDS = 180, NODES = 5000 };
+        static int seen[SECONDS];
+
+        (void)state;
+        for (int n = 0; n < NODES; n++) {
+                char name[32];
+                snprintf(name, sizeof(name), "node-%05d", n);
+                int64_t phase = spread_phase_ms(name, 0, SECONDS * MS_PER_S);
+                assert_in_range(phase, 0, SECONDS * MS_PER_S - 1);
+                seen[phase / MS_PER_S]++;
+        }
+        for (int s = 0; s < SECONDS; s++)
+                assert_in_range(seen[s], 5, 60); /* 27.8 on average, 4 sigma is 21 */
+}
+
+static void test_next_sync(void **state) {
+        struct policy policy;
+        struct plan plan;
+
+        (void)state;
+        fill_policy(&policy);
+        plan_init(&plan, &policy, 0.01, 0);
+        assert_int_equal(plan.sync_ms, 3 * MS_PER_MIN);
+        for (int64_t offset = 0; offset < 2 * plan.sync_ms; offset += 997) {
+                int64_t now = start_unix_ms + offset;
+                int64_t grid = plan_first_sync_unix_ms(&plan, "node-a", now);
+                assert_in_range(grid - now, 0, plan.sync_ms - 1);
+                int64_t next = plan_next_sync_unix_ms(&plan, "node-a", now);
+                assert_in_range(next - now, plan.sync_ms / 2, plan.sync_ms + plan.sync_ms / 16);
+                /* The second turn at the latest stands on the node's grid. */
+                int64_t second = plan_next_sync_unix_ms(&plan, "node-a", next);
+                assert_int_equal((second - grid) % plan.sync_ms, 0);
+        }
+        /* Before the epoch as well, should a clock be that wrong. */
+        assert_in_range(plan_first_sync_unix_ms(&plan, "node-a", -12345) + 12345, 0,
+                        plan.sync_ms - 1);
+}
+
+static void test_retry(void **state) {
+        const struct {
+                int64_t sync_ms, min_ms, max_ms;
+        } rows[] = {
+                {1000, 1000, 1999}, /* never at once */
+                {180000, 22500, 44999},
+                {3600000, 30000, 59999},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                const struct plan plan = {.sync_ms = rows[i].sync_ms};
+                int64_t one = plan_retry_ms(&plan, "node-a");
+                assert_in_range(one, rows[i].min_ms, rows[i].max_ms);
+                assert_int_not_equal(one, plan_retry_ms(&plan, "node-b"));
+        }
+}
+
+static void test_policy_without_periods(void **state) {
+        struct policy policy = {0};
+        struct plan plan;
+        struct plan_values values;
+
+        (void)state;
+        add_metric(&policy, "cpu_usage_avg_5m", 0);
+        plan_init(&plan, &policy, 0.01, 0);
+        assert_int_equal(plan.sync_ms, PLAN_SYNC_DEFAULT_MS);
+        all_usable(&policy, &values, 0.5);
+        _cleanup_(plan_record_freep) struct plan_record *record = plan_record_new(&plan);
+        struct plan_choice choice = plan_choose(&plan, record, &values, start_unix_ms);
+        assert_true(plan_choice_is_empty(&choice)); /* period 0: kept, never written */
+        assert_false(plan_is_overdue(&plan, record, &values, start_unix_ms));
+
+        policy.sync[0].period_ms = 1; /* a period that nobody can want */
+        plan_init(&plan, &policy, 0.01, 0);
+        assert_int_equal(plan.sync_ms, PLAN_SYNC_MIN_MS);
+}
+
+/* One sync, 3 minutes after everything was written with 0.50 and no hot value. */
+static void test_choose(void **state) {
+        static const struct {
+                const char *what;
+                double ratio;
+                uint64_t usable;
+                int64_t age_ms;
+                bool has_hot;
+                int64_t hot;
+                double hot_written;
+                uint64_t expected;
+                bool expected_hot;
+        } rows[] = {
+                {"within the dead band", 0.505, 63, 180000, true, 0, 0, 0, false},
+                {"beyond it: both 5m metrics go", 0.52, 63, 180000, true, 0, 0, 9, true},
+                {"a second period unchanged: its time is up", 0.5, 63, 360000, true, 0, 0, 9, true},
+                {"15 minutes: still in the dead band", 0.5, 63, 900000, false, 0, 0, 27, false},
+                {"nothing is usable", 0.9, 0, 360000, false, 0, 0, 0, false},
+                {"nothing is usable, but pods came", 0.9, 0, 180000, true, 3, 0, 0, true},
+                {"memory alone", 0.9, 56, 180000, false, 0, 0, 8, false},
+                {"an early turn: what would not last to the next", 0.9, 63, 60000, false, 0, 0, 9,
+                 false},
+                {"a hot value takes what is due along", 0.5, 63, 180000, true, 2, 0, 9, true},
+                {"a hot value that cooled down", 0.5, 63, 180000, true, 0, 2, 9, true},
+                {"one that stays must not expire", 0.5, 63, 180000, true, 2, 2, 9, true},
+                {"one that expired reads as 0", 0.5, 63, 301000, false, 0, 2, 9, false},
+                {"bindings are not being counted", 0.5, 63, 180000, false, 7, 2, 0, false},
+                {"annotations an hour ahead of us", 0.5, 63, -3600000, false, 0, 0, 63, false},
+        };
+        struct policy policy;
+        struct plan plan;
+
+        (void)state;
+        fill_policy(&policy);
+        plan_init(&plan, &policy, 0.01, 0);
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct plan_values values;
+                _cleanup_(plan_record_freep) struct plan_record *record = plan_record_new(&plan);
+                all_usable(&policy, &values, 0.5);
+                struct plan_choice everything = plan_choose_all(&plan, &values);
+                assert_int_equal(everything.metrics, 63);
+                plan_confirm(record, &everything, &values, start_unix_ms - rows[i].age_ms);
+                record->hot = (struct plan_written){.value = rows[i].hot_written,
+                                                    .at_unix_ms = start_unix_ms - rows[i].age_ms};
+
+                all_usable(&policy, &values, rows[i].ratio);
+                values.usable = rows[i].usable;
+                values.has_hot = rows[i].has_hot;
+                values.hot = rows[i].hot;
+                struct plan_choice choice = plan_choose(&plan, record, &values, start_unix_ms);
+                if (choice.metrics != rows[i].expected || choice.has_hot != rows[i].expected_hot)
+                        fail_msg("%s: metrics %llx, hot %d", rows[i].what,
+                                 (unsigned long long)choice.metrics, choice.has_hot);
+        }
+}
+
+static void test_crossing_a_limit(void **state) {
+        struct policy policy;
+        struct plan plan;
+        struct plan_values values;
+
+        (void)state;
+        fill_policy(&policy);
+        plan_init(&plan, &policy, 0.01, 0);
+        all_usable(&policy, &values, 0.649);
+        _cleanup_(plan_record_freep) struct plan_record *record = plan_record_new(&plan);
+        struct plan_choice choice = plan_choose_all(&plan, &values);
+        plan_confirm(record, &choice, &values, start_unix_ms);
+        all_usable(&policy, &values, 0.651); /* less than the dead band, but above 65 % */
+        choice = plan_choose(&plan, record, &values, start_unix_ms + 3 * MS_PER_MIN);
+        assert_int_equal(choice.metrics, 9);
+        /* Any limit of the metric counts, not the first alone. */
+        policy.predicates[1] = (struct policy_predicate){.metric = 0, .limit_ratio = 0.9};
+        policy.predicate_total = 2;
+        assert_true(plan_crosses_limit(&plan, 0, 0.899, 0.901));
+        assert_false(plan_crosses_limit(&plan, 1, 0.899, 0.901));
+}
+
+static void test_without_dead_band(void **state) {
+        struct policy policy;
+        struct plan plan;
+        struct plan_values values;
+
+        (void)state;
+        fill_policy(&policy);
+        plan_init(&plan, &policy, 0, 0);
+        all_usable(&policy, &values, 0.5);
+        _cleanup_(plan_record_freep) struct plan_record *record = plan_record_new(&plan);
+        struct plan_choice choice = plan_choose_all(&plan, &values);
+        plan_confirm(record, &choice, &values, start_unix_ms);
+        choice = plan_choose(&plan, record, &values, start_unix_ms + 3 * MS_PER_MIN);
+        assert_int_equal(choice.metrics, 9);
+}
+
+static void test_overdue(void **state) {
+        struct policy policy;
+        struct plan plan;
+        struct plan_values values;
+
+        (void)state;
+        fill_policy(&policy);
+        plan_init(&plan, &policy, 0.01, 0);
+        all_usable(&policy, &values, 0.5);
+        _cleanup_(plan_record_freep) struct plan_record *record = plan_record_new(&plan);
+        assert_true(plan_is_overdue(&plan, record, &values, start_unix_ms));
+        struct plan_choice choice = plan_choose_all(&plan, &values);
+        plan_confirm(record, &choice, &values, start_unix_ms);
+        assert_false(plan_is_overdue(&plan, record, &values, start_unix_ms));
+        assert_false(plan_is_overdue(&plan, record, &values, start_unix_ms + 6 * MS_PER_MIN));
+        assert_true(plan_is_overdue(&plan, record, &values, start_unix_ms + 7 * MS_PER_MIN));
+        /* Somebody has taken one away. */
+        record->metrics[5].at_unix_ms = PLAN_NEVER;
+        assert_true(plan_is_overdue(&plan, record, &values, start_unix_ms));
+        values.usable &= ~(UINT64_C(1) << 5);
+        assert_false(plan_is_overdue(&plan, record, &values, start_unix_ms));
+}
+
+/* A value that was missing comes moments after the others: it alone is written. */
+static void test_a_late_value(void **state) {
+        struct policy policy;
+        struct plan plan;
+        struct plan_values values;
+
+        (void)state;
+        fill_policy(&policy);
+        plan_init(&plan, &policy, 0.01, 0);
+        _cleanup_(plan_record_freep) struct plan_record *record = plan_record_new(&plan);
+        all_usable(&policy, &values, 0.5);
+        values.usable &= ~UINT64_C(1);
+        struct plan_choice choice = plan_choose(&plan, record, &values, start_unix_ms);
+        assert_int_equal(choice.metrics, values.usable);
+        plan_confirm(record, &choice, &values, start_unix_ms);
+
+        all_usable(&policy, &values, 0.7);
+        int64_t now = start_unix_ms + 15 * MS_PER_S;
+        assert_true(plan_is_overdue(&plan, record, &values, now));
+        choice = plan_choose(&plan, record, &values, now);
+        assert_int_equal(choice.metrics, 1);
+        plan_confirm(record, &choice, &values, now);
+        assert_false(plan_is_overdue(&plan, record, &values, now));
+
+        /* The turn after that carries all of them. */
+        now = plan_next_sync_unix_ms(&plan, "node-1", now);
+        choice = plan_choose(&plan, record, &values, now);
+        assert_int_equal(choice.metrics & 9, 9);
+}
+
+/* Timestamps are whole seconds: no two values of a metric get the same one. */
+static void test_within_a_second(void **state) {
+        int64_t second_unix_ms = start_unix_ms - start_unix_ms % MS_PER_S;
+        struct policy policy;
+        struct plan plan;
+        struct plan_values values;
+
+        (void)state;
+        fill_policy(&policy);
+        policy.sync[0].period_ms = MS_PER_S;
+        plan_init(&plan, &policy, 0, 0);
+        all_usable(&policy, &values, 0.5);
+        _cleanup_(plan_record_freep) struct plan_record *record = plan_record_new(&plan);
+        struct plan_choice choice = plan_choose_all(&plan, &values);
+        plan_confirm(record, &choice, &values, second_unix_ms + 20);
+
+        values.ratio[0] = 0.9;
+        choice = plan_choose(&plan, record, &values, second_unix_ms + 980);
+        assert_int_equal(choice.metrics & 1, 0);
+        choice = plan_choose(&plan, record, &values, second_unix_ms + MS_PER_S);
+        assert_int_equal(choice.metrics & 1, 1);
+        /* Nor does one get it whose newest sample is not newer: that of another source. */
+        values.age_ms[0] = 990;
+        choice = plan_choose(&plan, record, &values, second_unix_ms + MS_PER_S);
+        assert_int_equal(choice.metrics & 1, 0);
+}
+
+/* A maximum of the first seconds does not stand for its whole period. */
+static void test_provisional(void **state) {
+        struct policy policy;
+        struct plan plan;
+        struct plan_values values;
+        int64_t now = start_unix_ms;
+
+        (void)state;
+        fill_policy(&policy);
+        plan_init(&plan, &policy, 0.01, 0);
+        _cleanup_(plan_record_freep) struct plan_record *record = plan_record_new(&plan);
+        all_usable(&policy, &values, 0.9);
+        values.provisional = 1u << 2 | 1u << 5; /* the maxima of a day */
+        struct plan_choice choice = plan_choose(&plan, record, &values, now);
+        plan_confirm(record, &choice, &values, now);
+
+        /* As long as it is, there is nothing better to say. */
+        now = plan_next_sync_unix_ms(&plan, "node-1", now);
+        choice = plan_choose(&plan, record, &values, now);
+        assert_int_equal(choice.metrics & (1u << 2 | 1u << 5), 0);
+        plan_confirm(record, &choice, &values, now);
+
+        /* Then it is corrected at the next turn, once, even if nothing else has a reason. */
+        values.provisional = 0;
+        values.ratio[2] = 0.2;
+        now = plan_next_sync_unix_ms(&plan, "node-1", now);
+        choice = plan_choose(&plan, record, &values, now);
+        assert_int_equal(choice.metrics & (1u << 2 | 1u << 5), 1u << 2 | 1u << 5);
+        plan_confirm(record, &choice, &values, now);
+        values.ratio[2] = 0.7;
+        now = plan_next_sync_unix_ms(&plan, "node-1", now);
+        choice = plan_choose(&plan, record, &values, now);
+        assert_int_equal(choice.metrics & (1u << 2 | 1u << 5), 0);
+}
+
+static void test_patch_text(void **state) {
+        struct policy policy;
+        struct plan plan;
+        struct plan_values values;
+        struct buf out = BUF_INIT(4096);
+        const struct plan_style style = {.prefix = "load.example.com/"};
+
+        (void)state;
+        fill_policy(&policy);
+        plan_init(&plan, &policy, 0.01, 0);
+        all_usable(&policy, &values, 0.3421);
+        values.has_hot = true;
+        values.hot = 2;
+        values.age_ms[0] = 14999;
+        values.age_ms[3] = 5 * MS_PER_MIN; /* sampled that seldom: the timestamp says a minute */
+        plan_patch(&plan, &(struct plan_choice){.metrics = 9, .has_hot = true}, &values, &style,
+                   start_unix_ms, &out);
+        assert_string_equal(
+                out.data, "{\"metadata\":{\"annotations\":{"
+                          "\"load.example.com/cpu_usage_avg_5m\":\"0.34210,2026-07-23T11:25:39Z\","
+                          "\"load.example.com/mem_usage_avg_5m\":\"0.34210,2026-07-23T11:24:54Z\","
+                          "\"load.example.com/node_hot_value\":\"2,2026-07-23T11:25:54Z\"}}}");
+        buf_done(&out);
+}
+
+static void test_replan(void **state) {
+        struct policy policy, other = {0};
+        struct plan plan, next;
+        struct plan_values values;
+
+        (void)state;
+        fill_policy(&policy);
+        plan_init(&plan, &policy, 0.01, 0);
+        add_metric(&other, "load_usage_avg_5m", MS_PER_MIN);
+        add_metric(&other, "mem_usage_avg_5m", MS_PER_MIN);
+        plan_init(&next, &other, 0.01, 0);
+        all_usable(&policy, &values, 0.5);
+        values.has_hot = true;
+        struct plan_record *record = plan_record_new(&plan);
+        struct plan_choice choice = plan_choose_all(&plan, &values);
+        plan_confirm(record, &choice, &values, start_unix_ms);
+        record = plan_record_replan(record, &policy, &next);
+        assert_int_equal(record->count, 2);
+        assert_true(record->metrics[0].at_unix_ms == PLAN_NEVER);
+        assert_true(record->metrics[1].at_unix_ms == start_unix_ms);
+        assert_true(record->hot.at_unix_ms == start_unix_ms);
+        plan_record_free(record);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_busy_day),
+                cmocka_unit_test(test_idle_day),
+                cmocka_unit_test(test_spread),
+                cmocka_unit_test(test_next_sync),
+                cmocka_unit_test(test_policy_without_periods),
+                cmocka_unit_test(test_choose),
+                cmocka_unit_test(test_crossing_a_limit),
+                cmocka_unit_test(test_without_dead_band),
+                cmocka_unit_test(test_overdue),
+                cmocka_unit_test(test_a_late_value),
+                cmocka_unit_test(test_within_a_second),
+                cmocka_unit_test(test_provisional),
+                cmocka_unit_test(test_retry),
+                cmocka_unit_test(test_patch_text),
+                cmocka_unit_test(test_replan),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

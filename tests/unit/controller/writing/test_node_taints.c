@@ -1,0 +1,120 @@
+/* A node's taints: which are ours, and patches that leave those of others as they are. */
+#include "tests/unit/fixture/cmocka_wrap.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "controller/writing/node_taints.h"
+
+#define SOFT(key) "{\"key\":\"" key "\",\"effect\":\"PreferNoSchedule\"}"
+#define OURS(level) SOFT("load.plimsoll.io/" level)
+#define SPOT "{\"key\":\"spot\",\"value\":\"1\",\"effect\":\"NoSchedule\"}"
+
+static void test_read(void **state) {
+        static const struct {
+                const char *taints;
+                size_t count, at[POLICY_MAX_LEVELS];
+                bool is_closed;
+        } rows[] = {
+                {"null", 0, {0}, false},
+                {"{}", 0, {0}, false},
+                {"[]", 0, {0}, false},
+                {"[null,1,[],{},{\"key\":1,\"effect\":[]}]", 5, {0}, false},
+                {"[" OURS("1") "]", 1, {1}, false},
+                {"[" OURS("4") "," SPOT "," OURS("2") "]", 3, {0, 3, 0, 1}, true},
+                {"[" SOFT("spot") "]", 1, {0}, false},
+                /* Nearly ours. */
+                {"[" OURS("0") "," OURS("5") "," OURS("1x") "," OURS("") "," SOFT("load") "]",
+                 5,
+                 {0},
+                 false},
+                {"[{\"key\":\"load.plimsoll.io/1\",\"effect\":\"NoSchedule\"}]", 1, {0}, true},
+                {"[{\"key\":\"load.plimsoll.io/1\"}]", 1, {0}, false},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                json_auto_t *json = json_loads(rows[i].taints, JSON_DECODE_ANY, NULL);
+                struct node_taints taints = node_taints_read(json);
+                assert_int_equal(taints.count, rows[i].count);
+                assert_memory_equal(taints.at, rows[i].at, sizeof(taints.at));
+                assert_int_equal(taints.is_closed, rows[i].is_closed);
+        }
+        assert_int_equal(node_taints_read(NULL).count, 0);
+}
+
+#define TEST(path, value) "{\"op\":\"test\",\"path\":\"/spec/taints" path "\",\"value\":" value "}"
+#define REMOVE(at, level)                                                                          \
+        TEST("/" at "/key", "\"load.plimsoll.io/" level "\"")                                      \
+        "," TEST("/" at "/effect",                                                                 \
+                 "\"PreferNoSchedule\"") ","                                                       \
+                                         "{\"op\":\"remove\",\"path\":\"/spec/taints/" at "\"}"
+#define ADD(level) "{\"op\":\"add\",\"path\":\"/spec/taints/-\",\"value\":" OURS(level) "}"
+#define FIRST                                                                                      \
+        TEST("", "null")                                                                           \
+        ","                                                                                        \
+        "{\"op\":\"add\",\"path\":\"/spec/taints\",\"value\":[]}"
+
+static void test_patch(void **state) {
+        static const struct {
+                struct node_taints from;
+                unsigned level;
+                const char *patch;
+        } rows[] = {
+                {{.count = 0}, 0, ""},
+                {{.count = 2, .at = {1, 2}}, 2, ""},
+                {{.count = 0}, 2, "[" FIRST "," ADD("1") "," ADD("2") "]"},
+                {{.count = 1}, 1, "[" ADD("1") "]"},
+                {{.count = 3, .at = {2}}, 2, "[" ADD("2") "]"},
+                {{.count = 1, .at = {1}}, 0, "[" REMOVE("0", "1") "]"},
+                /* The last first, in whatever order they are. */
+                {{.count = 4, .at = {4, 1, 3}},
+                 0,
+                 "[" REMOVE("3", "1") "," REMOVE("2", "3") "," REMOVE("0", "2") "]"},
+                {{.count = 4, .at = {4, 1, 3}}, 2, "[" REMOVE("2", "3") "]"},
+                /* Somebody has taken out one of them. */
+                {{.count = 2, .at = {0, 2, 0, 1}}, 2, "[" REMOVE("0", "4") "," ADD("1") "]"},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct buf out = BUF_INIT(4096);
+                assert_int_equal(node_taints_patch(&rows[i].from, rows[i].level, &out),
+                                 rows[i].patch[0] != '\0');
+                assert_string_equal(out.data ? out.data : "", rows[i].patch);
+                buf_done(&out);
+        }
+}
+
+/* Half a patch would leave a node at another level. */
+static void test_patch_that_does_not_fit(void **state) {
+        const struct node_taints from = {.count = 4, .at = {4, 1, 3}};
+        struct buf whole = BUF_INIT(4096);
+
+        (void)state;
+        assert_true(node_taints_patch(&from, 0, &whole));
+        for (size_t max_bytes = 0; max_bytes <= whole.len; max_bytes++) {
+                struct buf out = BUF_INIT(max_bytes);
+                assert_int_equal(node_taints_patch(&from, 0, &out), max_bytes == whole.len);
+                buf_done(&out);
+        }
+        buf_done(&whole);
+}
+
+static void test_count(void **state) {
+        (void)state;
+        assert_int_equal(node_taints_count(&(struct node_taints){.count = 7}), 0);
+        assert_int_equal(node_taints_count(&(struct node_taints){.at = {1, 0, 9}}), 2);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_read),
+                cmocka_unit_test(test_patch),
+                cmocka_unit_test(test_patch_that_does_not_fit),
+                cmocka_unit_test(test_count),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,110 @@
+/* Patches that are denied, and those that are no longer wanted. Linked with --wrap=clock_gettime.
+ */
+#include "tests/unit/fixture/api_fixture.h"
+
+#include "controller/writing/publisher.h"
+
+enum { DENIED_IN_A_ROW = 16, DENIED_PAUSE_MS = 5000, JOBS = DENIED_IN_A_ROW + 1 };
+
+struct fixture {
+        struct api_fixture api;
+        struct publisher *publisher;
+        struct publisher_job jobs[JOBS];
+        size_t done, turns, quiet_looks;
+};
+
+static bool on_turn(void *userdata, struct publisher_job *job, struct buf *patch) {
+        (void)job;
+        ((struct fixture *)userdata)->turns++;
+        return buf_puts(patch, "{}");
+}
+
+static void on_done(void *userdata, struct publisher_job *job, const struct kube_answer *answer) {
+        (void)job;
+        (void)answer;
+        ((struct fixture *)userdata)->done++;
+}
+
+static void begin(struct fixture *f) {
+        api_start(&f->api);
+        f->publisher = publisher_new(
+                f->api.rig.loop, f->api.rig.api, f->api.rig.metrics, 1000, 1,
+                (struct kube_fence){0},
+                &(struct publisher_events){.on_turn = on_turn, .on_done = on_done, .userdata = f});
+        for (size_t i = 0; i < JOBS; i++) {
+                f->jobs[i].node = "a";
+                publisher_push(f->publisher, &f->jobs[i], 0);
+        }
+}
+
+static void end(struct fixture *f) {
+        publisher_free(f->publisher);
+        api_stop(&f->api);
+}
+
+static bool is_idle(void *userdata) {
+        return publisher_is_idle(((struct fixture *)userdata)->publisher);
+}
+
+/* Long enough for the next patch to have been sent. */
+static bool is_quiet(void *userdata) {
+        return ++((struct fixture *)userdata)->quiet_looks == 20;
+}
+
+static bool is_denied(void *userdata) {
+        return ((struct fixture *)userdata)->done == DENIED_IN_A_ROW;
+}
+
+/* Denials in a row are about the account: there is a pause, and then one more attempt. */
+static void test_denied(void **state) {
+        struct fixture f = {0};
+
+        (void)state;
+        for (size_t i = 0; i < DENIED_IN_A_ROW; i++)
+                api_answer(&f.api, 403, "{\"message\":\"no\"}", "PATCH /api/v1/nodes/a?", NULL);
+        api_answer(&f.api, 200, "{}", "PATCH /api/v1/nodes/a?", NULL);
+        begin(&f);
+        api_run(&f.api, is_denied, &f);
+        assert_string_equal(publisher_trouble(f.publisher),
+                            "the last 16 patches failed: forbidden: 403 no");
+        api_run(&f.api, is_quiet, &f);
+        assert_int_equal(f.turns, DENIED_IN_A_ROW);
+        later_ms += DENIED_PAUSE_MS;
+        api_run(&f.api, is_idle, &f);
+        assert_int_equal(f.done, JOBS);
+        assert_string_equal(publisher_trouble(f.publisher), "");
+        end(&f);
+}
+
+/* Whether it waits or is being sent, a job that is cancelled is idle, and has no event. */
+static void test_cancelled(void **state) {
+        struct fixture f = {0};
+
+        (void)state;
+        api_answer(&f.api, 200, "{}", "PATCH /api/v1/nodes/a?", NULL);
+        f.api.rig.server.script[0].holds = true;
+        free(f.api.rig.server.script[0].response);
+        f.api.rig.server.script[0].response = NULL;
+        begin(&f);
+        api_run(&f.api, api_is_served, &f.api);
+        for (size_t i = 0; i < JOBS; i++) {
+                assert_int_equal(f.jobs[i].state, i == 0 ? PUBLISHER_IN_FLIGHT : PUBLISHER_QUEUED);
+                publisher_cancel(&f.jobs[i]);
+                publisher_cancel(&f.jobs[i]);
+                assert_int_equal(f.jobs[i].state, PUBLISHER_IDLE);
+        }
+        assert_true(publisher_is_idle(f.publisher));
+        api_run(&f.api, is_quiet, &f);
+        assert_int_equal(f.turns, 1);
+        assert_int_equal(f.done, 0);
+        end(&f);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_denied),
+                cmocka_unit_test(test_cancelled),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,447 @@
+/* Taints of nodes that fall silent, refuse or go, and of clusters that are busy all over. Linked
+ * with
+ * --wrap=clock_gettime. */
+#include "tests/unit/fixture/api_fixture.h"
+
+#include "controller/writing/taint_writer.h"
+
+enum {
+        INTERVAL_MS = 1000,
+        AWAITED_MS = 3 * INTERVAL_MS,
+        QUIET_LOOKS = 20,
+        RETRY_MS = 5000, /* and as much again by chance */
+        NODES = 40,      /* of a cluster that is busy all over */
+};
+
+#define PATCH_OF(name) "PATCH /api/v1/nodes/" name "?fieldManager=plimsoll-controller "
+#define ADDED "\"op\":\"add\",\"path\":\"/spec/taints/-\""
+#define REMOVED "\"op\":\"remove\",\"path\":\"/spec/taints/0\""
+
+static const char policy_text[] = "apiVersion: scheduler.policy.crane.io/v1alpha1\n"
+                                  "kind: DynamicSchedulerPolicy\n"
+                                  "spec:\n"
+                                  "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"
+                                  "  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n"
+                                  "  taints: {levels: [0.5]}\n";
+
+/* A hot node and an idle one, without which no node would be the worse. */
+struct fixture {
+        struct api_fixture api;
+        struct compiled_policy *compiled;
+        struct taint_writer *writer;
+        struct node_track hot_track, idle_track;
+        struct taint_node hot, idle;
+        size_t quiet_looks, patched;
+};
+
+static void add(struct fixture *f, struct taint_node *node, const char *name,
+                struct node_track *track, const char *taints) {
+        json_auto_t *json = json_loads(taints, JSON_DECODE_ANY, NULL);
+
+        taint_writer_add(f->writer, node, name, track);
+        taint_writer_seen(node, json);
+}
+
+static void begin(struct fixture *f, const char *taints) {
+        struct policy *policy = NULL;
+        struct error err = ERROR_NULL;
+
+        if (policy_parse(policy_text, sizeof(policy_text) - 1, true, &policy, &err) < 0)
+                fail_msg("%s", err.msg);
+        f->compiled = compiled_policy_new(
+                policy, &(struct compiled_policy_options){.style = {.prefix = ""},
+                                                          .sources = {{.interval_ms = INTERVAL_MS}},
+                                                          .source_count = 1});
+        api_start(&f->api);
+        f->writer = taint_writer_new(&(struct taint_writer_options){.loop = f->api.rig.loop,
+                                                                    .api = f->api.rig.api,
+                                                                    .metrics = f->api.rig.metrics,
+                                                                    .patches_per_s = 1000},
+                                     f->compiled);
+        node_track_init(&f->hot_track, f->compiled);
+        node_track_init(&f->idle_track, f->compiled);
+        add(f, &f->hot, "hot", &f->hot_track, taints);
+        add(f, &f->idle, "idle", &f->idle_track, "null");
+}
+
+static void end(struct fixture *f) {
+        taint_writer_remove(&f->hot);
+        taint_writer_remove(&f->idle);
+        taint_writer_free(f->writer);
+        node_track_done(&f->hot_track, f->compiled);
+        node_track_done(&f->idle_track, f->compiled);
+        compiled_policy_free(f->compiled);
+        api_stop(&f->api);
+}
+
+static void read_values(struct fixture *f, struct taint_node *node, struct node_track *track,
+                        const struct plan_values *values) {
+        node_track_reading(track, f->compiled, 0, &(struct source_reading){0},
+                           loop_now_mono_ms(f->api.rig.loop));
+        taint_writer_update(node, values);
+}
+
+static void read_node(struct fixture *f, struct taint_node *node, struct node_track *track,
+                      double ratio) {
+        read_values(f, node, track, &(struct plan_values){.usable = ratio >= 0, .ratio = {ratio}});
+}
+
+static bool is_quiet(void *userdata) {
+        return ++((struct fixture *)userdata)->quiet_looks >= QUIET_LOOKS;
+}
+
+/* The loop's time is that of its turn. */
+static void wait_ms(struct fixture *f, int64_t ms) {
+        later_ms += ms;
+        f->quiet_looks = QUIET_LOOKS;
+        api_run(&f->api, is_quiet, f);
+}
+
+static void read_all(struct fixture *f, double hot_ratio) {
+        for (size_t i = 0; i < LOAD_LEVEL_RISE; i++) {
+                wait_ms(f, INTERVAL_MS);
+                read_node(f, &f->hot, &f->hot_track, hot_ratio);
+                read_node(f, &f->idle, &f->idle_track, 0.1);
+        }
+}
+
+static bool is_settled(void *userdata) {
+        const struct fixture *f = userdata;
+
+        return atomic_load(&f->api.rig.server.served) == f->patched &&
+               taint_writer_is_idle(f->writer);
+}
+
+/* Nothing more than the script has is asked for, for as long as a patch would take. */
+static void expect_quiet(struct fixture *f) {
+        taint_writer_tick(f->writer, true);
+        f->quiet_looks = 0;
+        api_run(&f->api, is_quiet, f);
+        assert_int_equal(atomic_load(&f->api.rig.server.surprises), 0);
+        assert_int_equal(atomic_load(&f->api.rig.server.served), f->patched);
+}
+
+static void expect_patch(struct fixture *f) {
+        taint_writer_tick(f->writer, true);
+        f->patched++;
+        api_run(&f->api, is_settled, f);
+}
+
+/* What is not known any more has no taint, for whichever reason. */
+static void test_unknown_load(void **state) {
+        static const char ours[] =
+                "[{\"key\":\"load.plimsoll.io/1\",\"effect\":\"PreferNoSchedule\"}]";
+
+        (void)state;
+        for (size_t i = 0; i < 2; i++) {
+                bool falls_silent = i == 0;
+                struct fixture f = {0};
+                api_answer(&f.api, 200, "{}", PATCH_OF("hot"), REMOVED);
+                begin(&f, ours);
+                wait_ms(&f, AWAITED_MS);
+                read_all(&f, 0.9);
+                expect_quiet(&f); /* it carries what it should */
+                if (falls_silent)
+                        wait_ms(&f, 10 * LOAD_LEVEL_REST_MS);
+                else
+                        read_all(&f, -1);
+                expect_patch(&f);
+                end(&f);
+        }
+}
+
+/* A change is followed by a rest, even where the node has gone meanwhile. */
+static void test_rests(void **state) {
+        static const int statuses[] = {200, 404};
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(statuses); i++) {
+                struct fixture f = {0};
+                api_answer(&f.api, statuses[i], "{}", PATCH_OF("hot"), ADDED);
+                api_answer(&f.api, 200, "{}", PATCH_OF("hot"), ADDED);
+                begin(&f, "null");
+                read_all(&f, 0.9);
+                wait_ms(&f, AWAITED_MS);
+                read_all(&f, 0.9);
+                expect_patch(&f);
+                assert_int_equal(api_logged(&f.api, "what=taints"), 0);
+                wait_ms(&f, LOAD_LEVEL_REST_MS - 5000);
+                read_all(&f, 0.9);
+                expect_quiet(&f);
+                wait_ms(&f, 5000);
+                read_all(&f, 0.9);
+                expect_patch(&f);
+                end(&f);
+        }
+}
+
+/* Told when it begins, and anew of a node that has come anew. */
+static void test_failing(void **state) {
+        struct fixture f = {0};
+
+        (void)state;
+        for (size_t i = 0; i < 3; i++)
+                api_answer(&f.api, 422, "{\"message\":\"no\"}", PATCH_OF("hot"), ADDED);
+        begin(&f, "null");
+        for (size_t i = 0; i < 3; i++) {
+                if (i == 2) {
+                        taint_writer_remove(&f.hot);
+                        add(&f, &f.hot, "hot", &f.hot_track, "null");
+                }
+                wait_ms(&f, 2 * RETRY_MS);
+                read_all(&f, 0.9);
+                expect_patch(&f);
+                assert_int_equal(api_logged(&f.api, "what=taints node=hot reason=invalid"),
+                                 i == 1 ? 0 : 1);
+        }
+        end(&f);
+}
+
+/* Who stops leading sends nothing, not even what waits. */
+static void test_stopped(void **state) {
+        struct fixture f = {0};
+
+        (void)state;
+        begin(&f, "null");
+        wait_ms(&f, AWAITED_MS);
+        read_all(&f, 0.9);
+        taint_writer_tick(f.writer, true);
+        assert_false(taint_writer_is_idle(f.writer));
+        taint_writer_stop(f.writer);
+        assert_true(taint_writer_is_idle(f.writer));
+        wait_ms(&f, LOAD_LEVEL_REST_MS);
+        read_all(&f, 0.9);
+        taint_writer_tick(f.writer, false);
+        assert_true(taint_writer_is_idle(f.writer));
+        end(&f);
+}
+
+/* What a node carries is not known before the watch has shown it. */
+static void test_not_seen_yet(void **state) {
+        struct fixture f = {0};
+        struct taint_node unseen;
+
+        (void)state;
+        begin(&f, "null");
+        taint_writer_add(f.writer, &unseen, "unseen", &f.hot_track);
+        wait_ms(&f, AWAITED_MS);
+        read_all(&f, 0.1);
+        for (size_t i = 0; i < LOAD_LEVEL_RISE; i++) {
+                wait_ms(&f, INTERVAL_MS);
+                read_node(&f, &unseen, &f.hot_track, 0.9);
+        }
+        expect_quiet(&f);
+        taint_writer_remove(&unseen);
+        end(&f);
+}
+
+/* Of many nodes not all are looked at every time. */
+static void test_many_nodes(void **state) {
+        enum { MANY = 25000, LOOK_EVERY_MS = MANY / 10 };
+        struct fixture f = {0};
+
+        (void)state;
+        api_answer(&f.api, 200, "{}", PATCH_OF("hot"), ADDED);
+        begin(&f, "null");
+        struct taint_node *nodes = xcalloc(MANY, sizeof(*nodes));
+        for (size_t i = 0; i < MANY; i++)
+                add(&f, &nodes[i], "other", &f.idle_track, "null");
+        wait_ms(&f, AWAITED_MS);
+        taint_writer_tick(f.writer, true);
+        read_all(&f, 0.9);
+        taint_writer_tick(f.writer, true);
+        assert_true(taint_writer_is_idle(f.writer));
+        wait_ms(&f, LOOK_EVERY_MS);
+        read_all(&f, 0.9);
+        expect_patch(&f);
+        for (size_t i = 0; i < MANY; i++)
+                taint_writer_remove(&nodes[i]);
+        free(nodes);
+        end(&f);
+}
+
+/* A cluster of its own beside the two nodes, which are taken out: each node is read once in an
+ * interval, at an instant of its own. */
+struct cluster {
+        struct fixture f;
+        struct node_track track;
+        struct taint_node nodes[NODES];
+        size_t count;
+        int64_t step_ms;
+};
+
+static void cluster_begin(struct cluster *c) {
+        begin(&c->f, "null");
+        taint_writer_remove(&c->f.hot);
+        taint_writer_remove(&c->f.idle);
+        node_track_init(&c->track, c->f.compiled);
+        c->step_ms = INTERVAL_MS / NODES;
+}
+
+static void cluster_end(struct cluster *c) {
+        for (size_t i = 0; i < c->count; i++)
+                taint_writer_remove(&c->nodes[i]);
+        node_track_done(&c->track, c->f.compiled);
+        add(&c->f, &c->f.hot, "hot", &c->f.hot_track, "null");
+        add(&c->f, &c->f.idle, "idle", &c->f.idle_track, "null");
+        end(&c->f);
+}
+
+static void cluster_grow(struct cluster *c, size_t count, const char *taints) {
+        static char names[NODES][8];
+
+        while (c->count < count) {
+                size_t i = c->count++;
+                (void)snprintf(names[i], sizeof(names[i]), "node-%zu", i);
+                add(&c->f, &c->nodes[i], names[i], &c->track, taints);
+        }
+}
+
+/* One interval. Node @silent is not read; the others have @ratio_of(). */
+static void cluster_turn(struct cluster *c, size_t silent, double (*ratio_of)(size_t i, int64_t),
+                         int64_t turn) {
+        for (size_t i = 0; i < c->count; i++) {
+                wait_ms(&c->f, c->step_ms);
+                if (i != silent)
+                        read_node(&c->f, &c->nodes[i], &c->track, ratio_of(i, turn));
+                taint_writer_tick(c->f.writer, true);
+        }
+        expect_quiet(&c->f);
+}
+
+static double busy(size_t i, int64_t turn) {
+        (void)i;
+        (void)turn;
+        return 0.9;
+}
+
+static double busier(size_t i, int64_t turn) {
+        (void)i;
+        return turn < 5 ? 0.2 : 0.9;
+}
+
+/* Where all nodes are equally busy, none is ever the worse. */
+static void test_busy_all_over(void **state) {
+        enum { TURNS = 20, NO_NODE = NODES };
+
+        (void)state;
+        struct cluster *c = xcalloc(1, sizeof(*c));
+        cluster_begin(c);
+        cluster_grow(c, 4, "null"); /* the list comes in two parts */
+        for (int64_t turn = 0; turn < TURNS; turn++) {
+                cluster_turn(c, NO_NODE, busy, turn);
+                if (turn == 3)
+                        cluster_grow(c, NODES, "null");
+        }
+        /* One falls silent for longer than a reading is used, and comes back. */
+        wait_ms(&c->f, 0);
+        taint_writer_update(&c->nodes[7], &(struct plan_values){0});
+        for (int64_t turn = 0; turn < TURNS; turn++)
+                cluster_turn(c, turn < TURNS / 2 ? 7 : NO_NODE, busy, turn);
+        /* All get busy in the same interval; once more, while one is not read. */
+        for (int i = 0; i < 2; i++) {
+                taint_writer_set_policy(c->f.writer, c->f.compiled);
+                for (int64_t turn = 0; turn < TURNS; turn++)
+                        cluster_turn(c, i == 1 && turn > 2 && turn < TURNS / 2 ? 7 : NO_NODE,
+                                     busier, turn);
+        }
+        cluster_end(c);
+        free(c);
+}
+
+/* Readings of two sources are no more samples than those of one. */
+static void test_two_sources(void **state) {
+        enum { PER_INTERVAL = 8 };
+        struct fixture f = {0};
+
+        (void)state;
+        api_answer(&f.api, 200, "{}", PATCH_OF("hot"), ADDED);
+        begin(&f, "null");
+        wait_ms(&f, AWAITED_MS);
+        read_all(&f, 0.1);
+        wait_ms(&f, INTERVAL_MS);
+        for (int i = 0; i < PER_INTERVAL / 2; i++) {
+                read_node(&f, &f.hot, &f.hot_track, 0.9);
+                expect_quiet(&f);
+                wait_ms(&f, INTERVAL_MS / PER_INTERVAL);
+        }
+        read_all(&f, 0.9);
+        expect_patch(&f);
+        end(&f);
+}
+
+/* While a window is too empty, its node keeps what it carries, and does not count for the others.
+ */
+static void test_partial_windows(void **state) {
+        static const char *const carried[] = {
+                "null", "[{\"key\":\"load.plimsoll.io/1\",\"effect\":\"PreferNoSchedule\"}]"};
+        const struct plan_values partial = {.usable = 1, .provisional = 1, .ratio = {0.9}};
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(carried); i++) {
+                struct fixture f = {0};
+                begin(&f, carried[i]);
+                for (int64_t ms = 0; ms < 3 * AWAITED_MS; ms += INTERVAL_MS) {
+                        wait_ms(&f, INTERVAL_MS);
+                        read_values(&f, &f.hot, &f.hot_track, &partial);
+                        read_node(&f, &f.idle, &f.idle_track, 0.9);
+                        expect_quiet(&f);
+                }
+                end(&f);
+        }
+}
+
+/* What a predecessor left stays until enough nodes are known: the first one that is known is no
+ * measure for itself. */
+static void test_first_known(void **state) {
+        struct fixture f = {0};
+
+        (void)state;
+        begin(&f, "[{\"key\":\"load.plimsoll.io/1\",\"effect\":\"PreferNoSchedule\"}]");
+        for (int64_t ms = 0; ms < 3 * AWAITED_MS; ms += INTERVAL_MS) {
+                wait_ms(&f, INTERVAL_MS);
+                read_node(&f, &f.hot, &f.hot_track, 0.9);
+                if (ms >= AWAITED_MS - INTERVAL_MS)
+                        read_node(&f, &f.idle, &f.idle_track, 0.1);
+                expect_quiet(&f);
+        }
+        end(&f);
+}
+
+/* Each attempt that fails makes the next one later. */
+static void test_backs_off(void **state) {
+        enum { FAILURES = 8, MAX_PAUSE_MS = RETRY_MS + 300000 };
+        struct fixture f = {0};
+        size_t within = 0;
+
+        (void)state;
+        for (size_t i = 0; i < FAILURES; i++)
+                api_answer(&f.api, 422, "{}", PATCH_OF("hot"), ADDED);
+        begin(&f, "null");
+        wait_ms(&f, AWAITED_MS);
+        for (size_t i = 0; i < FAILURES; i++) {
+                read_all(&f, 0.9);
+                expect_patch(&f);
+                int64_t pause_ms = f.hot.level.rest_until_mono_ms -
+                                   loop_now_mono_ms(f.api.rig.loop);
+                assert_in_range(pause_ms, RETRY_MS - 1000, MAX_PAUSE_MS);
+                within += pause_ms <= 2 * RETRY_MS;
+                assert_true(i > 0 || within == 1);
+                wait_ms(&f, pause_ms);
+        }
+        assert_true(within < FAILURES);
+        end(&f);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_unknown_load),    cmocka_unit_test(test_rests),
+                cmocka_unit_test(test_failing),         cmocka_unit_test(test_stopped),
+                cmocka_unit_test(test_not_seen_yet),    cmocka_unit_test(test_many_nodes),
+                cmocka_unit_test(test_busy_all_over),   cmocka_unit_test(test_two_sources),
+                cmocka_unit_test(test_partial_windows), cmocka_unit_test(test_first_known),
+                cmocka_unit_test(test_backs_off),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,124 @@
+/*
+ * What the unit test and the fuzzer hold a filter's answer to: every candidate that is not repeated
+ * is passed, rejected or left out; the reply is JSON and names the passing and the rejected ones,
+ * each once, and the others nowhere; and those that are left out are no better than those of their
+ * zone that are not.
+ */
+#pragma once
+
+#include <jansson.h>
+#include <string.h>
+
+#include "extender/answer/judge_shortlist.h"
+#include "extender/answer/reply.h"
+#include "tests/unit/fixture/property.h"
+
+/* Names and rejections in the reply. */
+static inline void answer_check_reply(struct reply *reply, const struct judge *judge,
+                                      const struct node_snapshot *snapshot,
+                                      const struct request *request) {
+        struct buf text = BUF_INIT(1 << 26);
+        size_t passing = 0;
+
+        PROPERTY(reply_filter(reply, judge, snapshot, request));
+        for (size_t i = 0; i < reply->count; i++)
+                (void)buf_append(&text, reply->pieces[i].iov_base, reply->pieces[i].iov_len);
+        json_error_t error;
+        json_t *json = json_loadb(text.data, text.len, JSON_ALLOW_NUL, &error);
+        if (!json) {
+                /* what jansson cannot hold was skimmed, and is echoed */
+                PROPERTY(!request->has_names || request->is_contiguous);
+                buf_done(&text);
+                return;
+        }
+        const json_t *told = request->has_names
+                                     ? json_object_get(json, "NodeNames")
+                                     : json_object_get(json_object_get(json, "Nodes"), "items");
+        for (size_t i = 0; i < request->count; i++)
+                passing += judge->verdicts[i] == JUDGE_PASSES && judge->rows[i] != JUDGE_DUPLICATE;
+        PROPERTY(json_array_size(told) == passing);
+        PROPERTY(json_object_size(json_object_get(json, "FailedAndUnresolvableNodes")) ==
+                 judge->rejected_count);
+        PROPERTY(json_object_size(json_object_get(json, "FailedNodes")) == 0);
+        for (size_t i = 0, at = 0; request->has_names && i < request->count; i++) {
+                const struct request_node *node = &request->nodes[i];
+                if (judge->verdicts[i] != JUDGE_PASSES || judge->rows[i] == JUDGE_DUPLICATE)
+                        continue;
+                const json_t *name = json_array_get(told, at++); /* in the request's order */
+                PROPERTY(json_string_length(name) == node->name_bytes);
+                PROPERTY(!memcmp(json_string_value(name), node->name, node->name_bytes));
+        }
+        json_decref(json);
+        buf_done(&text);
+}
+
+static inline unsigned answer_zone(const struct judge *judge, const struct node_snapshot *snapshot,
+                                   size_t i) {
+        return judge->rows[i] < snapshot->count ? snapshot->rows.zone[judge->rows[i]]
+                                                : SHORTLIST_STRANGERS;
+}
+
+/* The larger the better, as coarse as the shortlist's levels are. */
+static inline int answer_worth(const struct judge *judge, const struct node_snapshot *snapshot,
+                               size_t i) {
+        return -(int)judge->shortlist.candidates[i].level - (judge->rows[i] >= snapshot->count);
+}
+
+static inline void answer_check_shortlist(const struct judge *judge,
+                                          const struct node_snapshot *snapshot,
+                                          const struct request *request, size_t places) {
+        int worst_in[SHORTLIST_GROUPS], best_out[SHORTLIST_GROUPS];
+        size_t in = 0, in_zone[SHORTLIST_GROUPS] = {0}, zones = 0, strangers_out = 0;
+
+        for (size_t z = 0; z < SHORTLIST_GROUPS; z++) {
+                worst_in[z] = 1000;
+                best_out[z] = -1000;
+        }
+        for (size_t i = 0; i < request->count; i++) {
+                if (judge->rows[i] == JUDGE_DUPLICATE || judge->verdicts[i] >= 0)
+                        continue;
+                unsigned zone = answer_zone(judge, snapshot, i);
+                int worth = answer_worth(judge, snapshot, i);
+                if (judge->verdicts[i] == JUDGE_PASSES) {
+                        zones += in_zone[zone]++ == 0 && zone != SHORTLIST_STRANGERS;
+                        in++;
+                        worst_in[zone] = worth < worst_in[zone] ? worth : worst_in[zone];
+                } else {
+                        best_out[zone] = worth > best_out[zone] ? worth : best_out[zone];
+                        strangers_out += zone == SHORTLIST_STRANGERS;
+                }
+        }
+        for (size_t z = 0; z < SHORTLIST_GROUPS; z++)
+                PROPERTY(best_out[z] <= worst_in[z] || z == SHORTLIST_STRANGERS);
+        for (size_t z = 0; z < SHORTLIST_STRANGERS; z++)
+                PROPERTY(best_out[z] == -1000 || in_zone[z] > 0);
+        PROPERTY(in == (zones > places ? zones : places));
+        /* strangers are in when nobody else is out */
+        if (in_zone[SHORTLIST_STRANGERS] > 0)
+                PROPERTY(judge->left_out_count == strangers_out);
+}
+
+/* judge_filter(), judge_shortlist() and reply_filter(). Return: what judge_shortlist() said */
+static inline enum judge_list answer_property_check(struct judge *judge, struct reply *reply,
+                                                    const struct node_snapshot *snapshot,
+                                                    const struct request *request,
+                                                    struct shortlist_pods *pods, size_t places,
+                                                    int64_t now_unix_ms) {
+        size_t by_verdict[3] = {0}; /* rejected, passing, left out */
+
+        judge_filter(judge, snapshot, request, now_unix_ms);
+        PROPERTY(judge->left_out_count == 0);
+        enum judge_list list = judge_shortlist(judge, snapshot, request, pods, now_unix_ms, 0);
+        for (size_t i = 0; i < request->count; i++)
+                if (judge->rows[i] != JUDGE_DUPLICATE)
+                        by_verdict[judge->verdicts[i] >= 0 ? 0 : -judge->verdicts[i]]++;
+        PROPERTY(by_verdict[0] == judge->rejected_count);
+        PROPERTY(by_verdict[2] == judge->left_out_count);
+        PROPERTY(by_verdict[0] + by_verdict[1] + by_verdict[2] ==
+                 request->count - judge->duplicate_count);
+        PROPERTY((list == JUDGE_LIST_SHORT) || judge->left_out_count == 0);
+        if (list == JUDGE_LIST_SHORT)
+                answer_check_shortlist(judge, snapshot, request, places);
+        answer_check_reply(reply, judge, snapshot, request);
+        return list;
+}

@@ -1,0 +1,472 @@
+/* Verdicts by scoring: estimate, and what happens when every candidate is over a limit. */
+#include "tests/unit/fixture/cmocka_wrap.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/strmap.h"
+#include "codec/json.h"
+#include "extender/answer/judge.h"
+#include "extender/answer/judge_estimate.h"
+#include "extender/answer/judge_shortlist.h"
+
+#define NOW INT64_C(1784800000000) /* 2026-07-23T09:46:40Z */
+#define RECENT "2026-07-23T09:46:40Z"
+
+enum { GIB = 1 << 30 };
+
+#define POLICY(extender)                                                                           \
+        "apiVersion: scheduler.policy.crane.io/v1alpha1\n"                                         \
+        "kind: DynamicSchedulerPolicy\n"                                                           \
+        "spec:\n"                                                                                  \
+        "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}, {name: mem_usage_avg_5m, period: "   \
+        "3m}, {name: disk_usage_avg_5m, period: 3m}]\n"                                            \
+        "  predicate: [{name: cpu_usage_avg_5m, maxLimitPecent: 0.65}]\n"                          \
+        "  priority: [{name: cpu_usage_avg_5m, weight: 2}, {name: mem_usage_avg_5m, weight: 1}, "  \
+        "{name: disk_usage_avg_5m, weight: 2}]\n"                                                  \
+        "  extender: {" extender "}\n"
+
+struct fixture {
+        struct node_table *table;
+        struct node_snapshot *snapshot;
+        struct request request;
+        struct judge judge;
+};
+
+static void put(struct node_table *table, const char *name, double cpu, double mem, double disk) {
+        json_auto_t *annotations = json_object();
+        char text[64];
+
+        (void)snprintf(text, sizeof(text), "%.5f," RECENT, cpu);
+        (void)json_object_set_new(annotations, "cpu_usage_avg_5m", json_string(text));
+        (void)snprintf(text, sizeof(text), "%.5f," RECENT, mem);
+        (void)json_object_set_new(annotations, "mem_usage_avg_5m", json_string(text));
+        (void)snprintf(text, sizeof(text), "%.5f," RECENT, disk);
+        (void)json_object_set_new(annotations, "disk_usage_avg_5m", json_string(text));
+        node_table_put(table, name, annotations, NOW);
+        json_auto_t *capacity = json_pack("{s:s, s:s}", "cpu", "10", "memory", "100Gi");
+        node_table_set_capacity(table, name, capacity, NOW);
+}
+
+static struct fixture *fixture_new(const char *policy_text) {
+        struct fixture *fixture = xcalloc(1, sizeof(*fixture));
+        struct policy *policy = NULL;
+        struct error err = ERROR_NULL;
+
+        if (policy_parse(policy_text, strlen(policy_text), true, &policy, &err) < 0)
+                fail_msg("%s", err.msg);
+        fixture->table = node_table_new(&(struct node_table_options){.annotation_prefix = ""},
+                                        policy, NOW);
+        return fixture;
+}
+
+static void publish(struct fixture *fixture) {
+        if (fixture->snapshot)
+                node_snapshot_unref(fixture->snapshot);
+        node_table_publish(fixture->table, NOW);
+        fixture->snapshot = node_table_acquire(fixture->table);
+}
+
+static void fixture_free(struct fixture *fixture) {
+        request_done(&fixture->request);
+        judge_done(&fixture->judge);
+        if (fixture->snapshot)
+                node_snapshot_unref(fixture->snapshot);
+        node_table_free(fixture->table);
+        free(fixture);
+}
+
+/* Return: points of each node of @names, as one text: "10 3 0" */
+static const char *score(struct fixture *fixture, const char *pod, const char *names,
+                         int64_t mono_ms) {
+        static char text[256];
+        _cleanup_(freep) char *body = xasprintf("{\"Pod\":%s,\"NodeNames\":[%s]}", pod, names);
+        size_t len = 0;
+
+        publish(fixture);
+        request_reset(&fixture->request);
+        assert_int_equal(request_parse(&fixture->request, body, strlen(body), NULL), 0);
+        judge_score(&fixture->judge, fixture->snapshot, &fixture->request, NOW, mono_ms);
+        for (size_t i = 0; i < fixture->request.count; i++)
+                len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%d", i ? " " : "",
+                                        fixture->judge.verdicts[i]);
+        return text;
+}
+
+#define POD(uid, cpu)                                                                              \
+        "{\"metadata\":{\"namespace\":\"d\",\"uid\":\"" uid "\"},\"spec\":{\"containers\":[{"      \
+        "\"resources\":{\"requests\":{\"cpu\":\"" cpu "\",\"memory\":\"1Gi\"}}}]}}"
+
+/* A pod that requests 1 core is expected to use as much, which counts twice: 0.2 of each node. */
+static void test_points(void **state) {
+        struct fixture *fixture = fixture_new(POLICY("scoring: estimate"));
+
+        (void)state;
+        put(fixture->table, "a", 0.20, 0.10, 0);
+        put(fixture->table, "b", 0.245, 0.10, 0);
+        put(fixture->table, "c", 0.50, 0.10, 0);
+        put(fixture->table, "mem", 0.10, 0.779, 0); /* weighs half: 0.3995 with the pod */
+        put(fixture->table, "disk", 0.10, 0.10, 0.405);
+        assert_string_equal(score(fixture, POD("u1", "1"), "\"a\",\"b\",\"c\"", 0), "10 8 0");
+        assert_string_equal(score(fixture, POD("u1", "1"), "\"c\",\"b\"", 0), "0 10");
+        assert_string_equal(score(fixture, POD("u1", "1"), "\"a\",\"mem\",\"disk\"", 10000),
+                            "10 10 10");
+        put(fixture->table, "disk", 0.10, 0.10, 0.44);
+        assert_string_equal(score(fixture, POD("u1", "1"), "\"a\",\"disk\",\"stranger\"", 20000),
+                            "10 8 0");
+        assert_string_equal(score(fixture, "null", "\"a\",\"b\"", 30000), "10 8");
+        assert_string_equal(score(fixture, POD("u1", "1"), "\"x\",\"y\"", 40000), "0 0");
+
+        fixture_free(fixture);
+}
+
+/* The node that was recommended counts as taken, until the binding is seen or 5 s have passed. */
+static void test_reservation(void **state) {
+        struct fixture *fixture = fixture_new(POLICY("scoring: estimate"));
+        static const char names[] = "\"a\",\"b\"";
+
+        (void)state;
+        put(fixture->table, "a", 0.20, 0.10, 0);
+        put(fixture->table, "b", 0.245, 0.10, 0);
+        assert_string_equal(score(fixture, POD("u1", "1"), names, 1000), "10 8");
+        assert_string_equal(score(fixture, POD("u1", "1"), names, 1000), "10 8"); /* its own */
+        assert_string_equal(score(fixture, POD("u2", "1"), names, 1000), "7 10"); /* .30, .245 */
+        assert_string_equal(score(fixture, POD("u3", "1"), names, 1000), "10 8"); /* .30, .345 */
+        assert_string_equal(score(fixture, POD("u4", "1"), names, 6000), "10 8");
+        fixture_free(fixture);
+}
+
+/* What is in flight moves a node before its annotation does. */
+static void test_in_flight(void **state) {
+        struct fixture *fixture = fixture_new(POLICY("scoring: estimate"));
+        struct estimator *estimator = node_table_estimator(fixture->table);
+        static const char names[] = "\"a\",\"b\"";
+
+        (void)state;
+        put(fixture->table, "a", 0.20, 0.10, 0);
+        put(fixture->table, "b", 0.245, 0.10, 0);
+        publish(fixture);
+        assert_false(node_table_is_dirty(fixture->table));
+        estimator_bind(estimator, &(struct estimator_pod){.id = 7,
+                                                          .node = "a",
+                                                          .node_len = 1,
+                                                          .request = {{1, GIB}},
+                                                          .bound_unix_ms = NOW});
+        assert_true(node_table_is_dirty(fixture->table));
+        assert_string_equal(score(fixture, POD("u1", "1"), names, 0), "7 10");
+        estimator_end(estimator, 7, NOW + 1);
+        assert_string_equal(score(fixture, POD("u1", "1"), names, 0), "10 8");
+        fixture_free(fixture);
+}
+
+/* Sixteen are named: the best, ties in the request's order. */
+static void test_named(void **state) {
+        enum { NODES = 60, BETTER = 10 };
+        struct fixture *fixture = fixture_new(POLICY("scoring: estimate"));
+        _cleanup_(buf_done) struct buf names = BUF_INIT(4096);
+        char name[16];
+        int named = 0;
+
+        (void)state;
+        for (int i = 0; i < NODES; i++) {
+                (void)snprintf(name, sizeof(name), "n%d", i);
+                put(fixture->table, name, i >= NODES - BETTER ? 0.20 : 0.30, 0.1, 0);
+                (void)buf_printf(&names, "%s\"%s\"", i ? "," : "", name);
+        }
+        (void)score(fixture, POD("u1", "1"), names.data, 0);
+        for (int i = 0; i < NODES; i++) {
+                int points = fixture->judge.verdicts[i];
+                assert_int_equal(points, i >= NODES - BETTER            ? 10
+                                         : i < JUDGE_NAMED_MAX - BETTER ? 5
+                                                                        : 0);
+                named += points > 0;
+        }
+        assert_int_equal(named, JUDGE_NAMED_MAX);
+        fixture_free(fixture);
+}
+
+/* Of many alike the one with the most room is named: it is the one that is reserved. */
+static void test_reserved_is_named(void **state) {
+        enum { NODES = 40 };
+        struct fixture *fixture = fixture_new(POLICY("scoring: estimate"));
+        struct estimator_reservation reservations[ESTIMATOR_MAX_RESERVATIONS];
+        _cleanup_(buf_done) struct buf names = BUF_INIT(4096);
+        char name[16];
+        int named = 0;
+
+        (void)state;
+        for (int i = 0; i < NODES; i++) {
+                (void)snprintf(name, sizeof(name), "n%d", i);
+                put(fixture->table, name, i == NODES - 1 ? 0.299 : 0.30, 0.1, 0);
+                (void)buf_printf(&names, "%s\"%s\"", i ? "," : "", name);
+        }
+        (void)score(fixture, POD("u1", "1"), names.data, 0);
+        for (int i = 0; i < NODES; i++)
+                named += fixture->judge.verdicts[i] == 10;
+        assert_int_equal(named, JUDGE_NAMED_MAX);
+        assert_int_equal(fixture->judge.verdicts[NODES - 1], 10);
+        assert_int_equal(
+                estimator_reservations(node_table_estimator(fixture->table), 1, 0, reservations),
+                1);
+        assert_int_equal(reservations[0].node_number,
+                         fixture->snapshot->rows.estimate_number[fixture->judge.rows[NODES - 1]]);
+        fixture_free(fixture);
+}
+
+/* Return: rejected candidates of all three nodes, of which only "c" is below the limit */
+static size_t rejected(struct fixture *fixture, const char *names) {
+        _cleanup_(freep) char *body = xasprintf("{\"Pod\":{},\"NodeNames\":[%s]}", names);
+
+        put(fixture->table, "a", 0.70, 0.10, 0);
+        put(fixture->table, "b", 0.80, 0.10, 0);
+        put(fixture->table, "c", 0.60, 0.10, 0);
+        publish(fixture);
+        request_reset(&fixture->request);
+        assert_int_equal(request_parse(&fixture->request, body, strlen(body), NULL), 0);
+        judge_filter(&fixture->judge, fixture->snapshot, &fixture->request, NOW);
+        return fixture->judge.rejected_count;
+}
+
+static void test_all_over(void **state) {
+        static const struct {
+                const char *policy, *names;
+                size_t rejected, over;
+                bool is_all_over;
+        } rows[] = {
+                {POLICY("scoring: estimate"), "\"a\",\"b\",\"c\"", 2, 2, false},
+                {POLICY("scoring: estimate"), "\"a\",\"b\"", 0, 2, true},
+                {POLICY("scoring: estimate"), "\"a\",\"b\",\"a\"", 0, 2, true},
+                {POLICY("scoring: estimate"), "\"a\",\"stranger\"", 1, 1, false},
+                {POLICY("scoring: estimate, whenAllOver: reject"), "\"a\",\"b\"", 2, 2, false},
+                {POLICY("scoring: absolute"), "\"a\",\"b\"", 2, 2, false},
+                {POLICY("scoring: absolute, whenAllOver: pass"), "\"a\"", 0, 1, true},
+                {POLICY("scoring: estimate"), "", 0, 0, false},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct fixture *fixture = fixture_new(rows[i].policy);
+                assert_int_equal(rejected(fixture, rows[i].names), rows[i].rejected);
+                assert_int_equal(fixture->judge.over_count[0], rows[i].over);
+                assert_int_equal(fixture->judge.is_all_over, rows[i].is_all_over);
+                fixture_free(fixture);
+        }
+}
+
+#define LAST_POLICY(extender)                                                                      \
+        "apiVersion: " POLICY_API_VERSION "\nkind: " POLICY_KIND "\nspec:\n"                       \
+        "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}, {name: mem_usage_avg_5m, period: "   \
+        "3m}]\n"                                                                                   \
+        "  predicate: [{name: cpu_usage_avg_5m, maxLimitPecent: 0.65, overLimit: last}, {name: "   \
+        "mem_usage_avg_5m, maxLimitPecent: 0.9}]\n"                                                \
+        "  priority: [{name: cpu_usage_avg_5m, weight: 1}, {name: mem_usage_avg_5m, weight: "      \
+        "0.5}]\n"                                                                                  \
+        "  extender: {" extender "}\n"
+
+/* overLimit: last: a node over the limit is behind all others, and never rejected. */
+static void test_last(void **state) {
+        static const char *const policies[] = {
+                LAST_POLICY("scoring: absolute"),
+                LAST_POLICY("scoring: spread"),
+                LAST_POLICY("scoring: estimate"),
+        };
+        static const struct {
+                const char *names;
+                size_t rejected;
+                const char *scores[ARRAY_LEN(policies)];
+        } rows[] = {
+                /* Whoever is worth nothing is still before those that are last. */
+                {"\"idle\",\"over\",\"fuller\"", 0, {"8 0 0", "10 0 0", "10 0 0"}},
+                {"\"idle\",\"over\",\"unknown\"", 0, {"8 0 1", "10 0 1", "10 0 1"}},
+                {"\"over\",\"unknown\"", 0, {"0 1", "0 10", "0 1"}},
+                {"\"over\",\"busy\",\"over\"", 0, {"0 3 0", "0 10 0", "0 10 0"}},
+                /* All are: ranked as ever, the coolest first. */
+                {"\"over\",\"fuller\"", 0, {"4 2", "10 0", "10 1"}},
+                {"\"over\"", 0, {"4", "10", "10"}},
+                /* One that another predicate rejects is none of the others. */
+                {"\"over\",\"mem\"", 1, {"0 3", "0 10", "0 10"}},
+        };
+
+        (void)state;
+        for (size_t p = 0; p < ARRAY_LEN(policies); p++) {
+                struct fixture *fixture = fixture_new(policies[p]);
+                put(fixture->table, "idle", 0.20, 0.20, 0);
+                put(fixture->table, "busy", 0.64, 0.85, 0);
+                put(fixture->table, "over", 0.66, 0.50, 0);
+                put(fixture->table, "fuller", 0.85, 0.70, 0);
+                put(fixture->table, "mem", 0.60, 0.95, 0);
+                for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                        publish(fixture);
+                        assert_int_equal(rejected(fixture, rows[i].names), rows[i].rejected);
+                        const char *scores = score(fixture, "null", rows[i].names, 0);
+                        if (strcmp(scores, rows[i].scores[p]) != 0)
+                                fail_msg("policy %zu, row %zu gave %s", p, i, scores);
+                }
+                fixture_free(fixture);
+        }
+}
+
+/* A shortlist tells of those that are last only when there are places left. */
+static void test_last_on_a_shortlist(void **state) {
+        static const char *const policies[] = {
+                LAST_POLICY("shortlist: 2, scoring: absolute"),
+                LAST_POLICY("shortlist: 2, scoring: estimate"),
+        };
+        static const struct {
+                const char *names;
+                bool is_left_out[3];
+        } rows[] = {
+                {"\"over\",\"busy\",\"full\"", {true, false, false}},
+                {"\"full\",\"over\",\"hot\"", {false, false, true}},
+                {"\"hot\",\"over\",\"hotter\"", {false, false, true}},
+        };
+
+        (void)state;
+        for (size_t p = 0; p < ARRAY_LEN(policies); p++) {
+                struct fixture *fixture = fixture_new(policies[p]);
+                struct shortlist_pods *pods = xcalloc(1, sizeof(*pods));
+                put(fixture->table, "over", 0.66, 0.10, 0);
+                put(fixture->table, "busy", 0.64, 0.85, 0);
+                put(fixture->table, "full", 0.65, 0.90, 0);
+                put(fixture->table, "hot", 0.70, 0.10, 0);
+                put(fixture->table, "hotter", 0.90, 0.10, 0);
+                for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                        publish(fixture);
+                        assert_int_equal(rejected(fixture, rows[i].names), 0);
+                        fixture->request.pod.id = i + 1;
+                        assert_int_equal(judge_shortlist(&fixture->judge, fixture->snapshot,
+                                                         &fixture->request, pods, NOW, 0),
+                                         JUDGE_LIST_SHORT);
+                        for (size_t n = 0; n < 3; n++)
+                                assert_int_equal(fixture->judge.verdicts[n] == JUDGE_LEFT_OUT,
+                                                 rows[i].is_left_out[n]);
+                }
+                free(pods);
+                fixture_free(fixture);
+        }
+}
+
+/* The best that is not last is the one that is reserved: with the first pod there it is as full. */
+static void test_last_is_not_reserved(void **state) {
+        struct fixture *fixture = fixture_new(LAST_POLICY("scoring: estimate"));
+        static const char names[] = "\"over\",\"a\",\"b\"";
+
+        (void)state;
+        put(fixture->table, "over", 0.66, 0.10, 0);
+        put(fixture->table, "a", 0.55, 0.10, 0);
+        put(fixture->table, "b", 0.59, 0.10, 0);
+        assert_string_equal(score(fixture, POD("u1", "1"), names, 0), "0 10 8");
+        assert_string_equal(score(fixture, POD("u2", "1"), names, 0), "0 7 10"); /* .85, .79 */
+        fixture_free(fixture);
+}
+
+#define RULED                                                                                      \
+        "{\"metadata\":{\"namespace\":\"%s\",\"uid\":\"u\",\"labels\":{%s},\"ownerReferences\":["  \
+        "{\"kind\":\"%s\",\"name\":\"o\",\"controller\":true}]},\"spec\":{%s}}"
+
+/* The first rule that matches the pod: exempt, or more limits. */
+static void test_rules(void **state) {
+        static const char policy[] =
+                "apiVersion: " POLICY_API_VERSION "\nkind: " POLICY_KIND "\nspec:\n"
+                "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}, {name: mem_usage_avg_5m, "
+                "period: 3m}]\n"
+                "  predicate: [{name: cpu_usage_avg_5m, maxLimitPecent: 0.65}]\n"
+                "  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n"
+                "  rules:\n"
+                "  - {match: {namespaces: [kube-system, ops-*]}, exempt: true}\n"
+                "  - match: {labels: {tier: batch}, priorityBelow: 100}\n"
+                "    limits: [{name: cpu_usage_avg_5m, maxLimitPecent: 0.4}]\n"
+                "  - match: {priorityClass: soft}\n"
+                "    limits: [{name: mem_usage_avg_5m, maxLimitPecent: 0.4, overLimit: last}]\n";
+        static const struct {
+                const char *name_space, *labels, *spec;
+                size_t rejected;    /* of idle, half and full; of a DaemonSet's pod none is */
+                const char *scores; /* of all three */
+        } rows[] = {
+                {"default", "", "", 1, "9 5 2"},
+                {"kube-system", "", "", 0, "9 5 2"},
+                {"kube-system2", "", "", 1, "9 5 2"},
+                {"ops-1", "\"tier\":\"batch\"", "", 0, "9 5 2"},
+                {"default", "\"tier\":\"batch\"", "", 2, "9 5 2"},
+                {"default", "\"tier\":\"batch\"", "\"priority\":99", 2, "9 5 2"},
+                {"default", "\"tier\":\"batch\"", "\"priority\":100", 1, "9 5 2"},
+                {"default", "\"tier\":\"batch \"", "", 1, "9 5 2"},
+                {"default", "\"x\":{\"tier\":\"batch\"}", "", 1, "9 5 2"},
+                {"default", "\"x\":[1],\"tier\":\"batch\",\"y\":\"z\"", "", 2, "9 5 2"},
+                {"default", "", "\"priorityClassName\":\"soft\"", 1, "9 0 2"},
+                {"default", "", "\"priorityClassName\":\"softer\"", 1, "9 5 2"},
+        };
+        static const char names[] = "\"idle\",\"half\",\"full\"";
+        struct fixture *fixture = fixture_new(policy);
+
+        (void)state;
+        put(fixture->table, "idle", 0.10, 0.10, 0);
+        put(fixture->table, "half", 0.50, 0.50, 0);
+        put(fixture->table, "full", 0.80, 0.30, 0);
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                for (int is_daemonset = 0; is_daemonset < 2; is_daemonset++) {
+                        const char *owner = is_daemonset ? "DaemonSet" : "ReplicaSet";
+                        size_t expected = is_daemonset ? 0 : rows[i].rejected;
+                        _cleanup_(freep) char *pod = xasprintf(RULED, rows[i].name_space,
+                                                               rows[i].labels, owner, rows[i].spec);
+                        const char *scores = score(fixture, pod, names, 0);
+                        if (strcmp(scores, is_daemonset ? "9 5 2" : rows[i].scores) != 0)
+                                fail_msg("row %zu scored %s for a %s", i, scores, owner);
+                        _cleanup_(freep) char *body = xasprintf("{\"Pod\":%s,\"NodeNames\":[%s]}",
+                                                                pod, names);
+                        request_reset(&fixture->request);
+                        assert_int_equal(request_parse(&fixture->request, body, strlen(body), NULL),
+                                         0);
+                        judge_filter(&fixture->judge, fixture->snapshot, &fixture->request, NOW);
+                        if (fixture->judge.rejected_count != expected)
+                                fail_msg("row %zu rejected %zu for a %s", i,
+                                         fixture->judge.rejected_count, owner);
+                        request_reset(&fixture->request);
+                }
+        }
+        fixture_free(fixture);
+}
+
+/* A reading that has expired is used for an hour, and counted; then the node counts as one that
+ * was never read. */
+static void test_expired(void **state) {
+        struct fixture *fixture = fixture_new(POLICY("scoring: estimate"));
+        static const struct {
+                int64_t after_ms;
+                size_t old;
+                int score100; /* 100 for a node of which nothing is known to run */
+        } rows[] = {{0, 0, 50}, {480000, 1, 50}, {3599999, 1, 50}, {3600000, 1, 100}};
+
+        (void)state;
+        put(fixture->table, "a", 0.50, 0.10, 0);
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                int64_t now = NOW + rows[i].after_ms;
+                node_table_publish(fixture->table, now);
+                struct node_snapshot *snapshot = node_table_acquire(fixture->table);
+                assert_int_equal(snapshot->rows.is_estimate_old[0], rows[i].old);
+                assert_int_equal(node_snapshot_verdict(snapshot, 0, false, now).score100,
+                                 rows[i].score100);
+                node_snapshot_unref(snapshot);
+        }
+        fixture_free(fixture);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_points),
+                cmocka_unit_test(test_reservation),
+                cmocka_unit_test(test_in_flight),
+                cmocka_unit_test(test_named),
+                cmocka_unit_test(test_reserved_is_named),
+                cmocka_unit_test(test_all_over),
+                cmocka_unit_test(test_last),
+                cmocka_unit_test(test_rules),
+                cmocka_unit_test(test_last_on_a_shortlist),
+                cmocka_unit_test(test_last_is_not_reserved),
+                cmocka_unit_test(test_expired),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,216 @@
+/* With scoring: estimate, what is not known of a candidate is not idle. */
+#include "tests/unit/fixture/cmocka_wrap.h"
+
+#include "judged_nodes.h"
+
+#define POLICY(rest)                                                                               \
+        "apiVersion: " POLICY_API_VERSION "\n"                                                     \
+        "kind: " POLICY_KIND "\n"                                                                  \
+        "spec:\n"                                                                                  \
+        "  syncPolicy:\n"                                                                          \
+        "  - {name: cpu_usage_avg_5m, period: 3m}\n"                                               \
+        "  - {name: mem_usage_avg_5m, period: 3m}\n"                                               \
+        "  - {name: disk_usage_avg_5m, period: 3m}\n"                                              \
+        "  extender: {scoring: estimate}\n" rest
+
+static const char plain[] = POLICY("  priority:\n"
+                                   "  - {name: cpu_usage_avg_5m, weight: 1}\n"
+                                   "  - {name: mem_usage_avg_5m, weight: 0.5}\n"
+                                   "  - {name: disk_usage_avg_5m, weight: 1}\n");
+static const char packing[] = POLICY("  priority:\n"
+                                     "  - {name: cpu_usage_avg_5m, weight: 1, target: 0.5}\n");
+static const char pools[] = POLICY("  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n"
+                                   "  pools:\n"
+                                   "  - {nodeSelector: {pool: none}, priority: []}\n"
+                                   "  - nodeSelector: {pool: light}\n"
+                                   "    priority:\n"
+                                   "    - {name: disk_usage_avg_5m, weight: 1}\n"
+                                   "    - {name: cpu_usage_avg_5m, weight: 0.5}\n");
+static const char no_priority[] = POLICY("");
+
+enum { NODES_MAX = 6 };
+
+static struct policy *policy_of(const char *text) {
+        struct policy *policy = NULL;
+        struct error err = ERROR_NULL;
+
+        if (policy_parse(text, strlen(text), true, &policy, &err) < 0)
+                fail_msg("%s", err.msg);
+        return policy;
+}
+
+/* The pod requests a core, which counts twice: a fifth of each node. Two per cent make a point. */
+static void test_median(void **state) {
+        static const struct {
+                const char *name, *policy;
+                bool knows_pods;
+                struct judged_node nodes[NODES_MAX];
+                const char *scores;
+        } rows[] = {
+                {"another metric that has expired, beside two: the busier one's",
+                 plain,
+                 true,
+                 {{"a", NULL, "cpu=0.2 mem=0.2 disk=0.50"},
+                  {"b", NULL, "cpu=0.2 mem=0.2 disk=0.54"},
+                  {"old", NULL, "cpu=0.2 mem=0.2 -disk=0.1"}},
+                 "10 8 8"},
+                {"the median of three; never written",
+                 plain,
+                 true,
+                 {{"none", NULL, "cpu=0.2 mem=0.2"},
+                  {"a", NULL, "cpu=0.2 mem=0.2 disk=0.90"},
+                  {"b", NULL, "cpu=0.2 mem=0.2 disk=0.46"},
+                  {"c", NULL, "cpu=0.2 mem=0.2 disk=0.50"}},
+                 "8 0 10 8"},
+                {"what is known still counts where it is more",
+                 plain,
+                 true,
+                 {{"a", NULL, "cpu=0.2 mem=0.2 disk=0.40"}, {"busy", NULL, "cpu=0.30 mem=0.2"}},
+                 "10 5"},
+                {"none has it: by what is known",
+                 plain,
+                 true,
+                 {{"a", NULL, "cpu=0.2 mem=0.2"}, {"b", NULL, "cpu=0.24 mem=0.2 -disk=0.9"}},
+                 "10 8"},
+                {"not read, and no pods are known",
+                 plain,
+                 false,
+                 {{"new", NULL, ""},
+                  {"a", NULL, "cpu=0.20 mem=0.1 disk=0"},
+                  {"b", NULL, "cpu=0.24 mem=0.1 disk=0"},
+                  {"c", NULL, "cpu=0.28 mem=0.1 disk=0"}},
+                 "8 10 8 6"},
+                {"one resource is not read: by its own weight",
+                 plain,
+                 false,
+                 {{"a", NULL, "cpu=0.1 mem=0.80 disk=0"}, {"new", NULL, "cpu=0.14 disk=0"}},
+                 "10 10"},
+                {"all pods are known, and none runs there",
+                 plain,
+                 true,
+                 {{"new", NULL, "disk=0"}, {"a", NULL, "cpu=0.08 mem=0.1 disk=0"}},
+                 "10 6"},
+                {"nothing is known of any",
+                 plain,
+                 false,
+                 {{"a", NULL, ""}, {"b", NULL, "-cpu=0.5"}},
+                 "10 10"},
+                {"a target: as the median is worth",
+                 packing,
+                 false,
+                 {{"new", NULL, ""},
+                  {"a", NULL, "cpu=0.26"},
+                  {"b", NULL, "cpu=0.22"},
+                  {"c", NULL, "cpu=0.10"}},
+                 "8 10 8 2"},
+                {"a pool without priorities: by what its pods request",
+                 pools,
+                 true,
+                 {{"a", NULL, "cpu=0.04"}, {"idle", "pool=none", "cpu=0.9"}},
+                 "8 10"},
+                {"and where that is not known as the median",
+                 pools,
+                 false,
+                 {{"a", NULL, "cpu=0.50"},
+                  {"b", NULL, "cpu=0.54"},
+                  {"c", NULL, "cpu=0.58"},
+                  {"idle", "pool=none", ""}},
+                 "10 8 6 8"},
+                {"weights of pools: usage is in the middle, not what is made of it",
+                 pools,
+                 false,
+                 {{"a", NULL, "cpu=0.5"},
+                  {"b", "pool=light", "cpu=0.5 disk=0.40"},
+                  {"new", "pool=light", "disk=0.42"}},
+                 "0 10 9"},
+                {"no priority at all",
+                 no_priority,
+                 false,
+                 {{"a", NULL, ""}, {"b", NULL, ""}},
+                 "10 10"},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct judged judged;
+                judged_init(&judged, policy_of(rows[i].policy));
+                for (size_t n = 0; rows[i].nodes[n].name; n++)
+                        judged_put(&judged, &rows[i].nodes[n]);
+                if (rows[i].knows_pods)
+                        estimator_list_ended(node_table_estimator(judged.table), JUDGED_NOW);
+                char scores[64];
+                size_t len = 0;
+                judged_score(&judged, rows[i].nodes, 1, 1);
+                for (size_t n = 0; n < judged.request.count; n++)
+                        len += (size_t)snprintf(scores + len, sizeof(scores) - len, "%s%d",
+                                                n > 0 ? " " : "", judged.judge.verdicts[n]);
+                if (strcmp(scores, rows[i].scores) != 0)
+                        fail_msg("%s: %s", rows[i].name, scores);
+                judged_done(&judged);
+        }
+}
+
+/* A node that has just joined, while nothing is known of pods and answers are forgotten after 5 s:
+ * of pods that come one by one it gets some. */
+static void test_joined(void **state) {
+        static const struct judged_node nodes[] = {{"new", NULL, ""},
+                                                   {"a", NULL, "cpu=0.20 mem=0.1 disk=0"},
+                                                   {"b", NULL, "cpu=0.24 mem=0.1 disk=0"},
+                                                   {"c", NULL, "cpu=0.28 mem=0.1 disk=0"},
+                                                   {0}};
+        enum { PODS = 40, EVERY_MS = 2000 };
+        struct judged judged;
+        struct estimator_reservation reserved[ESTIMATOR_MAX_RESERVATIONS];
+        size_t got = 0;
+
+        (void)state;
+        judged_init(&judged, policy_of(plain));
+        for (size_t n = 0; nodes[n].name; n++)
+                judged_put(&judged, &nodes[n]);
+        for (int pod = 1; pod <= PODS; pod++) {
+                struct estimator *estimator = node_table_estimator(judged.table);
+                judged.mono_ms += EVERY_MS;
+                judged_score(&judged, nodes, 0.5, pod);
+                size_t count = estimator_reservations(estimator, 0, judged.mono_ms, reserved);
+                got += reserved[count - 1].node_number == judged.snapshot->rows.estimate_number[0];
+        }
+        assert_in_range(got, PODS / 8, PODS / 2);
+        judged_done(&judged);
+}
+
+static void assert_points(struct judged *judged, const struct judged_node *nodes, int first,
+                          int second) {
+        judged_score(judged, nodes, 1, 1);
+        assert_int_equal(judged->judge.verdicts[0], first);
+        assert_int_equal(judged->judge.verdicts[1], second);
+}
+
+/* Where recent pods alone are watched, a node's are known once they were listed. */
+static void test_recent_alone(void **state) {
+        static const struct judged_node nodes[] = {
+                {"new", NULL, "mem=0.1 disk=0"}, {"a", NULL, "cpu=0.1 mem=0.1 disk=0"}, {0}};
+        const struct estimator_sample nothing_runs = {0};
+        struct judged judged;
+        int64_t wait_ms;
+
+        (void)state;
+        judged_init(&judged, policy_of(plain));
+        judged_put(&judged, &nodes[0]);
+        judged_put(&judged, &nodes[1]);
+        struct estimator *estimator = node_table_estimator(judged.table);
+        (void)estimator_sample_next(estimator, JUDGED_NOW, &wait_ms);
+        assert_points(&judged, nodes, 10, 10);
+        estimator_sample_end(estimator, "new", 3, &nothing_runs, JUDGED_NOW);
+        assert_points(&judged, nodes, 10, 5);
+        judged_done(&judged);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_median),
+                cmocka_unit_test(test_joined),
+                cmocka_unit_test(test_recent_alone),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,329 @@
+/* When there is a shortlist, who is on it by each scoring, and how that is answered. */
+#include "tests/unit/fixture/cmocka_wrap.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "answer_property.h"
+#include "base/mem.h"
+#include "codec/json.h"
+#include "tests/unit/fixture/full_size.h"
+
+#define NOW INT64_C(1784800000000) /* 2026-07-23T09:46:40Z */
+#define POLICY(spec)                                                                               \
+        "apiVersion: " POLICY_API_VERSION "\n"                                                     \
+        "kind: " POLICY_KIND "\n"                                                                  \
+        "spec:\n"                                                                                  \
+        "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"                                   \
+        "  predicate: [{name: cpu_usage_avg_5m, maxLimitPecent: 0.8}]\n" spec
+#define PRIORITY(scale) "  priority: [{name: cpu_usage_avg_5m, weight: 1, scale: " scale "}]\n"
+#define EXTENDER(fields) PRIORITY("absolute") "  extender: {" fields "}\n"
+
+struct fixture {
+        struct node_table *table;
+        struct node_snapshot *snapshot;
+        char *body;
+        struct request request; /* of it */
+        struct judge judge;
+        struct reply reply;
+        struct shortlist_pods pods;
+        size_t places;
+};
+
+static struct fixture *fixture_new(const char *text) {
+        struct fixture *fixture = xcalloc(1, sizeof(*fixture));
+        struct policy *policy = NULL;
+        struct error err = ERROR_NULL;
+
+        if (policy_parse(text, strlen(text), true, &policy, &err) < 0)
+                fail_msg("%s", err.msg);
+        fixture->table = node_table_new(&(struct node_table_options){.annotation_prefix = ""},
+                                        policy, NOW);
+        fixture->places = policy->shortlist == POLICY_SHORTLIST_AUTO ? SHORTLIST_AUTO_PLACES
+                                                                     : (size_t)policy->shortlist;
+        reply_init(&fixture->reply);
+        return fixture;
+}
+
+static void fixture_free(struct fixture *fixture) {
+        request_done(&fixture->request);
+        judge_done(&fixture->judge);
+        reply_done(&fixture->reply);
+        if (fixture->snapshot)
+                node_snapshot_unref(fixture->snapshot);
+        node_table_free(fixture->table);
+        free(fixture->body);
+        free(fixture);
+}
+
+/* @zone: "": none */
+static void put(struct fixture *fixture, const char *name, double usage, const char *zone) {
+        char value[64];
+
+        (void)snprintf(value, sizeof(value), "%.5g,2026-07-23T09:46:40Z", usage);
+        json_auto_t *annotations = json_pack("{s:s}", "cpu_usage_avg_5m", value);
+        json_auto_t *labels = json_pack("{s:s}", "topology.kubernetes.io/zone", zone);
+        json_auto_t *capacity = json_pack("{s:s, s:s}", "cpu", "10", "memory", "100Gi");
+        node_table_put(fixture->table, name, annotations, NOW);
+        node_table_set_zone(fixture->table, name, labels, NULL);
+        node_table_set_capacity(fixture->table, name, capacity, NOW);
+}
+
+static enum judge_list ask_for(struct fixture *fixture, const char *pod, const char *names) {
+        free(fixture->body);
+        fixture->body = xasprintf("{\"Pod\":%s,\"NodeNames\":[%s]}", pod, names);
+        if (fixture->snapshot)
+                node_snapshot_unref(fixture->snapshot);
+        node_table_publish(fixture->table, NOW);
+        fixture->snapshot = node_table_acquire(fixture->table);
+        request_reset(&fixture->request);
+        assert_int_equal(
+                request_parse(&fixture->request, fixture->body, strlen(fixture->body), NULL), 0);
+        return answer_property_check(&fixture->judge, &fixture->reply, fixture->snapshot,
+                                     &fixture->request, &fixture->pods, fixture->places, NOW);
+}
+
+/* For a pod that never came before. */
+static enum judge_list ask(struct fixture *fixture, const char *names) {
+        static int pods;
+        _cleanup_(freep) char *pod = xasprintf("{\"metadata\":{\"uid\":\"ask-%d\"}}", pods++);
+
+        return ask_for(fixture, pod, names);
+}
+
+/* Return: the names of the reply to ask(), joined by spaces */
+static const char *told(struct fixture *fixture, const char *names) {
+        static char text[1024];
+        size_t len = 0;
+
+        (void)ask(fixture, names);
+        text[0] = '\0';
+        for (size_t i = 0; i < fixture->request.count; i++)
+                if (fixture->judge.verdicts[i] == JUDGE_PASSES &&
+                    fixture->judge.rows[i] != JUDGE_DUPLICATE)
+                        len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%.*s",
+                                                len ? " " : "",
+                                                (int)fixture->request.nodes[i].name_bytes,
+                                                fixture->request.nodes[i].name);
+        return text;
+}
+
+/* "n0","n1",...; the table knows them, one busier than the other. Owned by the caller */
+static char *many(struct fixture *fixture, int count) {
+        struct buf names = BUF_INIT(1 << 20);
+        char name[16];
+
+        for (int i = 0; i < count; i++) {
+                (void)snprintf(name, sizeof(name), "n%d", i);
+                put(fixture, name, i * 0.001, "");
+                (void)buf_printf(&names, "%s\"%s\"", i ? "," : "", name);
+        }
+        return buf_take(&names);
+}
+
+static void test_when(void **state) {
+        static const struct {
+                const char *policy;
+                int candidates;
+                size_t left_out;
+        } rows[] = {
+                {POLICY(""), 300, 0}, /* crane's */
+                {POLICY("  extender: {}\n"), 200, 0},
+                {POLICY("  extender: {}\n"), 201, 101},
+                {POLICY(EXTENDER("scoring: estimate")), 300, 200},
+                {POLICY(EXTENDER("shortlist: auto, scoring: spread")), 300, 200},
+                {POLICY(EXTENDER("shortlist: 0")), 300, 0},
+                {POLICY(EXTENDER("shortlist: 24")), 24, 0},
+                {POLICY(EXTENDER("shortlist: 24")), 25, 1},
+                {POLICY(EXTENDER("shortlist: 100000")), 300, 0},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct fixture *fixture = fixture_new(rows[i].policy);
+                _cleanup_(freep) char *names = many(fixture, rows[i].candidates);
+                enum judge_list list = ask(fixture, names);
+                assert_int_equal(list, rows[i].left_out ? JUDGE_LIST_SHORT : JUDGE_LIST_WHOLE);
+                if (fixture->judge.left_out_count != rows[i].left_out)
+                        fail_msg("row %zu: %zu left out", i, fixture->judge.left_out_count);
+                fixture_free(fixture);
+        }
+}
+
+#define PREFERS                                                                                    \
+        "{\"metadata\":{\"uid\":\"%s\"},\"spec\":{\"topologySpreadConstraints\":[{"                \
+        "\"whenUnsatisfiable\":\"ScheduleAnyway\"}]}}"
+
+static void test_for_whom(void **state) {
+        struct fixture *fixture = fixture_new(POLICY(EXTENDER("shortlist: 2")));
+        struct fixture *for_all = fixture_new(POLICY(EXTENDER("shortlist: 2, shortlistFor: all")));
+        static const char names[] = "\"a\",\"b\",\"c\"";
+        static const char uid[] = "{\"metadata\":{\"uid\":\"u\"}}";
+        static const char daemon[] = "{\"metadata\":{\"uid\":\"d\",\"ownerReferences\":[{"
+                                     "\"kind\":\"DaemonSet\"}]}}";
+
+        (void)state;
+        assert_int_equal(ask_for(fixture, uid, names), JUDGE_LIST_WHOLE); /* nothing is known */
+        put(fixture, "a", 0.1, "");
+        put(for_all, "a", 0.1, "");
+        assert_int_equal(ask_for(fixture, uid, names), JUDGE_LIST_SHORT);
+        /* It comes again, since what came behind us failed. */
+        assert_int_equal(ask_for(fixture, uid, names), JUDGE_LIST_RETRY);
+        assert_int_equal(ask_for(fixture, uid, names), JUDGE_LIST_RETRY);
+        /* A call with nothing to leave out is no first one: a nominated node, for instance. */
+        assert_int_equal(ask_for(fixture, "{\"metadata\":{\"uid\":\"v\"}}", "\"a\""),
+                         JUDGE_LIST_WHOLE);
+        assert_int_equal(ask_for(fixture, "{\"metadata\":{\"uid\":\"v\"}}", names),
+                         JUDGE_LIST_SHORT);
+        assert_int_equal(ask_for(fixture, "{\"metadata\":{}}", names), JUDGE_LIST_RETRY);
+        assert_int_equal(ask_for(fixture, "null", names), JUDGE_LIST_RETRY);
+        assert_int_equal(ask_for(fixture, daemon, names), JUDGE_LIST_WHOLE);
+        assert_int_equal(ask_for(for_all, daemon, names), JUDGE_LIST_WHOLE);
+        _cleanup_(freep) char *prefers = xasprintf(PREFERS, "p");
+        assert_int_equal(ask_for(fixture, prefers, names), JUDGE_LIST_PREFERENCES);
+        assert_int_equal(ask_for(for_all, prefers, names), JUDGE_LIST_SHORT);
+        fixture_free(fixture);
+        fixture_free(for_all);
+}
+
+static void put_five(struct fixture *fixture) {
+        put(fixture, "a", 0.7, "z1");
+        put(fixture, "b", 0.3, "z1");
+        put(fixture, "c", 0.9, "z2"); /* over the limit */
+        put(fixture, "d", 0.6, "z2");
+        put(fixture, "e", 0.1, "z1");
+}
+
+static void test_best(void **state) {
+        static const struct {
+                const char *policy, *names, *told;
+        } rows[] = {
+                {POLICY(EXTENDER("shortlist: 2")), "\"a\",\"b\",\"c\",\"d\",\"e\"", "d e"},
+                {POLICY(EXTENDER("shortlist: 3")), "\"a\",\"b\",\"c\",\"d\",\"e\"", "b d e"},
+                {POLICY(EXTENDER("shortlist: 1")), "\"a\",\"d\",\"e\"", "d e"},
+                {POLICY(EXTENDER("shortlist: 2, scoring: estimate")),
+                 "\"a\",\"b\",\"c\",\"d\",\"e\"", "d e"},
+                {POLICY(PRIORITY("relative") "  extender: {shortlist: 2}\n"),
+                 "\"a\",\"b\",\"c\",\"d\",\"e\"", "d e"},
+                /* repeated ones take no place */
+                {POLICY(EXTENDER("shortlist: 2")), "\"e\",\"e\",\"e\",\"b\",\"a\"", "e b"},
+                /* strangers come last, and pass all the same */
+                {POLICY(EXTENDER("shortlist: 2")), "\"x\",\"a\",\"b\",\"y\"", "a b"},
+                {POLICY(EXTENDER("shortlist: 3")), "\"x\",\"a\",\"b\",\"y\"", "x a b"},
+                {POLICY(EXTENDER("shortlist: 2")), "\"x\",\"a\",\"y\",\"w\"", "x a"},
+                /* when nothing is known, nothing is left out */
+                {POLICY(EXTENDER("shortlist: 2")), "\"x\",\"y\",\"w\"", "x y w"},
+                {POLICY(EXTENDER("shortlist: 2")), "\"x\",\"c\",\"y\",\"w\"", "x y w"},
+                {POLICY(EXTENDER("shortlist: 2, scoring: estimate")), "\"x\",\"y\",\"w\"", "x y w"},
+                /* without priorities all score 0 */
+                {POLICY("  extender: {shortlist: 2}\n"), "\"e\",\"b\",\"a\"", "e b"},
+                /* all over their limits, and let through */
+                {POLICY(EXTENDER("shortlist: 1, scoring: estimate")), "\"c\",\"c\"", "c"},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct fixture *fixture = fixture_new(rows[i].policy);
+                put_five(fixture);
+                const char *got = told(fixture, rows[i].names);
+                if (strcmp(got, rows[i].told) != 0)
+                        fail_msg("row %zu: %s, expected %s", i, got, rows[i].told);
+                fixture_free(fixture);
+        }
+}
+
+/* In-flight load and reservations count; the filter makes no reservation. */
+static void test_estimate(void **state) {
+        struct fixture *fixture = fixture_new(POLICY(EXTENDER("shortlist: 1, scoring: estimate")));
+        struct estimator *estimator = node_table_estimator(fixture->table);
+        static const struct pod_load load = {{3, 1 << 30}};
+
+        (void)state;
+        put(fixture, "a", 0.30, "");
+        put(fixture, "b", 0.35, "");
+        assert_string_equal(told(fixture, "\"b\",\"a\""), "a");
+        assert_string_equal(told(fixture, "\"b\",\"a\""), "a");
+        estimator_bind(estimator, &(struct estimator_pod){.id = 7,
+                                                          .node = "a",
+                                                          .node_len = 1,
+                                                          .request = load,
+                                                          .bound_unix_ms = NOW});
+        assert_string_equal(told(fixture, "\"b\",\"a\""), "b");
+        estimator_reserve(estimator, 9,
+                          fixture->snapshot->rows.estimate_number[fixture->judge.rows[0]], &load,
+                          0);
+        assert_string_equal(told(fixture, "\"b\",\"a\""), "a");
+        fixture_free(fixture);
+}
+
+static uint64_t random_state = 5;
+
+static unsigned rnd(unsigned below) {
+        random_state = random_state * UINT64_C(6364136223846793005) + 1442695040888963407U;
+        return (unsigned)(random_state >> 33) % below;
+}
+
+static void test_random(void **state) {
+        static const char *const policies[] = {
+                POLICY(EXTENDER("shortlist: 7")),
+                POLICY(EXTENDER("shortlist: 1, scoring: spread")),
+                POLICY(EXTENDER("shortlist: 20, scoring: estimate")),
+                POLICY(PRIORITY("relative") "  extender: {shortlist: 5}\n"),
+                POLICY(""),
+        };
+        enum { NODES = 60 };
+
+        (void)state;
+        for (size_t p = 0; p < ARRAY_LEN(policies); p++) {
+                struct fixture *fixture = fixture_new(policies[p]);
+                char name[16], zone[16];
+                for (unsigned i = 0; i < NODES; i++) {
+                        (void)snprintf(name, sizeof(name), "n%u", i);
+                        (void)snprintf(zone, sizeof(zone), "z%u", rnd(rnd(9) + 1));
+                        put(fixture, name, rnd(20) * 0.05, rnd(5) ? zone : "");
+                }
+                for (int round = 0, n = full_size(2000, 60); round < n; round++) {
+                        struct buf names = BUF_INIT(1 << 16);
+                        for (unsigned i = 0, count = rnd(70) + 1; i < count; i++)
+                                (void)buf_printf(&names, "%s\"n%u\"", i ? "," : "",
+                                                 rnd(NODES + 10));
+                        (void)ask(fixture, names.data);
+                        buf_done(&names);
+                }
+                fixture_free(fixture);
+        }
+}
+
+/* Where all are full beyond measure, they are equal, and as many are told as else. */
+static void test_beyond_measure(void **state) {
+        static const char names[] = "\"n0\",\"n1\",\"n2\",\"n3\"";
+        struct fixture *fixture = fixture_new(POLICY(EXTENDER("shortlist: 2, scoring: estimate")));
+        struct judge *judge = &fixture->judge;
+
+        (void)state;
+        for (char name[] = "n0"; name[1] < '4'; name[1]++)
+                put(fixture, name, 1e308, "");
+        assert_string_equal(told(fixture, names), "n0 n1");
+        /* No reading does this: no headroom is a number. */
+        for (size_t row = 0; row < fixture->snapshot->count; row++)
+                fixture->snapshot->rows.used[ESTIMATE_CPU][row] = INFINITY;
+        memset(&fixture->pods, 0, sizeof(fixture->pods));
+        judge_filter(judge, fixture->snapshot, &fixture->request, NOW);
+        assert_int_equal(judge_shortlist(judge, fixture->snapshot, &fixture->request,
+                                         &fixture->pods, NOW, 0),
+                         JUDGE_LIST_SHORT);
+        for (size_t i = 0; i < fixture->request.count; i++)
+                assert_int_equal(judge->verdicts[i], i < 2 ? JUDGE_PASSES : JUDGE_LEFT_OUT);
+        fixture_free(fixture);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_when),   cmocka_unit_test(test_for_whom),
+                cmocka_unit_test(test_best),   cmocka_unit_test(test_estimate),
+                cmocka_unit_test(test_random), cmocka_unit_test(test_beyond_measure),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,326 @@
+/* Replies to the byte, for requests by name and by Node object. */
+#include "tests/unit/fixture/cmocka_wrap.h"
+
+#include <errno.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "codec/json.h"
+#include "extender/answer/reply.h"
+
+#define NOW INT64_C(1784800000000) /* 2026-07-23T09:46:40Z */
+
+static const char policy_text[] = "apiVersion: scheduler.policy.crane.io/v1alpha1\n"
+                                  "kind: DynamicSchedulerPolicy\n"
+                                  "spec:\n"
+                                  "  syncPolicy:\n"
+                                  "  - {name: cpu_usage_avg_5m, period: 3m}\n"
+                                  "  - {name: mem_usage_avg_5m, period: 3m}\n"
+                                  "  predicate:\n"
+                                  "  - {name: cpu_usage_avg_5m, maxLimitPecent: 0.65}\n"
+                                  "  - {name: mem_usage_avg_5m, maxLimitPecent: 0.5}\n"
+                                  "  priority:\n"
+                                  "  - {name: cpu_usage_avg_5m, weight: 1}\n";
+
+struct fixture {
+        struct node_table *table;
+        struct node_snapshot *snapshot;
+        struct request request;
+        struct judge judge;
+        struct reply reply;
+        char text[4096]; /* of the last reply */
+};
+
+static void put(struct node_table *table, const char *name, const char *cpu, const char *mem) {
+        json_auto_t *annotations = json_object();
+
+        if (cpu)
+                (void)json_object_set_new(annotations, "cpu_usage_avg_5m", json_string(cpu));
+        if (mem)
+                (void)json_object_set_new(annotations, "mem_usage_avg_5m", json_string(mem));
+        node_table_put(table, name, annotations, NOW);
+}
+
+static struct fixture *fixture_new(const char *extra_policy) {
+        struct fixture *fixture = xcalloc(1, sizeof(*fixture));
+        struct policy *policy = NULL;
+        struct error err = ERROR_NULL;
+        _cleanup_(freep) char *text = xasprintf("%s%s", policy_text, extra_policy);
+
+        if (policy_parse(text, strlen(text), true, &policy, &err) < 0)
+                fail_msg("%s", err.msg);
+        fixture->table = node_table_new(&(struct node_table_options){.annotation_prefix = ""},
+                                        policy, NOW);
+        put(fixture->table, "idle", "0.10000,2026-07-23T09:46:00Z", "0.1,2026-07-23T09:46:00Z");
+        put(fixture->table, "half", "0.50000,2026-07-23T09:46:00Z", "0.1,2026-07-23T09:46:00Z");
+        put(fixture->table, "busy", "0.66000,2026-07-23T09:46:00Z", "0.9,2026-07-23T09:46:00Z");
+        put(fixture->table, "full", "0.10000,2026-07-23T09:46:00Z", "0.9,2026-07-23T09:46:00Z");
+        put(fixture->table, "stale", "0.99000,2026-07-23T09:00:00Z", NULL);
+        put(fixture->table, "odd\"name", "0.70000,2026-07-23T09:46:00Z", NULL);
+        node_table_publish(fixture->table, NOW);
+        fixture->snapshot = node_table_acquire(fixture->table);
+        reply_init(&fixture->reply);
+        return fixture;
+}
+
+static void fixture_free(struct fixture *fixture) {
+        request_done(&fixture->request);
+        judge_done(&fixture->judge);
+        reply_done(&fixture->reply);
+        node_snapshot_unref(fixture->snapshot);
+        node_table_free(fixture->table);
+        free(fixture);
+}
+
+static const char *joined(struct fixture *fixture) {
+        size_t len = 0;
+
+        for (size_t i = 0; i < fixture->reply.count; i++) {
+                const struct iovec *piece = &fixture->reply.pieces[i];
+                assert_true(len + piece->iov_len < sizeof(fixture->text));
+                memcpy(fixture->text + len, piece->iov_base, piece->iov_len);
+                len += piece->iov_len;
+        }
+        assert_int_equal(len, fixture->reply.bytes);
+        fixture->text[len] = '\0';
+        return fixture->text;
+}
+
+static const char *filter(struct fixture *fixture, const char *request) {
+        assert_int_equal(request_parse(&fixture->request, request, strlen(request), NULL), 0);
+        judge_filter(&fixture->judge, fixture->snapshot, &fixture->request, NOW);
+        assert_true(reply_filter(&fixture->reply, &fixture->judge, fixture->snapshot,
+                                 &fixture->request));
+        return joined(fixture);
+}
+
+static const char *preempt(struct fixture *fixture, const char *request) {
+        struct error err = ERROR_NULL;
+
+        if (request_parse_preemption(&fixture->request, request, strlen(request), &err) < 0)
+                fail_msg("%s: %s", request, err.msg);
+        judge_filter(&fixture->judge, fixture->snapshot, &fixture->request, NOW);
+        assert_true(reply_preempt(&fixture->reply, &fixture->judge, &fixture->request));
+        return joined(fixture);
+}
+
+static const char *prioritize(struct fixture *fixture, const char *request, bool is_compact) {
+        assert_int_equal(request_parse(&fixture->request, request, strlen(request), NULL), 0);
+        judge_score(&fixture->judge, fixture->snapshot, &fixture->request, NOW, 0);
+        assert_true(reply_prioritize(&fixture->reply, &fixture->judge, fixture->snapshot,
+                                     &fixture->request, is_compact));
+        return joined(fixture);
+}
+
+#define BY_NAME(passing, rejected)                                                                 \
+        "{\"Nodes\":null,\"NodeNames\":[" passing                                                  \
+        "],\"FailedNodes\":{},\"FailedAndUnresolvableNodes\":{" rejected "},\"Error\":\"\"}"
+#define BY_NODE(passing, rejected)                                                                 \
+        "{\"Nodes\":{\"metadata\":{},\"items\":[" passing                                          \
+        "]},\"NodeNames\":null,\"FailedNodes\":{},\"FailedAndUnresolvableNodes\":{" rejected       \
+        "},\"Error\":\"\"}"
+#define DAEMONSET "\"Pod\":{\"metadata\":{\"ownerReferences\":[{\"kind\":\"DaemonSet\"}]}},"
+#define NODE(name) "{\"metadata\":{\"name\":\"" name "\"}}"
+
+static void test_filter(void **state) {
+        static const struct {
+                const char *request, *reply;
+        } rows[] = {
+                {"{\"NodeNames\":[\"idle\",\"half\"]}", BY_NAME("\"idle\",\"half\"", "")},
+                /* each by the first predicate that rejects it */
+                {"{\"NodeNames\":[\"idle\",\"busy\",\"full\",\"half\"]}",
+                 BY_NAME("\"idle\",\"half\"", "\"busy\":\"cpu_usage_avg_5m above 0.65\","
+                                              "\"full\":\"mem_usage_avg_5m above 0.5\"")},
+                {"{\"NodeNames\":[\"busy\"]}",
+                 BY_NAME("", "\"busy\":\"cpu_usage_avg_5m above 0.65\"")},
+                /* expired readings, and nodes that nobody knows, pass */
+                {"{\"NodeNames\":[\"stale\",\"new-node\"]}", BY_NAME("\"stale\",\"new-node\"", "")},
+                /* each name once, known or not */
+                {"{\"NodeNames\":[\"idle\",\"x\",\"idle\",\"x\",\"busy\",\"busy\"]}",
+                 BY_NAME("\"idle\",\"x\"", "\"busy\":\"cpu_usage_avg_5m above 0.65\"")},
+                {"{\"NodeNames\":[ \"idle\" , \"half\" ]}", BY_NAME("\"idle\" , \"half\"", "")},
+                /* escapes are seen through, and echoed as they came */
+                {"{\"NodeNames\":[\"\\u0069dle\",\"\\u0062usy\",\"odd\\\"name\"]}",
+                 BY_NAME("\"\\u0069dle\"", "\"busy\":\"cpu_usage_avg_5m above 0.65\","
+                                           "\"odd\\\"name\":\"cpu_usage_avg_5m above 0.65\"")},
+                /* from jansson: the same answer */
+                {"{\"nodenames\":[ \"idle\", \"busy\",\"half\"]}",
+                 BY_NAME("\"idle\",\"half\"", "\"busy\":\"cpu_usage_avg_5m above 0.65\"")},
+                {"{" DAEMONSET "\"NodeNames\":[\"idle\",\"busy\"]}",
+                 BY_NAME("\"idle\",\"busy\"", "")},
+                {"{\"NodeNames\":[]}", BY_NAME("", "")},
+                {"{}", BY_NODE("", "")},
+                {"{\"Nodes\":{\"items\":[" NODE("idle") "," NODE("busy") ",\n" NODE("half") "]}}",
+                 BY_NODE(NODE("idle") "," NODE("half"),
+                         "\"busy\":\"cpu_usage_avg_5m above 0.65\"")},
+                {"{\"Nodes\":{\"items\":[" NODE("idle") " , " NODE("x") "," NODE("idle") "]}}",
+                 BY_NODE(NODE("idle") " , " NODE("x"), "")},
+                /* nameless objects are no duplicates of each other */
+                {"{\"Nodes\":{\"items\":[{},{}]}}", BY_NODE("{},{}", "")},
+                {"{\"nodes\":{\"items\":[" NODE("idle") "," NODE("busy") "]}}",
+                 BY_NODE(NODE("idle"), "\"busy\":\"cpu_usage_avg_5m above 0.65\"")},
+        };
+        struct fixture *fixture = fixture_new("");
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+                assert_string_equal(filter(fixture, rows[i].request), rows[i].reply);
+        fixture_free(fixture);
+}
+
+/* A request of UIDs, and the reply. */
+#define META(entries) "{\"NodeNameToMetaVictims\":{" entries "}}"
+#define VICTIMS(node, uid) "\"" node "\":{\"Pods\":[{\"UID\":\"" uid "\"}],\"NumPDBViolations\":0}"
+
+static void test_preempt(void **state) {
+        static const struct {
+                const char *request, *reply;
+        } rows[] = {
+                {META(VICTIMS("idle", "1") "," VICTIMS("busy", "2") "," VICTIMS("half", "3")),
+                 META(VICTIMS("idle", "1") "," VICTIMS("half", "3"))},
+                {META("\"idle\":{\"Pods\":[{\"UID\":\"1\"},{\"UID\":\"2\"}],\"NumPDBViolations\":"
+                      "2}"),
+                 META("\"idle\":{\"Pods\":[{\"UID\":\"1\"},{\"UID\":\"2\"}],\"NumPDBViolations\":"
+                      "2}")},
+                /* whole pods come back as UIDs */
+                {"{\"NodeNameToMetaVictims\":null,\"NodeNameToVictims\":{\"half\":{\"Pods\":["
+                 "{\"metadata\":{\"name\":\"p\",\"uid\":\"4\"}}],\"NumPDBViolations\":0}}}",
+                 META(VICTIMS("half", "4"))},
+                /* nobody to evict: never null, which the scheduler would dereference */
+                {META("\"half\":{\"Pods\":null}"),
+                 META("\"half\":{\"Pods\":[],\"NumPDBViolations\":0}")},
+                /* only what is known to be hot is vetoed, and not for pods of a DaemonSet */
+                {META(VICTIMS("x", "5") "," VICTIMS("full", "6") "," VICTIMS("stale", "7")),
+                 META(VICTIMS("x", "5") "," VICTIMS("stale", "7"))},
+                {"{" DAEMONSET "\"NodeNameToMetaVictims\":{" VICTIMS("busy", "8") "}}",
+                 META(VICTIMS("busy", "8"))},
+                {META(VICTIMS("odd\\\"name", "9")), META("")},
+                {META(VICTIMS("y\\\"", "\\\"")), META(VICTIMS("y\\\"", "\\\""))},
+                {META(""), META("")},
+        };
+        static const char *const odd[] = {
+                "",
+                "[]",
+                "{}",
+                "{\"NodeNames\":[\"idle\"]}",
+                "{\"NodeNameToMetaVictims\":[]}",
+                META("\"idle\":null"),
+                META("\"idle\":{\"Pods\":[null]}"),
+                META("\"idle\":{\"Pods\":[{\"UID\":3}]}"),
+        };
+        struct fixture *fixture = fixture_new("");
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+                assert_string_equal(preempt(fixture, rows[i].request), rows[i].reply);
+        for (size_t i = 0; i < ARRAY_LEN(odd); i++)
+                assert_int_equal(request_parse_preemption(&fixture->request, odd[i], strlen(odd[i]),
+                                                          &(struct error){0}),
+                                 -EINVAL);
+        fixture_free(fixture);
+}
+
+static void test_prioritize(void **state) {
+        static const struct {
+                const char *request, *full, *compact;
+        } rows[] = {
+                {"{\"NodeNames\":[\"idle\",\"half\",\"stale\"]}",
+                 "[{\"Host\":\"idle\",\"Score\":9},{\"Host\":\"half\",\"Score\":5},"
+                 "{\"Host\":\"stale\",\"Score\":0}]",
+                 "[{\"Host\":\"idle\",\"Score\":9},{\"Host\":\"half\",\"Score\":5}]"},
+                {"{\"NodeNames\":[\"half\",\"idle\"]}",
+                 "[{\"Host\":\"half\",\"Score\":5},{\"Host\":\"idle\",\"Score\":9}]",
+                 "[{\"Host\":\"idle\",\"Score\":4}]"},
+                {"{\"NodeNames\":[\"idle\",\"full\"]}",
+                 "[{\"Host\":\"idle\",\"Score\":9},{\"Host\":\"full\",\"Score\":9}]", "[]"},
+                /* a duplicate would count twice */
+                {"{\"NodeNames\":[\"idle\",\"idle\",\"half\"]}",
+                 "[{\"Host\":\"idle\",\"Score\":9},{\"Host\":\"half\",\"Score\":5}]",
+                 "[{\"Host\":\"idle\",\"Score\":4}]"},
+                /* unknown: 0, so that it draws the base down */
+                {"{\"NodeNames\":[\"\\u006ee<w\",\"idle\"]}",
+                 "[{\"Host\":\"idle\",\"Score\":9},{\"Host\":\"ne<w\",\"Score\":0}]",
+                 "[{\"Host\":\"idle\",\"Score\":9}]"},
+                {"{\"NodeNames\":[\"odd\\\"name\"]}", "[{\"Host\":\"odd\\\"name\",\"Score\":3}]",
+                 "[]"},
+                {"{\"NodeNames\":[]}", "[]", "[]"},
+                {"{}", "[]", "[]"},
+                {"{\"Nodes\":{\"items\":[" NODE("half") "," NODE("x") ",{}]}}",
+                 "[{\"Host\":\"half\",\"Score\":5},{\"Host\":\"x\",\"Score\":0}]",
+                 "[{\"Host\":\"half\",\"Score\":5}]"},
+        };
+        struct fixture *fixture = fixture_new("");
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                assert_string_equal(prioritize(fixture, rows[i].request, false), rows[i].full);
+                assert_string_equal(prioritize(fixture, rows[i].request, true), rows[i].compact);
+        }
+        fixture_free(fixture);
+}
+
+static void test_spread(void **state) {
+        struct fixture *fixture = fixture_new("  extender: {scoring: spread}\n");
+
+        (void)state;
+        assert_string_equal(
+                prioritize(fixture, "{\"NodeNames\":[\"half\",\"idle\",\"busy\",\"busy\"]}", false),
+                "[{\"Host\":\"half\",\"Score\":3},{\"Host\":\"idle\",\"Score\":10},"
+                "{\"Host\":\"busy\",\"Score\":0}]");
+        assert_string_equal(prioritize(fixture, "{\"NodeNames\":[\"idle\",\"full\"]}", false),
+                            "[{\"Host\":\"idle\",\"Score\":10},{\"Host\":\"full\",\"Score\":10}]");
+        assert_string_equal(prioritize(fixture, "{\"NodeNames\":[\"idle\",\"full\"]}", true), "[]");
+        fixture_free(fixture);
+}
+
+/* A table that nothing has filled yet rejects nobody and prefers nobody. */
+static void test_empty_table(void **state) {
+        struct node_table *table = node_table_new(
+                &(struct node_table_options){.annotation_prefix = ""}, policy_default(), NOW);
+        struct fixture fixture = {.table = table, .snapshot = node_table_acquire(table)};
+
+        (void)state;
+        reply_init(&fixture.reply);
+        assert_string_equal(filter(&fixture, "{\"NodeNames\":[\"a\",\"b\",\"a\"]}"),
+                            BY_NAME("\"a\",\"b\"", ""));
+        assert_string_equal(prioritize(&fixture, "{\"NodeNames\":[\"a\",\"b\"]}", true), "[]");
+        request_done(&fixture.request);
+        judge_done(&fixture.judge);
+        reply_done(&fixture.reply);
+        node_snapshot_unref(fixture.snapshot);
+        node_table_free(table);
+}
+
+/* Large Node objects are sent from the request itself, in as few pieces as possible. */
+static void test_pieces(void **state) {
+        static const char *const names[] = {"idle", "half", "busy", "stale", "x"};
+        struct fixture *fixture = fixture_new("");
+        struct buf text = BUF_INIT(1 << 20);
+
+        (void)state;
+        (void)buf_puts(&text, "{\"Nodes\":{\"items\":[");
+        for (size_t i = 0; i < ARRAY_LEN(names); i++)
+                (void)buf_printf(&text, "%s{\"metadata\":{\"name\":\"%s\"},\"x\":\"%05000d\"}",
+                                 i ? "," : "", names[i], 0);
+        (void)buf_puts(&text, "]}}");
+        assert_int_equal(request_parse(&fixture->request, text.data, text.len, NULL), 0);
+        judge_filter(&fixture->judge, fixture->snapshot, &fixture->request, NOW);
+        assert_true(reply_filter(&fixture->reply, &fixture->judge, fixture->snapshot,
+                                 &fixture->request));
+        /* head, idle and half, comma, stale and x, tail */
+        assert_int_equal(fixture->reply.count, 5);
+        assert_ptr_equal(fixture->reply.pieces[1].iov_base, fixture->request.nodes[0].json);
+        assert_ptr_equal(fixture->reply.pieces[3].iov_base, fixture->request.nodes[3].json);
+        buf_done(&text);
+        fixture_free(fixture);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_filter),      cmocka_unit_test(test_preempt),
+                cmocka_unit_test(test_prioritize),  cmocka_unit_test(test_spread),
+                cmocka_unit_test(test_empty_table), cmocka_unit_test(test_pieces),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

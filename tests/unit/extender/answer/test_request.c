@@ -1,0 +1,555 @@
+/* Requests of kube-scheduler, read by skimming and by jansson. */
+#include "tests/unit/fixture/cmocka_wrap.h"
+
+#include <errno.h>
+
+#include "base/buf.h"
+#include "request_property.h"
+#include "tests/unit/fixture/full_size.h"
+
+static void test_documents(void **state) {
+        static const struct {
+                const char *text;
+                enum request_property way;
+                const char *names; /* joined by '|' */
+                bool is_daemonset;
+        } rows[] = {
+                /* what kube-scheduler sends */
+                {"{\"Pod\":{\"metadata\":{\"name\":\"web-0\",\"namespace\":\"default\"}},"
+                 "\"Nodes\":null,\"NodeNames\":[\"node-a\",\"node-b\"]}",
+                 REQUEST_SKIMMED, "node-a|node-b", false},
+                {"{\"Pod\":{\"metadata\":{\"ownerReferences\":[{\"kind\":\"ReplicaSet\"},"
+                 "{\"apiVersion\":\"apps/v1\",\"kind\":\"DaemonSet\"}]}},\"NodeNames\":[\"a\"]}",
+                 REQUEST_SKIMMED, "a", true},
+                {"{\"Pod\":{},\"Nodes\":{\"metadata\":{},\"items\":[{\"metadata\":{\"name\":\"a\"},"
+                 "\"spec\":{}},{\"metadata\":{\"name\":\"b\"}}]},\"NodeNames\":null}",
+                 REQUEST_SKIMMED, "a|b", false},
+                /* nothing there */
+                {"{}", REQUEST_SKIMMED, "", false},
+                {"{\"Nodes\":null,\"NodeNames\":null}", REQUEST_SKIMMED, "", false},
+                {"{\"NodeNames\":[]}", REQUEST_SKIMMED, "", false},
+                {"{\"Nodes\":{}}", REQUEST_SKIMMED, "", false},
+                {"{\"Nodes\":{\"items\":null}}", REQUEST_SKIMMED, "", false},
+                {"{\"Pod\":null,\"NodeNames\":[\"a\"]}", REQUEST_SKIMMED, "a", false},
+                {" \r\n\t{ \"NodeNames\" : [ \"a\" , \"b\" ] } \n", REQUEST_SKIMMED, "a|b", false},
+                /* Nodes without a name, or with an odd one, are candidates too */
+                {"{\"Nodes\":{\"items\":[{},{\"metadata\":5},{\"metadata\":{\"name\":null}}]}}",
+                 REQUEST_SKIMMED, "||", false},
+                /* escapes: decoded for the look-up, echoed as they stand */
+                {"{\"NodeNames\":[\"\\u006eode-a\",\"a\\\"b\",\"x\\u003c\"]}", REQUEST_SKIMMED,
+                 "node-a|a\"b|x<", false},
+                {"{\"Pod\":{\"metadata\":{\"ownerReferences\":[{\"kind\":\"Daemon\\u0053et\"}]}},"
+                 "\"NodeNames\":[\"a\"]}",
+                 REQUEST_STRICT, "a", true},
+                {"{\"Pod\":{\"spec\":{\"topologySpreadConstraints\":[{\"whenUnsatisfiable\":"
+                 "\"Schedule\\u0041nyway\"}]}},\"NodeNames\":[\"a\"]}",
+                 REQUEST_STRICT, "a", false},
+                {"{\"NodeNames\":[\"\\u00e9\"]}", REQUEST_SKIMMED, "\xc3\xa9", false},
+                {"{\"NodeNames\":[\"\xc3\xa9\"]}", REQUEST_STRICT, "\xc3\xa9", false},
+                {"{\"NodeNames\":[\"\xc3\"]}", REQUEST_REFUSED, NULL, false}, /* no UTF-8 */
+                {"{\"Node\\u004eames\":[\"a\"]}", REQUEST_STRICT, "a", false},
+                {"{\"NodeNames\":[\"\\ud800\"]}", REQUEST_REFUSED, NULL, false}, /* half a pair */
+                {"{\"NodeNames\":[\"\\q\"]}", REQUEST_REFUSED, NULL, false},
+                {"{\"NodeNames\":[\"a\nb\"]}", REQUEST_REFUSED, NULL, false},
+                /* strings that look like structure */
+                {"{\"Pod\":{\"x\":\"}]{[\\\\\\\"}\",\"y\":[\"\\\\\"]},\"NodeNames\":[\"a\"]}",
+                 REQUEST_SKIMMED, "a", false},
+                /* the last one counts, as in Go */
+                {"{\"NodeNames\":[\"a\"],\"NodeNames\":[\"b\"]}", REQUEST_STRICT, "b", false},
+                {"{\"NodeNames\":[\"a\"],\"NodeNames\":null}", REQUEST_STRICT, "", false},
+                {"{\"Nodes\":{\"items\":[{\"metadata\":{\"name\":\"a\",\"name\":\"b\"}}]}}",
+                 REQUEST_SKIMMED, "b", false},
+                {"{\"Nodes\":{\"items\":[{\"metadata\":{\"name\":\"a\"},\"metadata\":{}}]}}",
+                 REQUEST_SKIMMED, "", false},
+                {"{\"Nodes\":{\"items\":[{\"metadata\":{\"name\":\"a\"}}],\"items\":[]}}",
+                 REQUEST_SKIMMED, "", false},
+                {"{\"Pod\":{\"metadata\":{\"ownerReferences\":[{\"kind\":\"DaemonSet\"}],"
+                 "\"ownerReferences\":null}},\"NodeNames\":[\"a\"]}",
+                 REQUEST_SKIMMED, "a", false},
+                /* names win over objects */
+                {"{\"Nodes\":{\"items\":[{}]},\"NodeNames\":[\"a\"]}", REQUEST_STRICT, "a", false},
+                {"{\"NodeNames\":[\"a\"],\"Nodes\":{\"items\":[{}]}}", REQUEST_STRICT, "a", false},
+                /* spellings that Go would take */
+                {"{\"nodenames\":[\"a\"]}", REQUEST_STRICT, "a", false},
+                {"{\"NODENAMES\":[\"a\"],\"NodeNames\":[\"b\"]}", REQUEST_STRICT, "b", false},
+                {"{\"nodes\":{\"items\":[{\"metadata\":{\"name\":\"a\"}}]}}", REQUEST_STRICT, "a",
+                 false},
+                {"{\"pod\":{\"metadata\":{\"ownerReferences\":[{\"kind\":\"DaemonSet\"}]}}}",
+                 REQUEST_STRICT, "", true},
+                /* of the wrong type */
+                {"{\"NodeNames\":5}", REQUEST_REFUSED, NULL, false},
+                {"{\"NodeNames\":{\"a\":1}}", REQUEST_REFUSED, NULL, false},
+                {"{\"NodeNames\":[null]}", REQUEST_REFUSED, NULL, false},
+                {"{\"NodeNames\":[1]}", REQUEST_REFUSED, NULL, false},
+                {"{\"Nodes\":[]}", REQUEST_REFUSED, NULL, false},
+                {"{\"Nodes\":{\"items\":{}}}", REQUEST_REFUSED, NULL, false},
+                {"{\"Nodes\":{\"items\":[null]}}", REQUEST_REFUSED, NULL, false},
+                {"{\"Pod\":5,\"NodeNames\":[\"a\"]}", REQUEST_SKIMMED, "a", false},
+                {"[]", REQUEST_REFUSED, NULL, false},
+                {"null", REQUEST_REFUSED, NULL, false},
+                {"", REQUEST_REFUSED, NULL, false},
+                {"  ", REQUEST_REFUSED, NULL, false},
+                /* broken syntax where it is looked at */
+                {"{", REQUEST_REFUSED, NULL, false},
+                {"{\"NodeNames\":[\"a\",]}", REQUEST_REFUSED, NULL, false},
+                {"{\"NodeNames\":[\"a\" \"b\"]}", REQUEST_REFUSED, NULL, false},
+                {"{\"NodeNames\":[\"a\"],}", REQUEST_REFUSED, NULL, false},
+                {"{\"NodeNames\":[\"a\"]", REQUEST_REFUSED, NULL, false},
+                {"{\"NodeNames\":[\"a", REQUEST_REFUSED, NULL, false},
+                {"{\"NodeNames\":[\"a\\", REQUEST_REFUSED, NULL, false},
+                {"{\"NodeNames\":[\"a\"]}x", REQUEST_REFUSED, NULL, false},
+                {"{\"NodeNames\":[\"a\"]}{}", REQUEST_REFUSED, NULL, false},
+                {"{NodeNames:[\"a\"]}", REQUEST_REFUSED, NULL, false},
+                {"{\"NodeNames\" [\"a\"]}", REQUEST_REFUSED, NULL, false},
+                {"{\"Pod\":{\"x\":[}]},\"NodeNames\":[\"a\"]}", REQUEST_REFUSED, NULL, false},
+                {"{\"Pod\":tru,\"NodeNames\":[\"a\"]}", REQUEST_REFUSED, NULL, false},
+                /* what jansson cannot hold is JSON all the same */
+                {"{\"Pod\":{\"x\":[1e999,99999999999999999999,\"\\ud800\",{\"\\u0000\":1}]},"
+                 "\"NodeNames\":[\"a\"]}",
+                 REQUEST_LENIENT, "a", false},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct request request = REQUEST_NULL;
+                struct buf names = BUF_INIT(1000);
+                size_t len = strlen(rows[i].text);
+                if (request_property_check(rows[i].text, len) != rows[i].way)
+                        fail_msg("row %zu went another way: %s", i, rows[i].text);
+                struct error err = ERROR_NULL;
+                int r = request_parse(&request, rows[i].text, len, &err);
+                assert_int_equal(r, rows[i].way == REQUEST_REFUSED ? -EINVAL : 0);
+                assert_int_equal(err.code, r);
+                for (size_t n = 0; n < request.count; n++) {
+                        (void)buf_puts(&names, n > 0 ? "|" : "");
+                        (void)buf_append(&names, request.nodes[n].name,
+                                         request.nodes[n].name_bytes);
+                }
+                _cleanup_(freep) char *joined = buf_take(&names);
+                if (r == 0) {
+                        assert_string_equal(joined, rows[i].names);
+                        assert_int_equal(request.pod.is_daemonset, rows[i].is_daemonset);
+                }
+                request_done(&request);
+        }
+}
+
+/* Where a value is stepped over: ignored in the first, echoed in the others. */
+static const char *const places[] = {
+        "{\"Pod\":{\"x\":%s},\"NodeNames\":[\"a\"]}",
+        "{\"Nodes\":{\"items\":[{\"metadata\":{\"name\":\"a\"},\"x\":%s}]}}",
+        "{\"Nodes\":{\"items\":[{\"metadata\":{\"labels\":%s,\"name\":\"a\"}}]}}",
+        "{\"Nodes\":{\"items\":[{\"x\":[0,{\"y\":%s}],\"metadata\":{\"name\":\"a\"}}]}}",
+};
+
+static void check_everywhere(const char *value, enum request_property way) {
+        for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+                const char *gap = strstr(places[i], "%s");
+                struct buf text = BUF_INIT(10000);
+                (void)buf_append(&text, places[i], (size_t)(gap - places[i]));
+                (void)buf_puts(&text, value);
+                (void)buf_puts(&text, gap + 2);
+                if (request_property_check(text.data, text.len) != way)
+                        fail_msg("went another way: %s", text.data);
+                buf_done(&text);
+        }
+}
+
+/* A reply with one of these in it would be no JSON: the request is refused. */
+static void test_malformed_values(void **state) {
+        static const char *const rows[] = {
+                /* arrays */
+                "[1,]",
+                "[,1]",
+                "[1,,2]",
+                "[,]",
+                "[1 2]",
+                "[\"a\" \"b\"]",
+                "[1:2]",
+                "[\"a\":1]",
+                "[",
+                "[1",
+                "[1,",
+                "]",
+                "[1}",
+                "[[]",
+                "[]]",
+                "[1]]",
+                "[[1],[2]",
+                "[*]",
+                "[\f]",
+                "[1;2]",
+                /* objects */
+                "{\"a\" 1}",
+                "{\"a\":}",
+                "{\"a\"}",
+                "{:1}",
+                "{1:1}",
+                "{a:1}",
+                "{'a':1}",
+                "{\"a\":1,}",
+                "{,\"a\":1}",
+                "{\"a\":1,,\"b\":2}",
+                "{\"a\":1 \"b\":2}",
+                "{\"a\"::1}",
+                "{\"a\":1:2}",
+                "{\"a\",1}",
+                "{\"a\":1]",
+                "{",
+                "{\"a\"",
+                "{\"a\":",
+                "{\"a\":1",
+                "{\"a\":1}}",
+                "{null:1}",
+                "{[]:1}",
+                "{\"a\":1,1}",
+                "{\"a\":1,\"b\"}",
+                "{\"a\":/**/1}",
+                "{\"a\":1}//",
+                /* numbers */
+                "01",
+                "-01",
+                "+1",
+                "-",
+                "1.",
+                ".5",
+                "-.5",
+                "1.e5",
+                "1e",
+                "1e+",
+                "1e1.5",
+                "1E-",
+                "0x1",
+                "1_000",
+                "--1",
+                "1-",
+                "1+1",
+                "00",
+                "1e5e5",
+                "1.2.3",
+                "Infinity",
+                "-Infinity",
+                "NaN",
+                "1 000",
+                "\xef\xbc\x91",
+                /* words */
+                "nul",
+                "nulll",
+                "NULL",
+                "True",
+                "tru",
+                "truefalse",
+                "fals",
+                "undefined",
+                "n",
+                "t",
+                "yes",
+                "null null",
+                /* strings */
+                "\"",
+                "\"a",
+                "a\"",
+                "'a'",
+                "\"\\",
+                "\"\\\"",
+                "\"\\q\"",
+                "\"\\x41\"",
+                "\"\\u\"",
+                "\"\\u12\"",
+                "\"\\u123g\"",
+                "\"\\u12 4\"",
+                "\"\\U0041\"",
+                "\"\\'\"",
+                "\"\\0\"",
+                "\"\\\n\"",
+                "\"a\"b",
+                "\"a\" \"b\"",
+                "\"a\nb\"",
+                "\"a\tb\"",
+                "\"\x01\"",
+                "\"\x1f\"",
+                "\"a\rb\"",
+                "\"\\ud8\"",
+                /* no UTF-8: a byte alone, cut, overlong, a surrogate, too large */
+                "\"\x80\"",
+                "\"\xff\"",
+                "\"\xc3\"",
+                "\"\xc3 \"",
+                "\"\xc0\xaf\"",
+                "\"\xe0\x80\xaf\"",
+                "\"\xed\xa0\x80\"",
+                "\"\xf4\x90\x80\x80\"",
+                "\"\xf0\x9f\x98\"",
+                /* nothing, and what is no blank */
+                "",
+                " ",
+                "\v1",
+                "\xc2\xa0"
+                "1",
+                "\xef\xbb\xbf"
+                "1",
+                "#1",
+                "/*c*/1",
+                "1;",
+                "1/",
+                ",",
+                ":",
+                "(1)",
+                "@",
+                "\x7f",
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+                check_everywhere(rows[i], REQUEST_REFUSED);
+        /* Deep inside, and behind much that is well. */
+        check_everywhere("[[[[{\"a\":[{\"b\":[1,2,{\"c\":[,]}]}]}]]]]", REQUEST_REFUSED);
+        check_everywhere("{\"a\":{\"b\":[1,2,3],\"c\":\"d\"},\"e\":nul}", REQUEST_REFUSED);
+}
+
+static void test_well_formed_values(void **state) {
+        static const char *const rows[] = {
+                "0",
+                "-0",
+                "10",
+                "-1.5",
+                "0.0",
+                "1e5",
+                "1E+5",
+                "1.25e-3",
+                "true",
+                "false",
+                "null",
+                "\"\"",
+                "[]",
+                "{}",
+                "[ ]",
+                "{ }",
+                "[[]]",
+                "[{}]",
+                "{\"\":{}}",
+                "[[],[],{}]",
+                "{\"a\":[],\"b\":{}}",
+                " [ 1 , 2 ] ",
+                "\t{\r\n\"a\" : 1 , \"b\"\n:\t[ ] }\n",
+                "\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u00e9\\uD83D\\uDE00\"",
+                "\"\x7f\"",
+                "\"\xc3\xa9\xe4\xb8\xad\xf0\x9f\x98\x80\"",
+                "{\"\xc3\xa9\":1,\"\\u00e9\":2}",
+                "{\"a\":1,\"a\":2}",
+                "\"a string of more than eight bytes, with \\\\ in it\"",
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+                check_everywhere(rows[i], REQUEST_SKIMMED);
+}
+
+static void test_slices(void **state) {
+        static const char text[] = "{\"Nodes\":{\"items\":[ {\"metadata\":{\"name\":\"a\"},"
+                                   "\"x\":\"]}\"} ,{\"metadata\":{\"name\":\"b\"}}]}}";
+        static const char *const nodes[] = {
+                "{\"metadata\":{\"name\":\"a\"},\"x\":\"]}\"}",
+                "{\"metadata\":{\"name\":\"b\"}}",
+        };
+        struct request request = REQUEST_NULL;
+
+        (void)state;
+        assert_int_equal(request_parse(&request, text, strlen(text), NULL), 0);
+        assert_true(request.is_contiguous);
+        assert_false(request.has_names);
+        assert_int_equal(request.count, 2);
+        for (size_t i = 0; i < request.count; i++) {
+                assert_int_equal(request.nodes[i].json_bytes, strlen(nodes[i]));
+                assert_memory_equal(request.nodes[i].json, nodes[i], strlen(nodes[i]));
+        }
+        request_done(&request);
+}
+
+/* Every prefix of a request, and every request with one byte changed, keeps the property. */
+static void test_cut_and_changed(void **state) {
+        static const char text[] =
+                "{\"Pod\":{\"metadata\":{\"name\":\"w\",\"ownerReferences\":[{\"kind\":"
+                "\"DaemonSet\"}]},\"spec\":{\"n\":[1.5e3,true,null,{\"s\":\"\\\\\"}]}},\"Nodes\":"
+                "{\"items\":[{\"metadata\":{\"name\":\"a\"}},{\"status\":{},\"metadata\":"
+                "{\"name\":\"\\u0062\",\"labels\":{\"name\":\"c\"}}}]},\"NodeNames\":null}";
+        static const char bytes[] = "\"\\{}[],: \n0n\x80\x01";
+        char changed[sizeof(text)];
+
+        (void)state;
+        assert_int_equal(request_property_check(text, strlen(text)), REQUEST_SKIMMED);
+        for (size_t len = 0; len < strlen(text); len++)
+                assert_int_equal(request_property_check(text, len), REQUEST_REFUSED);
+        for (size_t at = 0; at < strlen(text); at++)
+                for (size_t b = 0; b < sizeof(bytes); b++) {
+                        memcpy(changed, text, sizeof(text));
+                        changed[at] = bytes[b];
+                        (void)request_property_check(changed, strlen(text));
+                }
+}
+
+static void test_depth(void **state) {
+        (void)state;
+        /* The Pod's own brackets and the top level are steps, not jumps. */
+        for (int depth = 60; depth < 70; depth++) {
+                struct buf text = BUF_INIT(10000);
+                (void)buf_puts(&text, "{\"NodeNames\":[\"a\"],\"Pod\":{\"x\":");
+                for (int i = 0; i < depth; i++)
+                        (void)buf_puts(&text, i % 3 ? "[" : "{\"k\":");
+                (void)buf_puts(&text, "1");
+                for (int i = depth; i-- > 0;)
+                        (void)buf_puts(&text, i % 3 ? "]" : "}");
+                (void)buf_puts(&text, "}}");
+                assert_int_equal(request_property_check(text.data, text.len),
+                                 depth <= 64 ? REQUEST_SKIMMED : REQUEST_STRICT);
+                buf_done(&text);
+        }
+}
+
+static void test_ceilings(void **state) {
+        struct buf text = BUF_INIT(REQUEST_STRICT_MAX_BYTES + 100);
+        struct request request = REQUEST_NULL;
+        struct error err = ERROR_NULL;
+
+        (void)state;
+        /* too many candidates */
+        (void)buf_puts(&text, "{\"NodeNames\":[\"\"");
+        for (size_t i = 0; i < REQUEST_MAX_NODES; i++)
+                (void)buf_puts(&text, ",\"\"");
+        (void)buf_puts(&text, "]}");
+        assert_int_equal(request_parse(&request, text.data, text.len, &err), -E2BIG);
+        assert_int_equal(request.count, 0);
+
+        /* too large for jansson's tree */
+        buf_clear(&text);
+        (void)buf_puts(&text, "{\"nodenames\":[\"");
+        while (text.len < REQUEST_STRICT_MAX_BYTES)
+                (void)buf_puts(&text, "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx");
+        (void)buf_puts(&text, "\"]}");
+        assert_int_equal(request_parse(&request, text.data, text.len, &err), -E2BIG);
+        request_done(&request);
+        buf_done(&text);
+}
+
+static uint64_t random_state = 42;
+
+static unsigned rnd(unsigned below) {
+        random_state = random_state * UINT64_C(6364136223846793005) + 1442695040888963407U;
+        return (unsigned)(random_state >> 33) % below;
+}
+
+static const char *pick(const char *const *items, size_t count) {
+        return items[rnd((unsigned)count)];
+}
+
+static void put_value(struct buf *out, unsigned depth);
+
+static void put_key(struct buf *out) {
+        static const char *const keys[] = {
+                "\"metadata\"", "\"name\"",   "\"namespace\"",  "\"ownerReferences\"",
+                "\"kind\"",     "\"items\"",  "\"Nodes\"",      "\"NodeNames\"",
+                "\"Pod\"",      "\"labels\"", "\"\\u006eame\"", "\"pod\"",
+                "\"\xc3\xa9\"", "\"spec\"",   "\"affinity\"",   "\"podAffinity\"",
+        };
+        (void)buf_puts(out, pick(keys, ARRAY_LEN(keys)));
+        (void)buf_puts(out, rnd(8) ? ":" : " : ");
+}
+
+static void put_object(struct buf *out, unsigned depth) {
+        (void)buf_putc(out, '{');
+        for (unsigned i = 0, n = rnd(4); i < n; i++) {
+                (void)buf_puts(out, i ? "," : "");
+                put_key(out);
+                put_value(out, depth + 1);
+        }
+        (void)buf_putc(out, '}');
+}
+
+static void put_value(struct buf *out, unsigned depth) {
+        static const char *const scalars[] = {
+                "null",        "true",         "false",
+                "0",           "-1.5e3",       "\"\"",
+                "\"a\"",       "\"node-a\"",   "\"DaemonSet\"",
+                "\"\\\\\"",    "\"}]\"",       "\"\\\"\"",
+                "\"\\u0041\"", "\"\xc3\xa9\"", "\"a longer string than one word, {[\"",
+        };
+        unsigned kind = depth > 6 ? 0 : rnd(4);
+        if (kind == 0) {
+                (void)buf_puts(out, pick(scalars, ARRAY_LEN(scalars)));
+        } else if (kind == 1) {
+                (void)buf_putc(out, '[');
+                for (unsigned i = 0, n = rnd(4); i < n; i++) {
+                        (void)buf_puts(out, i ? (rnd(8) ? "," : " ,\n") : "");
+                        put_value(out, depth + 1);
+                }
+                (void)buf_putc(out, ']');
+        } else {
+                put_object(out, depth);
+        }
+}
+
+/* A document near the shape of a request, so that the interesting fields often have their type. */
+static void put_request(struct buf *out) {
+        (void)buf_puts(out, "{\"Pod\":{\"metadata\":{\"name\":");
+        put_value(out, 6);
+        (void)buf_puts(out, ",\"ownerReferences\":[");
+        put_object(out, 3);
+        (void)buf_puts(out, "],");
+        put_key(out);
+        put_value(out, 3);
+        (void)buf_puts(out, "}},");
+        if (rnd(2)) {
+                (void)buf_puts(out, "\"NodeNames\":[\"a\",\"b-2\",\"\\u0063\"],\"Nodes\":null");
+        } else {
+                (void)buf_puts(out, "\"Nodes\":{\"items\":[");
+                for (unsigned i = 0, n = rnd(4); i < n; i++) {
+                        (void)buf_puts(out, i ? ", {" : "{");
+                        if (rnd(2)) {
+                                (void)buf_puts(out, "\"metadata\":");
+                                put_object(out, 4);
+                                (void)buf_puts(out, ",");
+                        }
+                        put_key(out);
+                        put_value(out, 2);
+                        (void)buf_puts(out, "}");
+                }
+                (void)buf_puts(out, "]}");
+        }
+        if (rnd(4) == 0) {
+                (void)buf_puts(out, ",");
+                put_key(out);
+                put_value(out, 1);
+        }
+        (void)buf_puts(out, "}");
+}
+
+static void test_random(void **state) {
+        size_t rounds = (size_t)full_size(20000, 3000);
+        size_t ways[4] = {0};
+        struct buf text = BUF_INIT(1 << 20);
+
+        (void)state;
+        for (size_t round = 0; round < rounds; round++) {
+                buf_clear(&text);
+                put_request(&text);
+                ways[request_property_check(text.data, text.len)]++;
+                text.data[rnd((unsigned)text.len)] = "\"\\{}[],:0 "[rnd(10)];
+                ways[request_property_check(text.data, text.len)]++;
+        }
+        buf_done(&text);
+        /* The comparison is worth something only when both parsers had their say. */
+        assert_true(ways[REQUEST_SKIMMED] > rounds / 3);
+        assert_true(ways[REQUEST_STRICT] > rounds / 50);
+        assert_true(ways[REQUEST_REFUSED] > rounds / 10);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_documents),          cmocka_unit_test(test_malformed_values),
+                cmocka_unit_test(test_well_formed_values), cmocka_unit_test(test_slices),
+                cmocka_unit_test(test_cut_and_changed),    cmocka_unit_test(test_depth),
+                cmocka_unit_test(test_ceilings),           cmocka_unit_test(test_random),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

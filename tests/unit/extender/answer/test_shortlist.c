@@ -1,0 +1,194 @@
+/* Who is on a shortlist: by example, and against a selection by brute force. */
+#include "tests/unit/fixture/cmocka_wrap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "extender/answer/shortlist.h"
+#include "tests/unit/fixture/full_size.h"
+
+enum { STRANGER = SHORTLIST_STRANGERS, ABSENT = SHORTLIST_GROUPS, CANDIDATES_MAX = 400 };
+
+struct candidate {
+        unsigned zone, level;
+};
+
+/* Return: how many are on it; @ret_in: "x" for those, "." for the others */
+static size_t choose(struct shortlist *list, const struct candidate *candidates, size_t count,
+                     size_t places, char *ret_in) {
+        shortlist_begin(list, count);
+        for (size_t i = 0; i < count; i++)
+                if (candidates[i].zone != ABSENT)
+                        shortlist_enter(list, i, candidates[i].zone, candidates[i].level);
+        size_t in = shortlist_choose(list, places);
+        for (size_t i = 0; i < count; i++)
+                ret_in[i] = candidates[i].zone != ABSENT && list->candidates[i].is_in ? 'x' : '.';
+        ret_in[count] = '\0';
+        return in;
+}
+
+static void test_choices(void **state) {
+        static const struct {
+                struct candidate candidates[10]; /* up to level 255 of zone 255 */
+                size_t places;
+                const char *in;
+        } rows[] = {
+                {{{255, 255}}, 5, ""},
+                {{{0, 5}, {0, 3}, {0, 4}, {0, 9}, {255, 255}}, 2, ".xx."},
+                {{{0, 5}, {0, 3}, {0, 4}, {0, 9}, {255, 255}}, 4, "xxxx"},
+                {{{0, 5}, {0, 3}, {0, 4}, {0, 9}, {255, 255}}, 100, "xxxx"},
+                /* ties in the request's order */
+                {{{0, 7}, {0, 7}, {0, 7}, {0, 1}, {255, 255}}, 2, "x..x"},
+                {{{0, 0}, {0, 254}, {0, 255}, {255, 255}}, 2, "xx."},
+                /* rejected or repeated */
+                {{{ABSENT, 0}, {0, 9}, {ABSENT, 0}, {0, 8}, {0, 7}, {255, 255}}, 2, "...xx"},
+                /* zones share the places, whatever their scores */
+                {{{1, 0}, {1, 1}, {1, 2}, {1, 3}, {2, 90}, {2, 91}, {2, 92}, {255, 255}},
+                 4,
+                 "xx..xx."},
+                /* and evenly, whatever their sizes */
+                {{{1, 0}, {2, 0}, {2, 0}, {2, 0}, {2, 0}, {2, 0}, {2, 0}, {255, 255}},
+                 4,
+                 "xxxx..."},
+                /* what a small zone leaves goes to the others; an odd place to the first of them */
+                {{{1, 0}, {2, 0}, {2, 0}, {2, 0}, {3, 0}, {3, 0}, {3, 0}, {255, 255}},
+                 4,
+                 "xxx.x.."},
+                {{{3, 0}, {1, 0}, {2, 0}, {2, 0}, {2, 0}, {3, 0}, {3, 0}, {255, 255}},
+                 4,
+                 "xxx..x."},
+                /* one of each zone, even if there are fewer places */
+                {{{1, 9}, {1, 8}, {2, 7}, {3, 6}, {3, 5}, {4, 0}, {255, 255}}, 2, ".xx.xx"},
+                /* no zone is a zone, too */
+                {{{0, 1}, {0, 2}, {1, 9}, {1, 8}, {255, 255}}, 2, "x..x"},
+                /* strangers take what is left */
+                {{{STRANGER, 0}, {1, 99}, {STRANGER, 0}, {1, 99}, {255, 255}}, 2, ".x.x"},
+                {{{STRANGER, 0}, {1, 99}, {STRANGER, 0}, {1, 99}, {255, 255}}, 3, "xx.x"},
+                {{{STRANGER, 0}, {STRANGER, 0}, {STRANGER, 0}, {255, 255}}, 2, "xx."},
+                {{{1, 0}, {2, 0}, {STRANGER, 0}, {255, 255}}, 1, "xx."},
+        };
+        struct shortlist list = SHORTLIST_NULL;
+        char in[16];
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                size_t count = 0, expected = 0;
+                while (rows[i].candidates[count].zone != 255)
+                        count++;
+                for (const char *at = rows[i].in; *at; at++)
+                        expected += *at == 'x';
+                size_t got = choose(&list, rows[i].candidates, count, rows[i].places, in);
+                if (strcmp(in, rows[i].in) != 0 || got != expected)
+                        fail_msg("row %zu: %s, expected %s", i, in, rows[i].in);
+        }
+        shortlist_done(&list);
+}
+
+/* ---- Against brute force: places are dealt one by one, and each goes to the best that is left. */
+
+static uint64_t random_state = 11;
+
+static unsigned rnd(unsigned below) {
+        random_state = random_state * UINT64_C(6364136223846793005) + 1442695040888963407U;
+        return (unsigned)(random_state >> 33) % below;
+}
+
+/* The best candidate of @zone that is out, the first of several. Return: false when there is none
+ */
+static bool deal(const struct candidate *candidates, size_t count, unsigned zone, char *in) {
+        size_t best = count;
+
+        for (size_t i = 0; i < count; i++)
+                if (candidates[i].zone == zone && in[i] == '.' &&
+                    (best == count || candidates[i].level < candidates[best].level))
+                        best = i;
+        if (best == count)
+                return false;
+        in[best] = 'x';
+        return true;
+}
+
+static size_t choose_slowly(const struct candidate *candidates, size_t count, size_t places,
+                            char *in) {
+        unsigned zones[CANDIDATES_MAX];
+        size_t zone_count = 0, dealt = 0;
+        bool is_first_round = true, has_dealt = true;
+
+        memset(in, '.', count);
+        in[count] = '\0';
+        for (size_t i = 0; i < count; i++) {
+                size_t z = 0;
+                while (z < zone_count && zones[z] != candidates[i].zone)
+                        z++;
+                if (z == zone_count && candidates[i].zone < STRANGER)
+                        zones[zone_count++] = candidates[i].zone;
+        }
+        while (has_dealt) {
+                has_dealt = false;
+                for (size_t z = 0; z < zone_count; z++)
+                        if ((is_first_round || dealt < places) &&
+                            deal(candidates, count, zones[z], in)) {
+                                has_dealt = true;
+                                dealt++;
+                        }
+                is_first_round = false;
+        }
+        while (dealt < places && deal(candidates, count, STRANGER, in))
+                dealt++;
+        return dealt;
+}
+
+static void test_random(void **state) {
+        static const unsigned zone_ranges[] = {1, 2, 3, 8, 40, NODE_ZONES_MAX};
+        static const unsigned level_ranges[] = {1, 3, 20, SHORTLIST_LEVELS};
+        struct shortlist list =
+                SHORTLIST_NULL; /* reused: nothing of one call is left to the next */
+        struct candidate candidates[CANDIDATES_MAX];
+        char got[CANDIDATES_MAX + 1], expected[CANDIDATES_MAX + 1];
+
+        (void)state;
+        for (int round = 0, n = full_size(100000, 3000); round < n; round++) {
+                size_t count = rnd(rnd(4) ? 40 : CANDIDATES_MAX) + 1, places = rnd(60) + 1;
+                unsigned zones = zone_ranges[rnd(ARRAY_LEN(zone_ranges))];
+                unsigned levels = level_ranges[rnd(ARRAY_LEN(level_ranges))];
+                unsigned odd = rnd(3) ? 10 : 2;
+                for (size_t i = 0; i < count; i++) {
+                        /* zones of unequal sizes */
+                        unsigned zone = rnd(rnd(zones) + 1);
+                        candidates[i] = (struct candidate){zone, rnd(levels)};
+                        if (rnd(odd) == 0)
+                                candidates[i] = (struct candidate){rnd(2) ? STRANGER : ABSENT, 0};
+                }
+                size_t in = choose(&list, candidates, count, places, got);
+                assert_int_equal(in, choose_slowly(candidates, count, places, expected));
+                assert_string_equal(got, expected);
+        }
+        shortlist_done(&list);
+}
+
+static void test_pods(void **state) {
+        struct shortlist_pods *pods = xcalloc(1, sizeof(*pods));
+
+        (void)state;
+        assert_true(shortlist_is_first(pods, 5));
+        assert_false(shortlist_is_first(pods, 5));
+        assert_true(shortlist_is_first(pods, 6));
+        assert_false(shortlist_is_first(pods, 5));
+        /* another takes its place */
+        assert_true(shortlist_is_first(pods, 5 + SHORTLIST_PODS));
+        assert_true(shortlist_is_first(pods, 5));
+        /* a pod without an id cannot be recognized when it comes again */
+        assert_false(shortlist_is_first(pods, 0));
+        free(pods);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_choices),
+                cmocka_unit_test(test_random),
+                cmocka_unit_test(test_pods),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

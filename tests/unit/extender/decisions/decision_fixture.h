@@ -1,0 +1,147 @@
+/* Requests that are judged, and what is kept of them and shown. */
+#pragma once
+
+#include "tests/unit/fixture/cmocka_wrap.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "codec/json.h"
+#include "extender/answer/judge_shortlist.h"
+#include "extender/answer/reply.h"
+#include "extender/decisions/decision_json.h"
+#include "extender/decisions/decision_take.h"
+
+#define NOW INT64_C(1784800000000) /* 2026-07-23T09:46:40Z */
+#define READ "2026-07-23T09:46:10Z"
+
+#define POLICY(extender)                                                                           \
+        "apiVersion: scheduler.policy.crane.io/v1alpha1\n"                                         \
+        "kind: DynamicSchedulerPolicy\n"                                                           \
+        "spec:\n"                                                                                  \
+        "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}, {name: mem_usage_avg_5m, period: "   \
+        "3m}]\n"                                                                                   \
+        "  predicate: [{name: cpu_usage_avg_5m, maxLimitPecent: 0.65}, {name: mem_usage_avg_5m, "  \
+        "maxLimitPecent: 0.9}]\n"                                                                  \
+        "  priority: [{name: cpu_usage_avg_5m, weight: 2}, {name: mem_usage_avg_5m, weight: 1}]\n" \
+        "  extender: {" extender "}\n"
+
+#define POD                                                                                        \
+        "{\"metadata\":{\"namespace\":\"shop\",\"name\":\"web-1\",\"uid\":\"u-1\","                \
+        "\"ownerReferences\":[{\"kind\":\"StatefulSet\",\"name\":\"web\",\"controller\":true}]},"  \
+        "\"spec\":{\"containers\":[{\"resources\":{\"requests\":{\"cpu\":\"1\",\"memory\":"        \
+        "\"1Gi\"}}}]}}"
+
+struct fixture {
+        struct node_table *table;
+        struct node_snapshot *snapshot;
+        struct request request;
+        struct judge judge;
+        struct reply reply;
+        struct shortlist_pods pods;
+        struct decision decision;
+        char *body; /* of the request */
+        json_t *json;
+};
+
+static inline struct fixture *fixture_new(const char *text) {
+        struct fixture *fixture = xcalloc(1, sizeof(*fixture));
+        struct policy *policy = NULL;
+        struct error err = ERROR_NULL;
+
+        if (policy_parse(text, strlen(text), true, &policy, &err) < 0)
+                fail_msg("%s", err.msg);
+        fixture->table = node_table_new(&(struct node_table_options){.annotation_prefix = ""},
+                                        policy, NOW);
+        reply_init(&fixture->reply);
+        return fixture;
+}
+
+static inline void fixture_free(struct fixture *fixture) {
+        json_decref(fixture->json);
+        request_done(&fixture->request);
+        judge_done(&fixture->judge);
+        reply_done(&fixture->reply);
+        if (fixture->snapshot)
+                node_snapshot_unref(fixture->snapshot);
+        node_table_free(fixture->table);
+        free(fixture->body);
+        free(fixture);
+}
+
+static inline void put(struct fixture *fixture, const char *name, double cpu, double mem) {
+        char cpu_text[64], mem_text[64];
+
+        (void)snprintf(cpu_text, sizeof(cpu_text), "%.5f," READ, cpu);
+        (void)snprintf(mem_text, sizeof(mem_text), "%.5f," READ, mem);
+        json_auto_t *annotations = json_pack("{s:s, s:s}", "cpu_usage_avg_5m", cpu_text,
+                                             "mem_usage_avg_5m", mem_text);
+        json_auto_t *capacity = json_pack("{s:s, s:s}", "cpu", "10", "memory", "100Gi");
+        node_table_put(fixture->table, name, annotations, NOW);
+        node_table_set_capacity(fixture->table, name, capacity, NOW);
+}
+
+static inline void parse(struct fixture *fixture, const char *pod, const char *names) {
+        free(fixture->body);
+        fixture->body = xasprintf("{\"Pod\":%s,\"NodeNames\":[%s]}", pod, names);
+        if (fixture->snapshot)
+                node_snapshot_unref(fixture->snapshot);
+        node_table_publish(fixture->table, NOW);
+        fixture->snapshot = node_table_acquire(fixture->table);
+        request_reset(&fixture->request);
+        assert_int_equal(
+                request_parse(&fixture->request, fixture->body, strlen(fixture->body), NULL), 0);
+}
+
+/* As the handlers do. */
+static inline void ask_filter(struct fixture *fixture, const char *pod, const char *names) {
+        struct judge *judge = &fixture->judge;
+
+        parse(fixture, pod, names);
+        judge_filter(judge, fixture->snapshot, &fixture->request, NOW);
+        enum judge_list list = judge_shortlist(judge, fixture->snapshot, &fixture->request,
+                                               &fixture->pods, NOW, 0);
+        assert_true(decision_take_pod(&fixture->request.pod, &fixture->decision.pod));
+        decision_take_filter(judge, fixture->snapshot, &fixture->request, list, NOW,
+                             &fixture->decision.filter);
+        fixture->decision.filter_count++;
+}
+
+static inline void ask_prioritize(struct fixture *fixture, const char *pod, const char *names,
+                                  bool is_compact) {
+        parse(fixture, pod, names);
+        judge_score(&fixture->judge, fixture->snapshot, &fixture->request, NOW, 0);
+        assert_true(reply_prioritize(&fixture->reply, &fixture->judge, fixture->snapshot,
+                                     &fixture->request, is_compact));
+        assert_true(decision_take_pod(&fixture->request.pod, &fixture->decision.pod));
+        decision_take_ranking(&fixture->judge, fixture->snapshot, &fixture->request,
+                              fixture->reply.score_base, NOW, &fixture->decision.ranking);
+        fixture->decision.ranking_count++;
+}
+
+/* The page's object, borrowed. */
+static inline const json_t *show(struct fixture *fixture) {
+        _cleanup_(buf_done) struct buf text = BUF_INIT(DECISION_JSON_MAX_BYTES);
+        struct error err = ERROR_NULL;
+
+        decision_json(&fixture->decision, &text);
+        assert_false(text.overflow);
+        json_decref(fixture->json);
+        fixture->json = NULL;
+        if (json_parse(text.data, text.len, &fixture->json, &err) < 0)
+                fail_msg("%s: %s", err.msg, text.data);
+        return fixture->json;
+}
+
+static inline void assert_number(const json_t *object, const char *key, double wanted) {
+        const json_t *value = json_object_get(object, key);
+
+        if (!json_is_number(value) || fabs(json_number_value(value) - wanted) > 1e-5)
+                fail_msg("%s is %g, expected %g", key, json_number_value(value), wanted);
+}
+
+static inline void assert_text(const json_t *object, const char *key, const char *wanted) {
+        assert_string_equal(json_string_value(json_object_get(object, key)), wanted);
+}

@@ -1,0 +1,148 @@
+/* What `explain` takes from pods, and how it draws a node. */
+#include "tests/unit/fixture/cmocka_wrap.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "codec/json.h"
+#include "extender/explain/explain_estimate.h"
+#include "extender/explain/explain_judge.h"
+
+#define NOW INT64_C(1784800000000) /* 2026-07-23T09:46:40Z */
+
+#define POLICY(extender)                                                                           \
+        "apiVersion: scheduler.policy.crane.io/v1alpha1\n"                                         \
+        "kind: DynamicSchedulerPolicy\n"                                                           \
+        "spec:\n"                                                                                  \
+        "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"                                   \
+        "  predicate: [{name: cpu_usage_avg_5m, maxLimitPecent: 0.5}]\n"                           \
+        "  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n"                                      \
+        "  extender: {scoring: " extender "}\n"
+
+static struct node_table *table_new(const char *text) {
+        struct policy *policy = NULL;
+        struct error err = ERROR_NULL;
+
+        if (policy_parse(text, strlen(text), true, &policy, &err) < 0)
+                fail_msg("%s", err.msg);
+        return node_table_new(&(struct node_table_options){.annotation_prefix = ""}, policy, NOW);
+}
+
+#define META(name) "\"metadata\":{" name "\"uid\":\"u\"}"
+#define NAMED META("\"namespace\":\"d\",\"name\":\"p\",")
+#define REST(node, phase)                                                                          \
+        ",\"spec\":{\"nodeName\":\"" node "\",\"containers\":[{\"resources\":{\"requests\":{"      \
+        "\"cpu\":\"500m\"}}}]},\"status\":{\"phase\":\"" phase "\",\"conditions\":[{\"type\":"     \
+        "\"PodScheduled\",\"status\":\"True\",\"lastTransitionTime\":\"2026-07-23T09:46:00Z\"}]}"
+#define BOUND REST("n", "Running")
+
+/* One pod is the one that looks for a node; of the others those that run count. */
+static void test_pods(void **state) {
+        static const struct {
+                const char *pod, *wanted;
+                bool is_wanted, counts;
+        } rows[] = {
+                {"{" NAMED BOUND "}", "d/p", true, false},
+                {"{" NAMED BOUND "}", NULL, false, true},
+                {"{" NAMED BOUND "}", "d/q", false, true},
+                {"{" NAMED BOUND "}", "e/p", false, true},
+                {"{" NAMED BOUND "}", "d-p", false, true},
+                {"{" NAMED BOUND "}", "d/pp", false, true},
+                {"{" META("\"name\":\"p\",") BOUND "}", "/p", false, true},
+                {"{" META("\"namespace\":\"d\",") BOUND "}", "d/", false, true},
+                /* Of these nothing is running. */
+                {"{" NAMED REST("", "Pending") "}", NULL, false, false},
+                {"{" NAMED REST("n", "Succeeded") "}", NULL, false, false},
+                {"{" NAMED ",\"spec\":{\"nodeName\":\"n\"}}", NULL, false, false},
+                {"{\"metadata\":{\"name\":\"p\",\"namespace\":\"d\"}" BOUND "}", NULL, false,
+                 false},
+                /* No pod at all, and one with a key that no pod has. */
+                {"7", NULL, false, false},
+                {"{\"metadata\":{\"a\\\"b\":{}}}", NULL, false, false},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(node_table_freep) struct node_table *table = table_new(
+                        POLICY("estimate"));
+                _cleanup_(node_table_freep) struct node_table *plain = table_new(
+                        POLICY("absolute"));
+                json_auto_t *pod = json_loads(rows[i].pod, JSON_DECODE_ANY, NULL);
+                struct explained_pod explained = {0};
+                struct estimator_stats stats;
+                assert_non_null(pod);
+                for (int again = 0; again < 2; again++) {
+                        struct pod_facts facts;
+                        if (again && pod_facts_skim(&facts, rows[i].pod, strlen(rows[i].pod)))
+                                explain_bind_pod(table, &facts, rows[i].wanted);
+                        else if (!again && explain_add_pod(table, pod, rows[i].wanted,
+                                                           &explained) != rows[i].is_wanted)
+                                fail_msg("row %zu", i);
+                        estimator_stats(node_table_estimator(table), 0, &stats);
+                        if (stats.pods != rows[i].counts)
+                                fail_msg("row %zu: %zu pods", i, stats.pods);
+                }
+                assert_true(explained.load.of[ESTIMATE_CPU] == (rows[i].is_wanted ? 0.5 : 0));
+                assert_true(explain_add_pod(plain, pod, rows[i].wanted, &explained) ==
+                            rows[i].is_wanted);
+        }
+}
+
+static void put(struct node_table *table, const char *name, const char *cpu) {
+        json_auto_t *annotations = json_pack("{s:s}", "cpu_usage_avg_5m", cpu);
+
+        node_table_put(table, name, annotations, NOW);
+}
+
+#define TEN(cell) cell cell cell cell cell cell cell cell cell cell
+#define NINE(cell) cell cell cell cell cell cell cell cell cell
+
+/* A bar is full at most and empty at least; text of strangers cannot paint the terminal. */
+static void test_drawing(void **state) {
+        static const struct {
+                const char *cpu, *parts[3];
+        } rows[] = {
+                {"0.25,2026-07-23T09:46:10Z", {"█████░░░░░┃░░░░░░░░░", "30s old"}},
+                {"0,2026-07-23T09:46:10Z",
+                 {"\033[32m" TEN("░") "┃" NINE("░") "\033[0m", "\033[32m" TEN("█") TEN("█")}},
+                {"1.5,2026-07-23T09:46:10Z",
+                 {"\033[31m" TEN("█") "┃" NINE("█") "\033[0m", "\033[31mABOVE",
+                  "\033[32m" TEN("░") TEN("░")}},
+                {"1e300,2026-07-23T09:46:10Z", {TEN("█") "┃" NINE("█")}},
+                {"0.25,2026-07-23T09:47:10Z", {"30s in the future"}},
+                {"\x7f\033[2Jb\xc3\xbc", {"malformed: '?\x3f[2Jb?\x3f'"}},
+                {"0.25,2026-07-23T09:30:00Z", {"expired", "25.0 %"}},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(node_table_freep) struct node_table *table = table_new(
+                        POLICY("absolute"));
+                struct explained_pod pod = {0};
+                struct explain_judged judged;
+                char *drawn = NULL;
+                size_t len = 0;
+                FILE *out = open_memstream(&drawn, &len);
+                assert_non_null(out);
+                put(table, "n\x7f", rows[i].cpu);
+                explain_judge(table, &pod, NOW, &judged);
+                explain_print_table(&judged.explanation, true, out);
+                assert_int_equal(fclose(out), 0);
+                assert_non_null(strstr(drawn, "\033[1mn?\033[0m: "));
+                for (size_t p = 0; p < ARRAY_LEN(rows[i].parts) && rows[i].parts[p]; p++)
+                        if (!strstr(drawn, rows[i].parts[p]))
+                                fail_msg("row %zu, part %zu: %s", i, p, drawn);
+                explain_judged_done(&judged);
+                free(drawn);
+        }
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_pods),
+                cmocka_unit_test(test_drawing),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,553 @@
+/* The node table: against a model that is worked out anew, and under concurrent readers. */
+#include "tests/unit/fixture/cmocka_wrap.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/timestamp.h"
+#include "codec/json.h"
+#include "extender/table/node_table.h"
+
+#define NOW INT64_C(1784800000000) /* 2026-07-23T09:46:40Z */
+
+enum { MODEL_NODES = 40, MODEL_ROUNDS = 4000 };
+
+static struct policy *policy_from(const char *text) {
+        struct policy *policy = NULL;
+        struct error err = ERROR_NULL;
+
+        if (policy_parse(text, strlen(text), true, &policy, &err) < 0)
+                fail_msg("%s", err.msg);
+        return policy;
+}
+
+#define POLICY_HEAD                                                                                \
+        "apiVersion: scheduler.policy.crane.io/v1alpha1\n"                                         \
+        "kind: DynamicSchedulerPolicy\n"                                                           \
+        "spec:\n"
+
+static const char two_metrics[] = POLICY_HEAD
+        "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}, {name: my_gauge, "
+        "period: 1m}]\n"
+        "  predicate: [{name: my_gauge, maxLimitPecent: 0.5}]\n"
+        "  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n"
+        "  hotValue: [{timeRange: 1m, count: 2}]\n";
+static const char one_metric[] = POLICY_HEAD
+        "  syncPolicy: [{name: mem_usage_avg_5m, period: 3m}]\n"
+        "  predicate: [{name: mem_usage_avg_5m, maxLimitPecent: 0.5}]\n"
+        "  priority: [{name: mem_usage_avg_5m, weight: 1}]\n";
+
+static struct node_table *table_new(const char *policy, const char *prefix) {
+        return node_table_new(&(struct node_table_options){.annotation_prefix = prefix},
+                              policy_from(policy), NOW);
+}
+
+static void put(struct node_table *table, const char *name, int64_t now, const char *key,
+                const char *value) {
+        json_auto_t *annotations = json_object();
+
+        if (key)
+                (void)json_object_set_new(annotations, key, json_string(value));
+        node_table_put(table, name, annotations, now);
+}
+
+static struct node_verdict verdict(struct node_table *table, const char *name, int64_t now) {
+        struct node_snapshot *snapshot = node_table_acquire(table);
+        uint32_t row = node_names_find(snapshot->names, name, strlen(name));
+
+        assert_true(row < snapshot->count);
+        struct node_verdict ret = node_snapshot_verdict(
+                snapshot, row, node_snapshot_is_settled(snapshot, now), now);
+        node_snapshot_unref(snapshot);
+        return ret;
+}
+
+static int score(struct node_table *table, const char *name, int64_t now) {
+        return verdict(table, name, now).score100;
+}
+
+/* A reading is used until it expires, whether or not anything is published in between. */
+static void test_expiry(void **state) {
+        struct node_table *table = table_new(two_metrics, "");
+        int64_t expires = NOW + 480000;
+
+        (void)state;
+        put(table, "a", NOW, "cpu_usage_avg_5m", "0.25,2026-07-23T09:46:40Z");
+        assert_true(node_table_is_dirty(table));
+        assert_int_equal(node_table_next_change_unix_ms(table), expires);
+        node_table_publish(table, NOW);
+        assert_false(node_table_is_dirty(table));
+        assert_int_equal(score(table, "a", NOW), 75);
+        assert_int_equal(score(table, "a", expires - 1), 75);
+        assert_int_equal(score(table, "a", expires), 0);
+        /* published after it: the same, and valid again when the clock is set back */
+        node_table_publish(table, expires);
+        assert_int_equal(score(table, "a", expires), 0);
+        assert_int_equal(score(table, "a", expires - 1), 75);
+        assert_int_equal(node_table_next_change_unix_ms(table), INT64_MAX);
+        node_table_publish(table, NOW);
+        assert_int_equal(score(table, "a", NOW), 75);
+        node_table_free(table);
+}
+
+/* Events that change nothing of ours make no snapshot. */
+static void test_unchanged(void **state) {
+        struct node_table *table = table_new(two_metrics, "example.com/");
+        json_auto_t *annotations = json_pack("{s:s,s:s,s:s,s:i}", "example.com/cpu_usage_avg_5m",
+                                             "0.25,2026-07-23T09:46:40Z", "cpu_usage_avg_5m",
+                                             "0.9,2026-07-23T09:46:40Z", "other/thing", "x",
+                                             "example.com/odd", 5);
+
+        (void)state;
+        node_table_put(table, "a", annotations, NOW);
+        node_table_publish(table, NOW);
+        assert_int_equal(score(table, "a", NOW), 75); /* the one with the prefix */
+        (void)json_object_set_new(annotations, "other/thing", json_string("y"));
+        node_table_put(table, "a", annotations, NOW);
+        assert_false(node_table_is_dirty(table));
+        node_table_put(table, "a", NULL, NOW);
+        assert_true(node_table_is_dirty(table));
+        node_table_publish(table, NOW);
+        assert_int_equal(score(table, "a", NOW), 0);
+        /* no node of Kubernetes has such names */
+        node_table_put(table, "", NULL, NOW);
+        _cleanup_(freep) char *long_name = xasprintf("%0254d", 0);
+        node_table_put(table, long_name, NULL, NOW);
+        assert_int_equal(node_table_count(table), 1);
+        node_table_remove(table, "never there");
+        assert_false(node_table_is_dirty(table));
+        node_table_free(table);
+}
+
+/* Another policy asks for other annotations of the nodes that are there already. */
+static void test_policy_change(void **state) {
+        struct node_table *table = table_new(two_metrics, "");
+        json_auto_t *annotations = json_pack("{s:s,s:s,s:s}", "cpu_usage_avg_5m",
+                                             "0.25,2026-07-23T09:46:40Z", "mem_usage_avg_5m",
+                                             "0.6,2026-07-23T09:46:40Z", "my_gauge", "broken");
+        struct node_table_stats stats;
+
+        (void)state;
+        node_table_put(table, "a", annotations, NOW);
+        node_table_put(table, "b", NULL, NOW);
+        node_table_stats(table, NOW, &stats);
+        assert_int_equal(stats.readings[READING_USABLE], 1);
+        assert_int_equal(stats.readings[READING_MALFORMED], 1);
+        assert_int_equal(stats.readings[READING_MISSING], 2);
+        node_table_publish(table, NOW);
+        struct node_snapshot *old = node_table_acquire(table);
+
+        node_table_set_policy(table, policy_from(one_metric), NOW);
+        assert_int_equal(node_table_policy_generation(table), 2);
+        node_table_publish(table, NOW);
+        assert_int_equal(verdict(table, "a", NOW).rejected_by, 0);
+        assert_int_equal(score(table, "a", NOW), 40);
+        node_table_stats(table, NOW + 480000, &stats);
+        assert_int_equal(stats.readings[READING_EXPIRED], 1);
+        assert_int_equal(stats.readings[READING_MISSING], 1);
+        assert_int_equal(stats.readings[READING_USABLE], 0);
+
+        /* a request under way goes on with what it has */
+        assert_int_equal(old->table_policy->generation, 1);
+        assert_string_equal(old->table_policy->reason_json[0], "\"my_gauge above 0.5\"");
+        assert_int_equal(node_snapshot_verdict_slow(old, 0, NOW).score100, 75);
+        node_table_free(table);
+        assert_int_equal(node_snapshot_verdict_slow(old, 0, NOW).score100, 75);
+        node_snapshot_unref(old);
+}
+
+static void set_pool(struct node_table *table, const char *name, const char *pool) {
+        json_auto_t *labels = json_pack("{s:s}", "pool", pool);
+
+        node_table_set_pool(table, name, labels, NOW);
+        node_table_publish(table, NOW);
+}
+
+/* Nodes of a pool have its limits and weights; another policy's pools are learned anew. */
+static void test_pools(void **state) {
+        static const char policy[] = POLICY_HEAD
+                "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}, {name: x, period: 3m}]\n"
+                "  predicate: [{name: cpu_usage_avg_5m, maxLimitPecent: 0.5}]\n"
+                "  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n"
+                "  pools:\n"
+                "  - {nodeSelector: {pool: high}, predicate: [{name: cpu_usage_avg_5m, "
+                "maxLimitPecent: 0.9}]}\n"
+                "  - {nodeSelector: {pool: x}, predicate: [{name: cpu_usage_avg_5m, "
+                "maxLimitPecent: "
+                "0.55}], priority: [{name: x, weight: 1}, {name: cpu_usage_avg_5m, weight: 1}]}\n";
+        static const struct {
+                const char *pool;
+                size_t number;
+                int rejected_by, score100;
+        } rows[] = {{"high", 1, -1, 40}, {"x", 2, 2, 20}, {"", 0, 0, 40}, {"x", 2, 2, 20}};
+        struct node_table *table = table_new(policy, "");
+
+        (void)state;
+        put(table, "a", NOW, "cpu_usage_avg_5m", "0.6,2026-07-23T09:46:40Z");
+        node_table_set_pool(table, "unknown", NULL, NOW);
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                set_pool(table, "a", rows[i].pool);
+                assert_int_equal(node_table_pool(table, 0), rows[i].number);
+                assert_int_equal(verdict(table, "a", NOW).rejected_by, rows[i].rejected_by);
+                assert_int_equal(verdict(table, "a", NOW).score100, rows[i].score100);
+        }
+        node_table_set_policy(table, policy_from(policy), NOW);
+        assert_int_equal(node_table_pool(table, 0), 2);
+        node_table_set_policy(table, policy_from(one_metric), NOW);
+        assert_int_equal(node_table_pool(table, 0), 0);
+        node_table_free(table);
+}
+
+static void test_percent(void **state) {
+        struct node_table *table = node_table_new(
+                &(struct node_table_options){.annotation_prefix = "", .is_percent = true},
+                policy_from(two_metrics), NOW);
+        json_auto_t *annotations = json_pack("{s:s,s:s}", "cpu_usage_avg_5m",
+                                             "25,2026-07-23T09:46:40Z", "node_hot_value",
+                                             "2,2026-07-23T09:46:40Z");
+
+        (void)state;
+        node_table_put(table, "a", annotations, NOW);
+        node_table_publish(table, NOW);
+        assert_int_equal(score(table, "a", NOW), 55); /* the hot value is no percentage */
+        node_table_free(table);
+}
+
+static void test_skew(void **state) {
+        struct node_table *table = table_new(two_metrics, "");
+        struct node_table_stats stats;
+
+        (void)state;
+        put(table, "a", NOW, "cpu_usage_avg_5m", "0.25,2026-07-23T09:47:40Z");
+        node_table_stats(table, NOW, &stats);
+        assert_int_equal(stats.skewed, 0);
+        put(table, "a", NOW, "cpu_usage_avg_5m", "0.25,2026-07-23T09:47:41Z");
+        node_table_stats(table, NOW, &stats);
+        assert_int_equal(stats.skewed, 1);
+        node_table_publish(table, NOW);
+        assert_int_equal(score(table, "a", NOW), 75); /* used all the same */
+        node_table_remove(table, "a");
+        node_table_stats(table, NOW, &stats);
+        assert_int_equal(stats.skewed, 0);
+        node_table_free(table);
+}
+
+/* Our own count of bindings against the controller's annotation: the newer one counts. */
+static void test_hot_value(void **state) {
+        struct node_table *table = table_new(two_metrics, "");
+        json_auto_t *annotations = json_pack("{s:s,s:s}", "cpu_usage_avg_5m",
+                                             "0,2026-07-23T09:46:40Z", "node_hot_value",
+                                             "5,2026-07-23T09:46:40Z");
+        int64_t now = NOW;
+
+        (void)state;
+        node_table_bind(table, "a", now - 1000, now); /* before its node was listed */
+        node_table_put(table, "a", annotations, now);
+        node_table_publish(table, now);
+        assert_int_equal(score(table, "a", now), 50); /* no watch yet: the annotation */
+
+        node_table_set_live(table, true, now);
+        node_table_publish(table, now);
+        assert_int_equal(score(table, "a", now), 100); /* one binding is none: 2 are one point */
+        node_table_bind(table, "a", now, now);
+        node_table_publish(table, now);
+        assert_int_equal(score(table, "a", now), 90);
+
+        /* it falls by itself when the first binding is a minute old */
+        int64_t falls = node_table_next_change_unix_ms(table);
+        assert_int_equal(falls, now - 1000 + 60000);
+        node_table_publish(table, falls);
+        assert_int_equal(score(table, "a", falls), 100);
+
+        /* the watch is lost: what was counted goes on, until the controller says something newer */
+        now = falls;
+        node_table_bind(table, "a", now, now);
+        node_table_set_live(table, false, now);
+        node_table_publish(table, now);
+        assert_int_equal(score(table, "a", now), 90);
+        char stamp[TIMESTAMP_MAX], value[TIMESTAMP_MAX + 8];
+        timestamp_format_s(now + 2000, stamp, sizeof(stamp));
+        (void)snprintf(value, sizeof(value), "3,%s", stamp);
+        (void)json_object_set_new(annotations, "node_hot_value", json_string(value));
+        node_table_put(table, "a", annotations, now + 2000);
+        node_table_publish(table, now + 2000);
+        assert_int_equal(score(table, "a", now + 2000), 70);
+        node_table_set_live(table, true, now + 3000);
+        node_table_publish(table, now + 3000);
+        assert_int_equal(score(table, "a", now + 3000), 100); /* one is a minute old */
+
+        /* a policy without hotValue still heeds the annotation, as crane's plugin does */
+        node_table_set_policy(table, policy_from(one_metric), now + 3000);
+        put(table, "b", now, "mem_usage_avg_5m", "0,2026-07-23T09:46:40Z");
+        (void)json_object_set_new(annotations, "mem_usage_avg_5m",
+                                  json_string("0,2026-07-23T09:46:40Z"));
+        node_table_put(table, "a", annotations, now + 3000);
+        node_table_publish(table, now + 3000);
+        assert_int_equal(score(table, "a", now + 3000), 70);
+        assert_int_equal(score(table, "b", now + 3000), 100);
+        node_table_free(table);
+}
+
+/* A clock that was an hour ahead is set right: nodes do not stay hot for that hour. */
+static void test_clock_set_back(void **state) {
+        struct node_table *table = table_new(two_metrics, "");
+        int64_t ahead = NOW + MS_PER_HOUR;
+
+        (void)state;
+        put(table, "a", ahead, "cpu_usage_avg_5m", "0,2026-07-23T10:46:40Z");
+        node_table_set_live(table, true, ahead);
+        for (int i = 0; i < 4; i++)
+                node_table_bind(table, "a", ahead, ahead);
+        node_table_publish(table, ahead);
+        assert_int_equal(score(table, "a", ahead), 80);
+        node_table_publish(table, NOW);
+        assert_int_equal(score(table, "a", NOW), 80);
+        node_table_publish(table, NOW + MS_PER_MIN);
+        assert_int_equal(score(table, "a", NOW + MS_PER_MIN), 100);
+        /* What is bound then counts, too. */
+        node_table_publish(table, ahead);
+        for (int i = 0; i < 2; i++)
+                node_table_bind(table, "a", ahead, ahead);
+        node_table_bind(table, "a", NOW, NOW);
+        node_table_publish(table, NOW);
+        assert_int_equal(score(table, "a", NOW), 90);
+        node_table_free(table);
+}
+
+/* Bindings to names that no node has do not pile up. */
+static void test_strangers(void **state) {
+        struct node_table *table = table_new(two_metrics, "");
+
+        (void)state;
+        for (int i = 0; i < NODE_TABLE_MAX_STRANGERS * 2; i++) {
+                char name[32];
+                (void)snprintf(name, sizeof(name), "stranger-%d", i);
+                node_table_bind(table, name, NOW + i * 60, NOW + i * 60);
+        }
+        assert_int_equal(node_table_count(table), 0);
+        assert_false(node_table_is_dirty(table));
+        node_table_free(table);
+}
+
+/* ---- A model: names with a cpu reading and a list of bindings, judged from scratch. */
+
+struct model_node {
+        bool exists;
+        double usage;
+        int64_t at;
+        int64_t bound[64];
+        size_t bound_count;
+};
+
+static uint64_t random_state = 7;
+
+static unsigned rnd(unsigned below) {
+        random_state = random_state * UINT64_C(6364136223846793005) + 1442695040888963407U;
+        return (unsigned)(random_state >> 33) % below;
+}
+
+/* Readings expire by the time of the request, hot values are as of the snapshot. */
+static int model_score(const struct model_node *node, int64_t published, int64_t now) {
+        size_t recent = 0;
+
+        for (size_t i = 0; i < node->bound_count; i++)
+                recent += node->bound[i] > published - 60000;
+        int base = node->at > 0 && now < node->at + 480000 ? (int)((1 - node->usage) * 1 * 100) : 0;
+        int points = base - 10 * (int)(recent / 2);
+        return points < 0 ? 0 : points;
+}
+
+static void test_model(void **state) {
+        struct node_table *table = table_new(two_metrics, "");
+        static struct model_node model[MODEL_NODES];
+        int64_t now = NOW;
+
+        (void)state;
+        node_table_set_live(table, true, now);
+        for (int round = 0; round < MODEL_ROUNDS; round++) {
+                unsigned i = rnd(MODEL_NODES);
+                struct model_node *node = &model[i];
+                char name[16], text[64], stamp[TIMESTAMP_MAX];
+                (void)snprintf(name, sizeof(name), "node-%u", i);
+                now += rnd(3) * 1000;
+                switch (rnd(4)) {
+                case 0:
+                        node_table_remove(table, name);
+                        *node = (struct model_node){0};
+                        break;
+                case 1:
+                        if (!node->exists || node->bound_count == ARRAY_LEN(node->bound))
+                                break;
+                        node->bound[node->bound_count++] = now;
+                        node_table_bind(table, name, now, now);
+                        break;
+                default:
+                        node->exists = true;
+                        node->usage = rnd(1000) / 1000.0;
+                        node->at = now - rnd(600) * 1000;
+                        node->at -= node->at % 1000;
+                        timestamp_format_s(node->at, stamp, sizeof(stamp));
+                        (void)snprintf(text, sizeof(text), "%.5f,%s", node->usage, stamp);
+                        put(table, name, now, "cpu_usage_avg_5m", text);
+                }
+                if (rnd(3) > 0)
+                        continue;
+                node_table_publish(table, now);
+                struct node_snapshot *snapshot = node_table_acquire(table);
+                /* sometimes the request comes a while after the snapshot */
+                int64_t then = now + (rnd(4) ? 0 : rnd(100) * 100);
+                size_t count = 0;
+                for (unsigned n = 0; n < MODEL_NODES; n++) {
+                        (void)snprintf(name, sizeof(name), "node-%u", n);
+                        uint32_t row = node_names_find(snapshot->names, name, strlen(name));
+                        assert_int_equal(row != NODE_ROW_NONE, model[n].exists);
+                        if (!model[n].exists)
+                                continue;
+                        count++;
+                        struct node_verdict v = node_snapshot_verdict(
+                                snapshot, row, node_snapshot_is_settled(snapshot, then), then);
+                        if (v.score100 != model_score(&model[n], now, then))
+                                fail_msg("round %d, %s: %d, not %d", round, name, v.score100,
+                                         model_score(&model[n], now, then));
+                }
+                assert_int_equal(snapshot->count, count);
+                node_snapshot_unref(snapshot);
+        }
+        node_table_free(table);
+}
+
+/* ---- Memory of old snapshots. */
+
+static void test_used_again(void **state) {
+        struct node_table *table = table_new(two_metrics, "");
+        struct node_snapshot *seen[5], *held;
+
+        (void)state;
+        put(table, "a", NOW, "cpu_usage_avg_5m", "0.10,2026-07-23T09:46:40Z");
+        put(table, "b", NOW, "cpu_usage_avg_5m", "0.20,2026-07-23T09:46:40Z");
+        for (int i = 0; i < 5; i++) {
+                char text[64];
+                (void)snprintf(text, sizeof(text), "0.%d0,2026-07-23T09:46:40Z", 3 + i);
+                put(table, i % 2 ? "a" : "b", NOW, "cpu_usage_avg_5m", text);
+                node_table_publish(table, NOW);
+                seen[i] = node_table_acquire(table);
+                node_snapshot_unref(seen[i]);
+                assert_int_equal(score(table, i % 2 ? "a" : "b", NOW), 70 - 10 * i);
+                if (i > 0)
+                        assert_int_equal(score(table, i % 2 ? "b" : "a", NOW), 80 - 10 * i);
+        }
+        assert_ptr_equal(seen[4], seen[2]);
+        assert_ptr_equal(seen[3], seen[1]);
+
+        held = node_table_acquire(table); /* a worker reads this one for long */
+        for (int i = 0; i < 3; i++) {
+                put(table, "b", NOW, "cpu_usage_avg_5m",
+                    i % 2 ? "0.75,2026-07-23T09:46:40Z" : "0.50,2026-07-23T09:46:40Z");
+                node_table_publish(table, NOW);
+                assert_int_equal(score(table, "b", NOW), i % 2 ? 25 : 50);
+        }
+        uint32_t row = node_names_find(held->names, "b", 1);
+        assert_int_equal(node_snapshot_verdict(held, row, true, NOW).score100, 30);
+        node_snapshot_unref(held);
+
+        /* One that lacks a policy, or a node, is not brought up to date. */
+        node_table_set_policy(table, policy_from(one_metric), NOW);
+        node_table_publish(table, NOW);
+        put(table, "a", NOW, "mem_usage_avg_5m", "0.40,2026-07-23T09:46:40Z");
+        node_table_publish(table, NOW);
+        node_table_remove(table, "b");
+        put(table, "c", NOW, "mem_usage_avg_5m", "0.30,2026-07-23T09:46:40Z");
+        node_table_publish(table, NOW);
+        assert_int_equal(score(table, "a", NOW), 60);
+        assert_int_equal(score(table, "c", NOW), 70);
+        node_table_free(table);
+}
+
+/* ---- Readers while the table changes: meant for a run under TSan. */
+
+enum { READERS = 3, READ_NODES = 200, WRITES = 300, READS = 100 };
+
+struct reading_thread {
+        struct node_table *table;
+        atomic_bool *is_over;
+        atomic_uint reads;
+};
+
+/* Every snapshot is whole: all its nodes carry one and the same usage, 0.00 to 0.99. */
+static void *read_on(void *userdata) {
+        struct reading_thread *thread = userdata;
+
+        while (!atomic_load(thread->is_over)) {
+                struct node_snapshot *snapshot = node_table_acquire(thread->table);
+                bool is_settled = node_snapshot_is_settled(snapshot, NOW);
+                int first = -1;
+                for (size_t row = 0; row < snapshot->count; row++) {
+                        const struct node_name *name = node_names_at(snapshot->names,
+                                                                     (uint32_t)row);
+                        if (node_names_find(snapshot->names, name->name, name->name_bytes) != row)
+                                abort();
+                        int got = node_snapshot_verdict(snapshot, row, is_settled, NOW).score100;
+                        if (first >= 0 && got != first)
+                                abort();
+                        first = got;
+                }
+                atomic_fetch_add(&thread->reads, 1);
+                node_snapshot_unref(snapshot);
+        }
+        return NULL;
+}
+
+static bool have_all_read(struct reading_thread *readers) {
+        for (size_t i = 0; i < READERS; i++)
+                if (atomic_load(&readers[i].reads) < READS)
+                        return false;
+        return true;
+}
+
+static void test_concurrent_readers(void **state) {
+        struct node_table *table = table_new(two_metrics, "");
+        struct reading_thread readers[READERS];
+        pthread_t threads[READERS];
+        atomic_bool is_over = false;
+
+        (void)state;
+        for (size_t i = 0; i < READERS; i++) {
+                readers[i].table = table;
+                readers[i].is_over = &is_over;
+                atomic_init(&readers[i].reads, 0);
+                assert_int_equal(pthread_create(&threads[i], NULL, read_on, &readers[i]), 0);
+        }
+        for (int write = 0; write < WRITES || !have_all_read(readers); write++) {
+                char name[16], text[64];
+                (void)snprintf(text, sizeof(text), "0.%02d,2026-07-23T09:46:40Z", write % 100);
+                for (int i = 0; i < READ_NODES; i++) {
+                        (void)snprintf(name, sizeof(name), "node-%d", i);
+                        if ((write + i) % 17 == 0)
+                                node_table_remove(table, name);
+                        else
+                                put(table, name, NOW, "cpu_usage_avg_5m", text);
+                }
+                if (write % 50 == 25)
+                        node_table_set_policy(table, policy_from(two_metrics), NOW);
+                node_table_publish(table, NOW);
+        }
+        atomic_store(&is_over, true);
+        for (size_t i = 0; i < READERS; i++)
+                assert_int_equal(pthread_join(threads[i], NULL), 0);
+        node_table_free(table);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_expiry),        cmocka_unit_test(test_unchanged),
+                cmocka_unit_test(test_policy_change), cmocka_unit_test(test_pools),
+                cmocka_unit_test(test_percent),       cmocka_unit_test(test_skew),
+                cmocka_unit_test(test_hot_value),     cmocka_unit_test(test_clock_set_back),
+                cmocka_unit_test(test_strangers),     cmocka_unit_test(test_model),
+                cmocka_unit_test(test_used_again),    cmocka_unit_test(test_concurrent_readers),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,168 @@
+/* The node table at its ceilings, and with objects that say too little. */
+#include "tests/unit/fixture/cmocka_wrap.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "extender/table/estimate_usage.h"
+#include "extender/table/node_table.h"
+
+#define NOW INT64_C(1784800000000) /* 2026-07-23T09:46:40Z */
+
+static const char hot[] = "apiVersion: scheduler.policy.crane.io/v1alpha1\n"
+                          "kind: DynamicSchedulerPolicy\n"
+                          "spec:\n"
+                          "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"
+                          "  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n"
+                          "  hotValue: [{timeRange: 1m, count: 1}]\n";
+static const char estimate[] = "apiVersion: scheduler.policy.crane.io/v1alpha1\n"
+                               "kind: DynamicSchedulerPolicy\n"
+                               "spec:\n"
+                               "  extender: {scoring: estimate}\n"
+                               "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}, "
+                               "{name: mem_usage_avg_5m, period: 3m}]\n"
+                               "  priority: [{name: cpu_usage_avg_5m, weight: 1}, "
+                               "{name: mem_usage_avg_5m, weight: 0}]\n";
+
+static struct node_table *table_new(const char *text) {
+        struct policy *policy = NULL;
+        struct error err = ERROR_NULL;
+
+        if (policy_parse(text, strlen(text), true, &policy, &err) < 0)
+                fail_msg("%s", err.msg);
+        return node_table_new(&(struct node_table_options){.annotation_prefix = ""}, policy, NOW);
+}
+
+static void put(struct node_table *table, const char *name, const char *cpu) {
+        json_auto_t *annotations = json_pack("{s:s}", "cpu_usage_avg_5m", cpu);
+
+        node_table_put(table, name, annotations, NOW);
+}
+
+static struct node_snapshot *publish(struct node_table *table, int64_t now_unix_ms) {
+        node_table_publish(table, now_unix_ms);
+        return node_table_acquire(table);
+}
+
+static const char *name_of(const char *kind, int number) {
+        static char name[32];
+
+        (void)snprintf(name, sizeof(name), "%s-%d", kind, number);
+        return name;
+}
+
+/* Nodes past the ceiling are not in the table, and change nothing of those that are. */
+static void test_rows(void **state) {
+        _cleanup_(node_table_freep) struct node_table *table = table_new(hot);
+
+        (void)state;
+        for (int i = 0; i < NODE_TABLE_MAX_ROWS + 2; i++)
+                node_table_put(table, name_of("node", i), NULL, NOW);
+        assert_int_equal(node_table_count(table), NODE_TABLE_MAX_ROWS);
+        node_table_set_zone(table, name_of("node", NODE_TABLE_MAX_ROWS), NULL, NULL);
+        node_table_remove(table, "node-0");
+        node_table_put(table, "late", NULL, NOW);
+        assert_int_equal(node_table_count(table), NODE_TABLE_MAX_ROWS);
+        assert_string_equal(node_table_name(table, NODE_TABLE_MAX_ROWS - 1), "late");
+}
+
+static double hot_value_of(struct node_table *table, const char *name, int64_t now_unix_ms) {
+        node_table_put(table, name, NULL, now_unix_ms);
+        struct node_snapshot *snapshot = publish(table, now_unix_ms);
+        double value = snapshot->columns.hot[node_names_find(snapshot->names, name, strlen(name))];
+
+        node_snapshot_unref(snapshot);
+        node_table_remove(table, name);
+        return value;
+}
+
+/* Bindings to nodes that are not known yet are kept for so many names; names that no node can have
+ * take no place. When the places are taken, those of old bindings become free. */
+static void test_strangers(void **state) {
+        _cleanup_(node_table_freep) struct node_table *table = table_new(hot);
+        _cleanup_(freep) char *long_name = xasprintf("%0*d", NODE_NAME_MAX + 1, 0);
+        json_auto_t *labels = json_object();
+        int64_t now = NOW;
+
+        (void)state;
+        node_table_set_live(table, true, now);
+        node_table_put(table, "known", NULL, now);
+        for (int i = 0; i < NODE_TABLE_MAX_STRANGERS / 2; i++)
+                node_table_bind(table, name_of("old", i), now, now);
+        now += MS_PER_MIN / 2;
+        for (int i = NODE_TABLE_MAX_STRANGERS / 2; i < NODE_TABLE_MAX_STRANGERS - 1; i++)
+                node_table_bind(table, name_of("new", i), now, now);
+        node_table_bind(table, "", now, now);
+        node_table_bind(table, long_name, now, now);
+        node_table_bind(table, "last", now, now);
+        node_table_bind(table, "too-many", now, now);
+        node_table_set_pool(table, "last", labels, now);
+        assert_true(hot_value_of(table, "too-many", now) == 0);
+        assert_true(hot_value_of(table, "last", now) == 1);
+        node_table_bind(table, "last", now, now);
+
+        now += MS_PER_MIN / 2;
+        node_table_bind(table, "late", now, now);
+        assert_true(hot_value_of(table, "late", now) == 1);
+        assert_true(hot_value_of(table, name_of("new", NODE_TABLE_MAX_STRANGERS - 2), now) == 1);
+        assert_int_equal(node_table_count(table), 1);
+}
+
+/* Past the estimator's ceiling a node counts by its reading alone. */
+static void test_no_estimate(void **state) {
+        _cleanup_(node_table_freep) struct node_table *table = table_new(estimate);
+        struct estimator *estimator = node_table_estimator(table);
+        struct estimator_node **held = xcalloc(ESTIMATOR_MAX_NODES, sizeof(*held));
+
+        (void)state;
+        put(table, "a", "0.25,2026-07-23T09:46:40Z");
+        for (int i = 0; i < ESTIMATOR_MAX_NODES; i++) {
+                const char *name = name_of("held", i);
+                held[i] = estimator_node_hold(estimator, name, strlen(name), NULL);
+                assert_true((held[i] != NULL) == (i < ESTIMATOR_MAX_NODES - 1));
+        }
+        put(table, "b", "0.25,2026-07-23T09:46:40Z");
+        node_table_set_capacity(table, "b", NULL, NOW);
+        struct node_snapshot *snapshot = publish(table, NOW);
+        uint32_t row = node_names_find(snapshot->names, "b", 1);
+        assert_int_equal(snapshot->rows.estimate_number[row], ESTIMATOR_MAX_NODES);
+        assert_int_equal(node_snapshot_verdict_slow(snapshot, row, NOW).rejected_by, -1);
+        node_snapshot_unref(snapshot);
+        node_table_remove(table, "b");
+        for (int i = 0; i < ESTIMATOR_MAX_NODES - 1; i++)
+                estimator_node_release(estimator, held[i]);
+        free(held);
+}
+
+/* A capacity that cannot be read is none; of what has no weight there is nothing to say. */
+static void test_capacity(void **state) {
+        static const struct {
+                const char *cpu;
+                double cores;
+        } rows[] = {{"4", 4}, {"much", 0}, {"3500m", 3.5}, {"", 0}, {"-2", 0}};
+        _cleanup_(node_table_freep) struct node_table *table = table_new(estimate);
+        const struct pod_load pod = {{1, 1}};
+        struct estimate_usage usage;
+
+        (void)state;
+        put(table, "a", "0.25,2026-07-23T09:46:40Z");
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                json_auto_t *capacity = json_pack("{s:s,s:i}", "cpu", rows[i].cpu, "memory", 7);
+                node_table_set_capacity(table, "a", capacity, NOW);
+                struct node_snapshot *snapshot = publish(table, NOW);
+                assert_true(estimate_usage_get(snapshot, 0, ESTIMATE_CPU, &pod, NOW, &usage));
+                assert_true(usage.capacity == rows[i].cores);
+                assert_false(estimate_usage_get(snapshot, 0, ESTIMATE_MEM, &pod, NOW, &usage));
+                node_snapshot_unref(snapshot);
+        }
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_rows),
+                cmocka_unit_test(test_strangers),
+                cmocka_unit_test(test_no_estimate),
+                cmocka_unit_test(test_capacity),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

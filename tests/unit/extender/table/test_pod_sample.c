@@ -1,0 +1,80 @@
+/* Lists of single nodes' pods, against a server that answers from a script. */
+#include "extender/table/pod_sample.h"
+#include "tests/unit/fixture/scripted_fixture.h"
+
+static void on_change(void *userdata) {
+        struct fixture *f = userdata;
+
+        (void)buf_puts(&f->log, "c");
+}
+
+static void on_usage_change(void *userdata, void *owner) {
+        (void)userdata;
+        (void)owner;
+}
+
+/* Of which the list is answered. */
+static void *answers(const struct fixture *f, const char *code) {
+        return metrics_counter(f->rig.metrics, "plimsoll_api_requests_total",
+                               "Requests to the API server by HTTP status or failure reason.",
+                               LABELS("verb", "GET", "resource", "pods", "code", code));
+}
+
+#define POD(uid, node, phase)                                                                      \
+        "{\"metadata\":{\"name\":\"p\",\"namespace\":\"d\",\"uid\":\"" uid "\"},\"spec\":{"        \
+        "\"nodeName\":\"" node "\",\"containers\":[{\"resources\":{\"requests\":{\"cpu\":"         \
+        "\"500m\"}}}]},\"status\":{\"phase\":\"" phase "\"}}"
+/* Two of the node's that run or will, and what a proxy may add. */
+#define PODS                                                                                       \
+        "{\"kind\":\"PodList\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"1\"},"    \
+        "\"items\":[" POD("a", "n1", "Running") "," POD("b", "n1", "Pending") "," POD(             \
+                "c", "n2",                                                                         \
+                "Running") "," POD("d", "n10",                                                     \
+                                   "Running") "," POD("e", "n1",                                   \
+                                                      "Succeeded") ",{\"metadata\":{\"labels\":{"  \
+                                                                   "\"\\u0061\":\"b\"}}}]}"
+#define ASKED "GET /api/v1/pods?fieldSelector=spec.nodeName%3Dn1%2C"
+
+/* A list that fails is asked for again; of one that holds pods of others, as a proxy may make it,
+ * the node's own count. */
+static void test_lists(void **state) {
+        struct fixture f = {0};
+        int owner = 0;
+
+        (void)state;
+        expect(&f, 500, ASKED, NULL, "{}");
+        expect(&f, 200, ASKED, NULL, "<html>");
+        expect(&f, 200, ASKED, "&resourceVersion=0 ", PODS);
+        start(&f);
+        _cleanup_(estimator_freep) struct estimator *estimator = estimator_new(on_usage_change,
+                                                                               NULL);
+        struct pod_sample *samples = pod_sample_new(f.rig.loop, f.rig.api, estimator, on_change,
+                                                    &f);
+        pass(&f, 0); /* there is no node */
+        check_log(&f, "c");
+        struct estimator_node *node = estimator_node_hold(estimator, "n1", 2, &owner);
+        pass(&f, ESTIMATOR_SAMPLE_MS - 1);
+        check_log(&f, "");
+        pass(&f, 1);
+        run_until(&f, counted, answers(&f, "500"), 1);
+        check_log(&f, "c");
+        pass(&f, ESTIMATOR_SAMPLE_MS);
+        run_until(&f, counted, answers(&f, "200"), 1);
+        check_log(&f, "c");
+        assert_true(estimator_node_inflight(node)->requested.of[ESTIMATE_CPU] == 0);
+        pass(&f, ESTIMATOR_SAMPLE_MS);
+        run_until(&f, counted, answers(&f, "200"), 2);
+        check_log(&f, "cc");
+        assert_true(estimator_node_inflight(node)->requested.of[ESTIMATE_CPU] == 1);
+        pod_sample_free(samples);
+        estimator_node_release(estimator, node);
+        stop(&f);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_lists),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

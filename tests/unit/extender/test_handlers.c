@@ -1,0 +1,297 @@
+/* Requests of a scheduler, from the path to the reply, and what is counted and logged of them.
+ * Linked with --wrap=log_fields too. */
+#include "tests/unit/fixture/cmocka_wrap.h"
+
+#include <stdio.h>
+
+#include "base/buf.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "codec/json.h"
+#include "extender/handlers.h"
+#include "tests/unit/fixture/standing_clock.h"
+
+#define RECENT "2026-07-23T11:25:54Z"
+
+enum { PADDING_BYTES = 64, MANY = (1 << 16) + 1, AT_A_TIME = 100 };
+
+static struct buf log_lines;
+
+void __wrap_log_fields(enum log_level level, const struct log_field *fields, size_t count);
+
+void __wrap_log_fields(enum log_level level, const struct log_field *fields, size_t count) {
+        (void)level;
+        for (size_t i = 0; i < count; i++)
+                if (fields[i].str)
+                        (void)buf_printf(&log_lines, "%s ", fields[i].str);
+                else if (strcmp(fields[i].key, "reply_bytes") != 0)
+                        (void)buf_printf(&log_lines, "%s=%lld ", fields[i].key,
+                                         (long long)fields[i].num);
+        (void)buf_puts(&log_lines, "\n");
+}
+
+struct fixture {
+        struct metrics *metrics;
+        struct health *health;
+        struct node_table *table;
+        struct handlers *handlers;
+        struct buf reply;
+        int status;
+};
+
+static void put(struct fixture *f, const char *name, const char *cpu) {
+        json_auto_t *annotations = json_pack("{s:s}", "cpu_usage_avg_5m", cpu);
+
+        node_table_put(f->table, name, annotations, standing_ms);
+}
+
+/* Nodes "idle" and "busy", which is over the limit. */
+static void start(struct fixture *f) {
+        static const char text[] = "apiVersion: scheduler.policy.crane.io/v1alpha1\n"
+                                   "kind: DynamicSchedulerPolicy\n"
+                                   "spec:\n"
+                                   "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}]\n"
+                                   "  predicate: [{name: cpu_usage_avg_5m, maxLimitPecent: 0.5}]\n"
+                                   "  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n";
+        struct policy *policy = NULL;
+
+        log_lines = BUF_INIT(1 << 16);
+        (void)buf_puts(&log_lines, "");
+        f->reply = BUF_INIT(1 << 23);
+        f->metrics = metrics_new();
+        f->health = health_new();
+        assert_int_equal(policy_parse(text, strlen(text), true, &policy, NULL), 0);
+        f->table = node_table_new(
+                &(struct node_table_options){.annotation_prefix = "", .metrics = f->metrics},
+                policy, standing_ms);
+        put(f, "idle", "0.25," RECENT);
+        put(f, "busy", "0.75," RECENT);
+        node_table_publish(f->table, standing_ms);
+        f->handlers = handlers_new(&(struct handlers_options){
+                .table = f->table,
+                .metrics = f->metrics,
+                .health = f->health,
+                .is_debug = true,
+        });
+}
+
+static void stop(struct fixture *f) {
+        handlers_free(f->handlers);
+        node_table_free(f->table);
+        health_free(f->health);
+        metrics_free(f->metrics);
+        buf_done(&f->reply);
+        buf_done(&log_lines);
+}
+
+static void call(struct fixture *f, const char *path, const char *body) {
+        size_t len = strlen(body);
+        _cleanup_(freep) char *padded = xcalloc(1, len + PADDING_BYTES);
+        struct http_exchange exchange = {
+                .method = "POST",
+                .path = path,
+                .body = padded,
+                .body_bytes = len,
+                .content_type = "",
+                .status = 500,
+        };
+
+        memcpy(padded, body, len);
+        buf_clear(&f->reply);
+        (void)buf_puts(&f->reply, "");
+        handlers_answer(f->handlers, &exchange);
+        f->status = exchange.status;
+        for (size_t i = 0; i < exchange.reply_count; i++)
+                (void)buf_append(&f->reply, exchange.reply[i].iov_base, exchange.reply[i].iov_len);
+        if (exchange.release)
+                exchange.release(exchange.release_userdata);
+}
+
+static void check_log(const char *expected) {
+        assert_string_equal(log_lines.data, expected);
+        buf_clear(&log_lines);
+        (void)buf_puts(&log_lines, "");
+}
+
+static double counter(struct fixture *f, const char *name, const char *const *labels) {
+        return metrics_value(metrics_counter(f->metrics, name, "", labels));
+}
+
+static double answered(struct fixture *f, const char *verb, const char *code) {
+        return counter(f, "plimsoll_extender_requests_total", LABELS("verb", verb, "code", code));
+}
+
+#define POD "\"Pod\":{\"metadata\":{\"namespace\":\"d\",\"name\":\"p\",\"uid\":\"1\"}}"
+#define BOTH "{" POD ",\"NodeNames\":[\"idle\",\"busy\"]}"
+#define ESCAPED "{" POD ",\"Node\\u004eames\":[\"idle\",\"busy\"]}"
+#define VICTIMS(node) "\"" node "\":{\"Pods\":[{\"UID\":\"2\"}],\"NumPDBViolations\":0}"
+#define LINE(verb, rejected)                                                                       \
+        "request " verb " d p candidates=2 rejected=" rejected " left_out=0 unknown=0 \n"
+
+/* One line per request with --log-level=debug. */
+static void test_verbs(void **state) {
+        static const struct {
+                const char *verb, *request, *reply, *line;
+        } rows[] = {
+                {"filter", BOTH, "\"NodeNames\":[\"idle\"]", LINE("filter", "1")},
+                /* What the skimmer cannot read is read by the slow parser, and counted. */
+                {"filter", ESCAPED, "\"NodeNames\":[\"idle\"]", LINE("filter", "1")},
+                {"prioritize", BOTH, "{\"Host\":\"busy\",\"Score\":", LINE("prioritize", "0")},
+                {"preempt", "{\"NodeNameToMetaVictims\":{" VICTIMS("idle") "," VICTIMS("busy") "}}",
+                 "{\"NodeNameToMetaVictims\":{" VICTIMS("idle") "}}",
+                 "request preempt   candidates=2 rejected=1 left_out=0 unknown=0 \n"},
+        };
+        struct fixture f = {0};
+
+        (void)state;
+        start(&f);
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(freep) char *path = xasprintf("/prefix//%s/", rows[i].verb);
+                call(&f, path, rows[i].request);
+                assert_int_equal(f.status, 200);
+                if (!strstr(f.reply.data, rows[i].reply))
+                        fail_msg("%s: %s", rows[i].verb, f.reply.data);
+                check_log(rows[i].line);
+        }
+        assert_true(answered(&f, "filter", "200") == 2);
+        assert_true(answered(&f, "preempt", "200") == 1);
+        assert_true(counter(&f, "plimsoll_extender_strict_parses_total", NULL) == 1);
+        assert_true(counter(&f, "plimsoll_extender_verdicts_total",
+                            LABELS("predicate", "cpu_usage_avg_5m")) == 2);
+        stop(&f);
+}
+
+/* A line a minute of either kind. */
+static void test_refusals(void **state) {
+        struct fixture f = {0};
+
+        (void)state;
+        start(&f);
+        for (int i = 0; i < 3; i++)
+                call(&f, "/filter", "{");
+        assert_int_equal(f.status, 400);
+        assert_string_equal(f.reply.data, "");
+        assert_non_null(strstr(log_lines.data, "request refused refused=1 /filter body_bytes=1 "));
+        assert_null(strstr(strchr(log_lines.data, '\n') + 1, "refused"));
+        check_log(log_lines.data);
+        call(&f, "/filter", BOTH);
+        check_log(LINE("filter", "1"));
+        standing_ms += MS_PER_MIN;
+        call(&f, "/filter", BOTH);
+        check_log("requests are accepted again refused=2 \n" LINE("filter", "1"));
+        call(&f, "/filter", BOTH);
+        check_log(LINE("filter", "1"));
+        assert_true(answered(&f, "filter", "400") == 3);
+        stop(&f);
+}
+
+/* With the padding that a body has. */
+static struct buf request_of_many(void) {
+        struct buf request = BUF_INIT(1 << 23);
+
+        (void)buf_puts(&request, "{" POD ",\"NodeNames\":[\"busy\"");
+        for (int i = 1; i < MANY; i++)
+                (void)buf_printf(&request, ",\"n%d\"", i);
+        (void)buf_puts(&request, "]}");
+        assert_true(buf_reserve(&request, PADDING_BYTES));
+        memset(request.data + request.len, 0, PADDING_BYTES);
+        return request;
+}
+
+/* More candidates than memory is kept for are answered as others are, and so is who comes next. */
+static void test_many_candidates(void **state) {
+        struct fixture f = {0};
+        struct buf request = request_of_many();
+
+        (void)state;
+        start(&f);
+        call(&f, "/filter", request.data);
+        assert_int_equal(f.status, 200);
+        assert_true(counter(&f, "plimsoll_extender_unknown_nodes_total", NULL) == MANY - 1);
+        call(&f, "/filter", BOTH);
+        assert_non_null(strstr(f.reply.data, "\"NodeNames\":[\"idle\"]"));
+        buf_done(&request);
+        stop(&f);
+}
+
+/* As many requests at a time as there may be workers: each has memory of its own. */
+static void test_many_at_a_time(void **state) {
+        static const char body[sizeof(BOTH) + PADDING_BYTES] = BOTH;
+        struct fixture f = {0};
+        struct http_exchange exchanges[AT_A_TIME];
+
+        (void)state;
+        start(&f);
+        for (int round = 0; round < 2; round++) {
+                for (size_t i = 0; i < AT_A_TIME; i++) {
+                        exchanges[i] = (struct http_exchange){
+                                .method = "POST",
+                                .path = "/filter",
+                                .body = body,
+                                .body_bytes = sizeof(BOTH) - 1,
+                                .content_type = "",
+                                .status = 500,
+                        };
+                        handlers_answer(f.handlers, &exchanges[i]);
+                        assert_int_equal(exchanges[i].status, 200);
+                        for (size_t before = 0; before < i; before++)
+                                assert_ptr_not_equal(exchanges[i].release_userdata,
+                                                     exchanges[before].release_userdata);
+                }
+                for (size_t i = 0; i < AT_A_TIME; i++)
+                        exchanges[i].release(exchanges[i].release_userdata);
+        }
+        assert_true(answered(&f, "filter", "200") == 2 * AT_A_TIME);
+        stop(&f);
+}
+
+/* What is kept for replies that are not read is bounded; whoever has read his is answered again. */
+static void test_unread_replies(void **state) {
+        enum { TRIES = 40 };
+        struct fixture f = {0};
+        struct buf request = request_of_many();
+        struct http_exchange *exchanges = xcalloc(TRIES, sizeof(*exchanges));
+        size_t count = 0;
+
+        (void)state;
+        start(&f);
+        do {
+                assert_true(count < TRIES);
+                exchanges[count] = (struct http_exchange){
+                        .method = "POST",
+                        .path = "/prioritize",
+                        .body = request.data,
+                        .body_bytes = request.len,
+                        .content_type = "",
+                        .status = 500,
+                };
+                handlers_answer(f.handlers, &exchanges[count]);
+        } while (exchanges[count++].status == 200);
+        assert_int_equal(exchanges[count - 1].status, 503);
+        assert_int_equal(exchanges[count - 1].reply_count, 0);
+        assert_true(count > 3 && answered(&f, "prioritize", "503") == 1);
+        assert_non_null(strstr(log_lines.data, "request refused refused=1 /prioritize "));
+        call(&f, "/filter", BOTH);
+        assert_int_equal(f.status, 503);
+        struct node_snapshot *snapshot = node_table_acquire(f.table);
+        assert_int_equal(atomic_load(&snapshot->refs), 2); /* the table's and ours */
+        node_snapshot_unref(snapshot);
+        for (size_t i = 0; i < count; i++)
+                if (exchanges[i].release)
+                        exchanges[i].release(exchanges[i].release_userdata);
+        call(&f, "/filter", BOTH);
+        assert_int_equal(f.status, 200);
+        free(exchanges);
+        buf_done(&request);
+        stop(&f);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_verbs),           cmocka_unit_test(test_refusals),
+                cmocka_unit_test(test_many_candidates), cmocka_unit_test(test_many_at_a_time),
+                cmocka_unit_test(test_unread_replies),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

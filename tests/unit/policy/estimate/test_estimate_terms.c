@@ -1,0 +1,132 @@
+/* How a policy's priorities are read for scoring: estimate. */
+#include "tests/unit/fixture/cmocka_wrap.h"
+
+#include "base/mem.h"
+#include "policy/estimate/estimate_terms.h"
+
+#define NOW_UNIX_MS INT64_C(1784805954000)
+
+static struct policy *policy_of(const char *priorities) {
+        _cleanup_(freep) char *text = xasprintf("apiVersion: " POLICY_API_VERSION "\n"
+                                                "kind: " POLICY_KIND "\n"
+                                                "spec:\n"
+                                                "  syncPolicy:\n"
+                                                "  - {name: cpu_usage_avg_5m, period: 3m}\n"
+                                                "  - {name: cpu_usage_avg_1h, period: 3m}\n"
+                                                "  - {name: mem_usage_avg_5m, period: 3m}\n"
+                                                "  - {name: mem_usage_max_5m, period: 3m}\n"
+                                                "  - {name: disk_usage_avg_5m, period: 3m}\n"
+                                                "  - {name: load, period: 3m}\n"
+                                                "  priority: [%s]\n",
+                                                priorities);
+        struct policy *policy = NULL;
+        struct error err = ERROR_NULL;
+
+        if (policy_parse(text, strlen(text), false, &policy, &err) < 0)
+                fail_msg("%s", err.msg);
+        return policy;
+}
+
+static void test_which_metrics(void **state) {
+        static const struct {
+                const char *priorities;
+                int cpu, mem; /* index of the metric */
+                double cpu_weight;
+                double others[2]; /* of the first two priorities */
+                bool has_target;
+        } rows[] = {
+                {"{name: cpu_usage_avg_5m, weight: 2}", 0, -1, 1, {0}, false},
+                /* The shortest mean, wherever it stands. */
+                {"{name: cpu_usage_avg_1h, weight: 1}, {name: cpu_usage_avg_5m, weight: 4}",
+                 0,
+                 -1,
+                 1,
+                 {0.25, 0},
+                 false},
+                {"{name: cpu_usage_avg_5m, weight: 1}, {name: cpu_usage_avg_1h, weight: 4}",
+                 0,
+                 -1,
+                 0.25,
+                 {0, 1},
+                 false},
+                {"{name: mem_usage_max_5m, weight: 1}, {name: load, weight: 1}",
+                 -1,
+                 -1,
+                 0,
+                 {1, 1},
+                 false},
+                {"{name: disk_usage_avg_5m, weight: 1}, "
+                 "{name: mem_usage_avg_5m, weight: 1, target: 0.5}",
+                 -1,
+                 2,
+                 0,
+                 {1, 0},
+                 true},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(policy_freep) struct policy *policy = policy_of(rows[i].priorities);
+                struct estimate_terms terms;
+                estimate_terms_init(&terms, policy, 0);
+                assert_int_equal(terms.metric[ESTIMATE_CPU], rows[i].cpu);
+                assert_int_equal(terms.metric[ESTIMATE_MEM], rows[i].mem);
+                assert_true(terms.weight[ESTIMATE_CPU] == rows[i].cpu_weight);
+                assert_true(terms.other_weight[0] == rows[i].others[0]);
+                assert_true(terms.other_weight[1] == rows[i].others[1]);
+                assert_int_equal(terms.has_target, rows[i].has_target);
+        }
+}
+
+/* Of the other priorities the largest reading that is usable, times its weight. */
+static void test_others(void **state) {
+        _cleanup_(policy_freep) struct policy *policy = policy_of(
+                "{name: cpu_usage_avg_5m, weight: 2}, {name: mem_usage_max_5m, weight: 2}, "
+                "{name: disk_usage_avg_5m, weight: 1, target: 0.5}");
+        static const struct {
+                double mem, disk;
+                int64_t mem_expires_ms; /* from now */
+                double expected;
+        } rows[] = {
+                {0.4, 0.5, 1, 0.4},
+                {0.4, 0.5, 0, 0}, /* at its target: as good as empty */
+                {0.1, 0, 1, 0.25},
+                {0.1, 1, 1, 0.5},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                const double cpu = 1, mem = rows[i].mem, disk = rows[i].disk;
+                const int64_t later = NOW_UNIX_MS + 1,
+                              mem_expires = NOW_UNIX_MS + rows[i].mem_expires_ms;
+                const struct reading_columns columns = {
+                        .usage_ratio = (const double *[]){&cpu, NULL, NULL, &mem, &disk},
+                        .expires_unix_ms = (const int64_t *[]){&later, NULL, NULL, &mem_expires,
+                                                               &later},
+                };
+                struct estimate_terms terms;
+                estimate_terms_init(&terms, policy, 0);
+                assert_float_equal(
+                        (float)estimate_terms_other(&terms, policy, &columns, 0, NOW_UNIX_MS),
+                        (float)rows[i].expected, 1e-6);
+        }
+}
+
+static void test_headroom_without_a_target(void **state) {
+        const struct estimate_terms terms = {.weight = {1, 1}};
+        const struct score_node node = {.used = {0.5, 0.25}, .own = {score_own(1, 0.125), 0}};
+        const struct pod_load load = {{1, 0}};
+
+        (void)state;
+        assert_float_equal((float)estimate_terms_headroom(&terms, &node, &load), 25, 1e-6);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_which_metrics),
+                cmocka_unit_test(test_others),
+                cmocka_unit_test(test_headroom_without_a_target),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

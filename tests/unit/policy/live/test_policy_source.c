@@ -1,0 +1,240 @@
+/* The policy object as the API server shows it, and its status. Linked with --wrap=clock_gettime.
+ */
+#include "tests/unit/fixture/api_fixture.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "policy/live/policy_source.h"
+
+#define LIST "GET " POLICY_OBJECT_PATH "?fieldSelector=metadata.name%3Ddefault&limit="
+#define WATCH "watch=1"
+#define PATCH "PATCH " POLICY_OBJECT_PATH "/default/status?fieldManager=plimsoll-controller "
+#define OBJECTS(object)                                                                            \
+        "{\"kind\":\"List\",\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[" object "]}"
+#define OBJECT(uid, spec)                                                                          \
+        "{\"apiVersion\":\"scheduler.policy.crane.io/v1alpha1\",\"kind\":"                         \
+        "\"DynamicSchedulerPolicy\",\"metadata\":{\"name\":\"default\"" uid "},\"spec\":" spec "}"
+#define UID(text) ",\"uid\":\"" text "\""
+#define SYNC(period) "{\"syncPolicy\":[{\"name\":\"cpu_usage_avg_5m\",\"period\":\"" period "\"}]}"
+
+struct fixture {
+        struct api_fixture api;
+        struct policy_source *source;
+        size_t policies, looks;
+        const char *told; /* what readiness is to say, or is not */
+};
+
+static const struct kube_fence no_fence = {0};
+
+static void on_policy(void *userdata, struct policy *policy) {
+        ((struct fixture *)userdata)->policies++;
+        policy_free(policy);
+}
+
+static void begin(struct fixture *f) {
+        struct policy *policy = NULL;
+        struct error err = ERROR_NULL;
+
+        api_start(&f->api);
+        if (policy_source_new(&(struct policy_source_options){.loop = f->api.rig.loop,
+                                                              .metrics = f->api.rig.metrics,
+                                                              .health = f->api.health,
+                                                              .on_policy = on_policy,
+                                                              .userdata = f},
+                              &f->source, &policy, &err) < 0)
+                fail_msg("%s", err.msg);
+        policy_free(policy);
+        policy_source_watch_object(f->source, f->api.rig.api);
+}
+
+static void end(struct fixture *f) {
+        policy_source_free(f->source);
+        api_stop(&f->api);
+}
+
+static bool is_told(void *userdata) {
+        const struct fixture *f = userdata;
+        struct buf out = BUF_INIT(4096);
+
+        (void)health_write_ready(f->api.health, &out);
+        bool found = strstr(out.data, f->told) != NULL;
+        buf_done(&out);
+        return found;
+}
+
+static bool is_not_told(void *userdata) {
+        return !is_told(userdata);
+}
+
+static bool is_asked(void *userdata) {
+        return atomic_load(&((struct fixture *)userdata)->api.rig.server.served) > 0;
+}
+
+/* Tried again every minute; told when it begins and when it ends. */
+static void test_status_that_cannot_be_written(void **state) {
+        struct fixture f = {0};
+
+        (void)state;
+        api_answer(&f.api, 403, "{\"message\":\"no\"}", PATCH, "\"InForce\"");
+        api_answer(&f.api, 403, "{\"message\":\"still no\"}", PATCH, NULL);
+        api_answer(&f.api, 200, "{}", PATCH, NULL);
+        api_answer_usually(&f.api, 200, "", WATCH);
+        api_answer_usually(&f.api, 200, OBJECTS(OBJECT("", SYNC("3m"))), LIST);
+        api_answer_usually(&f.api, 200, "{}", PATCH);
+        begin(&f);
+        policy_source_set_writer(f.source, &no_fence);
+        f.told = "its status cannot be written: 403 no";
+        api_run(&f.api, is_told, &f);
+        assert_int_equal(api_logged(&f.api, "msg=\"cannot write policy status\""), 1);
+        later_ms += 60000;
+        f.told = "its status cannot be written: 403 still no";
+        api_run(&f.api, is_told, &f);
+        assert_int_equal(api_logged(&f.api, "msg=\"cannot write policy status\""), 0);
+        later_ms += 60000;
+        f.told = "cannot be written";
+        api_run(&f.api, is_not_told, &f);
+        assert_int_equal(api_logged(&f.api, "msg=\"policy status written again\""), 1);
+        assert_int_equal(f.policies, 1);
+        end(&f);
+}
+
+/* An object that has been deleted has no status to write: that is no trouble. */
+static void test_status_of_no_object(void **state) {
+        struct fixture f = {.told = "its status cannot be written: 403"};
+
+        (void)state;
+        api_answer(&f.api, 404, "{}", PATCH, NULL);
+        api_answer(&f.api, 403, "{}", PATCH, NULL);
+        api_answer_usually(&f.api, 200, "", WATCH);
+        api_answer_usually(&f.api, 200, OBJECTS(OBJECT("", SYNC("3m"))), LIST);
+        begin(&f);
+        policy_source_set_writer(f.source, &no_fence);
+        api_run(&f.api, is_asked, &f);
+        policy_source_set_writer(f.source, &no_fence);
+        api_run(&f.api, is_told, &f);
+        assert_int_equal(api_logged(&f.api, "\"cannot write policy status\" outcome=forbidden"), 1);
+        end(&f);
+}
+
+static bool is_watched(void *userdata) {
+        return atomic_load(&((struct fixture *)userdata)->api.rig.server.answered) == 2;
+}
+
+static atomic_bool is_gone;
+
+/* Before the status is answered: the watch's connection is the one that is held. */
+static void delete_it(void *userdata) {
+        static const char event[] = "{\"type\":\"DELETED\",\"object\":" OBJECT(
+                ",\"resourceVersion\":\"2\"", SYNC("3m")) "}\n";
+        struct scripted_server *server = userdata;
+
+        (void)!send(server->held[0], event, strlen(event), MSG_NOSIGNAL);
+        for (int ms = 0; ms < API_DEADLINE_MS && !atomic_load(&is_gone); ms++)
+                (void)usleep(1000);
+}
+
+/* And ten looks later, when the answer has been read. */
+static bool is_gone_and_answered(void *userdata) {
+        struct fixture *f = userdata;
+
+        if (is_told(f))
+                atomic_store(&is_gone, true);
+        f->looks += atomic_load(&f->api.rig.server.answered) == 3;
+        return f->looks == 10;
+}
+
+static void on_status(void *userdata, const json_t *object, const char *problem) {
+        (void)userdata;
+        (void)problem;
+        assert_non_null(object);
+}
+
+static void test_deleted_while_its_status_is_written(void **state) {
+        struct fixture f = {.told = "; the object was deleted"};
+
+        (void)state;
+        api_answer(&f.api, 200, OBJECTS(OBJECT("", SYNC("3m"))), LIST, NULL);
+        scripted_add(&f.api.rig.server, (struct scripted_reply){.expect = {WATCH},
+                                                                .response = scripted_stream(""),
+                                                                .holds = true});
+        scripted_add(&f.api.rig.server,
+                     (struct scripted_reply){.expect = {PATCH},
+                                             .response = scripted_http(200, "", "{}"),
+                                             .before = delete_it});
+        f.api.rig.server.userdata = &f.api.rig.server;
+        begin(&f);
+        policy_source_on_status(f.source, on_status, NULL);
+        api_run(&f.api, is_watched, &f);
+        policy_source_set_writer(f.source, &no_fence);
+        api_run(&f.api, is_gone_and_answered, &f);
+        assert_true(is_gone);
+        end(&f);
+}
+
+/* Its spec makes it news, and so does another object of the same name. */
+static void test_what_is_news(void **state) {
+        static const char *const lists[] = {
+                OBJECTS(OBJECT(UID("1"), SYNC("3m"))),
+                OBJECTS(OBJECT(UID("1"), SYNC("3m"))),
+                OBJECTS(OBJECT(UID("2"), SYNC("3m"))),
+                OBJECTS(OBJECT(UID("2"), SYNC("4m"))),
+        };
+        struct fixture f = {.api.pace_ms = 50, .told = "1 metrics, generation 4"};
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+                api_answer(&f.api, 200, lists[i], LIST, NULL);
+        api_answer_usually(&f.api, 200, "{\"type\":\"ERROR\",\"object\":{\"code\":410}}\n", WATCH);
+        api_answer_usually(&f.api, 200, lists[3], LIST);
+        begin(&f);
+        api_run(&f.api, is_told, &f);
+        assert_int_equal(atomic_load(&f.api.rig.server.served), ARRAY_LEN(lists));
+        assert_int_equal(f.policies, 3);
+        end(&f);
+}
+
+#define DEEP_8 "{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":"
+#define END_8 "}}}}}}}}"
+
+static void test_object_that_is_too_deep(void **state) {
+        struct fixture f = {.told = "the built-in policy, 4 metrics, generation 1; cannot load the "
+                                    "latest policy: DynamicSchedulerPolicy default: "};
+
+        (void)state;
+        api_answer(&f.api, 200,
+                   OBJECTS(OBJECT("", DEEP_8 DEEP_8 DEEP_8 DEEP_8 "{}" END_8 END_8 END_8 END_8)),
+                   LIST, NULL);
+        api_answer_usually(&f.api, 200, "", WATCH);
+        begin(&f);
+        api_run(&f.api, is_told, &f);
+        assert_int_equal(f.policies, 0);
+        end(&f);
+}
+
+/* SIGHUP. */
+static void test_reload_without_a_file(void **state) {
+        struct fixture f = {.told = "the built-in policy, 4 metrics, generation 1"};
+
+        (void)state;
+        api_answer_usually(&f.api, 200, "", WATCH);
+        api_answer_usually(&f.api, 200, OBJECTS(""), LIST);
+        begin(&f);
+        policy_source_reload(f.source);
+        assert_true(is_told(&f));
+        assert_int_equal(f.policies, 0);
+        end(&f);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_status_that_cannot_be_written),
+                cmocka_unit_test(test_status_of_no_object),
+                cmocka_unit_test(test_deleted_while_its_status_is_written),
+                cmocka_unit_test(test_what_is_news),
+                cmocka_unit_test(test_object_that_is_too_deep),
+                cmocka_unit_test(test_reload_without_a_file),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

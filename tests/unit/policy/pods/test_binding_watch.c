@@ -1,0 +1,288 @@
+/* Bindings from a watch on pods, against a server that answers from a script. */
+#include "base/timestamp.h"
+#include "policy/pods/binding_watch.h"
+#include "tests/unit/fixture/reflector_fixture.h"
+
+static void on_binding(void *userdata, const char *node, int64_t at_unix_ms) {
+        struct fixture *f = userdata;
+        int64_t age_ms = clock_wall_unix_ms() - at_unix_ms;
+
+        (void)buf_printf(&f->log, "%s %s;", node,
+                         age_ms < -MS_PER_S        ? "future"
+                         : age_ms < MS_PER_MIN     ? "now"
+                         : age_ms < 3 * MS_PER_MIN ? "2m"
+                                                   : "old");
+}
+
+struct pod {
+        const char *name, *node;
+        int64_t bound_ago_ms; /* INT64_MIN: no condition */
+        int64_t created_ago_ms;
+        const char *annotations;
+        const char *owner; /* kind; NULL: none */
+};
+
+static void put_pod(struct buf *out, const struct pod *pod) {
+        char bound[TIMESTAMP_MAX], created[TIMESTAMP_MAX];
+        int64_t now_unix_ms = clock_wall_unix_ms();
+
+        timestamp_format_s(now_unix_ms - pod->created_ago_ms, created, sizeof(created));
+        (void)buf_printf(out,
+                         "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"d\",\"uid\":\"u-%s\","
+                         "\"resourceVersion\":\"5\",\"creationTimestamp\":\"%s\","
+                         "\"annotations\":{%s},\"ownerReferences\":[{\"kind\":\"%s\"}]},"
+                         "\"spec\":{\"nodeName\":\"%s\"},\"status\":{"
+                         "\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}",
+                         pod->name, pod->name, created, pod->annotations ? pod->annotations : "",
+                         pod->owner ? pod->owner : "ReplicaSet", pod->node);
+        if (pod->bound_ago_ms != INT64_MIN) {
+                timestamp_format_s(now_unix_ms - pod->bound_ago_ms, bound, sizeof(bound));
+                (void)buf_printf(out,
+                                 ",{\"type\":\"PodScheduled\",\"status\":\"True\","
+                                 "\"lastTransitionTime\":\"%s\"}",
+                                 bound);
+        }
+        (void)buf_puts(out, "]}}");
+}
+
+static char *pod_list(const struct pod *pods, size_t count) {
+        _cleanup_(buf_done) struct buf out = BUF_INIT(1 << 16);
+
+        (void)buf_puts(&out, "{\"kind\":\"PodList\",\"metadata\":{\"resourceVersion\":\"10\"},"
+                             "\"items\":[");
+        for (size_t i = 0; i < count; i++) {
+                if (i > 0)
+                        (void)buf_putc(&out, ',');
+                put_pod(&out, &pods[i]);
+        }
+        (void)buf_puts(&out, "]}");
+        return scripted_http(200, "", out.data);
+}
+
+static void put_event(struct buf *out, const char *type, const struct pod *pod) {
+        (void)buf_printf(out, "{\"type\":\"%s\",\"object\":", type);
+        put_pod(out, pod);
+        (void)buf_puts(out, "}\n");
+}
+
+static void add_list(struct fixture *f, const struct pod *pods, size_t count) {
+        scripted_add(&f->rig.server,
+                     (struct scripted_reply){
+                             .expect = {"GET /api/v1/pods?fieldSelector=spec.nodeName%21%3D%2C"
+                                        "status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed&"
+                                        "limit="},
+                             .response = pod_list(pods, count)});
+}
+
+static void add_watch(struct fixture *f, const char *events, bool holds) {
+        scripted_add(&f->rig.server,
+                     (struct scripted_reply){
+                             .expect = {"GET /api/v1/pods?fieldSelector=spec.nodeName%21%3D%2C"
+                                        "status.phase%3DPending&watch=1&resourceVersion=10&"},
+                             .response = scripted_stream(events),
+                             .holds = holds});
+}
+
+static struct binding_watch *watch_pods(struct fixture *f) {
+        start(f);
+        struct binding_watch *watch = binding_watch_new(f->rig.loop, f->rig.api, f->rig.metrics,
+                                                        5 * MS_PER_MIN, on_binding, f);
+        run(f);
+        return watch;
+}
+
+static void test_bindings(void **state) {
+        struct fixture f = {.wanted_log = "n1 2m;n2 now;n3 now;n5 2m;n6 now;"};
+        static const struct pod listed[] = {
+                {"running", "n1", 2 * MS_PER_MIN, MS_PER_DAY, NULL, NULL},
+                {"long-bound", "n1", 6 * MS_PER_MIN, MS_PER_DAY, NULL, NULL},
+                {"mirror", "n1", 0, 0, "\"kubernetes.io/config.mirror\":\"x\"", NULL},
+                {"unbound", "", 0, 0, NULL, NULL},
+                {"ahead", "n2", -10 * MS_PER_MIN, 0, NULL, NULL}, /* the server's clock is: now */
+                {"pending", "n3", 0, 0, NULL, NULL},
+                {"preset-old", "n4", INT64_MIN, 6 * MS_PER_MIN, NULL, NULL},
+                {"preset", "n5", INT64_MIN, 2 * MS_PER_MIN, NULL, NULL},
+        };
+        static const struct pod later[] = {
+                {"pending", "n3", 0, 0, NULL, NULL}, /* again: not counted again */
+                {"fresh", "n6", 0, 0, NULL, NULL},
+                {"fresh", "n6", 0, 0, NULL, NULL},
+        };
+        _cleanup_(buf_done) struct buf events = BUF_INIT(1 << 16);
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(later); i++)
+                put_event(&events, "MODIFIED", &later[i]);
+        put_event(&events, "DELETED", &later[0]);
+        put_event(&events, "ADDED", &later[0]);
+        add_list(&f, listed, ARRAY_LEN(listed));
+        add_watch(&f, events.data, true);
+        struct binding_watch *watch = watch_pods(&f);
+        assert_true(reflector_is_synced(binding_watch_reflector(watch)));
+        assert_string_equal(reflector_trouble(binding_watch_reflector(watch)), "");
+        assert_true(metrics_value(metrics_counter(f.rig.metrics, "plimsoll_bindings_total", "",
+                                                  NULL)) == 5);
+        binding_watch_free(watch);
+        stop(&f);
+}
+
+/* A DaemonSet has its pods on every node: they say nothing about what a scheduler gave to it. */
+static void test_daemon_pods(void **state) {
+        struct fixture f = {.wanted_log = "n1 now;n2 now;"};
+        static const struct pod listed[] = {
+                {"agent", "n1", 0, 0, NULL, "DaemonSet"},
+                {"web", "n1", 0, 0, NULL, NULL},
+        };
+        static const struct pod later[] = {
+                {"driver", "n2", 0, 0, NULL, "DaemonSet"},
+                {"shop", "n2", 0, 0, NULL, NULL},
+        };
+        _cleanup_(buf_done) struct buf events = BUF_INIT(1 << 16);
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(later); i++)
+                put_event(&events, "ADDED", &later[i]);
+        add_list(&f, listed, ARRAY_LEN(listed));
+        add_watch(&f, events.data, true);
+        binding_watch_free(watch_pods(&f));
+        stop(&f);
+}
+
+/* Each with what it lacks, or has of another type; a node's name has at most 253 bytes. */
+static void test_odd_pods(void **state) {
+#define POD(metadata, spec, status)                                                                \
+        "{\"metadata\":{\"name\":\"a\",\"resourceVersion\":\"11\"," metadata "},\"spec\":{" spec   \
+        "},\"status\":" status "}"
+#define NAME_84                                                                                    \
+        "012345678901234567890123456789012345678901-1234567890123456789012345678901234567890a"
+#define NAME_253 NAME_84 NAME_84 NAME_84 "b"
+#define CONDITIONS(text) "{\"conditions\":[" text "]}"
+#define OLD "\"creationTimestamp\":\"2001-01-01T00:00:00Z\","
+        static const struct {
+                const char *pod;
+                const char *node; /* where it is counted, now; NULL: it is not */
+        } rows[] = {
+                {POD("\"uid\":\"u\"", "\"nodeName\":\"n\"", "{}"), "n"}, /* without any time: now */
+                {POD("\"uid\":\"u\"", "\"nodeName\":\"" NAME_253 "\"", "{}"), NAME_253},
+                {POD("\"uid\":\"u\"", "\"nodeName\":\"" NAME_253 "c\"", "{}"), NULL},
+                {POD("\"uid\":\"\"", "\"nodeName\":\"n\"", "{}"), NULL},
+                {POD("\"uid\":7", "\"nodeName\":\"n\"", "{}"), NULL},
+                {POD("\"uid\":\"u\"", "\"nodeName\":7", "{}"), NULL},
+                {POD("\"uid\":\"u\",\"ownerReferences\":[7,{},{\"kind\":7}]", "\"nodeName\":\"n\"",
+                     "{}"),
+                 "n"},
+                {POD(OLD "\"uid\":\"u\"", "\"nodeName\":\"n\"", "{}"), NULL},
+                /* conditions that say nothing: its creation counts */
+                {POD(OLD "\"uid\":\"u\"", "\"nodeName\":\"n\"",
+                     CONDITIONS("7,{},{\"type\":\"PodScheduled\"},{\"status\":\"True\"},"
+                                "{\"type\":\"PodScheduled\",\"status\":\"False\","
+                                "\"lastTransitionTime\":\"2101-01-01T00:00:00Z\"},"
+                                "{\"type\":\"PodScheduled\",\"status\":\"True\"},"
+                                "{\"type\":\"PodScheduled\",\"status\":\"True\","
+                                "\"lastTransitionTime\":\"soon\"}")),
+                 NULL},
+                {POD(OLD "\"uid\":\"u\"", "\"nodeName\":\"n\"",
+                     CONDITIONS("{},{\"type\":\"PodScheduled\",\"status\":\"True\","
+                                "\"lastTransitionTime\":\"2101-01-01T00:00:00Z\"}")),
+                 "n"},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                char wanted[512];
+                struct fixture f = {.wanted_log = wanted};
+                static const struct pod last = {"end", "end", 0, 0, NULL, NULL};
+                _cleanup_(buf_done) struct buf events = BUF_INIT(1 << 16);
+                (void)snprintf(wanted, sizeof(wanted), "%s%send now;",
+                               rows[i].node ? rows[i].node : "", rows[i].node ? " now;" : "");
+                (void)buf_printf(&events, "{\"type\":\"MODIFIED\",\"object\":%s}\n", rows[i].pod);
+                put_event(&events, "MODIFIED", &last);
+                add_list(&f, NULL, 0);
+                add_watch(&f, events.data, true);
+                binding_watch_free(watch_pods(&f));
+                stop(&f);
+        }
+}
+
+/* Our clock is two minutes ahead of the server's: what happens before our eyes happens now. */
+static void test_another_clock(void **state) {
+        struct fixture f = {.wanted_log = "n1 2m;n3 now;"};
+        static const struct pod listed[] = {
+                {"listed", "n1", 2 * MS_PER_MIN, 0, NULL, NULL},
+                {"stuck", "n2", 6 * MS_PER_MIN, 0, NULL, NULL},
+        };
+        static const struct pod fresh = {"fresh", "n3", 2 * MS_PER_MIN, 0, NULL, NULL};
+        static const struct pod late = {"late", "n4", 6 * MS_PER_MIN, 0, NULL, NULL};
+        _cleanup_(buf_done) struct buf events = BUF_INIT(1 << 16);
+
+        (void)state;
+        put_event(&events, "MODIFIED", &listed[1]); /* bound long ago, it only changes */
+        put_event(&events, "ADDED", &fresh);
+        put_event(&events, "ADDED", &late); /* no clock is that wrong */
+        add_list(&f, listed, ARRAY_LEN(listed));
+        add_watch(&f, events.data, true);
+        binding_watch_free(watch_pods(&f));
+        stop(&f);
+}
+
+/* A position that has expired: what was bound and started meanwhile is looked for, as at first. */
+static void test_expired(void **state) {
+        struct fixture f = {.wanted_log = "n1 now;n2 now;"};
+        static const struct pod before = {"before", "n1", 0, 0, NULL, NULL};
+        static const struct pod relisted[] = {
+                {"before", "n1", 0, 0, NULL, NULL},
+                {"meanwhile", "n2", 0, 0, NULL, NULL},
+        };
+
+        (void)state;
+        add_list(&f, &before, 1);
+        add_watch(&f,
+                  "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":410,"
+                  "\"reason\":\"Expired\",\"message\":\"too old resource version\"}}\n",
+                  false);
+        add_list(&f, relisted, ARRAY_LEN(relisted));
+        add_watch(&f, "", true);
+        binding_watch_free(watch_pods(&f));
+        stop(&f);
+}
+
+/* What was counted before a pause is not counted again, what was bound meanwhile is. */
+static void test_pause(void **state) {
+        struct fixture f = {.wanted_log = "n1 now;"};
+        static const struct pod before = {"before", "n1", 0, 0, NULL, NULL};
+        static const struct pod listed[] = {
+                {"before", "n1", 0, 0, NULL, NULL},
+                {"meanwhile", "n2", 0, 0, NULL, NULL},
+        };
+
+        (void)state;
+        add_list(&f, &before, 1);
+        add_watch(&f, "", true);
+        struct binding_watch *watch = watch_pods(&f);
+        assert_true(binding_watch_is_live(watch));
+        binding_watch_pause(watch);
+        assert_false(binding_watch_is_live(watch));
+        assert_null(binding_watch_reflector(watch));
+        add_list(&f, listed, ARRAY_LEN(listed));
+        add_watch(&f, "", true);
+        f.wanted_log = "n1 now;n2 now;";
+        binding_watch_resume(watch);
+        binding_watch_resume(watch);
+        run(&f);
+        assert_true(binding_watch_is_live(watch));
+        binding_watch_free(watch);
+        stop(&f);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_bindings), cmocka_unit_test(test_daemon_pods),
+                cmocka_unit_test(test_odd_pods), cmocka_unit_test(test_another_clock),
+                cmocka_unit_test(test_expired),  cmocka_unit_test(test_pause),
+        };
+
+        (void)unsetenv("KUBERNETES_SERVICE_HOST");
+        (void)unsetenv("KUBECONFIG");
+        (void)unsetenv("HOME");
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,505 @@
+/* What is read of a Pod, by example and against a plain computation on jansson's tree. */
+#include "tests/unit/fixture/cmocka_wrap.h"
+
+#include "base/buf.h"
+#include "tests/unit/fixture/full_size.h"
+#include "tests/unit/fixture/pod_property.h"
+
+#define GIB (1024.0 * 1024 * 1024)
+#define RESOURCES(cpu, memory)                                                                     \
+        "\"resources\":{\"limits\":{\"cpu\":\"64\"},\"requests\":{\"cpu\":\"" cpu                  \
+        "\",\"memory\":\"" memory "\"}}"
+#define CONTAINER(cpu, memory) "{\"name\":\"c\"," RESOURCES(cpu, memory) "}"
+#define SIDECAR(cpu, memory) "{" RESOURCES(cpu, memory) ",\"restartPolicy\":\"Always\"}"
+
+/* Reads @text, which is also held to the property. */
+static bool read_pod(struct pod_facts *facts, const char *text) {
+        (void)pod_property_check(text, strlen(text));
+        return pod_facts_skim(facts, text, strlen(text));
+}
+
+static void test_whole_pod(void **state) {
+        static const char text[] =
+                "{\"metadata\":{\"name\":\"web-7d9c5b-x2x7k\",\"namespace\":\"shop\",\"uid\":\"u-"
+                "1\","
+                "\"creationTimestamp\":\"2026-07-23T11:00:00Z\",\"labels\":{\"app\":\"web\","
+                "\"pod-template-hash\":\"7d9c5b\"},\"ownerReferences\":[{\"apiVersion\":\"apps/"
+                "v1\","
+                "\"kind\":\"ReplicaSet\",\"name\":\"web-7d9c5b\",\"controller\":true}],"
+                "\"managedFields\":[{\"fieldsV1\":{\"f:spec\":{\"f:nodeName\":{}}}}]},"
+                "\"spec\":{\"containers\":[" CONTAINER(
+                        "250m",
+                        "1Gi") "],\"nodeName\":\"node-1\"},"
+                               "\"status\":{\"phase\":\"Running\",\"conditions\":[{\"type\":"
+                               "\"Ready\","
+                               "\"status\":\"True\",\"lastTransitionTime\":\"2026-07-23T11:00:"
+                               "09Z\"},{\"type\":"
+                               "\"PodScheduled\",\"status\":\"True\",\"lastTransitionTime\":"
+                               "\"2026-07-23T11:00:05Z\"}]}}";
+        struct pod_facts facts;
+        int64_t bound_unix_ms = 0;
+
+        (void)state;
+        assert_true(timestamp_parse("2026-07-23T11:00:05Z", 20, &bound_unix_ms));
+        assert_true(read_pod(&facts, text));
+        assert_true(facts.id == strmap_hash("u-1", 3));
+        assert_true(skim_is(&facts.uid, "u-1"));
+        assert_true(skim_is(&facts.node, "node-1"));
+        assert_true(skim_is(&facts.name_space, "shop"));
+        assert_true(skim_is(&facts.name, "web-7d9c5b-x2x7k"));
+        assert_false(facts.is_daemonset);
+        assert_false(facts.is_mirror);
+        assert_int_equal(facts.workload_len, strlen("shop/ReplicaSet/web"));
+        assert_memory_equal(facts.workload, "shop/ReplicaSet/web", facts.workload_len);
+        assert_true(facts.request.of[ESTIMATE_CPU] == 0.25);
+        assert_true(facts.request.of[ESTIMATE_MEM] == GIB);
+        assert_true(facts.bound_unix_ms == bound_unix_ms);
+        assert_false(facts.is_finished);
+}
+
+/* Sums as in kube-scheduler: the table of KEP-753 and its neighbours. */
+static void test_requests(void **state) {
+        static const struct {
+                const char *spec;
+                double cores, bytes;
+        } rows[] = {
+                {"", 0, 0},
+                {"\"containers\":null", 0, 0},
+                {"\"containers\":[{},{\"resources\":{}},{\"resources\":{\"requests\":null}}]", 0,
+                 0},
+                {"\"containers\":[" CONTAINER("1", "1Gi") "," CONTAINER("500m", "512Mi") "]", 1.5,
+                 1.5 * GIB},
+                /* limits are no requests */
+                {"\"containers\":[{\"resources\":{\"limits\":{\"cpu\":\"4\"}}}]", 0, 0},
+                /* an init container counts when it is larger than all that follows */
+                {"\"containers\":[" CONTAINER("1", "2Gi") "],\"initContainers\":[" CONTAINER(
+                         "3", "1Gi") "," CONTAINER("2", "1Gi") "]",
+                 3, 2 * GIB},
+                /* sidecars stay: 1 + 2 */
+                {"\"containers\":[" CONTAINER("1", "1Gi") "],\"initContainers\":[" SIDECAR(
+                         "2", "1Gi") "]",
+                 3, 2 * GIB},
+                /* the init container beside the sidecar that was started before it: 2 + 5 */
+                {"\"initContainers\":[" SIDECAR("2", "1Gi") "," CONTAINER(
+                         "5", "1Gi") "],\"containers\":[" CONTAINER("1", "1Gi") "]",
+                 7, 2 * GIB},
+                /* the sidecar that is started after it is not beside it: 1 + 2 or 5 */
+                {"\"containers\":[" CONTAINER("1", "1Gi") "],\"initContainers\":[" CONTAINER(
+                         "5", "1Gi") "," SIDECAR("2", "1Gi") "]",
+                 5, 2 * GIB},
+                /* for each resource by itself */
+                {"\"containers\":[" CONTAINER("4", "1Gi") "],\"initContainers\":[" CONTAINER(
+                         "1", "8Gi") "]",
+                 4, 8 * GIB},
+                /* a container of the app may say restartPolicy too; that makes it no sidecar */
+                {"\"containers\":[" SIDECAR("1", "1Gi") "],\"initContainers\":[" CONTAINER(
+                         "3", "1Gi") "]",
+                 3, GIB},
+                {"\"containers\":[" CONTAINER("1", "1Gi") "],\"overhead\":{\"cpu\":\"250m\","
+                                                          "\"memory\":\"1Gi\"}",
+                 1.25, 2 * GIB},
+                /* what the pod requests itself, of either resource, stands for the sum */
+                {"\"containers\":[" CONTAINER("1", "1Gi") "]," RESOURCES("6", "4Gi"), 6, 4 * GIB},
+                {"\"resources\":{\"requests\":{\"cpu\":\"500m\"}},\"overhead\":{\"cpu\":\"1\"},"
+                 "\"containers\":[" CONTAINER("1", "1Gi") "]",
+                 1.5, GIB},
+                {"\"containers\":[" CONTAINER("1", "1Gi") "]," RESOURCES("0", "x"), 0, GIB},
+                /* odd quantities */
+                {"\"containers\":[" CONTAINER("-5", "-1Gi") "," CONTAINER("1", "1Gi") "]", 1, GIB},
+                {"\"containers\":[" CONTAINER("", "Gi") "," CONTAINER("NaN", "inf") "]", 0, 0},
+                {"\"containers\":[" CONTAINER("1e300", "9999999999999Ei") "]", 10000, 0x1p50},
+                {"\"containers\":[" CONTAINER("9999", "1Pi") "," CONTAINER("9999", "1Pi") "]",
+                 10000, 0x1p50},
+                {"\"containers\":[" CONTAINER("1", "1Gi") "],\"overhead\":{\"cpu\":\"1e400\"}",
+                 10000, GIB},
+                {"\"overhead\":{\"cpu\":\"-1e400\",\"memory\":\"-0\"}", 0, 0},
+                {"\"containers\":[{\"resources\":{\"requests\":{\"cpu\":2,\"memory\":[1]}}}]", 0,
+                 0},
+                {"\"containers\":[{\"resources\":{\"requests\":{\"cpu\":\"\\u0031\"}}}]", 0, 0},
+                /* the last one counts */
+                {"\"containers\":[" CONTAINER("1", "1Gi") "],\"containers\":[" CONTAINER("2",
+                                                                                         "2Gi") "]",
+                 2, 2 * GIB},
+                {"\"containers\":[{" RESOURCES("1", "1Gi") ",\"resources\":null}]", 0, 0},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct pod_facts facts;
+                char *text = xasprintf("{\"spec\":{%s}}", rows[i].spec);
+                if (!read_pod(&facts, text))
+                        fail_msg("row %zu is not read", i);
+                if (facts.request.of[ESTIMATE_CPU] != rows[i].cores ||
+                    facts.request.of[ESTIMATE_MEM] != rows[i].bytes)
+                        fail_msg("row %zu: %g cores, %g bytes", i, facts.request.of[ESTIMATE_CPU],
+                                 facts.request.of[ESTIMATE_MEM]);
+                free(text);
+        }
+}
+
+#define OWNER(kind, name) "{\"kind\":\"" kind "\",\"name\":\"" name "\"}"
+#define CONTROLLER(kind, name) "{\"controller\":true,\"kind\":\"" kind "\",\"name\":\"" name "\"}"
+#define OWNERS(list) "\"namespace\":\"shop\",\"ownerReferences\":[" list "]"
+#define HASH(hash) ",\"labels\":{\"app\":\"web\",\"pod-template-hash\":\"" hash "\"}"
+
+static void test_workload(void **state) {
+        static const struct {
+                const char *metadata, *workload;
+        } rows[] = {
+                {"", ""},
+                {OWNERS(""), ""},
+                {OWNERS(OWNER("StatefulSet", "db")), "shop/StatefulSet/db"},
+                {OWNERS(OWNER("DaemonSet", "agent-12345678")), "shop/DaemonSet/agent-12345678"},
+                /* the controller, wherever it stands */
+                {OWNERS(OWNER("Node", "n") "," CONTROLLER("StatefulSet", "db") "," CONTROLLER(
+                         "StatefulSet", "db2")),
+                 "shop/StatefulSet/db"},
+                {OWNERS(OWNER("Foo", "a") "," OWNER("Bar", "b")), "shop/Foo/a"},
+                {OWNERS("{\"kind\":\"Foo\",\"name\":\"a\",\"controller\":\"true\"}," OWNER("Bar",
+                                                                                           "b")),
+                 "shop/Foo/a"},
+                {OWNERS("{},7,{\"kind\":\"Foo\"},{\"name\":\"x\",\"controller\":true}," OWNER("Bar",
+                                                                                              "b")),
+                 "shop/Bar/b"},
+                {"\"ownerReferences\":[" OWNER("Foo", "a") "]", ""}, /* no namespace */
+                /* ReplicaSets without their hash, wherever the label stands */
+                {OWNERS(OWNER("ReplicaSet", "web-7d9c5b")) HASH("7d9c5b"), "shop/ReplicaSet/web"},
+                {"\"labels\":{\"pod-template-hash\":\"7d9c5b\"}," OWNERS(
+                         OWNER("ReplicaSet", "web-7d9c5b")),
+                 "shop/ReplicaSet/web"},
+                {OWNERS(OWNER("ReplicaSet", "web-7d9c5b")), "shop/ReplicaSet/web-7d9c5b"},
+                {OWNERS(OWNER("ReplicaSet", "web-7d9c5b")) HASH("other"),
+                 "shop/ReplicaSet/web-7d9c5b"},
+                {OWNERS(OWNER("ReplicaSet", "web7d9c5b")) HASH("7d9c5b"),
+                 "shop/ReplicaSet/web7d9c5b"},
+                {OWNERS(OWNER("ReplicaSet", "-7d9c5b")) HASH("7d9c5b"), "shop/ReplicaSet/-7d9c5b"},
+                {OWNERS(OWNER("ReplicaSet", "7d9c5b")) HASH("7d9c5b"), "shop/ReplicaSet/7d9c5b"},
+                {OWNERS(OWNER("ReplicaSet", "web-")) HASH(""), "shop/ReplicaSet/web-"},
+                {OWNERS(OWNER("StatefulSet", "web-7d9c5b")) HASH("7d9c5b"),
+                 "shop/StatefulSet/web-7d9c5b"},
+                /* Jobs without a CronJob's minutes */
+                {OWNERS(OWNER("Job", "report-29384720")), "shop/Job/report"},
+                {OWNERS(OWNER("Job", "report-2938472012")), "shop/Job/report"},
+                {OWNERS(OWNER("Job", "report-2938472")), "shop/Job/report-2938472"},
+                {OWNERS(OWNER("Job", "report29384720")), "shop/Job/report29384720"},
+                {OWNERS(OWNER("Job", "report-2938472x")), "shop/Job/report-2938472x"},
+                {OWNERS(OWNER("Job", "-29384720")), "shop/Job/-29384720"},
+                {OWNERS(OWNER("Job", "29384720")), "shop/Job/29384720"},
+                /* the last one counts */
+                {OWNERS(OWNER("Foo", "a")) ",\"ownerReferences\":null", ""},
+                {OWNERS(OWNER("Foo", "\xc3\xa9")), ""},
+                {OWNERS(OWNER("Foo", "a\\u0062")), ""},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct pod_facts facts;
+                char *text = xasprintf("{\"metadata\":{%s}}", rows[i].metadata);
+                if (!read_pod(&facts, text))
+                        fail_msg("row %zu is not read", i);
+                if (facts.workload_len != strlen(rows[i].workload) ||
+                    memcmp(facts.workload, rows[i].workload, facts.workload_len) != 0)
+                        fail_msg("row %zu: '%.*s', expected '%s'", i, (int)facts.workload_len,
+                                 facts.workload, rows[i].workload);
+                free(text);
+        }
+}
+
+/* As long as Kubernetes allows, and one more. */
+static void test_long_names(void **state) {
+        static const int limits[] = {POD_FACTS_NAMESPACE_MAX, POD_FACTS_KIND_MAX,
+                                     POD_FACTS_NAME_MAX};
+
+        (void)state;
+        for (size_t part = 0; part <= ARRAY_LEN(limits); part++) {
+                int lens[ARRAY_LEN(limits)];
+                struct pod_facts facts;
+                for (size_t i = 0; i < ARRAY_LEN(limits); i++)
+                        lens[i] = limits[i] + (i == part);
+                char *text = xasprintf("{\"metadata\":{\"namespace\":\"%0*d\",\"ownerReferences\":["
+                                       "{\"kind\":\"%0*d\",\"name\":\"%0*d\"}]}}",
+                                       lens[0], 0, lens[1], 0, lens[2], 0);
+                assert_true(read_pod(&facts, text));
+                assert_int_equal(facts.workload_len,
+                                 part == ARRAY_LEN(limits) ? POD_FACTS_WORKLOAD_MAX : 0);
+                free(text);
+        }
+}
+
+#define SCHEDULED(status, time)                                                                    \
+        "\"status\":{\"conditions\":[{\"status\":\"" status                                        \
+        "\",\"type\":\"PodScheduled\",\"lastTransitionTime\":\"" time "\"}]}"
+#define CREATED(time) "\"metadata\":{\"creationTimestamp\":\"" time "\"}"
+
+static void test_times_and_phases(void **state) {
+        static const struct {
+                const char *pod;
+                int64_t bound_unix_ms;
+                bool is_finished;
+        } rows[] = {
+                {"", 0, false},
+                {CREATED("1970-01-01T00:00:07Z"), 7000, false},
+                {CREATED("1970-01-01T00:00:07Z") "," SCHEDULED("True", "1970-01-01T00:00:09Z"),
+                 9000, false},
+                {SCHEDULED("True", "1970-01-01T00:00:09Z") "," CREATED("1970-01-01T00:00:07Z"),
+                 9000, false},
+                {CREATED("1970-01-01T00:00:07Z") "," SCHEDULED("False", "1970-01-01T00:00:09Z"),
+                 7000, false},
+                {CREATED("1970-01-01T00:00:07Z") "," SCHEDULED("True", "yesterday"), 7000, false},
+                {CREATED("1969-01-01T00:00:07Z"), 0, false},
+                {CREATED("now") "," SCHEDULED("True", ""), 0, false},
+                {"\"status\":{\"phase\":\"Succeeded\"}", 0, true},
+                {"\"status\":{\"phase\":\"Failed\"}", 0, true},
+                {"\"status\":{\"phase\":\"Running\"}", 0, false},
+                {"\"status\":{\"phase\":[\"Failed\"]}", 0, false},
+                {"\"status\":{\"phase\":\"Failed\"},\"status\":{}", 0, false},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct pod_facts facts;
+                char *text = xasprintf("{%s}", rows[i].pod);
+                if (!read_pod(&facts, text))
+                        fail_msg("row %zu is not read", i);
+                if (facts.bound_unix_ms != rows[i].bound_unix_ms ||
+                    facts.is_finished != rows[i].is_finished)
+                        fail_msg("row %zu: bound at %lld", i, (long long)facts.bound_unix_ms);
+                free(text);
+        }
+}
+
+#define AFFINITY(kind, terms) "\"affinity\":{\"" kind "\":{" terms "}}"
+#define PREFERRED(list) "\"preferredDuringSchedulingIgnoredDuringExecution\":[" list "]"
+#define REQUIRED(list) "\"requiredDuringSchedulingIgnoredDuringExecution\":" list
+#define SPREAD(list) "\"topologySpreadConstraints\":[" list "]"
+#define CONSTRAINT(when) "{\"maxSkew\":1,\"whenUnsatisfiable\":\"" when "\"}"
+
+static void test_preferences(void **state) {
+        static const struct {
+                const char *spec;
+                bool has_any;
+        } rows[] = {
+                {"", false},
+                {AFFINITY("nodeAffinity", PREFERRED("{\"weight\":1}")), true},
+                {AFFINITY("podAffinity", PREFERRED("{}")), true},
+                {AFFINITY("podAntiAffinity", REQUIRED("[{}],") PREFERRED("{},{}")), true},
+                {AFFINITY("podAntiAffinity", PREFERRED("")), false},
+                {AFFINITY("nodeAffinity", REQUIRED("{\"nodeSelectorTerms\":[{}]}")), false},
+                {AFFINITY("otherAffinity", PREFERRED("{}")), false},
+                {"\"affinity\":null," SPREAD("null,{},{\"whenUnsatisfiable\":7}"), false},
+                {SPREAD(CONSTRAINT("DoNotSchedule")), false},
+                {SPREAD(CONSTRAINT("DoNotSchedule") "," CONSTRAINT("ScheduleAnyway")), true},
+                /* the last one counts */
+                {AFFINITY("nodeAffinity", PREFERRED("{}") "," PREFERRED("")), false},
+                {AFFINITY("nodeAffinity", PREFERRED("{}")) ",\"affinity\":{}", false},
+                {SPREAD(CONSTRAINT("ScheduleAnyway")) "," SPREAD(""), false},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct pod_facts facts;
+                char *text = xasprintf("{\"spec\":{%s}}", rows[i].spec);
+                if (!read_pod(&facts, text) || facts.has_preferences != rows[i].has_any)
+                        fail_msg("row %zu", i);
+                free(text);
+        }
+}
+
+static void test_refused(void **state) {
+        static const char *const rows[] = {
+                "",
+                "null",
+                "[]",
+                "\"pod\"",
+                "{",
+                "{} {}",
+                "{\"spec\":}",
+                "{\"spec\":{\"nodeName\":\"n\"}",
+                "{\"spec\":{\"nodeName\":\"n}}",
+                "{\"spec\":{\"nodeName\":tru}}",
+                "{\"spec\":{\"nodeName\":\"\xff\"}}",
+                "{\"metadata\":{\"name\":\"\\q\"}}",
+                "{\"sp\\u0065c\":{}}", /* it may be JSON, but nobody writes it so */
+                "{\"metadata\":{\"labels\":{\"\\u0061\":\"b\"}}}",
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct pod_facts facts;
+                if (read_pod(&facts, rows[i]))
+                        fail_msg("row %zu is read", i);
+        }
+}
+
+static void test_many_containers(void **state) {
+        enum { CONTAINERS = 1000 };
+        _cleanup_(buf_done) struct buf text = BUF_INIT(1 << 20);
+        struct pod_facts facts;
+
+        (void)state;
+        (void)buf_puts(&text, "{\"spec\":{\"containers\":[");
+        for (int i = 0; i < CONTAINERS; i++)
+                (void)buf_printf(&text, "%s%s", i ? "," : "", CONTAINER("250m", "1Gi"));
+        (void)buf_puts(&text, "]}}");
+        assert_true(read_pod(&facts, text.data));
+        assert_true(facts.request.of[ESTIMATE_CPU] == CONTAINERS * 0.25);
+        assert_true(facts.request.of[ESTIMATE_MEM] == CONTAINERS * GIB);
+}
+
+/* Random pods: members in any order, left out, repeated, or of another type. */
+
+static uint64_t random_state = 42;
+
+static unsigned pick(unsigned below) {
+        random_state = random_state * UINT64_C(6364136223846793005) + 1442695040888963407U;
+        return (unsigned)(random_state >> 33) % below;
+}
+
+#define PICK(list) (list)[pick(ARRAY_LEN(list))]
+
+typedef void put_fn(struct buf *out);
+struct member {
+        const char *key;
+        put_fn *put;
+};
+
+static void put_odd(struct buf *out) {
+        static const char *const odd[] = {"null", "7",      "-1e9",       "true", "\"\"",
+                                          "[]",   "[1,{}]", "{\"a\":[]}", "{}"};
+
+        (void)buf_puts(out, PICK(odd));
+}
+
+static void put_object(struct buf *out, const struct member *members, size_t count) {
+        size_t n = pick((unsigned)count + 3);
+
+        (void)buf_putc(out, '{');
+        for (size_t i = 0; i < n; i++) {
+                const struct member *member = &members[pick((unsigned)count)];
+                (void)buf_printf(out, "%s\"%s\":", i ? " , " : "", member->key);
+                (pick(20) == 0 ? put_odd : member->put)(out);
+        }
+        (void)buf_putc(out, '}');
+}
+
+static void put_array(struct buf *out, put_fn *put) {
+        (void)buf_putc(out, '[');
+        for (unsigned i = 0, n = pick(5); i < n; i++) {
+                (void)buf_puts(out, i ? "," : "");
+                (pick(20) == 0 ? put_odd : put)(out);
+        }
+        (void)buf_putc(out, ']');
+}
+
+static void put_text(struct buf *out) {
+        static const char *const texts[] = {"web-7d9c", "7d9c", "d", "a-12345678", "", "\xc3\xa9"};
+
+        (void)buf_printf(out, "\"%s\"", PICK(texts));
+}
+
+static void put_time(struct buf *out) {
+        (void)buf_printf(out, "\"2026-01-01T00:00:%02uZ\"", pick(70));
+}
+
+static void put_quantity(struct buf *out) {
+        static const char *const units[] = {"", "m", "Mi", "Gi", "k", "e3", "e300", "Ei", "x"};
+
+        (void)buf_printf(out, "\"%s%u%s\"", pick(10) ? "" : "-", pick(1000), PICK(units));
+}
+
+static void put_policy(struct buf *out) {
+        (void)buf_puts(out, pick(2) ? "\"Always\"" : "\"Never\"");
+}
+
+static void put_when(struct buf *out) {
+        (void)buf_puts(out, pick(3) ? "\"DoNotSchedule\"" : "\"ScheduleAnyway\"");
+}
+
+static void put_type(struct buf *out) {
+        (void)buf_puts(out, pick(2) ? "\"PodScheduled\"" : "\"Ready\"");
+}
+
+static void put_status(struct buf *out) {
+        (void)buf_puts(out, pick(3) ? "\"True\"" : "\"False\"");
+}
+
+static void put_phase(struct buf *out) {
+        static const char *const phases[] = {"Running", "Failed", "Succeeded", "Pending"};
+
+        (void)buf_printf(out, "\"%s\"", PICK(phases));
+}
+
+static void put_kind(struct buf *out) {
+        static const char *const kinds[] = {"ReplicaSet", "Job", "DaemonSet"};
+
+        (void)buf_printf(out, "\"%s\"", PICK(kinds));
+}
+
+static void put_bool(struct buf *out) {
+        (void)buf_puts(out, pick(2) ? "true" : "false");
+}
+
+#define DEFINE_PUT_OBJECT(name, ...)                                                               \
+        static void name(struct buf *out) {                                                        \
+                static const struct member members[] = {__VA_ARGS__};                              \
+                put_object(out, members, ARRAY_LEN(members));                                      \
+        }
+#define DEFINE_PUT_ARRAY(name, of)                                                                 \
+        static void name(struct buf *out) {                                                        \
+                put_array(out, of);                                                                \
+        }
+
+DEFINE_PUT_OBJECT(put_requests, {"cpu", put_quantity}, {"memory", put_quantity}, {"x", put_odd})
+DEFINE_PUT_OBJECT(put_resources, {"requests", put_requests}, {"limits", put_requests})
+DEFINE_PUT_OBJECT(put_container, {"resources", put_resources}, {"restartPolicy", put_policy},
+                  {"name", put_text})
+DEFINE_PUT_ARRAY(put_containers, put_container)
+DEFINE_PUT_ARRAY(put_preferences, put_odd)
+DEFINE_PUT_OBJECT(put_terms, {"preferredDuringSchedulingIgnoredDuringExecution", put_preferences},
+                  {"requiredDuringSchedulingIgnoredDuringExecution", put_preferences})
+DEFINE_PUT_OBJECT(put_affinity, {"nodeAffinity", put_terms}, {"podAffinity", put_terms},
+                  {"podAntiAffinity", put_terms}, {"x", put_odd})
+DEFINE_PUT_OBJECT(put_constraint, {"whenUnsatisfiable", put_when}, {"maxSkew", put_odd})
+DEFINE_PUT_ARRAY(put_constraints, put_constraint)
+DEFINE_PUT_OBJECT(put_spec, {"containers", put_containers}, {"initContainers", put_containers},
+                  {"overhead", put_requests}, {"resources", put_resources}, {"nodeName", put_text},
+                  {"affinity", put_affinity}, {"topologySpreadConstraints", put_constraints})
+DEFINE_PUT_OBJECT(put_owner, {"kind", put_kind}, {"name", put_text}, {"controller", put_bool})
+DEFINE_PUT_ARRAY(put_owners, put_owner)
+DEFINE_PUT_OBJECT(put_labels, {"pod-template-hash", put_text}, {"app", put_text})
+DEFINE_PUT_OBJECT(put_annotations, {"kubernetes.io/config.mirror", put_text}, {"x", put_odd})
+DEFINE_PUT_OBJECT(put_metadata, {"ownerReferences", put_owners}, {"labels", put_labels},
+                  {"annotations", put_annotations}, {"namespace", put_text}, {"name", put_text},
+                  {"uid", put_text}, {"creationTimestamp", put_time})
+DEFINE_PUT_OBJECT(put_condition, {"type", put_type}, {"status", put_status},
+                  {"lastTransitionTime", put_time})
+DEFINE_PUT_ARRAY(put_conditions, put_condition)
+DEFINE_PUT_OBJECT(put_pod_status, {"phase", put_phase}, {"conditions", put_conditions})
+DEFINE_PUT_OBJECT(put_pod, {"metadata", put_metadata}, {"spec", put_spec},
+                  {"status", put_pod_status}, {"kind", put_text})
+
+static void test_random(void **state) {
+        (void)state;
+        for (int i = 0, n = full_size(500000, 2000); i < n; i++) {
+                _cleanup_(buf_done) struct buf text = BUF_INIT(1 << 20);
+                put_pod(&text);
+                if (!pod_property_check(text.data, text.len))
+                        fail_msg("refused: %s", text.data);
+                size_t at = pick((unsigned)text.len);
+                (void)pod_property_check(text.data, at);
+                text.data[at] = (char)pick(256);
+                (void)pod_property_check(text.data, text.len);
+        }
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_whole_pod),        cmocka_unit_test(test_requests),
+                cmocka_unit_test(test_workload),         cmocka_unit_test(test_long_names),
+                cmocka_unit_test(test_times_and_phases), cmocka_unit_test(test_preferences),
+                cmocka_unit_test(test_refused),          cmocka_unit_test(test_many_containers),
+                cmocka_unit_test(test_random),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,225 @@
+/* The annotation codec. */
+#include "tests/unit/fixture/cmocka_wrap.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "policy/annotation.h"
+
+/* 2026-07-23T11:25:54Z */
+#define AT_UNIX_MS INT64_C(1784805954000)
+
+static void test_parse(void **state) {
+        static const struct {
+                const char *text;
+                int code;
+                double value;
+                int64_t at_unix_ms;
+        } rows[] = {
+                {"0.34210,2026-07-23T11:25:54Z", 0, 0.3421, AT_UNIX_MS},
+                {"0,2026-07-23T11:25:54Z", 0, 0, AT_UNIX_MS},
+                {"1.5,2026-07-23T11:25:54Z", 0, 1.5, AT_UNIX_MS}, /* above 1 is used as it stands */
+                {"2,2026-07-23T11:25:54Z", 0, 2, AT_UNIX_MS},
+                {"+5e-1,2026-07-23T11:25:54Z", 0, 0.5, AT_UNIX_MS},
+                {".5,2026-07-23T11:25:54Z", 0, 0.5, AT_UNIX_MS},
+                {"5.,2026-07-23T11:25:54Z", 0, 5, AT_UNIX_MS},
+                {"-0,2026-07-23T11:25:54Z", 0, 0, AT_UNIX_MS}, /* not below zero */
+                {"999999999.5,2026-07-23T11:25:54Z", 0, 999999999.5, AT_UNIX_MS},
+                {"1e300,2026-07-23T11:25:54Z", 0, 1e9, AT_UNIX_MS}, /* as it would be written */
+                {"0.1,2026-07-23T11:25:54.5Z", 0, 0.1, AT_UNIX_MS + 500},
+                {"0.1,2026-07-23T11:25:54.123456789Z", 0, 0.1, AT_UNIX_MS + 123},
+                {"0.1,1970-01-01T00:00:00Z", 0, 0.1, 0},
+                {"-0.1,2026-07-23T11:25:54Z", -ERANGE, 0, 0},
+                {"", -EINVAL, 0, 0},
+                {",", -EINVAL, 0, 0},
+                {"0.1", -EINVAL, 0, 0},
+                {"0.1,", -EINVAL, 0, 0},
+                {",2026-07-23T11:25:54Z", -EINVAL, 0, 0},
+                {"0.1,2026-07-23T11:25:54Z,", -EINVAL, 0, 0}, /* exactly two parts */
+                {"0.1,2026-07-23T11:25:54Z,x", -EINVAL, 0, 0},
+                {"0,1,2026-07-23T11:25:54Z", -EINVAL, 0, 0}, /* a locale's comma */
+                {" 0.1,2026-07-23T11:25:54Z", -EINVAL, 0, 0},
+                {"0.1 ,2026-07-23T11:25:54Z", -EINVAL, 0, 0},
+                {"0.1, 2026-07-23T11:25:54Z", -EINVAL, 0, 0},
+                {"0.1,2026-07-23T11:25:54Z ", -EINVAL, 0, 0},
+                {"0.1,2026-07-23T11:25:54Z\n", -EINVAL, 0, 0},
+                {"34%,2026-07-23T11:25:54Z", -EINVAL, 0, 0},
+                {"0x1p-2,2026-07-23T11:25:54Z", -EINVAL, 0, 0},
+                {"1_0,2026-07-23T11:25:54Z", -EINVAL, 0, 0},
+                {"NaN,2026-07-23T11:25:54Z", -EINVAL, 0, 0},
+                {"inf,2026-07-23T11:25:54Z", -EINVAL, 0, 0},
+                {"1e999,2026-07-23T11:25:54Z", -EINVAL, 0, 0}, /* infinite when read */
+                {"0.1,2026-07-23T11:25:54", -EINVAL, 0, 0},
+                {"0.1,2026-07-23T11:25:54z", -EINVAL, 0, 0},
+                {"0.1,2026-07-23t11:25:54Z", -EINVAL, 0, 0},
+                {"0.1,2026-07-23 11:25:54Z", -EINVAL, 0, 0},
+                {"0.1,2026-07-23T11:25:54+00:00", -EINVAL, 0, 0},
+                {"0.1,2026-07-23T11:25:54.Z", -EINVAL, 0, 0},
+                {"0.1,2026-7-23T11:25:54Z", -EINVAL, 0, 0},
+                {"0.1,2026-07-23T9:25:54Z", -EINVAL, 0, 0}, /* Go would take one digit */
+                {"0.1,2026-02-29T11:25:54Z", -EINVAL, 0, 0},
+                {"0.1,2026-13-01T11:25:54Z", -EINVAL, 0, 0},
+                {"0.1,2026-07-23T24:00:00Z", -EINVAL, 0, 0},
+                {"0.1,2026-07-23T11:25:60Z", -EINVAL, 0, 0},
+                {"0.1,1784805954", -EINVAL, 0, 0},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct annotation got = {.value = 42, .at_unix_ms = 42};
+                struct error err = ERROR_NULL;
+                int r = annotation_parse(rows[i].text, strlen(rows[i].text), NULL, &got, &err);
+                double value = rows[i].code == 0 ? rows[i].value : 42;
+                int64_t at_unix_ms = rows[i].code == 0 ? rows[i].at_unix_ms : 42;
+                if (r != rows[i].code || got.value != value || got.at_unix_ms != at_unix_ms)
+                        fail_msg("'%s' gave %d, %g, %lld", rows[i].text, r, got.value,
+                                 (long long)got.at_unix_ms);
+                assert_true((r < 0) == (err.msg[0] != '\0'));
+                assert_int_equal(
+                        r, annotation_parse(rows[i].text, strlen(rows[i].text), NULL, &got, NULL));
+        }
+}
+
+/* What is wrong is named, and the part of the text that it is in. */
+static void test_messages(void **state) {
+        static const struct {
+                const char *text, *message;
+        } rows[] = {
+                {"", "expected <number>,<timestamp>, got ''"},
+                {"0.1", "expected <number>,<timestamp>, got '0.1'"},
+                {",", "expected a decimal number before the comma, got ''"},
+                {"x,y", "expected a decimal number before the comma, got 'x'"},
+                {"-1,2026-07-23T11:25:54Z", "expected a number >= 0, got '-1'"},
+                {"0.1,y",
+                 "expected a timestamp like 2026-07-23T11:25:54Z after the comma, got 'y'"},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct annotation got;
+                struct error err = ERROR_NULL;
+                assert_true(annotation_parse(rows[i].text, strlen(rows[i].text), NULL, &got, &err) <
+                            0);
+                assert_string_equal(err.msg, rows[i].message);
+        }
+}
+
+static void test_bytes(void **state) {
+        static const char with_nul[] = "0.1\0,2026-07-23T11:25:54Z";
+        char text[ANNOTATION_MAX_BYTES + 1];
+        struct annotation got;
+
+        (void)state;
+        assert_int_equal(annotation_parse(with_nul, sizeof(with_nul) - 1, NULL, &got, NULL),
+                         -EINVAL);
+        assert_int_equal(annotation_parse(NULL, 0, NULL, &got, NULL), -EINVAL);
+
+        /* The ceiling, from both sides: zeros in front of "1,<timestamp>". */
+        static const char tail[] = "1,2026-07-23T11:25:54Z";
+        memset(text, '0', sizeof(text));
+        memcpy(text + sizeof(text) - (sizeof(tail) - 1), tail, sizeof(tail) - 1);
+        assert_int_equal(annotation_parse(text, sizeof(text), NULL, &got, NULL), -EINVAL);
+        assert_int_equal(annotation_parse(text + 1, sizeof(text) - 1, NULL, &got, NULL), 0);
+        assert_true(got.value == 1);
+}
+
+static void test_format(void **state) {
+        static const struct {
+                double ratio;
+                const char *text;
+        } rows[] = {
+                {0, "0.00000,2026-07-23T11:25:54Z"},
+                {0.3421, "0.34210,2026-07-23T11:25:54Z"},
+                {0.999999, "1.00000,2026-07-23T11:25:54Z"},
+                {1e-9, "0.00000,2026-07-23T11:25:54Z"},
+                {12.5, "12.50000,2026-07-23T11:25:54Z"},
+                {1e300, "1000000000.00000,2026-07-23T11:25:54Z"}, /* the buffer's ceiling */
+        };
+        char text[ANNOTATION_TEXT_MAX];
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                annotation_format_ratio(rows[i].ratio, AT_UNIX_MS + 999, NULL, text);
+                assert_string_equal(text, rows[i].text);
+        }
+        annotation_format_hot(2, AT_UNIX_MS, NULL, text);
+        assert_string_equal(text, "2,2026-07-23T11:25:54Z");
+        annotation_format_hot(INT64_MAX, AT_UNIX_MS, NULL, text);
+        assert_string_equal(text, "9223372036854775807,2026-07-23T11:25:54Z");
+        /* No time, however odd, passes the end of the text. */
+        annotation_format_hot(INT64_MIN, INT64_MIN, NULL, text);
+        assert_true(strlen(text) < sizeof(text));
+        annotation_format_ratio(1e300, INT64_MAX, NULL, text);
+        assert_true(strlen(text) < sizeof(text));
+}
+
+/* crane stamps the local time of Asia/Shanghai with a literal Z. */
+static void test_zone(void **state) {
+        _cleanup_(zone_freep) struct zone *zone = NULL;
+        char text[ANNOTATION_TEXT_MAX];
+        struct annotation got;
+
+        (void)state;
+        assert_int_equal(zone_load("Asia/Shanghai", &zone, NULL), 0);
+        annotation_format_ratio(0.5, AT_UNIX_MS, zone, text);
+        assert_string_equal(text, "0.50000,2026-07-23T19:25:54Z");
+        assert_int_equal(annotation_parse(text, strlen(text), zone, &got, NULL), 0);
+        assert_true(got.at_unix_ms == AT_UNIX_MS);
+}
+
+/* What is written is read back: to half a unit of the fifth decimal, and to the second. */
+static void test_round_trip(void **state) {
+        unsigned short seed[3] = {1, 2, 3};
+
+        (void)state;
+        for (int i = 0; i < 100000; i++) {
+                double ratio = pow(10, erand48(seed) * 12 - 6);
+                int64_t at_unix_ms = (int64_t)(erand48(seed) * 4e12);
+                char text[ANNOTATION_TEXT_MAX];
+                struct annotation got;
+                annotation_format_ratio(ratio, at_unix_ms, NULL, text);
+                assert_int_equal(annotation_parse(text, strlen(text), NULL, &got, NULL), 0);
+                if (fabs(got.value - ratio) > 0.5000001e-5 ||
+                    got.at_unix_ms != at_unix_ms - at_unix_ms % 1000)
+                        fail_msg("%.17g at %lld gave %s", ratio, (long long)at_unix_ms, text);
+
+                int64_t hot = (int64_t)(erand48(seed) * 4096);
+                annotation_format_hot(hot, at_unix_ms, NULL, text);
+                assert_int_equal(annotation_parse(text, strlen(text), NULL, &got, NULL), 0);
+                assert_true(got.value == (double)hot);
+        }
+}
+
+static void test_stamp(void **state) {
+        (void)state;
+        assert_true(annotation_stamp_unix_ms(AT_UNIX_MS, 0) == AT_UNIX_MS);
+        assert_true(annotation_stamp_unix_ms(AT_UNIX_MS, 14999) == AT_UNIX_MS - 14999);
+        assert_true(annotation_stamp_unix_ms(AT_UNIX_MS, 60001) == AT_UNIX_MS - 60000);
+}
+
+static void test_expiry(void **state) {
+        (void)state;
+        assert_true(annotation_expires_unix_ms(AT_UNIX_MS, 180000) == AT_UNIX_MS + 480000);
+        assert_true(annotation_expires_unix_ms(AT_UNIX_MS, 0) == AT_UNIX_MS + 300000);
+        assert_true(annotation_expires_unix_ms(INT64_MAX, 1) == INT64_MAX);
+        assert_true(annotation_expires_unix_ms(1, INT64_MAX - 1) == INT64_MAX);
+        assert_true(annotation_at_unix_ms(AT_UNIX_MS + 480000, 180000) == AT_UNIX_MS);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_parse),
+                cmocka_unit_test(test_messages),
+                cmocka_unit_test(test_bytes),
+                cmocka_unit_test(test_format),
+                cmocka_unit_test(test_round_trip),
+                cmocka_unit_test(test_stamp),
+                cmocka_unit_test(test_expiry),
+                /* Last: loading a zone sets the process's TZ. */
+                cmocka_unit_test(test_zone),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,107 @@
+/* Which annotations are kept, and as what they come back. */
+#include "tests/unit/fixture/cmocka_wrap.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "policy/annotation.h"
+#include "policy/kept_annotations.h"
+
+static void check(const struct kept_annotations *kept, const char *key, const char *expected) {
+        const char *value = kept_annotations_get(kept, key);
+
+        if (!expected)
+                assert_null(value);
+        else if (!value || strcmp(value, expected) != 0)
+                fail_msg("%s: %s", key, value ? value : "none");
+}
+
+static void test_what_is_kept(void **state) {
+        static const char prefix[] = "load.example.com/";
+        struct kept_annotations kept = {0};
+        json_auto_t *annotations = json_pack(
+                "{s:s, s:s, s:s, s:s, s:i, s:s}", "load.example.com/cpu_usage_avg_5m", "0.5,T",
+                "load.example.com/empty", "", "cpu_usage_avg_5m", "no prefix",
+                "load.example.com/not a name", "x", "load.example.com/number", 5,
+                "load.example.com/odd", "a\tb ~\xc3\xa9\x7f");
+
+        (void)state;
+        check(&kept, "cpu_usage_avg_5m", NULL);
+        assert_true(kept_annotations_set(&kept, annotations, prefix));
+        assert_false(kept_annotations_set(&kept, annotations, prefix));
+        check(&kept, "cpu_usage_avg_5m", "0.5,T");
+        (void)json_object_set_new(annotations, "load.example.com/cpu_usage_avg_5m",
+                                  json_string("0.6,T"));
+        assert_true(kept_annotations_set(&kept, annotations, prefix)); /* of the same length */
+        check(&kept, "cpu_usage_avg_5m", "0.6,T");
+        check(&kept, "empty", "");
+        check(&kept, "not a name", NULL);
+        check(&kept, "number", NULL);
+        check(&kept, "odd", "a?b ~???");
+        /* A value is no key. */
+        check(&kept, "0.6,T", NULL);
+        assert_true(kept_annotations_set(&kept, NULL, prefix));
+        check(&kept, "cpu_usage_avg_5m", NULL);
+        assert_false(kept_annotations_set(&kept, NULL, prefix));
+        assert_true(kept_annotations_set(&kept, annotations, prefix));
+        kept_annotations_done(&kept);
+        check(&kept, "cpu_usage_avg_5m", NULL);
+        kept_annotations_done(&kept);
+}
+
+/* One byte more than an annotation may have is enough to be none; and a node has a ceiling. */
+static void test_ceilings(void **state) {
+        char text[1000], key[16];
+        struct kept_annotations kept = {0};
+        json_auto_t *annotations = json_object();
+
+        (void)state;
+        memset(text, '1', sizeof(text) - 1);
+        text[sizeof(text) - 1] = '\0';
+        for (int i = 0; i < 100; i++) {
+                (void)snprintf(key, sizeof(key), "m%02d", i);
+                (void)json_object_set_new(annotations, key, json_string(text));
+        }
+        (void)json_object_set_new(annotations, "short", json_string("1"));
+        assert_true(kept_annotations_set(&kept, annotations, ""));
+        assert_in_range(kept.bytes, KEPT_ANNOTATIONS_MAX_BYTES - ANNOTATION_MAX_BYTES - 10,
+                        KEPT_ANNOTATIONS_MAX_BYTES);
+        assert_int_equal(strlen(kept_annotations_get(&kept, "m00")), ANNOTATION_MAX_BYTES + 1);
+        check(&kept, "m99", NULL);
+        check(&kept, "short", NULL); /* it would fit, but comes after one that does not */
+        kept_annotations_done(&kept);
+}
+
+/* Whichever byte is one too many, what does not fit whole is left out. */
+static void test_what_does_not_fit(void **state) {
+        enum { KEY_LEN = 3, ENTRY = KEY_LEN + 1 + ANNOTATION_MAX_BYTES + 1 };
+        char text[ANNOTATION_MAX_BYTES + 1] = "", key[16];
+
+        (void)state;
+        for (size_t first_len = 0; first_len < ANNOTATION_MAX_BYTES; first_len++) {
+                struct kept_annotations kept = {0};
+                json_auto_t *annotations = json_object();
+                memset(text, '1', sizeof(text) - 1);
+                (void)json_object_set_new(annotations, "m", json_stringn(text, first_len));
+                for (int i = 100; i < 100 + KEPT_ANNOTATIONS_MAX_BYTES / ENTRY + 1; i++) {
+                        (void)snprintf(key, sizeof(key), "%d", i);
+                        (void)json_object_set_new(annotations, key, json_string(text));
+                }
+                assert_true(kept_annotations_set(&kept, annotations, ""));
+                assert_in_range(kept.bytes, KEPT_ANNOTATIONS_MAX_BYTES - ENTRY,
+                                KEPT_ANNOTATIONS_MAX_BYTES);
+                assert_int_equal(kept.text[kept.bytes - 1], '\0');
+                assert_int_equal((kept.bytes - strlen("m") - 1 - first_len - 1) % ENTRY, 0);
+                kept_annotations_done(&kept);
+        }
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_what_is_kept),
+                cmocka_unit_test(test_ceilings),
+                cmocka_unit_test(test_what_does_not_fit),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

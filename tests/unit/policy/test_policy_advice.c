@@ -1,0 +1,99 @@
+/* Warnings about policies that are valid, and decide worse than they look. */
+#include "tests/unit/fixture/cmocka_wrap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "policy/policy.h"
+
+#define MEAN "  priority: [{name: cpu_usage_avg_5m, weight: 1}]\n"
+#define LIMIT(name, limit) "  predicate: [{name: " name ", maxLimitPecent: " limit "}]\n"
+#define PEAK "cpu_usage_max_avg_1h"
+#define PRIORITIES(peak, mean)                                                                     \
+        "  priority: [{name: " PEAK ", weight: " peak "}, {name: mem_usage_avg_1h, weight: " mean  \
+        "}]\n"
+#define HOT_VALUE "  hotValue: [{timeRange: 1m, count: 2}]\n"
+#define SPREAD "  extender: {scoring: spread}\n"
+#define ESTIMATE "  extender: {scoring: estimate}\n"
+
+static void test_advice(void **state) {
+        static const char syncs[] = "apiVersion: " POLICY_API_VERSION "\n"
+                                    "kind: " POLICY_KIND "\n"
+                                    "spec:\n"
+                                    "  syncPolicy:\n"
+                                    "  - {name: cpu_usage_avg_5m, period: 3m}\n"
+                                    "  - {name: mem_usage_avg_1h, period: 3m}\n"
+                                    "  - {name: net_usage_avg_5m, period: 3m}\n"
+                                    "  - {name: cpu_usage_max_avg_1h, period: 15m}\n"
+                                    "  - {name: cpu_usage_max_avg_50m, period: 15m}\n"
+                                    "  - {name: gauge, period: 3m}\n"
+                                    "  - {name: cpu_usage_max_1h, period: 15m}\n"; /* line 11 */
+        static const char blocks[] =
+                "line 12: spec.predicate[0].name: cpu_usage_max_avg_1h blocks a node for 1h after "
+                "it was full once: pods that wait fill the others, until every node is blocked";
+        static const char blocks_too[] =
+                "line 12: spec.predicate[0].name: cpu_usage_max_1h blocks a node for 1h after "
+                "it was full once: pods that wait fill the others, until every node is blocked";
+        static const char shows[] =
+                "line 12: spec.priority[0].name: cpu_usage_max_avg_1h still shows pods that are "
+                "gone; scoring: estimate goes by means";
+        static const char nothing[] =
+                "line 12: spec.priority: scoring: estimate has nothing to go by: expected a mean "
+                "of cpu or mem, such as cpu_usage_avg_5m";
+        static const char hot[] = "line 13: spec.hotValue: not needed with scoring: estimate, "
+                                  "which counts recent bindings itself";
+        static const char few[] = "line 13: spec.extender: shortlist: 7 leaves the scheduler no "
+                                  "choice: pods that come at once go to the same nodes";
+        static const struct {
+                const char *spec;
+                const char *warnings[2];
+        } rows[] = {
+                /* Crane's arithmetic, also when it is spelt out. */
+                {LIMIT(PEAK, "0.75") HOT_VALUE, {NULL}},
+                {LIMIT(PEAK, "0.75") "  extender: {scoring: absolute, whenAllOver: reject}\n",
+                 {NULL}},
+                {LIMIT(PEAK, "0.75") SPREAD, {blocks}},
+                {LIMIT(PEAK, "0.75") "  extender: {whenAllOver: pass}\n", {blocks}},
+                {LIMIT(PEAK, "0.75") MEAN ESTIMATE, {blocks}},
+                {LIMIT("cpu_usage_max_1h", "0.75") MEAN ESTIMATE, {blocks_too}},
+                {LIMIT(PEAK, "0") MEAN ESTIMATE, {NULL}},
+                {LIMIT("cpu_usage_max_avg_50m", "0.75") MEAN ESTIMATE, {NULL}},
+                {LIMIT("mem_usage_avg_1h", "0.75") MEAN ESTIMATE, {NULL}},
+                {MEAN HOT_VALUE SPREAD, {NULL}},
+                {MEAN HOT_VALUE ESTIMATE, {hot}},
+                {PRIORITIES("2", "1") SPREAD, {NULL}},
+                {PRIORITIES("2", "1") ESTIMATE, {shows}},
+                {PRIORITIES("0", "1") ESTIMATE, {NULL}},
+                {PRIORITIES("1", "0") ESTIMATE, {shows, nothing}},
+                {"  priority: [{name: net_usage_avg_5m, weight: 1}]\n" ESTIMATE, {nothing}},
+                {"  priority: [{name: gauge, weight: 1}]\n" ESTIMATE, {nothing}},
+                {"  priority:\n" ESTIMATE, {nothing}},
+                {MEAN "  extender: {shortlist: 7}\n", {few}},
+                {MEAN "  extender: {shortlist: 8}\n", {NULL}},
+                {MEAN "  extender: {shortlist: 0}\n", {NULL}},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(freep) char *text = xasprintf("%s%s", syncs, rows[i].spec);
+                _cleanup_(policy_freep) struct policy *policy = NULL;
+                struct error err = ERROR_NULL;
+                /* No advice is an error, strict or not. */
+                if (policy_parse(text, strlen(text), true, &policy, &err) < 0)
+                        fail_msg("%s\n%s", err.msg, text);
+                size_t count = 0;
+                while (count < 2 && rows[i].warnings[count])
+                        count++;
+                if (policy->warning_count != count)
+                        fail_msg("%zu warnings:\n%s", policy->warning_count, rows[i].spec);
+                for (size_t w = 0; w < count; w++)
+                        assert_string_equal(policy->warnings[w], rows[i].warnings[w]);
+        }
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_advice)};
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

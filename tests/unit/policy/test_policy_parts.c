@@ -1,0 +1,173 @@
+/* Pools, rules and declared resources: what is refused of them, how they are printed and compared.
+ */
+#include "tests/unit/fixture/cmocka_wrap.h"
+
+#include <errno.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "policy/policy.h"
+#include "tests/policy_equal.h"
+
+#define HEAD                                                                                       \
+        "apiVersion: " POLICY_API_VERSION "\nkind: " POLICY_KIND "\nspec:\n"                       \
+        "  syncPolicy: [{name: cpu_usage_avg_5m, period: 3m}, {name: gpu_usage_avg_5m, period: "   \
+        "3m}]\n"
+#define LONG63 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define NAMESPACES "expected patterns of at most 63 of a-z, 0-9, '-' and '*'"
+#define LABEL_NAMES "nodeSelector: expected names of labels, got "
+#define GPU "name: gpu, series: s, kind: gauge"
+#define RULE(match) "  rules: [{match: {" match "}, exempt: true}]\n"
+#define POOL(labels) "  pools: [{nodeSelector: {" labels "}}]\n"
+#define POOLS(a, b) "  pools: [{nodeSelector: {" a "}}, {nodeSelector: {" b "}}]\n"
+#define METRIC(fields) "  metrics: [{" fields "}]\n"
+
+static struct policy *policy_with(const char *spec) {
+        _cleanup_(freep) char *text = xasprintf(HEAD "%s", spec);
+        struct policy *policy = NULL;
+        struct error err = ERROR_NULL;
+
+        if (policy_parse(text, strlen(text), true, &policy, &err) < 0)
+                fail_msg("%s\n%s", err.msg, text);
+        return policy;
+}
+
+static void test_refused(void **state) {
+        static const struct {
+                const char *spec;
+                const char *message; /* what it holds */
+        } rows[] = {
+                {POOL("/a: b"), LABEL_NAMES "/a"},
+                {POOL("A/a: b"), LABEL_NAMES "A/a"},
+                {POOL(LONG63 "." LONG63 "." LONG63 "." LONG63 "/a: b"), LABEL_NAMES LONG63 "."},
+                {POOL("a: b, b: b, c: b, d: b, e: b, f: b, g: b, h: b, i: b"),
+                 "nodeSelector: expected 1 to 8 labels, got 9"},
+                {RULE("namespaces: a"), "namespaces: expected a list of 1 to 16 patterns, got a"},
+                {RULE("namespaces: [a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a]"),
+                 "namespaces: expected a list of 1 to 16 patterns"},
+                {RULE("namespaces: [[a]]"), NAMESPACES},
+                {RULE("namespaces: [\"\"]"), NAMESPACES},
+                {RULE("namespaces: [a" LONG63 "]"), NAMESPACES},
+                {"  predicate: [{name: gpu_usage_avg_5n, maxLimitPecent: 1}]\n",
+                 "syncPolicy (did you mean gpu_usage_avg_5m?), got gpu_usage_avg_5n"},
+                {METRIC(GPU ", capacity: 1, match: {a: \"\\t\"}"),
+                 "match.a: expected at most 128 printable ASCII characters"},
+                {METRIC(GPU ", capacity: 1, match: {a: \"\\x7f\"}"),
+                 "match.a: expected at most 128 printable ASCII characters"},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(freep) char *text = xasprintf(HEAD "%s", rows[i].spec);
+                struct policy *policy = NULL;
+                struct error err = ERROR_NULL;
+                assert_int_equal(policy_parse(text, strlen(text), true, &policy, &err), -EINVAL);
+                if (!strstr(err.msg, rows[i].message))
+                        fail_msg("%s\n%s", err.msg, text);
+        }
+}
+
+/* The longest there is of each, and what a list leaves to the spec's. */
+static void test_round_trip(void **state) {
+        static const char spec[] =
+                "  metrics:\n"
+                "  - {name: gpu, series: s, kind: gauge, capacity: 1, match: {a: \"\\\"\\\\ ~\"}}\n"
+                "  predicate: [{name: cpu_usage_avg_5m, maxLimitPecent: 0.8}]\n"
+                "  priority: [{name: cpu_usage_avg_5m, weight: 1, target: 0.5}]\n"
+                "  extender: {shortlist: auto}\n"
+                "  pools:\n"
+                "  - nodeSelector: {a.b/c: x, " LONG63 ": \"\"}\n"
+                "    predicate:\n"
+                "    - {name: gpu_usage_avg_5m, maxLimitPecent: 0.5, overLimit: last}\n"
+                "  - nodeSelector: {n: 1}\n"
+                "    priority: [{name: gpu_usage_avg_5m, weight: 2}]\n"
+                "  rules:\n"
+                "  - match: {namespaces: [kube-system, \"ops-*\", " LONG63 "]}\n"
+                "    exempt: true\n"
+                "  - match: {labels: {a.b/c: \"\"}, priorityClass: batch, priorityBelow: -1}\n"
+                "    limits: [{name: cpu_usage_avg_5m, maxLimitPercent: 50}]\n";
+        _cleanup_(policy_freep) struct policy *policy = policy_with(spec);
+        _cleanup_(buf_done) struct buf first = BUF_INIT(1 << 20), second = BUF_INIT(1 << 20);
+        _cleanup_(policy_freep) struct policy *again = NULL;
+        struct error err = ERROR_NULL;
+
+        (void)state;
+        policy_print(policy, &first);
+        if (policy_parse(first.data, first.len, true, &again, &err) < 0)
+                fail_msg("%s\n%s", err.msg, first.data);
+        assert_true(policy_equal(policy, again));
+        policy_print(again, &second);
+        assert_string_equal(first.data, second.data);
+        assert_non_null(strstr(first.data, "    shortlist: auto\n"));
+        assert_non_null(strstr(first.data, ", target: 0.5}"));
+        assert_non_null(strstr(first.data, "    exempt: true\n"));
+        assert_non_null(strstr(first.data, "      priorityBelow: -1\n"));
+        assert_non_null(strstr(first.data, "      a: \"\\\"\\\\ ~\"\n"));
+}
+
+static void test_pools_are_compared(void **state) {
+        static const struct {
+                const char *a, *b;
+                bool is_same;
+        } rows[] = {
+                {"", "", true},
+                {POOL("a: b"), "", false},
+                {POOL("a: b"), POOL("a: b"), true},
+                {POOL("a: b"), POOL("a: c"), false},
+                {POOL("a: b"), POOL("c: b"), false},
+                {POOL("a: b"), POOL("a: b, c: d"), false},
+                {POOLS("a: b", "c: d"), POOLS("a: b", "c: d"), true},
+                {POOLS("a: b", "c: d"), POOLS("c: d", "a: b"), false},
+                {POOLS("a: b", "c: d"), POOL("a: b"), false},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(policy_freep) struct policy *a = policy_with(rows[i].a);
+                _cleanup_(policy_freep) struct policy *b = policy_with(rows[i].b);
+                if (policy_has_same_pools(a, b) != rows[i].is_same)
+                        fail_msg("%s\n%s", rows[i].a, rows[i].b);
+        }
+}
+
+static void test_resources_are_compared(void **state) {
+        static const char base[] = METRIC(GPU ", capacity: 1, match: {a: b}");
+        static const struct {
+                const char *other;
+                bool is_same;
+        } rows[] = {
+                {METRIC(GPU ", capacity: 1, match: {a: b}"), true},
+                {METRIC("name: gpus, series: s, kind: gauge, capacity: 1, match: {a: b}"), false},
+                {METRIC(GPU ", exporter: x, capacity: 1, match: {a: b}"), false},
+                {METRIC("name: gpu, series: t, kind: gauge, capacity: 1, match: {a: b}"), false},
+                {METRIC("name: gpu, series: s, kind: counter, capacity: 1, match: {a: b}"), false},
+                {METRIC(GPU ", reduce: sum, capacity: 1, match: {a: b}"), false},
+                {METRIC(GPU ", capacity: 1"), false},
+                {METRIC(GPU ", capacity: 2, match: {a: b}"), false},
+                {METRIC(GPU ", capacity: 1, match: {c: b}"), false},
+                {METRIC(GPU ", capacity: 1, match: {a: c}"), false},
+        };
+        _cleanup_(policy_freep) struct policy *a = policy_with(base);
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(policy_freep) struct policy *b = policy_with(rows[i].other);
+                if (policy_metric_equal(&a->metrics[0], &b->metrics[0]) != rows[i].is_same)
+                        fail_msg("%s", rows[i].other);
+        }
+        /* Two capacities that other series tell. */
+        _cleanup_(policy_freep) struct policy *c = policy_with(METRIC(GPU ", capacitySeries: c"));
+        _cleanup_(policy_freep) struct policy *d = policy_with(METRIC(GPU ", capacitySeries: d"));
+        assert_false(policy_metric_equal(&c->metrics[0], &d->metrics[0]));
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_refused),
+                cmocka_unit_test(test_round_trip),
+                cmocka_unit_test(test_pools_are_compared),
+                cmocka_unit_test(test_resources_are_compared),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
