@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/json_write.h"
 #include "base/timestamp.h"
 #include "codec/proto.h"
 
@@ -57,7 +58,7 @@ static bool write_time(struct buf *out, const struct proto_field *field) {
         if (at_s <= 0 || at_s > MAX_TIME_S)
                 return step == PROTO_END && buf_puts(out, "null");
         timestamp_format_s(at_s * MS_PER_S, text, sizeof(text));
-        return step == PROTO_END && buf_putc(out, '"') && buf_puts(out, text) && buf_putc(out, '"');
+        return step == PROTO_END && buf_json_string(out, text, strlen(text));
 }
 
 /* From a message to the string that is its field 1: of a Quantity all that there is, of many others
@@ -87,7 +88,7 @@ static bool is_wanted(const char *const *keys, const struct proto_field *key) {
 
 /* An entry of a map is the message {1: key, 2: value}. */
 static bool write_entry(struct buf *out, const struct proto_member *member,
-                        const struct proto_field *entry, bool *is_first) {
+                        const struct proto_field *entry) {
         struct proto_field key = {.bytes = ""}, value = {.bytes = ""}, part;
         struct proto proto;
         enum proto_step step;
@@ -105,36 +106,34 @@ static bool write_entry(struct buf *out, const struct proto_member *member,
                 return true;
         if (member->kind == PROTO_QUANTITIES && !read_first(&value))
                 return false;
-        bool has_comma = *is_first || buf_putc(out, ',');
-        *is_first = false;
-        return has_comma && buf_json_string(out, key.bytes, key.len) && buf_putc(out, ':') &&
+        json_write_key(out, NULL);
+        return buf_json_string(out, key.bytes, key.len) && buf_putc(out, ':') &&
                buf_json_string(out, value.bytes, value.len);
 }
 
 static bool write_item(struct buf *out, const struct proto_member *member,
-                       const struct proto_field *item, bool *is_first) {
+                       const struct proto_field *item) {
         struct proto_field key = *item;
 
         if (member->kind != PROTO_LIST)
-                return write_entry(out, member, item, is_first);
+                return write_entry(out, member, item);
         if (member->keys && !read_first(&key))
                 return false;
         if (!is_wanted(member->keys, &key))
                 return true;
-        bool has_comma = *is_first || buf_putc(out, ',');
-        *is_first = false;
-        return has_comma && proto_json_write(out, member->message, item->bytes, item->len);
+        json_write_key(out, NULL);
+        return proto_json_write(out, member->message, item->bytes, item->len);
 }
 
 /* @rest: the message, which is whole, from the first occurrence on */
 static bool write_all(struct buf *out, const struct proto_member *member, struct proto rest) {
-        bool is_list = member->kind == PROTO_LIST, is_first = true;
+        bool is_list = member->kind == PROTO_LIST;
         struct proto_field field;
 
         if (!buf_putc(out, is_list ? '[' : '{'))
                 return false;
         while (proto_next(&rest, &field) == PROTO_MORE)
-                if (field.number == member->number && !write_item(out, member, &field, &is_first))
+                if (field.number == member->number && !write_item(out, member, &field))
                         return false;
         return buf_putc(out, is_list ? ']' : '}');
 }

@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-#include "base/buf.h"
+#include "base/json_write.h"
 #include "codec/proto.h"
 #include "kube/kube_proto.h"
 
@@ -19,11 +19,12 @@ static int parse_frame(const struct kube_proto *list, struct list_page *ret, str
         while ((step = proto_next(&proto, &field)) == PROTO_MORE)
                 if (field.number == LIST_META && field.wire == PROTO_BYTES)
                         meta = field;
-        (void)buf_puts(&frame, "{\"kind\":");
-        (void)buf_json_string(&frame, list->kind, list->kind_len);
-        (void)buf_puts(&frame, ",\"items\":[],\"metadata\":");
+        json_write_object(&frame, NULL);
+        json_write_text_len(&frame, "kind", list->kind, list->kind_len);
+        json_write_json(&frame, "items", "[]");
+        json_write_key(&frame, "metadata");
         bool ok = proto_json_write(&frame, &kube_proto_list_meta, meta.bytes, meta.len);
-        (void)buf_putc(&frame, '}');
+        json_write_object_end(&frame);
         /* If something did not fit, what is there is no JSON. */
         if (step != PROTO_END || !ok)
                 return error_set(err, EBADMSG, "list truncated or malformed");

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/json_write.h"
 #include "base/mem.h"
 #include "base/strmap.h"
 #include "codec/json.h"
@@ -180,10 +180,9 @@ static const char *find_kubelet_path(const json_t *object) {
 /* One more member of the object in @out, or nothing. */
 static void write_label(const char *key, const char *value, struct buf *out) {
         size_t before = out->len;
-        bool is_first = before == 1;
 
-        if ((is_first || buf_putc(out, ',')) && buf_json_string(out, key, strlen(key)) &&
-            buf_putc(out, ':') && buf_json_string(out, value, strlen(value)))
+        json_write_text(out, key, value);
+        if (!out->overflow)
                 return;
         out->len = before;
         out->data[before] = '\0';

@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "base/clock.h"
+#include "base/json_write.h"
 #include "base/mem.h"
 #include "base/number.h"
 #include "base/timestamp.h"
@@ -102,9 +103,12 @@ static bool read_time(const struct buf *text, int64_t now_unix_ms, int64_t *ret_
 
 static int write_error(struct buf *out, int status, const char *type, const char *text) {
         buf_clear(out);
-        (void)buf_printf(out, "{\"status\":\"error\",\"errorType\":\"%s\",\"error\":", type);
-        (void)buf_json_string(out, text, strlen(text));
-        (void)buf_puts(out, "}\n");
+        json_write_object(out, NULL);
+        json_write_text(out, "status", "error");
+        json_write_text(out, "errorType", type);
+        json_write_text(out, "error", text);
+        json_write_object_end(out);
+        buf_putc(out, '\n');
         return status;
 }
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/timestamp.h"
+#include "base/json_write.h"
 
 enum { CELL_MIN = 7, AGE_WIDTH = 5 };
 
@@ -81,28 +81,24 @@ void report_table_row(const struct compiled_policy *compiled, const struct repor
 void report_json_row(const struct compiled_policy *compiled, const struct report_row *row,
                      int64_t now_mono_ms, int64_t now_unix_ms, struct buf *out) {
         struct plan_choice choice = plan_choose_all(&compiled->plan, row->values);
-        char at[TIMESTAMP_MAX];
-        bool is_first = true;
         int64_t age_ms;
 
-        timestamp_format_ms(now_unix_ms, at, sizeof(at));
-        buf_printf(out, "{\"at\":\"%s\",\"node\":", at);
-        buf_json_string(out, row->node, strlen(row->node));
-        buf_puts(out, ",\"annotations\":");
+        json_write_object(out, NULL);
+        json_write_time(out, "at", now_unix_ms);
+        json_write_text(out, "node", row->node);
+        json_write_key(out, "annotations");
         plan_annotations(&compiled->plan, &choice, row->values, &compiled->options.style,
                          now_unix_ms, out);
-        buf_puts(out, ",\"unusable\":{");
-        for (size_t i = 0; i < compiled->policy->sync_count; i++) {
-                if ((row->values->usable & (UINT64_C(1) << i)) != 0)
-                        continue;
-                const char *why = node_track_why(row->track, compiled, i, now_mono_ms);
-                buf_printf(out, "%s\"%s\":\"%s\"", is_first ? "" : ",", compiled->keys[i], why);
-                is_first = false;
-        }
-        buf_putc(out, '}');
+        json_write_object(out, "unusable");
+        for (size_t i = 0; i < compiled->policy->sync_count; i++)
+                if ((row->values->usable & (UINT64_C(1) << i)) == 0)
+                        json_write_text(out, compiled->keys[i],
+                                        node_track_why(row->track, compiled, i, now_mono_ms));
+        json_write_object_end(out);
         if (node_track_age_ms(row->track, now_mono_ms, &age_ms))
-                buf_printf(out, ",\"ageSeconds\":%.3f", (double)age_ms / (double)MS_PER_S);
+                json_write_seconds(out, "ageSeconds", age_ms);
         if (row->failure)
-                buf_printf(out, ",\"failure\":\"%s\"", row->failure);
-        buf_puts(out, "}\n");
+                json_write_text(out, "failure", row->failure);
+        json_write_object_end(out);
+        buf_putc(out, '\n');
 }

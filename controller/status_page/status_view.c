@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/json_write.h"
 #include "base/mem.h"
-#include "base/timestamp.h"
 #include "controller/status_page/status_hint.h"
 #include "controller/status_page/status_text.h"
 #include "controller/track/value_columns.h"
@@ -119,34 +119,34 @@ static bool is_chosen(struct status_view *view, float share) {
 
 /* Writing one node. */
 
+static void write_ratio(struct buf *out, const char *key, double ratio) {
+        json_write_key(out, key);
+        status_text_ratio(ratio, out);
+}
+
 static void write_usage(struct status_view *view, const struct status_node *node) {
         const struct compiled_policy *compiled = view->head.compiled;
-        const char *separator = "";
+        struct buf *out = view->out;
         bool is_missing = false;
 
-        (void)buf_puts(view->out, ",\"usage\":[");
+        json_write_array(out, "usage");
         for (size_t i = 0; i < compiled->policy->sync_count; i++) {
-                (void)buf_puts(view->out, i > 0 ? "," : "");
                 is_missing |= !is_usable(node->values, i);
                 if (is_usable(node->values, i))
-                        status_text_ratio(node->values->ratio[i], view->out);
+                        write_ratio(out, NULL, node->values->ratio[i]);
                 else
-                        (void)buf_puts(view->out, "null");
+                        json_write_null(out, NULL);
         }
-        (void)buf_putc(view->out, ']');
+        json_write_array_end(out);
         if (!is_missing)
                 return;
-        (void)buf_puts(view->out, ",\"missing\":{");
-        for (size_t i = 0; i < compiled->policy->sync_count; i++) {
-                if (is_usable(node->values, i))
-                        continue;
-                (void)buf_puts(view->out, separator);
-                status_text_member(compiled->policy->sync[i].name,
-                                   node_track_why(node->track, compiled, i, view->head.now_mono_ms),
-                                   view->out);
-                separator = ",";
-        }
-        (void)buf_putc(view->out, '}');
+        json_write_object(out, "missing");
+        for (size_t i = 0; i < compiled->policy->sync_count; i++)
+                if (!is_usable(node->values, i))
+                        json_write_text(
+                                out, compiled->policy->sync[i].name,
+                                node_track_why(node->track, compiled, i, view->head.now_mono_ms));
+        json_write_object_end(out);
 }
 
 /* Of a node in a pool; those of the others are the policy's. */
@@ -155,55 +155,51 @@ static void write_limits(struct status_view *view, const struct plan_values *val
 
         if (values->pool == 0)
                 return;
-        (void)buf_printf(view->out, ",\"pool\":%u,\"limits\":[", values->pool);
+        json_write_int(view->out, "pool", values->pool);
+        json_write_array(view->out, "limits");
         for (size_t i = 0; i < policy->sync_count; i++) {
                 double limit = policy_limit_ratio(policy, values->pool, i);
-                (void)buf_puts(view->out, i > 0 ? "," : "");
                 if (limit > 0)
-                        (void)buf_printf(view->out, "%.15g", limit);
+                        json_write_number(view->out, NULL, limit, 15);
                 else
-                        (void)buf_puts(view->out, "null");
+                        json_write_null(view->out, NULL);
         }
-        (void)buf_putc(view->out, ']');
+        json_write_array_end(view->out);
 }
 
 static void write_history(struct status_view *view, const struct status_node *node) {
         float ratios[STATUS_VIEW_STEPS];
 
-        (void)buf_puts(view->out, ",\"history\":[");
+        json_write_array(view->out, "history");
         for (size_t i = 0; i < view->resource_count; i++) {
                 bool is_known = node_track_history(
                         node->track, view->head.compiled, view->resources[i], STATUS_VIEW_STEP_MS,
                         STATUS_VIEW_STEPS, view->head.now_mono_ms, ratios);
-                (void)buf_puts(view->out, i > 0 ? "," : "");
                 status_text_percents(ratios, is_known ? STATUS_VIEW_STEPS : 0, view->out);
         }
-        (void)buf_putc(view->out, ']');
+        json_write_array_end(view->out);
 }
 
 static void write_verdict(struct status_view *view, const struct status_node *node,
                           const struct judgement *judgement) {
         const struct policy *policy = view->head.compiled->policy;
         const char *failure = node_track_failure(node->track);
+        struct buf *out = view->out;
 
-        (void)buf_printf(view->out, ",\"verdict\":\"%s\"", verdict_names[judgement->verdict]);
+        json_write_text(out, "verdict", verdict_names[judgement->verdict]);
         if (judgement->verdict == STATUS_REJECTED)
-                status_text_next("reason", policy->predicates[judgement->predicate].reason,
-                                 view->out);
+                json_write_text(out, "reason", policy->predicates[judgement->predicate].reason);
         else if (judgement->verdict == STATUS_UNKNOWN)
-                status_text_next("reason",
-                                 failure ? failure
-                                         : node_track_why(node->track, view->head.compiled, 0,
-                                                          view->head.now_mono_ms),
-                                 view->out);
-        if (judgement->near_share >= 0) {
-                (void)buf_puts(view->out, ",\"limitShare\":");
-                status_text_ratio(judgement->near_share, view->out);
-        }
+                json_write_text(out, "reason",
+                                failure ? failure
+                                        : node_track_why(node->track, view->head.compiled, 0,
+                                                         view->head.now_mono_ms));
+        if (judgement->near_share >= 0)
+                write_ratio(out, "limitShare", judgement->near_share);
         if (judgement->score100 >= 0)
-                (void)buf_printf(view->out, ",\"score100\":%d", judgement->score100);
+                json_write_int(out, "score100", judgement->score100);
         if (failure)
-                status_text_next("failure", failure, view->out);
+                json_write_text(out, "failure", failure);
 }
 
 static void write_node(struct status_view *view, const struct status_node *node,
@@ -212,25 +208,25 @@ static void write_node(struct status_view *view, const struct status_node *node,
         struct buf *out = view->out;
         int64_t age_ms;
 
-        (void)buf_puts(out, view->written++ > 0 ? ",\n{" : "\n{");
-        status_text_member("name", node->name, out);
-        if (node->labels_json) {
-                (void)buf_puts(out, ",\"labels\":");
-                (void)buf_puts(out, node->labels_json);
-        }
+        view->written++;
+        json_write_line(out);
+        json_write_object(out, NULL);
+        json_write_text(out, "name", node->name);
+        if (node->labels_json)
+                json_write_json(out, "labels", node->labels_json);
         write_verdict(view, node, judgement);
         write_usage(view, node);
         write_limits(view, node->values);
         write_history(view, node);
         if (node->values->has_hot)
-                (void)buf_printf(out, ",\"hot\":%lld", (long long)node->values->hot);
+                json_write_int(out, "hot", node->values->hot);
         if (compiled->policy->level_count > 0)
-                (void)buf_printf(out, ",\"taintLevel\":%u", node->taint_level);
+                json_write_int(out, "taintLevel", node->taint_level);
         if (node_track_age_ms(node->track, view->head.now_mono_ms, &age_ms))
-                (void)buf_printf(out, ",\"ageSeconds\":%.1f", (double)age_ms / (double)MS_PER_S);
+                json_write_seconds(out, "ageSeconds", age_ms);
         if (node_track_is_fresh(node->track, compiled, view->head.now_mono_ms))
-                status_text_next("source", view->head.sources[node->track->serving]->name, out);
-        (void)buf_putc(out, '}');
+                json_write_text(out, "source", view->head.sources[node->track->serving]->name);
+        json_write_object_end(out);
 }
 
 void status_view_node(struct status_view *view, const struct status_node *node) {
@@ -264,8 +260,6 @@ static void find_resources(struct status_view *view) {
 }
 
 void status_view_begin(struct status_view *view, const struct status_head *head, struct buf *out) {
-        char at[TIMESTAMP_MAX];
-
         *view = (struct status_view){.head = *head, .out = out};
         if (head->node_count > STATUS_VIEW_MAX_NODES)
                 view->shares = xreallocarray(NULL, head->node_count, sizeof(*view->shares));
@@ -273,74 +267,81 @@ void status_view_begin(struct status_view *view, const struct status_head *head,
         for (size_t pool = 0; pool <= head->compiled->policy->pool_count; pool++)
                 estimate_terms_init(&view->terms[pool], head->compiled->policy, pool);
 
-        timestamp_format_ms(head->now_unix_ms, at, sizeof(at));
-        (void)buf_putc(out, '{');
-        status_text_member("program", head->program, out);
-        status_text_next("version", PLIMSOLL_VERSION, out);
-        status_text_next("at", at, out);
-        status_text_next("role", head->role, out);
-        (void)buf_printf(out, ",\"ready\":%s,\"checks\":", head->is_ready ? "true" : "false");
-        status_text_lines(head->checks, out);
-        (void)buf_puts(out, ",\n\"policy\":");
-        status_text_policy(head->compiled->policy, out);
-        (void)buf_printf(out, ",\n\"historyStepSeconds\":%d,\"historyResources\":[",
-                         STATUS_VIEW_STEP_MS / (int)MS_PER_S);
+        json_write_object(out, NULL);
+        json_write_text(out, "program", head->program);
+        json_write_text(out, "version", PLIMSOLL_VERSION);
+        json_write_time(out, "at", head->now_unix_ms);
+        json_write_text(out, "role", head->role);
+        json_write_bool(out, "ready", head->is_ready);
+        status_text_lines("checks", head->checks, out);
+        json_write_line(out);
+        status_text_policy("policy", head->compiled->policy, out);
+        json_write_line(out);
+        json_write_int(out, "historyStepSeconds", STATUS_VIEW_STEP_MS / MS_PER_S);
+        json_write_array(out, "historyResources");
         for (size_t i = 0; i < view->resource_count; i++)
-                (void)buf_printf(out, "%s\"%s\"", i > 0 ? "," : "",
-                                 policy_resource_name(head->compiled->policy, view->resources[i]));
-        (void)buf_puts(out, "],\n\"nodes\":[");
+                json_write_text(out, NULL,
+                                policy_resource_name(head->compiled->policy, view->resources[i]));
+        json_write_array_end(out);
+        json_write_line(out);
+        json_write_array(out, "nodes");
 }
 
 static void write_sources(struct status_view *view) {
         const struct compiled_policy *compiled = view->head.compiled;
         struct buf *out = view->out;
 
-        (void)buf_puts(out, ",\n\"sources\":[");
+        json_write_line(out);
+        json_write_array(out, "sources");
         for (size_t i = 0; i < compiled->options.source_count; i++) {
-                (void)buf_puts(out, i > 0 ? ",\n{" : "\n{");
-                status_text_member("name", view->head.sources[i]->name, out);
-                (void)buf_printf(out,
-                                 ",\"isUsed\":%s,\"intervalSeconds\":%.3f,\"nodesServed\":%zu,"
-                                 "\"nodesFailing\":%zu}",
-                                 compiled->sources[i].is_asked ? "true" : "false",
-                                 (double)compiled->options.sources[i].interval_ms /
-                                         (double)MS_PER_S,
-                                 view->served[i], view->failing[i]);
+                json_write_line(out);
+                json_write_object(out, NULL);
+                json_write_text(out, "name", view->head.sources[i]->name);
+                json_write_bool(out, "isUsed", compiled->sources[i].is_asked);
+                json_write_seconds(out, "intervalSeconds",
+                                   compiled->options.sources[i].interval_ms);
+                json_write_int(out, "nodesServed", (int64_t)view->served[i]);
+                json_write_int(out, "nodesFailing", (int64_t)view->failing[i]);
+                json_write_object_end(out);
         }
-        (void)buf_putc(out, ']');
+        json_write_array_end(out);
 }
 
-static void write_failures(struct status_view *view) {
+static void write_failure(const struct status_view *view, const struct status_group *group) {
+        const struct source_ops *source = view->head.sources[group->source];
         struct buf *out = view->out;
 
-        (void)buf_puts(out, ",\n\"failures\":[");
-        for (size_t i = 0; i < view->group_count; i++) {
-                const struct status_group *group = &view->groups[i];
-                const struct source_ops *source = view->head.sources[group->source];
-                (void)buf_puts(out, i > 0 ? ",\n{" : "\n{");
-                status_text_member("source", source->name, out);
-                status_text_next("reason", group->reason, out);
-                status_text_next("flags", status_hint(source->name, group->reason, source->hint),
-                                 out);
-                (void)buf_printf(out, ",\"nodes\":%zu,\"examples\":[", group->nodes);
-                for (size_t k = 0; k < size_min(group->nodes, STATUS_VIEW_EXAMPLES); k++) {
-                        (void)buf_puts(out, k > 0 ? "," : "");
-                        (void)buf_json_string(out, group->examples[k], strlen(group->examples[k]));
-                }
-                (void)buf_puts(out, "]}");
-        }
-        (void)buf_putc(out, ']');
+        json_write_line(out);
+        json_write_object(out, NULL);
+        json_write_text(out, "source", source->name);
+        json_write_text(out, "reason", group->reason);
+        json_write_text(out, "flags", status_hint(source->name, group->reason, source->hint));
+        json_write_int(out, "nodes", (int64_t)group->nodes);
+        json_write_array(out, "examples");
+        for (size_t k = 0; k < size_min(group->nodes, STATUS_VIEW_EXAMPLES); k++)
+                json_write_text(out, NULL, group->examples[k]);
+        json_write_array_end(out);
+        json_write_object_end(out);
 }
 
 void status_view_end(struct status_view *view) {
-        (void)buf_printf(view->out, "],\n\"nodeCount\":%zu,\"nodesShown\":%zu,\"verdicts\":{",
-                         view->head.node_count, view->written);
+        struct buf *out = view->out;
+
+        json_write_array_end(out);
+        json_write_line(out);
+        json_write_int(out, "nodeCount", (int64_t)view->head.node_count);
+        json_write_int(out, "nodesShown", (int64_t)view->written);
+        json_write_object(out, "verdicts");
         for (int i = 0; i < STATUS_VERDICT_COUNT; i++)
-                (void)buf_printf(view->out, "%s\"%s\":%zu", i > 0 ? "," : "", verdict_names[i],
-                                 view->verdicts[i]);
-        (void)buf_putc(view->out, '}');
+                json_write_int(out, verdict_names[i], (int64_t)view->verdicts[i]);
+        json_write_object_end(out);
         write_sources(view);
-        write_failures(view);
-        (void)buf_puts(view->out, "}\n");
+        json_write_line(out);
+        json_write_array(out, "failures");
+        for (size_t i = 0; i < view->group_count; i++)
+                write_failure(view, &view->groups[i]);
+        json_write_array_end(out);
+        json_write_object_end(out);
+        buf_putc(out, '\n');
         free(TAKE_PTR(view->shares));
 }

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/duration.h"
+#include "base/json_write.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "codec/json.h"
@@ -95,9 +96,9 @@ static void compose(struct bind *bind, enum bind_result result, const char *text
         struct binder *binder = bind->binder;
 
         bind->reply = BUF_INIT(REPLY_MAX_BYTES);
-        (void)buf_puts(&bind->reply, "{\"Error\":");
-        (void)buf_json_string(&bind->reply, text, strlen(text));
-        (void)buf_puts(&bind->reply, "}");
+        json_write_object(&bind->reply, NULL);
+        json_write_text(&bind->reply, "Error", text);
+        json_write_object_end(&bind->reply);
         bind->piece = (struct iovec){bind->reply.data, bind->reply.len};
         exchange->status = 200;
         exchange->reply_content_type = "application/json";

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/json_write.h"
 #include "base/mem.h"
 #include "daemon/daemon.h"
 #include "extender/decisions/decision_json.h"
@@ -16,9 +17,10 @@ static void reply(struct http_exchange *exchange, int status, struct buf *json) 
 static void reply_error(struct http_exchange *exchange, int status, const char *why) {
         _cleanup_(buf_done) struct buf json = BUF_INIT(DECISION_JSON_MAX_BYTES);
 
-        (void)buf_puts(&json, "{\"error\":");
-        (void)buf_json_string(&json, why, strlen(why));
-        (void)buf_puts(&json, "}\n");
+        json_write_object(&json, NULL);
+        json_write_text(&json, "error", why);
+        json_write_object_end(&json);
+        buf_putc(&json, '\n');
         reply(exchange, status, &json);
 }
 

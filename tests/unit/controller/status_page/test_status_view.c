@@ -410,7 +410,7 @@ static void test_numbers(void **state) {
         status_text_percents(ratios, ARRAY_LEN(ratios), &out);
         assert_string_equal(out.data, "[null,0,0,1,56,100,998,999]");
         buf_clear(&out);
-        status_text_lines("one\n\ntwo", &out);
+        status_text_lines(NULL, "one\n\ntwo", &out);
         assert_string_equal(out.data, "[\"one\",\"\",\"two\"]");
         buf_done(&out);
 }
