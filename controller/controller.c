@@ -5,21 +5,21 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "controller/event/load_events.h"
+#include "controller/health/failover.h"
+#include "controller/health/readiness.h"
 #include "controller/once.h"
 #include "controller/once_nodes.h"
 #include "controller/overview.h"
 #include "controller/print_nodes.h"
+#include "controller/series/node_metrics.h"
 #include "controller/source_set.h"
-#include "controller/status/census.h"
-#include "controller/status/node_metrics.h"
-#include "controller/status/serving.h"
 #include "controller/tracked.h"
+#include "controller/writing/load_events.h"
 
 enum {
         TICK_MS = 1000,
-        FIRST_TICKS = 10, /* make up the first second: it is ready soon after the first sample */
-        CENSUS_NODES = 10000, /* a tick; a census touches the memory of all nodes */
+        FIRST_TICKS = 10,    /* make up the first second: it is ready soon after the first sample */
+        TALLY_NODES = 10000, /* a tick; to count all nodes touches the memory of each */
         PRUNE_TICKS = 60,
         SHUTDOWN_MS = 5000,
         ONCE_SYNC_MS = 30000,
@@ -45,8 +45,8 @@ struct controller {
         bool is_stopping;
         int exit_code;
 
-        struct census census;
-        struct serving serving;
+        struct readiness readiness;
+        struct failover failover;
         struct node_metrics *node_metrics; /* NULL: none */
 };
 
@@ -189,8 +189,8 @@ static void look_at_source(struct tracked *t) {
         size_t from;
 
         if (node_track_switch(&t->track, c->compiled, now_mono(c), &from))
-                serving_switched(&c->serving, now_mono(c), t->node->name, from, t->track.serving,
-                                 node_track_trouble(&t->track, from));
+                failover_note(&c->failover, now_mono(c), t->node->name, from, t->track.serving,
+                              node_track_trouble(&t->track, from));
 }
 
 static void on_reading(void *userdata, size_t source, struct node *node,
@@ -348,8 +348,8 @@ void controller_set_policy(struct controller *c, struct policy *policy) {
 
 /* Every second, and more often in the first one */
 
-static void take_census(struct controller *c) {
-        struct census_tally tally = {
+static void count_nodes(struct controller *c) {
+        struct readiness_tally tally = {
                 .is_idle = c->compiled->first_asked == c->compiled->options.source_count,
                 .nodes = node_set_count(c->nodes),
                 .node_watch = node_set_reflector(c->nodes),
@@ -359,7 +359,7 @@ static void take_census(struct controller *c) {
                 .write_trouble = writer_trouble(c->writer),
                 .budget_nodes = writer_budget_nodes(c->writer),
         };
-        struct serving_tally serving = {0};
+        struct failover_tally failover = {0};
         struct tracked *t;
         int64_t age_ms;
 
@@ -367,7 +367,7 @@ static void take_census(struct controller *c) {
                 if (tally.is_idle)
                         break;
                 look_at_source(t);
-                serving_count(&serving, &t->track, c->compiled, t->node->name, now_mono(c));
+                failover_count(&failover, &t->track, c->compiled, t->node->name, now_mono(c));
                 const char *failure = node_track_failure(&t->track);
                 if (failure) {
                         tally.failed_node = t->node->name;
@@ -386,8 +386,8 @@ static void take_census(struct controller *c) {
                 tally.windows += t->usable;
                 tally.oldest_ms = age_ms > tally.oldest_ms ? age_ms : tally.oldest_ms;
         }
-        census_publish(&c->census, &tally);
-        serving_publish(&c->serving, &serving, now_mono(c));
+        readiness_publish(&c->readiness, &tally);
+        failover_publish(&c->failover, &failover, now_mono(c));
 }
 
 static void renew_node_metrics(const struct controller *c) {
@@ -404,8 +404,8 @@ static void renew_node_metrics(const struct controller *c) {
 static void on_tick(void *userdata) {
         struct controller *c = userdata;
 
-        if (c->ticks % (1 + node_set_count(c->nodes) / CENSUS_NODES) == 0)
-                take_census(c);
+        if (c->ticks % (1 + node_set_count(c->nodes) / TALLY_NODES) == 0)
+                count_nodes(c);
         renew_node_metrics(c);
         writer_tick(c->writer);
         if (++c->ticks % PRUNE_TICKS == 0) {
@@ -483,7 +483,7 @@ int controller_new(const struct controller_parts *parts, const struct controller
                                                                              : NULL);
                 node_metrics_set_policy(c->node_metrics, policy);
         }
-        census_init(&c->census, parts->metrics, parts->health);
+        readiness_init(&c->readiness, parts->metrics, parts->health);
         c->bindings = bindings_new();
         c->nodes = node_set_new(&options->nodes, &node_events);
         (void)node_set_set_policy(c->nodes, policy);
@@ -495,8 +495,8 @@ int controller_new(const struct controller_parts *parts, const struct controller
         const struct source_ops *sources[SOURCE_MAX];
         for (size_t i = 0; i < c->compiled->ordered_count; i++)
                 sources[i] = source_set_ops(c->sources, i);
-        serving_init(&c->serving, parts->metrics, parts->health, sources,
-                     c->compiled->ordered_count);
+        failover_init(&c->failover, parts->metrics, parts->health, sources,
+                      c->compiled->ordered_count);
         c->writer = writer_new(
                 &(struct writer_options){.loop = parts->loop,
                                          .api = parts->api,

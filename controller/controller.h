@@ -13,12 +13,12 @@
 
 #include "base/attributes.h"
 #include "base/buf.h"
-#include "controller/event/recorder.h"
 #include "controller/node/node_set.h"
+#include "controller/print/report.h"
 #include "controller/source_set.h"
-#include "controller/status/report.h"
 #include "controller/track/node_track.h"
 #include "controller/writing/leader.h"
+#include "controller/writing/recorder.h"
 #include "metrics/metrics.h"
 #include "net/health.h"
 
@@ -77,7 +77,7 @@ bool controller_is_writer(const struct controller *controller);
 struct kube_fence controller_fence(const struct controller *controller);
 /** controller_node_metrics() - for query_api.h; NULL when it is switched off */
 struct node_metrics *controller_node_metrics(const struct controller *controller);
-/** controller_write_status() - the status page's JSON (status_page/status_view.h); on the loop's
+/** controller_write_status() - the status page's JSON (web/status_view.h); on the loop's
  * thread */
 void controller_write_status(struct controller *controller, struct buf *out);
 /**

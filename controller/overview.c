@@ -1,6 +1,6 @@
 #include "controller/overview.h"
 
-#include "controller/status_page/status_view.h"
+#include "controller/web/status_view.h"
 
 enum { CHECKS_MAX_BYTES = 64 << 10 };
 

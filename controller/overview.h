@@ -21,5 +21,5 @@ struct overview {
         const char *role; /* "writer", "standby" or "dry run" */
 };
 
-/** overview_write() - append it as one JSON object, see controller/status_page/status_view.h */
+/** overview_write() - append it as one JSON object, see controller/web/status_view.h */
 void overview_write(const struct overview *of, struct buf *out);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "controller/status/printout.h"
+#include "controller/print/printout.h"
 #include "controller/tracked.h"
 
 static int compare_names(const void *a, const void *b) {

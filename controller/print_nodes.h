@@ -8,7 +8,7 @@
 
 #include "controller/node/bindings.h"
 #include "controller/node/node_set.h"
-#include "controller/status/report.h"
+#include "controller/print/report.h"
 #include "controller/track/compiled_policy.h"
 
 /* All borrowed for the call. */

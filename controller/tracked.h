@@ -6,9 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "controller/event/load_history.h"
 #include "controller/node/bindings.h"
 #include "controller/node/node_set.h"
+#include "controller/track/load_history.h"
 #include "controller/track/node_track.h"
 #include "controller/writing/writer.h"
 

@@ -12,7 +12,7 @@ from browser import Browser
 from pages import TOP
 from status_sample import HOSTILE, sample
 
-PAGE = TOP / "controller" / "status_page"
+PAGE = TOP / "controller" / "web"
 sys.path.insert(0, str(PAGE))
 from embed import document, sources  # noqa: E402  pylint: disable=wrong-import-position
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "controller/status/query_api.h"
+#include "controller/series/query_api.h"
 #include "fuzz.h"
 
 static void require(bool holds) {

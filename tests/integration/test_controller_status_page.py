@@ -79,7 +79,7 @@ def test_what_is_shown(fleet, binary):
     said = subprocess.run(
         [binary("plimsoll-controller"), "--help"], capture_output=True, text=True, check=True
     ).stdout
-    source = (TOP / "controller/status_page/status_hint.c").read_text("utf-8")
+    source = (TOP / "controller/web/status_hint.c").read_text("utf-8")
     named = set(re.findall(r"--[a-z-]+", source + failure["flags"]))
     assert len(named) > 5 and not [flag for flag in named if f" {flag}" not in said]
 

@@ -52,13 +52,15 @@ MAY_USE = {
         "controller/node",
         "controller/source",
     ],
-    "controller/status": [*COMMON, "policy", "policy/estimate", "controller/track"],
-    "controller/status_page": [
+    "controller/series": [*COMMON, "policy", "policy/estimate", "controller/track"],
+    "controller/health": ["base", "kube", "metrics", "net", "controller/track"],
+    "controller/print": ["base", "policy", "controller/track"],
+    "controller/web": [
         *(*COMMON, "policy", "policy/estimate", "controller/window", "controller/source"),
         "controller/track",
     ],
-    "controller/event": [*COMMON, "policy", "controller/track"],
     "controller/writing": [*COMMON, "policy", "controller/track"],
+    "controller/cleanup": [*COMMON, "policy", "controller/writing"],
     "controller": [
         *(
             *COMMON,
@@ -68,8 +70,8 @@ MAY_USE = {
             "controller/source",
             *SOURCES,
         ),
-        *("controller/track", "controller/status", "controller/status_page", "controller/writing"),
-        "controller/event",
+        *("controller/track", "controller/series", "controller/health", "controller/print"),
+        *("controller/web", "controller/writing", "controller/cleanup"),
     ],
     "extender/estimate": ["base", "policy/estimate"],
     "extender/table": [

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "controller/status/report.h"
+#include "controller/print/report.h"
 #include "controller/track/node_track.h"
 
 /* 2026-07-23T11:25:54Z */

@@ -1,0 +1,60 @@
+#include "controller/cleanup/own_keys.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "codec/json.h"
+#include "kube/kube_api.h"
+#include "policy/annotation.h"
+#include "policy/metric_name.h"
+
+static bool is_owned(const json_t *node, const char *key) {
+        const json_t *entries = json_at(node, "metadata", "managedFields", NULL);
+        _cleanup_(freep) char *field = xasprintf("f:%s", key);
+
+        for (size_t i = 0; i < json_array_size(entries); i++) {
+                const json_t *entry = json_array_get(entries, i);
+                const char *manager = json_string_at(entry, "manager", NULL);
+                if (manager && strcmp(manager, KUBE_FIELD_MANAGER) == 0 &&
+                    json_at(entry, "fieldsV1", "f:metadata", "f:annotations", field, NULL))
+                        return true;
+        }
+        return false;
+}
+
+/* The name of a metric, or of its peak. */
+static bool is_query_name(const struct policy *policy, const char *name) {
+        size_t len = strlen(name), suffix_len = strlen(ANNOTATION_PEAK);
+        bool is_peak = len > suffix_len && strcmp(name + len - suffix_len, ANNOTATION_PEAK) == 0;
+        _cleanup_(freep) char *metric = xmemdup0(name, is_peak ? len - suffix_len : len);
+        struct metric_query query;
+
+        return policy_query_parse(policy, metric, &query);
+}
+
+/* @name: the key without its prefix */
+static bool is_named_so(const char *name, const json_t *value, const struct policy *policy) {
+        struct annotation annotation;
+        const char *text = json_string_value(value); /* NULL: it is none */
+
+        return strcmp(name, ANNOTATION_HOT_VALUE) == 0 || policy_sync_index(policy, name) >= 0 ||
+               (text && is_query_name(policy, name) &&
+                annotation_parse(text, json_string_length(value), NULL, &annotation, NULL) == 0);
+}
+
+json_t *own_keys_find(const json_t *node, const struct policy *policy, const char *prefix) {
+        json_t *annotations = json_at(node, "metadata", "annotations", NULL);
+        json_t *nulls = json_object();
+        size_t prefix_len = strlen(prefix);
+        const char *key;
+        json_t *value;
+
+        if (!nulls)
+                mem_exhausted();
+        json_object_foreach (annotations, key, value)
+                if (strncmp(key, prefix, prefix_len) == 0 &&
+                    (is_named_so(key + prefix_len, value, policy) || is_owned(node, key)) &&
+                    json_object_set_new(nulls, key, json_null()) < 0)
+                        mem_exhausted();
+        return nulls;
+}

@@ -1,0 +1,42 @@
+/*
+ * /api/v1/query of Prometheus' HTTP API, for those who would ask a Prometheus for the usage of
+ * nodes: the descheduler, Grafana for single values.
+ * https://prometheus.io/docs/prometheus/latest/querying/api/
+ *
+ * There is no PromQL: a query is the name of a metric of the policy, and the answer is a vector
+ * with the labels `__name__` and `instance`, the node's name, over the nodes that have a recent
+ * value. `1+1`, by which Grafana checks a data source, is answered too.
+ */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "controller/series/node_metrics.h"
+#include "net/http_server.h"
+
+enum {
+        QUERY_API_MAX_BODY_BYTES = 64 << 10, /* of a request; the server refuses more */
+        /* Of an answer; beyond: 500. When answers that are being sent hold as much: 503. */
+        QUERY_API_MAX_BYTES = 64 << 20,
+        /* How far `time` may be from now: Prometheus too shows a sample for that long. */
+        QUERY_API_TIME_SLACK_MS = 300000,
+};
+
+/* Outlives the exchanges that it answers. */
+struct query_api {
+        struct node_metrics *nodes; /* borrowed */
+        atomic_size_t held_bytes;   /* of answers that are being sent */
+};
+
+/**
+ * query_api_answer() - answer /api/v1/query; called by the server's handler, any thread
+ *
+ * GET, and POST of a form. Parameters: `query`; `time`, a Unix time in seconds or a timestamp in
+ * RFC 3339, near @now_unix_ms; others are ignored. Errors have Prometheus' form: 400 for a bad
+ * parameter, 503 while no node has a value. Methods other than GET, HEAD and POST get 405.
+ * Return: false for any other path; @exchange is then unchanged
+ */
+bool query_api_answer(struct query_api *api, struct http_exchange *exchange, int64_t now_unix_ms);

@@ -1,0 +1,113 @@
+#include "controller/web/status_text.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "base/json_write.h"
+
+enum { POLICY_YAML_MAX_BYTES = 256 << 10 };
+
+/* 999 % and more: beyond what a sparkline shows. */
+static const float PERCENT_MOST = 999;
+
+/* Below 10, without printf(): there are tens of thousands of these numbers. */
+void status_text_ratio(double ratio, struct buf *out) {
+        enum { DECIMALS = 4, SCALE = 10000 };
+        char text[] = "0.0000";
+
+        if (ratio >= 9.9999) {
+                buf_printf(out, "%.1f", ratio);
+                return;
+        }
+        unsigned scaled = (unsigned)(ratio * SCALE + 0.5);
+        for (size_t i = 0; i < DECIMALS; i++, scaled /= 10)
+                text[sizeof(text) - 2 - i] = (char)('0' + scaled % 10);
+        text[0] = (char)('0' + scaled);
+        buf_append(out, text, sizeof(text) - 1);
+}
+
+static void put_percent(float ratio, struct buf *out) {
+        float percent = ratio * 100 + 0.5F;
+        unsigned value = (unsigned)(percent < PERCENT_MOST ? percent : PERCENT_MOST);
+        char text[3];
+        size_t at = sizeof(text);
+
+        do {
+                text[--at] = (char)('0' + value % 10);
+                value /= 10;
+        } while (value > 0);
+        buf_append(out, text + at, sizeof(text) - at);
+}
+
+void status_text_percents(const float *ratios, size_t count, struct buf *out) {
+        json_write_array(out, NULL);
+        for (size_t i = 0; i < count; i++) {
+                json_write_key(out, NULL);
+                if (ratios[i] < 0)
+                        buf_puts(out, "null");
+                else
+                        put_percent(ratios[i], out);
+        }
+        json_write_array_end(out);
+}
+
+void status_text_lines(const char *key, const char *text, struct buf *out) {
+        json_write_array(out, key);
+        while (*text) {
+                size_t len = strcspn(text, "\n");
+                json_write_text_len(out, NULL, text, len);
+                text += len + (text[len] == '\n');
+        }
+        json_write_array_end(out);
+}
+
+/* The largest of its weights. */
+static double weight(const struct policy *policy, size_t metric) {
+        double largest = 0;
+
+        for (size_t i = 0; i < policy->priority_count; i++)
+                if (policy->priorities[i].metric == metric &&
+                    policy->priorities[i].weight > largest)
+                        largest = policy->priorities[i].weight;
+        return largest;
+}
+
+static void write_metric(const struct policy *policy, size_t metric, struct buf *out) {
+        const struct policy_sync *sync = &policy->sync[metric];
+        double limit = policy_limit_ratio(policy, 0, metric);
+
+        json_write_line(out);
+        json_write_object(out, NULL);
+        json_write_text(out, "name", sync->name);
+        if (sync->is_query)
+                json_write_text(out, "resource",
+                                policy_resource_name(policy, sync->query.resource));
+        json_write_seconds(out, "periodSeconds", sync->period_ms);
+        json_write_number(out, "weight", weight(policy, metric), 15);
+        if (limit > 0)
+                json_write_number(out, "limit", limit, 15);
+        json_write_object_end(out);
+}
+
+void status_text_policy(const char *key, const struct policy *policy, struct buf *out) {
+        struct buf yaml = BUF_INIT(POLICY_YAML_MAX_BYTES);
+
+        json_write_object(out, key);
+        json_write_text(out, "name", policy->name);
+        json_write_text(out, "scoring", policy_scoring_names[policy->scoring]);
+        json_write_text(out, "whenAllOver", policy_when_all_over_names[policy->when_all_over]);
+        json_write_bool(out, "hasHotValue", policy->hot_value_count > 0);
+        json_write_array(out, "metrics");
+        for (size_t i = 0; i < policy->sync_count; i++)
+                write_metric(policy, i, out);
+        json_write_array_end(out);
+        json_write_int(out, "warningCount", (int64_t)policy->warning_count);
+        json_write_array(out, "warnings");
+        for (size_t i = 0; i < size_min(policy->warning_count, POLICY_MAX_WARNINGS); i++)
+                json_write_text(out, NULL, policy->warnings[i]);
+        json_write_array_end(out);
+        policy_print(policy, &yaml);
+        json_write_text(out, "yaml", yaml.data ? yaml.data : "");
+        json_write_object_end(out);
+        buf_done(&yaml);
+}

@@ -1,0 +1,347 @@
+#include "controller/web/status_view.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/json_write.h"
+#include "base/mem.h"
+#include "controller/track/value_columns.h"
+#include "controller/web/status_hint.h"
+#include "controller/web/status_text.h"
+
+static const char *const verdict_names[] = {"passes", "rejected", "unknown"};
+
+/* What the policy says of one node by its present values. */
+struct judgement {
+        enum status_verdict verdict;
+        int predicate;     /* that rejects it; -1: none does */
+        double near_share; /* the largest usage as a share of its limit; negative: not known */
+        int score100;      /* value_columns_score() */
+};
+
+static bool is_usable(const struct plan_values *values, size_t metric) {
+        return values->usable >> metric & 1;
+}
+
+static struct judgement judge(const struct status_view *view, const struct plan_values *values) {
+        const struct policy *policy = view->head.compiled->policy;
+        struct value_columns of;
+        struct judgement judgement = {.near_share = -1};
+
+        value_columns_init(&of, policy, values);
+        int64_t now_unix_ms = view->head.now_unix_ms;
+        judgement.predicate = verdict_filter(policy, &of.columns, 0, now_unix_ms);
+        if (values->usable == 0 && policy->sync_count > 0)
+                judgement.verdict = STATUS_UNKNOWN;
+        else if (judgement.predicate >= 0)
+                judgement.verdict = STATUS_REJECTED;
+        judgement.score100 = value_columns_score(&of, policy, view->terms, values);
+        struct policy_range limits = policy_pool_predicates(policy, values->pool);
+        for (size_t i = limits.begin; i < limits.end; i++) {
+                const struct policy_predicate *predicate = &policy->predicates[i];
+                if (predicate->limit_ratio == 0 || !is_usable(values, predicate->metric))
+                        continue;
+                double share = values->ratio[predicate->metric] / predicate->limit_ratio;
+                if (share > judgement.near_share)
+                        judgement.near_share = share;
+        }
+        return judgement;
+}
+
+/* Counting: once per node, in the first pass. */
+
+static void note_failure(struct status_view *view, size_t source, const char *reason,
+                         const char *node) {
+        struct status_group *group = view->groups;
+        const struct status_group *end = view->groups + view->group_count;
+
+        view->failing[source]++;
+        while (group < end && (group->source != source || strcmp(group->reason, reason) != 0))
+                group++;
+        if (group == end) {
+                if (view->group_count == STATUS_VIEW_MAX_GROUPS)
+                        return;
+                view->group_count++;
+                *group = (struct status_group){.source = source, .reason = reason};
+        }
+        if (group->nodes < STATUS_VIEW_EXAMPLES)
+                group->examples[group->nodes] = node;
+        group->nodes++;
+}
+
+static void count_node(struct status_view *view, const struct status_node *node,
+                       const struct judgement *judgement) {
+        const struct compiled_policy *compiled = view->head.compiled;
+        const struct node_track *track = node->track;
+
+        view->verdicts[judgement->verdict]++;
+        if (node_track_is_fresh(track, compiled, view->head.now_mono_ms))
+                view->served[track->serving]++;
+        for (size_t i = 0; i < compiled->options.source_count; i++)
+                if (track->feeds[i].failure &&
+                    node_track_wants(track, compiled, i, view->head.now_mono_ms))
+                        note_failure(view, i, track->feeds[i].failure, node->name);
+}
+
+/* Choosing, when there are too many. */
+
+static int compare_falling(const void *a, const void *b) {
+        float x = *(const float *)a, y = *(const float *)b;
+
+        return x < y ? 1 : -(x > y);
+}
+
+bool status_view_again(struct status_view *view) {
+        if (!view->shares || view->is_second)
+                return false;
+        view->is_second = true;
+        if (view->share_count > STATUS_VIEW_MAX_NODES) {
+                qsort(view->shares, view->share_count, sizeof(*view->shares), compare_falling);
+                view->least_share = view->shares[STATUS_VIEW_MAX_NODES - 1];
+                for (size_t i = STATUS_VIEW_MAX_NODES; i > 0; i--)
+                        view->least_count += view->shares[i - 1] <= view->least_share;
+        }
+        return true;
+}
+
+static bool is_chosen(struct status_view *view, float share) {
+        if (view->written >= STATUS_VIEW_MAX_NODES)
+                return false;
+        if (!view->shares || view->share_count <= STATUS_VIEW_MAX_NODES ||
+            share > view->least_share)
+                return true;
+        if (share < view->least_share || view->least_count == 0)
+                return false;
+        view->least_count--;
+        return true;
+}
+
+/* Writing one node. */
+
+static void write_ratio(struct buf *out, const char *key, double ratio) {
+        json_write_key(out, key);
+        status_text_ratio(ratio, out);
+}
+
+static void write_usage(struct status_view *view, const struct status_node *node) {
+        const struct compiled_policy *compiled = view->head.compiled;
+        struct buf *out = view->out;
+        bool is_missing = false;
+
+        json_write_array(out, "usage");
+        for (size_t i = 0; i < compiled->policy->sync_count; i++) {
+                is_missing |= !is_usable(node->values, i);
+                if (is_usable(node->values, i))
+                        write_ratio(out, NULL, node->values->ratio[i]);
+                else
+                        json_write_null(out, NULL);
+        }
+        json_write_array_end(out);
+        if (!is_missing)
+                return;
+        json_write_object(out, "missing");
+        for (size_t i = 0; i < compiled->policy->sync_count; i++)
+                if (!is_usable(node->values, i))
+                        json_write_text(
+                                out, compiled->policy->sync[i].name,
+                                node_track_why(node->track, compiled, i, view->head.now_mono_ms));
+        json_write_object_end(out);
+}
+
+/* Of a node in a pool; those of the others are the policy's. */
+static void write_limits(struct status_view *view, const struct plan_values *values) {
+        const struct policy *policy = view->head.compiled->policy;
+
+        if (values->pool == 0)
+                return;
+        json_write_int(view->out, "pool", values->pool);
+        json_write_array(view->out, "limits");
+        for (size_t i = 0; i < policy->sync_count; i++) {
+                double limit = policy_limit_ratio(policy, values->pool, i);
+                if (limit > 0)
+                        json_write_number(view->out, NULL, limit, 15);
+                else
+                        json_write_null(view->out, NULL);
+        }
+        json_write_array_end(view->out);
+}
+
+static void write_history(struct status_view *view, const struct status_node *node) {
+        float ratios[STATUS_VIEW_STEPS];
+
+        json_write_array(view->out, "history");
+        for (size_t i = 0; i < view->resource_count; i++) {
+                bool is_known = node_track_history(
+                        node->track, view->head.compiled, view->resources[i], STATUS_VIEW_STEP_MS,
+                        STATUS_VIEW_STEPS, view->head.now_mono_ms, ratios);
+                status_text_percents(ratios, is_known ? STATUS_VIEW_STEPS : 0, view->out);
+        }
+        json_write_array_end(view->out);
+}
+
+static void write_verdict(struct status_view *view, const struct status_node *node,
+                          const struct judgement *judgement) {
+        const struct policy *policy = view->head.compiled->policy;
+        const char *failure = node_track_failure(node->track);
+        struct buf *out = view->out;
+
+        json_write_text(out, "verdict", verdict_names[judgement->verdict]);
+        if (judgement->verdict == STATUS_REJECTED)
+                json_write_text(out, "reason", policy->predicates[judgement->predicate].reason);
+        else if (judgement->verdict == STATUS_UNKNOWN)
+                json_write_text(out, "reason",
+                                failure ? failure
+                                        : node_track_why(node->track, view->head.compiled, 0,
+                                                         view->head.now_mono_ms));
+        if (judgement->near_share >= 0)
+                write_ratio(out, "limitShare", judgement->near_share);
+        if (judgement->score100 >= 0)
+                json_write_int(out, "score100", judgement->score100);
+        if (failure)
+                json_write_text(out, "failure", failure);
+}
+
+static void write_node(struct status_view *view, const struct status_node *node,
+                       const struct judgement *judgement) {
+        const struct compiled_policy *compiled = view->head.compiled;
+        struct buf *out = view->out;
+        int64_t age_ms;
+
+        view->written++;
+        json_write_line(out);
+        json_write_object(out, NULL);
+        json_write_text(out, "name", node->name);
+        if (node->labels_json)
+                json_write_json(out, "labels", node->labels_json);
+        write_verdict(view, node, judgement);
+        write_usage(view, node);
+        write_limits(view, node->values);
+        write_history(view, node);
+        if (node->values->has_hot)
+                json_write_int(out, "hot", node->values->hot);
+        if (compiled->policy->level_count > 0)
+                json_write_int(out, "taintLevel", node->taint_level);
+        if (node_track_age_ms(node->track, view->head.now_mono_ms, &age_ms))
+                json_write_seconds(out, "ageSeconds", age_ms);
+        if (node_track_is_fresh(node->track, compiled, view->head.now_mono_ms))
+                json_write_text(out, "source", view->head.sources[node->track->serving]->name);
+        json_write_object_end(out);
+}
+
+void status_view_node(struct status_view *view, const struct status_node *node) {
+        const struct judgement judgement = judge(view, node->values);
+
+        if (!view->is_second)
+                count_node(view, node, &judgement);
+        if (view->shares && !view->is_second) {
+                if (view->share_count < view->head.node_count)
+                        view->shares[view->share_count++] = (float)judgement.near_share;
+                return;
+        }
+        if (is_chosen(view, (float)judgement.near_share))
+                write_node(view, node, &judgement);
+}
+
+/* Begin and end. */
+
+static void find_resources(struct status_view *view) {
+        const struct policy *policy = view->head.compiled->policy;
+
+        for (size_t i = 0; i < policy->sync_count; i++) {
+                unsigned resource = policy->sync[i].query.resource;
+                bool is_new = policy->sync[i].is_query &&
+                              view->resource_count < STATUS_VIEW_MAX_RESOURCES;
+                for (size_t k = 0; k < view->resource_count; k++)
+                        is_new = is_new && view->resources[k] != resource;
+                if (is_new)
+                        view->resources[view->resource_count++] = resource;
+        }
+}
+
+void status_view_begin(struct status_view *view, const struct status_head *head, struct buf *out) {
+        *view = (struct status_view){.head = *head, .out = out};
+        if (head->node_count > STATUS_VIEW_MAX_NODES)
+                view->shares = xreallocarray(NULL, head->node_count, sizeof(*view->shares));
+        find_resources(view);
+        for (size_t pool = 0; pool <= head->compiled->policy->pool_count; pool++)
+                estimate_terms_init(&view->terms[pool], head->compiled->policy, pool);
+
+        json_write_object(out, NULL);
+        json_write_text(out, "program", head->program);
+        json_write_text(out, "version", PLIMSOLL_VERSION);
+        json_write_time(out, "at", head->now_unix_ms);
+        json_write_text(out, "role", head->role);
+        json_write_bool(out, "ready", head->is_ready);
+        status_text_lines("checks", head->checks, out);
+        json_write_line(out);
+        status_text_policy("policy", head->compiled->policy, out);
+        json_write_line(out);
+        json_write_int(out, "historyStepSeconds", STATUS_VIEW_STEP_MS / MS_PER_S);
+        json_write_array(out, "historyResources");
+        for (size_t i = 0; i < view->resource_count; i++)
+                json_write_text(out, NULL,
+                                policy_resource_name(head->compiled->policy, view->resources[i]));
+        json_write_array_end(out);
+        json_write_line(out);
+        json_write_array(out, "nodes");
+}
+
+static void write_sources(struct status_view *view) {
+        const struct compiled_policy *compiled = view->head.compiled;
+        struct buf *out = view->out;
+
+        json_write_line(out);
+        json_write_array(out, "sources");
+        for (size_t i = 0; i < compiled->options.source_count; i++) {
+                json_write_line(out);
+                json_write_object(out, NULL);
+                json_write_text(out, "name", view->head.sources[i]->name);
+                json_write_bool(out, "isUsed", compiled->sources[i].is_asked);
+                json_write_seconds(out, "intervalSeconds",
+                                   compiled->options.sources[i].interval_ms);
+                json_write_int(out, "nodesServed", (int64_t)view->served[i]);
+                json_write_int(out, "nodesFailing", (int64_t)view->failing[i]);
+                json_write_object_end(out);
+        }
+        json_write_array_end(out);
+}
+
+static void write_failure(const struct status_view *view, const struct status_group *group) {
+        const struct source_ops *source = view->head.sources[group->source];
+        struct buf *out = view->out;
+
+        json_write_line(out);
+        json_write_object(out, NULL);
+        json_write_text(out, "source", source->name);
+        json_write_text(out, "reason", group->reason);
+        json_write_text(out, "flags", status_hint(source->name, group->reason, source->hint));
+        json_write_int(out, "nodes", (int64_t)group->nodes);
+        json_write_array(out, "examples");
+        for (size_t k = 0; k < size_min(group->nodes, STATUS_VIEW_EXAMPLES); k++)
+                json_write_text(out, NULL, group->examples[k]);
+        json_write_array_end(out);
+        json_write_object_end(out);
+}
+
+void status_view_end(struct status_view *view) {
+        struct buf *out = view->out;
+
+        json_write_array_end(out);
+        json_write_line(out);
+        json_write_int(out, "nodeCount", (int64_t)view->head.node_count);
+        json_write_int(out, "nodesShown", (int64_t)view->written);
+        json_write_object(out, "verdicts");
+        for (int i = 0; i < STATUS_VERDICT_COUNT; i++)
+                json_write_int(out, verdict_names[i], (int64_t)view->verdicts[i]);
+        json_write_object_end(out);
+        write_sources(view);
+        json_write_line(out);
+        json_write_array(out, "failures");
+        for (size_t i = 0; i < view->group_count; i++)
+                write_failure(view, &view->groups[i]);
+        json_write_array_end(out);
+        json_write_object_end(out);
+        buf_putc(out, '\n');
+        free(TAKE_PTR(view->shares));
+}

@@ -1,0 +1,224 @@
+/* --cleanup against an API server that has odd things to say. Linked with --wrap=clock_gettime. */
+#include "tests/unit/fixture/api_fixture.h"
+
+#include "controller/cleanup/cleanup.h"
+
+#define LEASE "GET /apis/coordination.k8s.io/v1/namespaces/ns%2F/leases/l "
+#define NODES "GET /api/v1/nodes?limit=250 "
+#define ANEW "GET /api/v1/nodes?limit=1000" /* after an expired page */
+#define WATCH "watch=1"
+#define POLICY_PATH "/apis/policies/default"
+#define LIST(metadata, items)                                                                      \
+        "{\"kind\":\"NodeList\",\"metadata\":{\"resourceVersion\":\"1\"" metadata "},"             \
+        "\"items\":[" items "]}"
+#define NODE(name, annotations)                                                                    \
+        "{\"metadata\":{\"name\":\"" name "\",\"annotations\":{" annotations "}}}"
+#define HOT "\"node_hot_value\":\"1\""
+#define PATCH_OF(name) "PATCH /api/v1/nodes/" name "?fieldManager=plimsoll-controller "
+#define HOT_REMOVED "{\"metadata\":{\"annotations\":{\"node_hot_value\":null}}}"
+
+static struct cleanup *begin(struct api_fixture *f, const struct cleanup_options *changed) {
+        struct cleanup_options options = *changed;
+
+        options.prefix = "";
+        options.lease_name = "l";
+        options.lease_namespace = "ns/"; /* a name is no path */
+        options.patches_in_flight = 1;
+        if (options.patches_per_s == 0)
+                options.patches_per_s = 1000;
+        api_start(f);
+        return cleanup_new(f->rig.loop, f->rig.api, f->rig.metrics, &options, policy_default());
+}
+
+static void end(struct api_fixture *f, struct cleanup *cleanup) {
+        cleanup_free(cleanup);
+        api_stop(f);
+}
+
+/* Of a running controller one is warned; a Lease that cannot be read is none. */
+static void test_lease(void **state) {
+        static const struct {
+                const char *lease;
+                bool is_live;
+        } rows[] = {
+                {"{\"spec\":{\"holderIdentity\":\"x\",\"leaseDurationSeconds\":15,"
+                 "\"renewTime\":\"2999-01-01T00:00:00.000000Z\"}}",
+                 true},
+                {"{\"spec\":{\"holderIdentity\":\"x\",\"leaseDurationSeconds\":15,"
+                 "\"renewTime\":\"2020-01-01T00:00:00.000000Z\"}}",
+                 false},
+                /* released */
+                {"{\"spec\":{\"holderIdentity\":\"\",\"leaseDurationSeconds\":15,"
+                 "\"renewTime\":\"2999-01-01T00:00:00.000000Z\"}}",
+                 false},
+                {"{\"spec\":{\"leaseDurationSeconds\":15,"
+                 "\"renewTime\":\"2999-01-01T00:00:00.000000Z\"}}",
+                 false},
+                {"{\"spec\":{\"holderIdentity\":\"x\",\"leaseDurationSeconds\":15}}", false},
+                {"{\"spec\":{\"holderIdentity\":\"x\",\"leaseDurationSeconds\":15,"
+                 "\"renewTime\":\"yesterday\"}}",
+                 false},
+                {"{\"spec\":{\"holderIdentity\":\"x\",\"leaseDurationSeconds\":9223372036854775807,"
+                 "\"renewTime\":\"2999-01-01T00:00:00.000000Z\"}}",
+                 false},
+                {"{}", false},
+                {"<html>", false},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct api_fixture f = {0};
+                api_answer(&f, 200, rows[i].lease, LEASE, NULL);
+                api_answer(&f, 200, LIST("", ""), NODES, NULL);
+                struct cleanup *cleanup = begin(&f, &(struct cleanup_options){0});
+                api_run(&f, api_is_never, NULL);
+                if (api_logged(&f, "msg=\"a running controller holds the lease") != rows[i].is_live)
+                        fail_msg("row %zu: %s", i, f.log);
+                assert_int_equal(cleanup_exit_code(cleanup), 0);
+                end(&f, cleanup);
+        }
+}
+
+/* The object says which names are metrics; without a good one the built-in policy does. */
+static void test_policy(void **state) {
+        static const struct {
+                int status;
+                const char *policy;
+                const char *cleaned, *warns;
+        } rows[] = {
+                {200,
+                 "{\"apiVersion\":\"scheduler.policy.crane.io/v1alpha1\",\"kind\":"
+                 "\"DynamicSchedulerPolicy\",\"spec\":{\"syncPolicy\":[{\"name\":\"gpu_busy\","
+                 "\"period\":\"3m\"}]}}",
+                 "nodes_with_annotations=1", NULL},
+                {200, "{\"spec\":{}}", "nodes_with_annotations=0", "apiVersion"},
+                {403, "{}", "nodes_with_annotations=0", "403"},
+                {404, "{}", "nodes_with_annotations=0", NULL},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct api_fixture f = {0};
+                api_answer(&f, 404, "{}", LEASE, NULL);
+                api_answer(&f, rows[i].status, rows[i].policy, "GET " POLICY_PATH " ", NULL);
+                api_answer(&f, 200, LIST("", NODE("a", "\"gpu_busy\":\"1\"")), NODES, NULL);
+                struct cleanup *cleanup = begin(
+                        &f, &(struct cleanup_options){.policy_object = POLICY_PATH,
+                                                      .is_dry_run = true});
+                api_run(&f, api_is_never, NULL);
+                const char *warning = strstr(f.log, "cannot use the policy object");
+                if (!api_logged(&f, rows[i].cleaned) || !warning != !rows[i].warns ||
+                    (warning && !strstr(warning, rows[i].warns)))
+                        fail_msg("row %zu: %s", i, f.log);
+                assert_int_equal(cleanup_exit_code(cleanup), 0);
+                end(&f, cleanup);
+        }
+}
+
+/* What is ours by its manager may have any name, and be longer than a patch. */
+static void test_too_long_for_a_patch(void **state) {
+        struct api_fixture f = {0};
+        char key[(64 << 10) + 1] = {0};
+
+        (void)state;
+        memset(key, 'k', sizeof(key) - 1);
+        _cleanup_(freep) char *list = xasprintf(
+                LIST("", NODE("a", HOT) ",{\"metadata\":{\"name\":\"b\",\"annotations\":{\"%s\":"
+                                        "\"1\"},\"managedFields\":[{\"manager\":\"plimsoll-"
+                                        "controller\",\"fieldsV1\":{\"f:metadata\":{"
+                                        "\"f:annotations\":{\"f:%s\":{}}}}}]}}"),
+                key, key);
+        api_answer(&f, 404, "{}", LEASE, NULL);
+        api_answer(&f, 200, list, NODES, NULL);
+        api_answer(&f, 200, "{}", PATCH_OF("a"), HOT_REMOVED);
+        api_answer_usually(&f, 200, "", WATCH);
+        struct cleanup *cleanup = begin(&f, &(struct cleanup_options){0});
+        api_run(&f, api_is_never, NULL);
+        assert_int_equal(api_logged(&f, "msg=\"node has too many annotations for one patch\" "
+                                        "node=b"),
+                         1);
+        assert_int_equal(api_logged(&f, "nodes=2 cleaned=1 failed=1"), 1);
+        assert_int_equal(cleanup_exit_code(cleanup), 1);
+        end(&f, cleanup);
+}
+
+/* A list that is begun anew, before and after its end, makes no second patch of any node. */
+static void test_listed_again(void **state) {
+        struct api_fixture f = {.pace_ms = 100};
+
+        (void)state;
+        api_answer(&f, 404, "{}", LEASE, NULL);
+        api_answer(&f, 200, LIST(",\"continue\":\"more\"", NODE("a", HOT)), NODES, NULL);
+        api_answer(&f, 410, "{}", "continue=more", NULL);
+        api_answer(&f, 200, LIST("", NODE("a", HOT) "," NODE("b", HOT) "," NODE("c", "")), ANEW,
+                   NULL);
+        api_answer(&f, 200, "{}", PATCH_OF("a"), HOT_REMOVED);
+        api_answer(&f, 200, LIST("", NODE("a", HOT) "," NODE("b", HOT) "," NODE("d", HOT)), ANEW,
+                   NULL);
+        api_answer(&f, 200, "{}", PATCH_OF("b"), HOT_REMOVED);
+        api_answer_usually(&f, 200, "{\"type\":\"ERROR\",\"object\":{\"code\":410}}\n", WATCH);
+        api_answer_usually(&f, 200, LIST("", NODE("b", HOT)), ANEW);
+        struct cleanup *cleanup = begin(&f, &(struct cleanup_options){.patches_per_s = 0.02});
+        api_run(&f, api_is_never, NULL);
+        assert_int_equal(api_logged(&f, "msg=\"all nodes are clean\" nodes=3 cleaned=2 "
+                                        "had_none=1"),
+                         1);
+        assert_int_equal(cleanup_exit_code(cleanup), 0);
+        end(&f, cleanup);
+}
+
+/* A signal ends it while a node waits for its turn: that one is not clean. */
+static void test_interrupted(void **state) {
+        struct api_fixture f = {0};
+
+        (void)state;
+        api_answer(&f, 404, "{}", LEASE, NULL);
+        api_answer(&f, 200, LIST("", NODE("a", HOT) "," NODE("b", HOT)), NODES, NULL);
+        api_answer(&f, 200, "{}", PATCH_OF("a"), HOT_REMOVED);
+        api_answer_usually(&f, 200, "", WATCH);
+        struct cleanup *cleanup = begin(&f, &(struct cleanup_options){.patches_per_s = 0.02});
+        api_run(&f, api_is_served, &f);
+        assert_int_equal(cleanup_exit_code(cleanup), 1);
+        end(&f, cleanup);
+}
+
+/* Half a minute is left for the list, whatever comes before it. */
+static void test_deadline(void **state) {
+        static const struct {
+                const char *headers; /* of the answer that never becomes a good one */
+                const char *path, *told;
+        } rows[] = {
+                {"", NODES, "msg=\"cannot list nodes\" trouble=\"list: 500"},
+                {"Retry-After: 60\r\n", LEASE, "msg=\"cannot list nodes\" trouble=\"\""},
+        };
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                struct api_fixture f = {.pace_ms = 100};
+                scripted_add_usual(&f.rig.server,
+                                   (struct scripted_reply){
+                                           .expect = {rows[i].path},
+                                           .response = scripted_http(500, rows[i].headers, "{}")});
+                api_answer_usually(&f, 404, "{}", LEASE);
+                struct cleanup *cleanup = begin(&f, &(struct cleanup_options){0});
+                api_run(&f, api_is_never, NULL);
+                assert_true(later_ms >= 29000 && later_ms < 40000);
+                if (!api_logged(&f, rows[i].told))
+                        fail_msg("row %zu: %s", i, f.log);
+                assert_int_equal(cleanup_exit_code(cleanup), 1);
+                end(&f, cleanup);
+        }
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_lease),
+                cmocka_unit_test(test_policy),
+                cmocka_unit_test(test_too_long_for_a_patch),
+                cmocka_unit_test(test_listed_again),
+                cmocka_unit_test(test_interrupted),
+                cmocka_unit_test(test_deadline),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,282 @@
+/* The series of nodes on the /metrics page: what is there, what goes, and the page that is full. */
+#include "tests/unit/fixture/cmocka_wrap.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "controller/series/node_metrics.h"
+
+enum { PAGE_MAX = 1 << 20, MANY = 500 };
+
+static struct policy *parse(const char *spec) {
+        struct policy *policy = NULL;
+        struct error err = ERROR_NULL;
+        char text[2048];
+
+        snprintf(text, sizeof(text),
+                 "apiVersion: scheduler.policy.crane.io/v1alpha1\nkind: DynamicSchedulerPolicy\n"
+                 "spec:\n"
+                 "  syncPolicy:\n"
+                 "  - {name: cpu_usage_avg_5m, period: 3m}\n"
+                 "  - {name: mem_usage_avg_5m, period: 3m}\n"
+                 "  - {name: disk_usage_avg_5m, period: 3m}\n"
+                 "%s",
+                 spec);
+        if (policy_parse(text, strlen(text), false, &policy, &err) < 0)
+                fail_msg("%s", err.msg);
+        return policy;
+}
+
+static const char limits[] = "  predicate:\n"
+                             "  - {name: cpu_usage_avg_5m, maxLimitPecent: 0.65}\n"
+                             "  - {name: mem_usage_avg_5m, maxLimitPecent: 0}\n"
+                             "  priority:\n"
+                             "  - {name: cpu_usage_avg_5m, weight: 1}\n"
+                             "  - {name: mem_usage_avg_5m, weight: 0.5}\n";
+
+/* The page's lines that are about nodes, without comments. */
+static char *series(const struct metrics *metrics) {
+        struct buf page = BUF_INIT(PAGE_MAX), out = BUF_INIT(PAGE_MAX);
+
+        metrics_render(metrics, &page);
+        assert_false(page.overflow);
+        char *rest = page.data;
+        for (char *line = strsep(&rest, "\n"); line; line = strsep(&rest, "\n"))
+                if (strncmp(line, "plimsoll_node_", 14) == 0 && !strstr(line, "left_out"))
+                        buf_printf(&out, "%s\n", line + 14);
+        buf_done(&page);
+        return buf_take(&out);
+}
+
+static void expect(const struct metrics *metrics, const char *text) {
+        _cleanup_(freep) char *found = series(metrics);
+
+        assert_string_equal(found, text);
+}
+
+static uint32_t begin_one(struct node_metrics *nm, const char *name, uint32_t row) {
+        assert_true(node_metrics_begin(nm, 1));
+        uint32_t got = node_metrics_add(nm, name, row);
+        node_metrics_publish(nm);
+        assert_false(node_metrics_begin(nm, 1)); /* nothing has changed since */
+        return got;
+}
+
+static void test_what_is_shown(void **state) {
+        _cleanup_(policy_freep) struct policy *policy = parse(limits);
+        _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
+        _cleanup_(node_metrics_freep) struct node_metrics *nm = node_metrics_new(metrics);
+        struct plan_values values = {.usable = 3, .ratio = {0.25, 1.0 / 3, 0.9}};
+
+        (void)state;
+        expect(metrics, "");
+        node_metrics_set_policy(nm, policy);
+        node_metrics_set(nm, NODE_METRICS_NONE, &values);
+        uint32_t row = begin_one(nm, "a\"b\\", NODE_METRICS_NONE);
+        expect(metrics, "limit_ratio{metric=\"cpu_usage_avg_5m\"} 0.65\n");
+        node_metrics_set(nm, row, &values);
+        /* (0.75 + 0.5 * 0.66667) / 1.5 of 100 */
+        expect(metrics, "limit_ratio{metric=\"cpu_usage_avg_5m\"} 0.65\n"
+                        "usage_ratio{node=\"a\\\"b\\\\\",metric=\"cpu_usage_avg_5m\"} 0.25\n"
+                        "usage_ratio{node=\"a\\\"b\\\\\",metric=\"mem_usage_avg_5m\"} 0.33333\n"
+                        "score{node=\"a\\\"b\\\\\"} 72\n");
+        values.usable = 1; /* no score without all that it is made of */
+        values.has_hot = true;
+        values.hot = 2;
+        node_metrics_set(nm, row, &values);
+        expect(metrics, "limit_ratio{metric=\"cpu_usage_avg_5m\"} 0.65\n"
+                        "usage_ratio{node=\"a\\\"b\\\\\",metric=\"cpu_usage_avg_5m\"} 0.25\n"
+                        "hot_value{node=\"a\\\"b\\\\\"} 2\n");
+        node_metrics_clear(nm, row);
+        expect(metrics, "limit_ratio{metric=\"cpu_usage_avg_5m\"} 0.65\n");
+}
+
+/* Limits of a pool, and the nodes in it, have its number. */
+static void test_pools(void **state) {
+        _cleanup_(policy_freep) struct policy *policy = parse(
+                "  predicate:\n"
+                "  - {name: cpu_usage_avg_5m, maxLimitPecent: 0.65}\n"
+                "  pools:\n"
+                "  - nodeSelector: {pool: strict}\n"
+                "    predicate:\n"
+                "    - {name: cpu_usage_avg_5m, maxLimitPecent: 0.2}\n"
+                "    - {name: mem_usage_avg_5m, maxLimitPecent: 0.5}\n"
+                "  - {nodeSelector: {pool: free}, predicate: []}\n");
+        static const char all_limits[] =
+                "limit_ratio{metric=\"cpu_usage_avg_5m\"} 0.65\n"
+                "limit_ratio{metric=\"cpu_usage_avg_5m\",pool=\"1\"} 0.2\n"
+                "limit_ratio{metric=\"mem_usage_avg_5m\",pool=\"1\"} 0.5\n";
+        _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
+        _cleanup_(node_metrics_freep) struct node_metrics *nm = node_metrics_new(metrics);
+        struct plan_values values = {.usable = 1, .ratio = {0.25}, .pool = 1};
+        char text[512];
+
+        (void)state;
+        node_metrics_set_policy(nm, policy);
+        uint32_t row = begin_one(nm, "a", NODE_METRICS_NONE);
+        node_metrics_set(nm, row, &values);
+        for (int is_copy = 0; is_copy < 2; is_copy++) {
+                snprintf(text, sizeof(text), "%s%s", all_limits,
+                         "usage_ratio{node=\"a\",metric=\"cpu_usage_avg_5m\",pool=\"1\"} 0.25\n");
+                expect(metrics, text);
+                node_metrics_touch(nm);
+                row = begin_one(nm, "a", row);
+        }
+        values.pool = 0;
+        node_metrics_set(nm, row, &values);
+        snprintf(text, sizeof(text), "%s%s", all_limits,
+                 "usage_ratio{node=\"a\",metric=\"cpu_usage_avg_5m\"} 0.25\n");
+        expect(metrics, text);
+}
+
+static void test_scores(void **state) {
+        static const struct {
+                const char *spec;
+                const char *shown;
+        } rows[] = {
+                /* 100 * (1 - 0.5 * 0.9), the largest weighted one being memory's */
+                {"  priority:\n  - {name: cpu_usage_avg_5m, weight: 2}\n"
+                 "  - {name: mem_usage_avg_5m, weight: 1}\n  extender: {scoring: estimate}\n",
+                 "score{node=\"a\"} 55\n"},
+                /* disk, which is not estimated, counts as it reads */
+                {"  priority:\n  - {name: cpu_usage_avg_5m, weight: 1}\n"
+                 "  - {name: disk_usage_avg_5m, weight: 1}\n  extender: {scoring: estimate}\n",
+                 "score{node=\"a\"} 30\n"},
+                /* another node's reading would be needed */
+                {"  priority:\n  - {name: cpu_usage_avg_5m, weight: 1, scale: relative}\n", ""},
+                {"  predicate:\n  - {name: cpu_usage_avg_5m, maxLimitPecent: 0.5}\n", ""},
+        };
+        const struct plan_values values = {.usable = 7, .ratio = {0.2, 0.9, 0.7}};
+
+        (void)state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                _cleanup_(policy_freep) struct policy *policy = parse(rows[i].spec);
+                _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
+                _cleanup_(node_metrics_freep) struct node_metrics *nm = node_metrics_new(metrics);
+                node_metrics_set_policy(nm, policy);
+                node_metrics_set(nm, begin_one(nm, "a", NODE_METRICS_NONE), &values);
+                _cleanup_(freep) char *found = series(metrics);
+                const char *score = strstr(found, "score");
+                assert_string_equal(score ? score : "", rows[i].shown);
+        }
+}
+
+static void test_nodes_and_policies_change(void **state) {
+        _cleanup_(policy_freep) struct policy *policy = parse(""), *other = parse(limits);
+        _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
+        _cleanup_(node_metrics_freep) struct node_metrics *nm = node_metrics_new(metrics);
+        const struct plan_values values = {.usable = 1, .ratio = {0.5}};
+
+        (void)state;
+        node_metrics_set_policy(nm, policy);
+        uint32_t a = begin_one(nm, "a", NODE_METRICS_NONE);
+        node_metrics_set(nm, a, &values);
+        node_metrics_touch(nm);
+        assert_true(node_metrics_begin(nm, 2));
+        uint32_t b = node_metrics_add(nm, "b", NODE_METRICS_NONE);
+        a = node_metrics_add(nm, "a", a);
+        node_metrics_publish(nm);
+        expect(metrics, "usage_ratio{node=\"a\",metric=\"cpu_usage_avg_5m\"} 0.5\n");
+        node_metrics_set(nm, b, &values);
+        node_metrics_clear(nm, a);
+        expect(metrics, "usage_ratio{node=\"b\",metric=\"cpu_usage_avg_5m\"} 0.5\n");
+        node_metrics_set_policy(nm, other);
+        node_metrics_set(nm, b, &values); /* of metrics that the table does not have */
+        expect(metrics, "usage_ratio{node=\"b\",metric=\"cpu_usage_avg_5m\"} 0.5\n");
+        (void)begin_one(nm, "b", b);
+        expect(metrics, "limit_ratio{metric=\"cpu_usage_avg_5m\"} 0.65\n");
+}
+
+/* The rest of the page is served all the same. */
+static void test_a_page_that_is_full(void **state) {
+        _cleanup_(policy_freep) struct policy *policy = parse("");
+        _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
+        _cleanup_(node_metrics_freep) struct node_metrics *nm = node_metrics_new(metrics);
+        const struct plan_values values = {.usable = 7};
+        struct buf whole = BUF_INIT(PAGE_MAX);
+
+        (void)state;
+        metrics_render(metrics, &whole);
+        struct buf out = BUF_INIT(whole.len + 1000);
+        buf_done(&whole);
+        node_metrics_set_policy(nm, policy);
+        assert_true(node_metrics_begin(nm, MANY));
+        for (size_t i = 0; i < MANY; i++) {
+                char name[16];
+                snprintf(name, sizeof(name), "node-%zu", i);
+                assert_int_equal(node_metrics_add(nm, name, NODE_METRICS_NONE), i);
+        }
+        node_metrics_publish(nm);
+        for (uint32_t i = 0; i < MANY; i++)
+                node_metrics_set(nm, i, &values);
+        metrics_render(metrics, &out);
+        assert_false(out.overflow);
+        assert_int_equal(strlen(out.data), out.len);
+        assert_null(strstr(out.data, "usage_ratio"));
+        buf_done(&out);
+        _cleanup_(freep) char *found = series(metrics);
+        assert_non_null(strstr(found, "node-499"));
+        struct buf again = BUF_INIT(PAGE_MAX);
+        metrics_render(metrics, &again);
+        assert_non_null(strstr(again.data, "plimsoll_node_metrics_left_out_total 1\n"));
+        buf_done(&again);
+}
+
+struct reader {
+        const struct metrics *metrics;
+        struct node_metrics *nm;
+        atomic_bool is_done;
+};
+
+static void *keep_reading(void *userdata) {
+        struct reader *reader = userdata;
+
+        while (!atomic_load(&reader->is_done)) {
+                char *found = series(reader->metrics);
+                free(found);
+                struct buf out = BUF_INIT(PAGE_MAX);
+                size_t count;
+                assert_int_equal(
+                        node_metrics_samples(reader->nm, "mem_usage_avg_5m", 0, &out, &count), 0);
+                buf_done(&out);
+        }
+        return NULL;
+}
+
+/* Under ThreadSanitizer and AddressSanitizer: pages are rendered while tables come and go. */
+static void test_many_tables(void **state) {
+        _cleanup_(policy_freep) struct policy *policy = parse(limits);
+        _cleanup_(metrics_freep) struct metrics *metrics = metrics_new();
+        _cleanup_(node_metrics_freep) struct node_metrics *nm = node_metrics_new(metrics);
+        struct reader reader = {.metrics = metrics, .nm = nm};
+        struct plan_values values = {.usable = 7};
+        uint32_t row = NODE_METRICS_NONE;
+        pthread_t thread;
+
+        (void)state;
+        node_metrics_set_policy(nm, policy);
+        row = begin_one(nm, "a", row);
+        assert_int_equal(pthread_create(&thread, NULL, keep_reading, &reader), 0);
+        for (int i = 0; i < MANY; i++) {
+                node_metrics_touch(nm);
+                row = begin_one(nm, "a", row);
+                values.ratio[0] = i / (double)MANY;
+                node_metrics_set(nm, row, &values);
+        }
+        atomic_store(&reader.is_done, true);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_what_is_shown),
+                cmocka_unit_test(test_pools),
+                cmocka_unit_test(test_scores),
+                cmocka_unit_test(test_nodes_and_policies_change),
+                cmocka_unit_test(test_a_page_that_is_full),
+                cmocka_unit_test(test_many_tables),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

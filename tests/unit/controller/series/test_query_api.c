@@ -1,0 +1,232 @@
+/* /api/v1/query: which requests are understood, and what is answered. */
+#include "tests/unit/fixture/cmocka_wrap.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "controller/series/query_api.h"
+
+enum { NOW_UNIX_S = 1700000000, MANY = 1000 };
+static const int64_t now_unix_ms = (int64_t)NOW_UNIX_S * 1000 + 250;
+
+static const char spec[] =
+        "apiVersion: scheduler.policy.crane.io/v1alpha1\nkind: DynamicSchedulerPolicy\n"
+        "spec:\n"
+        "  syncPolicy:\n"
+        "  - {name: cpu_usage_avg_5m, period: 3m}\n"
+        "  - {name: mem_usage_avg_5m, period: 3m}\n";
+
+struct fixture {
+        struct policy *policy;
+        struct query_api api;
+        uint32_t rows[3];
+};
+
+static int set_up(void **state) {
+        static const char *const names[] = {"a", "b\"\\\n\x01", "c"};
+        struct fixture *fixture = xcalloc(1, sizeof(*fixture));
+        struct error err = ERROR_NULL;
+
+        if (policy_parse(spec, strlen(spec), false, &fixture->policy, &err) < 0)
+                fail_msg("%s", err.msg);
+        fixture->api.nodes = node_metrics_new(NULL);
+        node_metrics_set_policy(fixture->api.nodes, fixture->policy);
+        assert_true(node_metrics_begin(fixture->api.nodes, ARRAY_LEN(names)));
+        for (size_t i = 0; i < ARRAY_LEN(names); i++)
+                fixture->rows[i] = node_metrics_add(fixture->api.nodes, names[i],
+                                                    NODE_METRICS_NONE);
+        node_metrics_publish(fixture->api.nodes);
+        *state = fixture;
+        return 0;
+}
+
+static int tear_down(void **state) {
+        struct fixture *fixture = *state;
+
+        assert_int_equal(atomic_load(&fixture->api.held_bytes), 0);
+        node_metrics_free(fixture->api.nodes);
+        policy_free(fixture->policy);
+        free(fixture);
+        return 0;
+}
+
+static void give_values(struct fixture *fixture) {
+        node_metrics_set(fixture->api.nodes, fixture->rows[0],
+                         &(struct plan_values){.usable = 3, .ratio = {0.25, 1}});
+        node_metrics_set(fixture->api.nodes, fixture->rows[1],
+                         &(struct plan_values){.usable = 1, .ratio = {1.0 / 3}});
+}
+
+/* The reply to a form; owned by the caller. */
+static char *post(struct fixture *fixture, const char *type, const char *body, size_t len,
+                  int *ret_status) {
+        struct http_exchange exchange = {.method = "POST",
+                                         .path = "/api/v1/query",
+                                         .content_type = type,
+                                         .body = body,
+                                         .body_bytes = len};
+
+        assert_true(query_api_answer(&fixture->api, &exchange, now_unix_ms));
+        *ret_status = exchange.status;
+        assert_string_equal(exchange.reply_content_type, "application/json");
+        char *text = xmemdup0(exchange.reply->iov_base, exchange.reply->iov_len);
+        assert_int_equal(atomic_load(&fixture->api.held_bytes), strlen(text));
+        exchange.release(exchange.release_userdata);
+        return text;
+}
+
+static void expect(struct fixture *fixture, const char *form, int status, const char *part) {
+        int found;
+        _cleanup_(freep) char *text = post(fixture, "application/x-www-form-urlencoded", form,
+                                           strlen(form), &found);
+
+        if (found != status || !strstr(text, part))
+                fail_msg("\"%s\": %d %s", form, found, text);
+}
+
+#define VECTOR "{\"status\":\"success\",\"data\":{\"resultType\":\"vector\",\"result\":["
+
+static void test_values(void **state) {
+        struct fixture *fixture = *state;
+
+        expect(fixture, "query=cpu_usage_avg_5m", 503,
+               "{\"status\":\"error\",\"errorType\":\"unavailable\",\"error\":\"");
+        give_values(fixture);
+        expect(fixture, "query=cpu_usage_avg_5m", 200,
+               VECTOR "\n{\"metric\":{\"__name__\":\"cpu_usage_avg_5m\",\"instance\":\"a\"},"
+                      "\"value\":[1700000000.250,\"0.25\"]},"
+                      "\n{\"metric\":{\"__name__\":\"cpu_usage_avg_5m\",\"instance\":"
+                      "\"b\\\"\\\\\\n\\u0001\"},\"value\":[1700000000.250,\"0.33333\"]}\n]}}\n");
+        expect(fixture, "query=mem_usage_avg_5m", 200,
+               VECTOR "\n{\"metric\":{\"__name__\":\"mem_usage_avg_5m\",\"instance\":\"a\"},"
+                      "\"value\":[1700000000.250,\"1\"]}\n]}}\n");
+        node_metrics_clear(fixture->api.nodes, fixture->rows[0]);
+        expect(fixture, "query=mem_usage_avg_5m", 503, "\"unavailable\"");
+}
+
+static void test_before_the_first_table(void **state) {
+        struct fixture bare = {.api.nodes = node_metrics_new(NULL)};
+
+        (void)state;
+        expect(&bare, "query=cpu_usage_avg_5m", 503, "\"unavailable\"");
+        node_metrics_free(bare.api.nodes);
+}
+
+static void test_parameters(void **state) {
+        static const struct {
+                const char *form;
+                int status;
+                const char *part;
+        } rows[] = {
+                {"time=1700000000&query=cpu_usage_avg_5m", 200, "[1700000000.000,"},
+                {"query=cpu_usage_avg_5m&time=1699999701.5", 200, "[1699999701.500,"},
+                {"query=cpu_usage_avg_5m&time=2023-11-14T22:13:21.5Z", 200, "[1700000001.500,"},
+                {"query=cpu_usage_avg_5m&time=2023-11-14T22%3A13%3A21Z", 200, "[1700000001.000,"},
+                {"query=cpu_usage_avg_5m&time=", 200, "[1700000000.250,"},
+                {"query=cpu_usage_avg_5m&time=1700000301", 400, "parameter \\\"time\\\""},
+                {"query=cpu_usage_avg_5m&time=1699999699", 400, "parameter \\\"time\\\""},
+                {"query=cpu_usage_avg_5m&time=0", 400, "\"bad_data\""},
+                {"query=cpu_usage_avg_5m&time=-1e308", 400, "\"bad_data\""},
+                {"query=cpu_usage_avg_5m&time=NaN", 400, "\"bad_data\""},
+                {"query=cpu_usage_avg_5m&time=now", 400, "\"bad_data\""},
+                {"query=cpu_usage_avg_5m&time=2023-11-14T22:13:21%2B01:00", 400, "\"bad_data\""},
+                {"query=cpu_usage_avg_5m&timeout=1s&limit=1&stats=all&&=&x", 200, VECTOR},
+                {"qu%65ry=%63pu_usage%5Favg%5f5m", 200, VECTOR},
+                {"query=cpu_usage_avg_5m&query=1%2B1", 200, VECTOR}, /* the first one counts */
+                {"%=1&query=cpu_usage_avg_5m", 200, VECTOR},         /* of another name */
+                {"query=1%2B1&time=4", 200,
+                 "{\"resultType\":\"scalar\",\"result\":[1700000000,\"2\"]}"},
+                {"query=1+1", 400, "PromQL"}, /* "1 1" */
+                {"query=cpu_usage_avg_5m+", 400, "PromQL"},
+                {"query=+cpu_usage_avg_5m", 400, "PromQL"},
+                {"query=CPU_usage_avg_5m", 400, "PromQL"},
+                {"query=cpu_usage_avg_5m{}", 400, "PromQL"},
+                {"query=sum(cpu_usage_avg_5m)", 400, "PromQL"},
+                {"query=disk_usage_avg_5m", 400, "\"bad_data\""}, /* not of this policy */
+                {"query=cpu_usage_avg_5m%00", 400, "malformed"},
+                {"query=cpu_usage_avg_5m%", 400, "malformed"},
+                {"query=cpu_usage_avg_5m%4", 400, "malformed"},
+                {"query=%g0", 400, "malformed"},
+                {"query=%0:", 400, "malformed"},
+                {"query=\xff\xfe", 400, "PromQL"},
+                {"query=", 400, "\"bad_data\""},
+                {"query", 400, "\"bad_data\""},
+                {"&", 400, "\"bad_data\""},
+                {"", 400, "{\"status\":\"error\",\"errorType\":\"bad_data\",\"error\":\""},
+        };
+        struct fixture *fixture = *state;
+
+        give_values(fixture);
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+                expect(fixture, rows[i].form, rows[i].status, rows[i].part);
+}
+
+static void test_long_and_binary_forms(void **state) {
+        static const char form[] = "application/x-www-form-urlencoded";
+        static const char good[] = "query=cpu_usage_avg_5m";
+        static const char nul[] = "a\0b=1&query=cpu_usage_avg_5m";
+        struct fixture *fixture = *state;
+        char text[MANY];
+        int status;
+
+        give_values(fixture);
+        memset(text, 'x', sizeof(text));
+        memcpy(text, "query=", strlen("query="));
+        free(post(fixture, form, text, sizeof(text), &status));
+        assert_int_equal(status, 400);
+        free(post(fixture, form, nul, sizeof(nul) - 1, &status));
+        assert_int_equal(status, 200);
+        free(post(fixture, "Application/X-WWW-Form-Urlencoded; charset=UTF-8", good,
+                  sizeof(good) - 1, &status));
+        assert_int_equal(status, 200);
+        free(post(fixture, "text/plain", good, sizeof(good) - 1, &status));
+        assert_int_equal(status, 400);
+}
+
+static void test_paths_and_methods(void **state) {
+        struct fixture *fixture = *state;
+        struct http_exchange exchange = {
+                .method = "DELETE", .path = "/api/v1/query", .body = "", .content_type = ""};
+
+        assert_true(query_api_answer(&fixture->api, &exchange, now_unix_ms));
+        assert_int_equal(exchange.status, 405);
+        assert_null(exchange.release);
+        static const char *const others[] = {"/api/v1/query/", "/api/v1/query_range", "/api/v1",
+                                             ""};
+        for (size_t i = 0; i < ARRAY_LEN(others); i++) {
+                exchange.path = others[i];
+                assert_false(query_api_answer(&fixture->api, &exchange, now_unix_ms));
+        }
+}
+
+/* Those who do not read hold so much memory and no more. */
+static void test_answers_that_are_held(void **state) {
+        struct fixture *fixture = *state;
+
+        give_values(fixture);
+        atomic_store(&fixture->api.held_bytes, QUERY_API_MAX_BYTES);
+        struct http_exchange exchange = {.method = "POST",
+                                         .path = "/api/v1/query",
+                                         .content_type = "application/x-www-form-urlencoded",
+                                         .body = "query=cpu_usage_avg_5m",
+                                         .body_bytes = strlen("query=cpu_usage_avg_5m")};
+        assert_true(query_api_answer(&fixture->api, &exchange, now_unix_ms));
+        assert_int_equal(exchange.status, 503);
+        exchange.release(exchange.release_userdata);
+        atomic_store(&fixture->api.held_bytes, 0);
+        expect(fixture, "query=cpu_usage_avg_5m", 200, VECTOR);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TEST(test_values),
+                TEST(test_before_the_first_table),
+                TEST(test_parameters),
+                TEST(test_long_and_binary_forms),
+                TEST(test_paths_and_methods),
+                TEST(test_answers_that_are_held),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,109 @@
+/* The status page over HTTP: which paths and methods are answered, and how. */
+#include "tests/unit/fixture/cmocka_wrap.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "controller/web/status_page.h"
+#include "tests/unit/fixture/raw_client.h"
+
+static struct loop *loop;
+static struct shared_page *page;
+static struct http_server *server;
+static int rendered;
+
+static void write_text(void *userdata, struct buf *out) {
+        assert_ptr_equal(userdata, &rendered);
+        rendered++;
+        (void)buf_printf(out, "{\"n\":%d}\n", rendered);
+}
+
+static void handle(void *userdata, struct http_exchange *exchange) {
+        (void)userdata;
+        if (!status_page_answer(page, exchange))
+                exchange->status = 404;
+}
+
+static int set_up(void **state) {
+        struct error err = ERROR_NULL;
+
+        (void)state;
+        rendered = 0;
+        loop = loop_new();
+        page = status_page_new(loop, write_text, &rendered);
+        if (http_server_start(&(struct http_server_options){.bind_address = "127.0.0.1",
+                                                            .threads = 2,
+                                                            .max_body_bytes = 1024,
+                                                            .handler = handle},
+                              &server, &err) < 0)
+                fail_msg("%s", err.msg);
+        return 0;
+}
+
+static int tear_down(void **state) {
+        (void)state;
+        shared_page_stop(page);
+        http_server_stop(server, 1000);
+        shared_page_free(page);
+        loop_free(loop);
+        return 0;
+}
+
+/* A client on a thread of its own, since this one runs the loop. */
+struct client {
+        const char *request;
+        struct buf answer;
+};
+
+static void *run_client(void *userdata) {
+        struct client *client = userdata;
+        int fd = raw_dial(http_server_port(server));
+
+        if (!raw_say(fd, client->request, strlen(client->request)) ||
+            !raw_hear(fd, &client->answer))
+                buf_clear(&client->answer);
+        close(fd);
+        loop_stop(loop);
+        return NULL;
+}
+
+#define REQUEST(method, path) method " " path " HTTP/1.1\r\nHost: h\r\n\r\n"
+
+static void ask(const char *request, const char *status, const char *body) {
+        struct client client = {.request = request, .answer = BUF_INIT(RAW_ANSWER_MAX_BYTES)};
+        pthread_t thread;
+
+        assert_int_equal(pthread_create(&thread, NULL, run_client, &client), 0);
+        loop_run(loop);
+        pthread_join(thread, NULL);
+        assert_non_null(client.answer.data);
+        assert_memory_equal(client.answer.data + strlen("HTTP/1.1 "), status, strlen(status));
+        if (body)
+                assert_string_equal(raw_body_of(&client.answer), body);
+        buf_done(&client.answer);
+}
+
+static void test_paths_and_methods(void **state) {
+        (void)state;
+        ask(REQUEST("GET", "/status.json"), "200", "{\"n\":1}\n");
+        ask(REQUEST("GET", "/status.json?x=1"), "200", "{\"n\":1}\n");
+        ask(REQUEST("POST", "/status.json"), "405", "");
+        ask(REQUEST("DELETE", "/"), "405", "");
+        ask(REQUEST("GET", "/status.json/"), "404", "");
+        ask(REQUEST("GET", "/page.js"), "404", "");
+        ask(REQUEST("GET", "/"), "200", NULL);
+        assert_int_equal(rendered, 1);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TEST(test_paths_and_methods),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,216 @@
+/* Events as they reach an API server, and how many. Linked with --wrap=clock_gettime. */
+#include "tests/unit/fixture/cmocka_wrap.h"
+
+#include "controller/writing/recorder.h"
+#include "tests/unit/fixture/later_clock.h"
+#include "tests/unit/fixture/scripted_api.h"
+
+enum { LOOK_MS = 2, DEADLINE_MS = 20000 };
+
+struct fixture {
+        struct scripted_api rig;
+        struct health *health;
+        struct recorder *recorder;
+        struct loop_timer look;
+        int64_t give_up_mono_ms;
+        double wanted;
+};
+
+static const struct kube_fence no_fence = {0};
+
+static double count(const struct fixture *f, const char *reason, const char *result) {
+        return metrics_value(metrics_counter(f->rig.metrics, "plimsoll_events_total", "",
+                                             LABELS("reason", reason, "result", result)));
+}
+
+static void start(struct fixture *f) {
+        later_ms = 0;
+        scripted_api_start(&f->rig, (struct kube_access_options){0});
+        f->health = health_new();
+        f->recorder = recorder_new(f->rig.loop, f->rig.api, f->rig.metrics, f->health);
+        recorder_set_writer(f->recorder, &no_fence);
+}
+
+static void stop(struct fixture *f) {
+        recorder_free(f->recorder);
+        health_free(f->health);
+        scripted_api_stop(&f->rig);
+}
+
+static double answered(const struct fixture *f) {
+        static const char *const reasons[] = {"NodeOverloaded", "NodeLoadNormal", "NodeLoadStale"};
+        double sum = 0;
+
+        for (size_t i = 0; i < ARRAY_LEN(reasons); i++)
+                sum += count(f, reasons[i], "sent") + count(f, reasons[i], "failed");
+        return sum;
+}
+
+static void look(void *userdata) {
+        struct fixture *f = userdata;
+        int64_t now_mono_ms = clock_mono_ms();
+
+        if (answered(f) >= f->wanted || now_mono_ms > f->give_up_mono_ms)
+                loop_stop(f->rig.loop);
+        else
+                loop_timer_arm(f->rig.loop, &f->look, now_mono_ms + LOOK_MS, look, f);
+}
+
+/* Runs until so many Events in all have been answered. */
+static void run_until(struct fixture *f, double wanted) {
+        f->wanted = wanted;
+        f->give_up_mono_ms = clock_mono_ms() + DEADLINE_MS;
+        loop_timer_arm(f->rig.loop, &f->look, clock_mono_ms(), look, f);
+        loop_run(f->rig.loop);
+        assert_true(answered(f) == wanted);
+}
+
+static void tell(struct fixture *f, enum event_reason reason, const char *name) {
+        recorder_tell(f->recorder, &(struct event){.reason = reason,
+                                                   .api_version = "v1",
+                                                   .kind = "Node",
+                                                   .name = name,
+                                                   .uid = name,
+                                                   .message = "because"});
+}
+
+static void expect(struct fixture *f, int status, const char *text, const char *more) {
+        scripted_add(&f->rig.server,
+                     (struct scripted_reply){.expect = {text, more},
+                                             .response = scripted_http(status, "", "{}")});
+}
+
+static void test_one_event(void **state) {
+        struct fixture f = {0};
+
+        (void)state;
+        scripted_add(
+                &f.rig.server,
+                (struct scripted_reply){
+                        .expect = {"PATCH /api/v1/namespaces/default/events/"
+                                   "node-1.plimsoll-overloaded?fieldManager=plimsoll-controller"
+                                   "&force=true HTTP/1.1\r\n",
+                                   "Content-Type: application/apply-patch+yaml\r\n",
+                                   "{\"apiVersion\":\"v1\",\"kind\":\"Event\",\"metadata\":{"
+                                   "\"name\":\"node-1.plimsoll-overloaded\",\"namespace\":"
+                                   "\"default\"},\"involvedObject\":{\"apiVersion\":\"v1\","
+                                   "\"kind\":\"Node\",\"name\":\"node-1\",\"uid\":\"node-1\"},"
+                                   "\"type\":\"Warning\",\"reason\":\"NodeOverloaded\","
+                                   "\"message\":\"because\",",
+                                   "\"count\":1}"},
+                        .response = scripted_http(201, "", "{}"),
+                });
+        start(&f);
+        tell(&f, EVENT_NODE_OVERLOADED, "node-1");
+        run_until(&f, 1);
+        assert_true(count(&f, "NodeOverloaded", "sent") == 1);
+        stop(&f);
+}
+
+static void test_counts_for_an_hour(void **state) {
+        static const char first[] = "/node-1.plimsoll-load-stale?";
+        struct fixture f = {0};
+
+        (void)state;
+        expect(&f, 201, first, "\"count\":1}");
+        expect(&f, 201, "/node-2.plimsoll-load-stale?", "\"count\":1}");
+        expect(&f, 200, first, "\"count\":2}");
+        expect(&f, 201, first, "\"count\":1}");
+        start(&f);
+        tell(&f, EVENT_NODE_LOAD_STALE, "node-1");
+        tell(&f, EVENT_NODE_LOAD_STALE, "node-2");
+        run_until(&f, 2);
+        later_ms += 3000 * MS_PER_S;
+        tell(&f, EVENT_NODE_LOAD_STALE, "node-1");
+        run_until(&f, 3);
+        later_ms += 3700 * MS_PER_S;
+        run_until(&f, 3); /* the loop's time is that of its turn */
+        tell(&f, EVENT_NODE_LOAD_STALE, "node-1");
+        run_until(&f, 4);
+        stop(&f);
+}
+
+static void test_all_at_once(void **state) {
+        enum { NODES = 5000, A_MINUTE = 10 };
+        struct fixture f = {0};
+        char name[32];
+
+        (void)state;
+        for (size_t i = 0; i < A_MINUTE; i++)
+                expect(&f, 201, "\"message\":\"because\"", NULL);
+        expect(&f, 201, "/node-6.plimsoll-load-normal?", "\"message\":\"because\"");
+        expect(&f, 201, "/node-4999.plimsoll-load-stale?",
+               "\"message\":\"because (and 4989 more within a minute)\"");
+        start(&f);
+        for (int i = 0; i < NODES; i++) {
+                (void)snprintf(name, sizeof(name), "node-%d", i);
+                tell(&f, EVENT_NODE_LOAD_STALE, name);
+        }
+        tell(&f, EVENT_NODE_LOAD_NORMAL, "node-6");
+        run_until(&f, A_MINUTE);
+        assert_true(count(&f, "NodeLoadStale", "held") == NODES - A_MINUTE);
+        later_ms += 61 * MS_PER_S;
+        run_until(&f, A_MINUTE + 2);
+        assert_true(count(&f, "NodeLoadStale", "sent") == A_MINUTE + 1);
+        assert_true(count(&f, "NodeLoadStale", "dropped") == 0);
+        stop(&f);
+}
+
+static void test_a_refusal_is_no_end(void **state) {
+        struct fixture f = {0};
+
+        (void)state;
+        expect(&f, 403, "node-1", NULL);
+        expect(&f, 403, "node-2", NULL);
+        expect(&f, 201, "node-3", NULL);
+        start(&f);
+        tell(&f, EVENT_NODE_OVERLOADED, "node-1");
+        tell(&f, EVENT_NODE_OVERLOADED, "node-2");
+        tell(&f, EVENT_NODE_OVERLOADED, "node-3");
+        run_until(&f, 3);
+        assert_true(count(&f, "NodeOverloaded", "failed") == 2);
+        assert_true(count(&f, "NodeOverloaded", "sent") == 1);
+        stop(&f);
+}
+
+static void test_only_the_writer_tells(void **state) {
+        struct fixture f = {0};
+
+        (void)state;
+        expect(&f, 201, "node-3", NULL);
+        start(&f);
+        /* What is queued or under way when the replica stops leading is not sent. */
+        tell(&f, EVENT_NODE_OVERLOADED, "node-1");
+        recorder_set_writer(f.recorder, NULL);
+        assert_true(count(&f, "NodeOverloaded", "dropped") == 1);
+        tell(&f, EVENT_NODE_OVERLOADED, "node-2");
+        recorder_set_writer(f.recorder, &no_fence);
+        tell(&f, EVENT_NODE_OVERLOADED, "node-3");
+        run_until(&f, 1);
+        stop(&f);
+}
+
+/* jansson refuses it; nothing else may. */
+static void test_a_message_that_is_no_utf8(void **state) {
+        struct fixture f = {0};
+
+        (void)state;
+        start(&f);
+        tell(&f, EVENT_NODE_OVERLOADED, "node-\xff");
+        run_until(&f, 0);
+        assert_true(count(&f, "NodeOverloaded", "dropped") == 1);
+        stop(&f);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_one_event),
+                cmocka_unit_test(test_counts_for_an_hour),
+                cmocka_unit_test(test_all_at_once),
+                cmocka_unit_test(test_a_refusal_is_no_end),
+                cmocka_unit_test(test_only_the_writer_tells),
+                cmocka_unit_test(test_a_message_that_is_no_utf8),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
