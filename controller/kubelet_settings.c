@@ -32,14 +32,14 @@ static int open_files(const struct credentials_options *credentials, struct erro
 
 int kubelet_settings_read(const struct kubelet_settings *settings, bool opens_files,
                           struct source_set_options *ret, struct error *err) {
-        const struct page_options *common = &ret->node_exporter;
+        const struct scrape_options *common = &ret->node_exporter;
 
         if (!settings->certificate != !settings->key)
                 return error_set(err, EINVAL,
                                  "--kubelet-client-certificate and --kubelet-client-key must be "
                                  "set together");
-        ret->kubelet = (struct page_options){
-                .profile = &page_kubelet,
+        ret->kubelet = (struct scrape_options){
+                .profile = &scrape_kubelet,
                 .interval_ms = common->interval_ms,
                 .timeout_ms = common->timeout_ms,
                 .max_page_bytes = common->max_page_bytes,

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "controller/kubelet_settings.h"
-#include "controller/page_settings.h"
+#include "controller/scrape_settings.h"
 #include "controller/source/metrics_api/metrics_server_settings.h"
 #include "controller/source/prometheus/prometheus_settings.h"
 #include "policy/live/policy_options.h"
@@ -29,7 +29,7 @@ static struct {
 
         const char *metrics_source;
         const char *node_address_types;
-        struct page_settings pages;
+        struct scrape_settings pages;
         struct kubelet_settings kubelet;
         struct prometheus_settings prometheus;
         struct metrics_server_settings metrics_server;
@@ -88,7 +88,7 @@ static const struct option_row rows[] = {
          .help = "Sources in order of preference, comma-separated: node-exporter; kubelet (CPU, memory, swap and pressure); prometheus; metrics-server (CPU and memory only); node-metrics (the agent of crane-scheduler-plus). For each node, the next one is used while the one before it fails or has no data. All of them are read all the time, but for kubelets, which are asked only about nodes that no source before them serves."},
         {.name = "node-address-types", .type = OPTION_STRING, .value = &raw.node_address_types, .fallback = "InternalIP,ExternalIP,Hostname", .metavar = "LIST",
          .help = "Which address of a node is scraped: that of the first of these types that the node has."},
-        PAGE_ROWS(raw.pages),
+        SCRAPE_ROWS(raw.pages),
 
         {.help = "Kubelet source"},
         KUBELET_ROWS(raw.kubelet),
@@ -176,7 +176,7 @@ static int read_sources(struct source_set_options *ret, struct error *err) {
                                  "--metrics-source does");
         ret->metrics_server = metrics_server_settings_read(&raw.metrics_server);
         raw.pages.opens_files = raw.prometheus.opens_files = raw.shared.is_check_config;
-        r = page_settings_read(&raw.pages, raw.once || raw.targets.count > 0, ret, err);
+        r = scrape_settings_read(&raw.pages, raw.once || raw.targets.count > 0, ret, err);
         if (r < 0)
                 return r;
         r = kubelet_settings_read(&raw.kubelet, raw.shared.is_check_config, ret, err);

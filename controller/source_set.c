@@ -95,7 +95,8 @@ static size_t count_of(const struct source_set_options *options) {
 }
 
 /* NULL: this source does not scrape pages. */
-static const struct page_options *page_of(const struct source_set_options *options, size_t source) {
+static const struct scrape_options *page_of(const struct source_set_options *options,
+                                            size_t source) {
         if (source >= options->kind_count)
                 return &options->exporters[source - options->kind_count];
         if (options->kinds[source] == SOURCE_NODE_EXPORTER)
@@ -113,17 +114,17 @@ static bool is_prometheus(const struct source_set_options *options, size_t sourc
 }
 
 static struct source_scope scope_of(const struct source_set_options *options, size_t source) {
-        const struct page_options *page = page_of(options, source);
+        const struct scrape_options *page = page_of(options, source);
 
         if (page)
-                return page_source_scope(page);
+                return scraper_scope(page);
         if (is_prometheus(options, source))
                 return (struct source_scope){.has_every_page = true};
         return (struct source_scope){.resources = METRICS_SERVER_RESOURCES};
 }
 
 static int64_t interval_ms_of(const struct source_set_options *options, size_t source) {
-        const struct page_options *page = page_of(options, source);
+        const struct scrape_options *page = page_of(options, source);
 
         if (page)
                 return page->interval_ms;
@@ -134,10 +135,10 @@ static int64_t interval_ms_of(const struct source_set_options *options, size_t s
 static struct source *source_new(const struct source_parts *parts,
                                  const struct source_set_options *options, size_t source,
                                  const struct source_sink *sink) {
-        const struct page_options *page = page_of(options, source);
+        const struct scrape_options *page = page_of(options, source);
 
         if (page)
-                return page_source_new(parts->loop, parts->client, parts->metrics, page, sink);
+                return scraper_new(parts->loop, parts->client, parts->metrics, page, sink);
         if (is_prometheus(options, source))
                 return prometheus_new(parts->loop, parts->client, parts->metrics,
                                       &options->prometheus, sink);
@@ -155,7 +156,7 @@ bool source_set_takes_targets(const struct source_set_options *options) {
 size_t source_set_traits(const struct source_set_options *options,
                          struct source_traits ret[static SOURCE_MAX]) {
         for (size_t i = 0; i < count_of(options); i++) {
-                const struct page_options *page = page_of(options, i);
+                const struct scrape_options *page = page_of(options, i);
                 ret[i] = (struct source_traits){
                         .interval_ms = interval_ms_of(options, i),
                         .is_ready_made = page && page->profile->is_agent,
@@ -175,7 +176,7 @@ static size_t page_count(const struct source_set_options *options) {
 }
 
 size_t source_set_in_flight(const struct source_set_options *options, size_t nodes) {
-        return page_count(options) * page_source_in_flight(nodes) + OTHERS_IN_FLIGHT;
+        return page_count(options) * scraper_in_flight(nodes) + OTHERS_IN_FLIGHT;
 }
 
 size_t source_set_hosts(const struct source_set_options *options, size_t nodes) {

@@ -13,8 +13,8 @@
 #include "base/attributes.h"
 #include "base/error.h"
 #include "controller/source/metrics_api/metrics_server.h"
-#include "controller/source/page/page_source.h"
 #include "controller/source/prometheus/prometheus.h"
+#include "controller/source/scrape/scraper.h"
 #include "controller/source/source.h"
 #include "kube/kube_api.h"
 #include "metrics/metrics.h"
@@ -35,11 +35,11 @@ enum { SOURCE_SET_MAX_EXPORTERS = SOURCE_MAX - SOURCE_KIND_COUNT };
 struct source_set_options {
         enum source_kind kinds[SOURCE_KIND_COUNT]; /* in order of preference */
         size_t kind_count;                         /* > 0 */
-        struct page_options node_exporter, node_metrics, kubelet;
+        struct scrape_options node_exporter, node_metrics, kubelet;
         struct prometheus_options prometheus;
         struct metrics_server_options metrics_server;
         /* Further pages of the nodes: after all others, and never used in their place. */
-        struct page_options exporters[SOURCE_SET_MAX_EXPORTERS];
+        struct scrape_options exporters[SOURCE_SET_MAX_EXPORTERS];
         size_t exporter_count;
 };
 

@@ -10,7 +10,7 @@
 #include "cli/doctor/doctor_config.h"
 #include "cli/doctor/doctor_network.h"
 #include "codec/json.h"
-#include "controller/page/exposition.h"
+#include "controller/exposition/exposition.h"
 #include "policy/live/policy_source.h"
 
 #define PART_OF_PLIMSOLL "labelSelector=app.kubernetes.io%2Fpart-of%3Dplimsoll"

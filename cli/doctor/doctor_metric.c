@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "cli/doctor/doctor_check.h"
-#include "controller/page/exposition.h"
+#include "controller/exposition/exposition.h"
 
 enum { EXPIRES_SOON_DAYS = 21 };
 

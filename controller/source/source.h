@@ -1,6 +1,6 @@
 /*
  * Where readings come from. A source gets the nodes and the policy, collects at its own interval,
- * and hands in readings node by node: to the loop, a source that scrapes every node (page_source.h)
+ * and hands in readings node by node: to the loop, a source that scrapes every node (scraper.h)
  * and one that queries a server about all of them look the same. source_set.h has what adding one
  * takes.
  *

@@ -13,10 +13,10 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "controller/page/node_state.h"
+#include "controller/exposition/node_state.h"
 
 /* For the strict measure: the line parser behind the skim, which has no other outside user. */
-#include "controller/page/exposition.c"
+#include "controller/exposition/exposition.c"
 
 enum { PAGES = 100, ROUNDS = 15, CPUS = 64, VETHS = 40 };
 static const char real_page[] = "tests/fuzz/corpus/node_reading/node_exporter-1.5.0";

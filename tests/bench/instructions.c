@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "controller/page/node_reading.h"
+#include "controller/exposition/node_reading.h"
 #include "controller/window/window.h"
 #include "extender/answer/judge.h"
 #include "extender/answer/request.h"

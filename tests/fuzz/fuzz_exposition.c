@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "controller/page/exposition.h"
+#include "controller/exposition/exposition.h"
 #include "fuzz.h"
 
 static const char *const names[] = {

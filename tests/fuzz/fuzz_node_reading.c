@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "controller/page/node_state.h"
+#include "controller/exposition/node_state.h"
 #include "fuzz.h"
 
 static const char *const ready[] = {"my_metric", "load5"};

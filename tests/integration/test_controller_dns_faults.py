@@ -22,7 +22,7 @@ FAULTS = (
 QUERIES = {"truncated": 4, "noise": 4, "crowd": 40}
 # For patches: as many as are under way at a time.
 API_CONNECTIONS = 8
-PAGE_FAILING_PLACES = 32
+SCRAPE_FAILING_PLACES = 32
 # At its full size, with the times of a resolv.conf that says nothing.
 MANY, USUAL_TIMES, LOOKUP_S = 300, "timeout:5 attempts:2", 10
 
@@ -119,7 +119,7 @@ def test_many_names_hang(tmp_path, start_standin, exporters, start_controller):
         most_threads, most_files = map(max, zip(*seen))
         queries = sum(resolver.asked.values())
         print(f"{most_threads} threads, {most_files} descriptors, {queries} queries at most")
-        assert most_threads <= MANY + PAGE_FAILING_PLACES * LOOKUP_S
+        assert most_threads <= MANY + SCRAPE_FAILING_PLACES * LOOKUP_S
         resolver.mend()
         wait_until(
             lambda: controller.metric("plimsoll_targets_failing") == 0, 90, what="all to be found"

@@ -12,7 +12,7 @@ import sys
 TOP = pathlib.Path(__file__).resolve().parents[2]
 
 COMMON = ["base", "codec", "metrics", "net", "kube", "daemon", "program"]
-SOURCES = [f"controller/source/{name}" for name in ("page", "prometheus", "metrics_api")]
+SOURCES = [f"controller/source/{name}" for name in ("scrape", "prometheus", "metrics_api")]
 
 # library -> the libraries it may include, beside itself. A library stands below those that it uses, so
 # there is no circle.
@@ -29,18 +29,18 @@ MAY_USE = {
     "policy/pods": [*("base", "codec", "metrics", "net", "kube"), "policy/estimate"],
     "policy/live": [*COMMON, "policy"],
     "controller/window": ["base", "policy"],
-    "controller/page": ["base", "policy", "controller/window"],
+    "controller/exposition": ["base", "policy", "controller/window"],
     "controller/node": ["base", "codec", "kube", "policy", "policy/pods"],
     "controller/source": ["base", "kube", "net", "policy", "controller/window", "controller/node"],
-    "controller/source/page": [
+    "controller/source/scrape": [
         *COMMON,
         "policy",
-        "controller/page",
+        "controller/exposition",
         "controller/node",
         "controller/source",
     ],
     "controller/source/prometheus": [
-        *(*COMMON, "policy", "controller/window", "controller/page", "controller/node"),
+        *(*COMMON, "policy", "controller/window", "controller/exposition", "controller/node"),
         "controller/source",
     ],
     "controller/source/metrics_api": [*COMMON, "controller/source"],
@@ -65,7 +65,7 @@ MAY_USE = {
         *(
             *COMMON,
             "policy/live",
-            "controller/page",
+            "controller/exposition",
             "controller/node",
             "controller/source",
             *SOURCES,
@@ -109,7 +109,7 @@ MAY_USE = {
         *("cli/cluster", "cli/verb", "cli/nodes"),
     ],
     "cli/doctor": [
-        *("base", "codec", "kube", "program", "policy", "policy/live", "controller/page"),
+        *("base", "codec", "kube", "program", "policy", "policy/live", "controller/exposition"),
         *("extender/table", "cli/cluster", "cli/verb"),
     ],
     "cli/simulate": [
@@ -128,7 +128,7 @@ LIBRARY_USERS = {
 }
 
 # Rooms that return errors and leave the telling to their callers.
-NEVER_LOG = {"base", "codec", "policy", "controller/window", "controller/page", "policy/pods"}
+NEVER_LOG = {"base", "codec", "policy", "controller/window", "controller/exposition", "policy/pods"}
 
 BANNED = {
     r"\b(?:strtol|strtoul|strtoll|strtoull|atoi|atol|atof)\(": "use base/number.h",

@@ -25,7 +25,7 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
-#include "controller/page/node_network.h"
+#include "controller/exposition/node_network.h"
 #include "controller/source/prometheus/prometheus_api.h"
 #include "controller/source/source.h"
 #include "metrics/metrics.h"

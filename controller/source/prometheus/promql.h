@@ -34,7 +34,7 @@
 
 #include "base/attributes.h"
 #include "base/buf.h"
-#include "controller/page/node_network.h"
+#include "controller/exposition/node_network.h"
 #include "policy/policy.h"
 
 enum {

@@ -45,13 +45,13 @@ static void begin(struct fixture *f, struct policy *policy, const char *target, 
         struct error err = ERROR_NULL;
 
         api_start(&f->api);
-        const struct page_options page = {.profile = &page_node_exporter,
-                                          .url = {.template = "http://127.0.0.1:{port}/{node}",
-                                                  .port = f->api.rig.server.port},
-                                          .interval_ms = 15000,
-                                          .timeout_ms = 10000,
-                                          .max_page_bytes = 4096,
-                                          .is_at_once = true};
+        const struct scrape_options page = {.profile = &scrape_node_exporter,
+                                            .url = {.template = "http://127.0.0.1:{port}/{node}",
+                                                    .port = f->api.rig.server.port},
+                                            .interval_ms = 15000,
+                                            .timeout_ms = 10000,
+                                            .max_page_bytes = 4096,
+                                            .is_at_once = true};
         const struct controller_options options = {
                 .compiled = {.style = {.prefix = ""}},
                 .sources = {.kinds = {SOURCE_NODE_EXPORTER},

@@ -80,9 +80,9 @@ static void test_rules(void **state) {
         const struct source_set_options options = {
                 .kinds = {SOURCE_NODE_METRICS, SOURCE_NODE_EXPORTER},
                 .kind_count = 2,
-                .node_exporter = {.profile = &page_node_exporter, .interval_ms = 15000},
-                .node_metrics = {.profile = &page_node_metrics, .interval_ms = 15000},
-                .exporters = {{.profile = &page_exporter,
+                .node_exporter = {.profile = &scrape_node_exporter, .interval_ms = 15000},
+                .node_metrics = {.profile = &scrape_agent, .interval_ms = 15000},
+                .exporters = {{.profile = &scrape_exporter,
                                .exporter = "dcgm",
                                .interval_ms = 15000}},
                 .exporter_count = 1,

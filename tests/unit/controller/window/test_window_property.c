@@ -22,7 +22,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "controller/page/node_state.h"
+#include "controller/exposition/node_state.h"
 #include "tests/unit/fixture/full_size.h"
 
 enum { MAX_CPUS = 6, MAX_SAMPLES = 8192, MAX_SEEDS = 4096 };

@@ -1,0 +1,196 @@
+#include "controller/exposition/kubelet_reading.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/number.h"
+#include "controller/exposition/node_take.h"
+
+static const struct {
+        uint8_t resource;
+        const char *name, *cadvisor_name; /* NULL: not on that page */
+} families[] = {
+        {METRIC_RESOURCE_COUNT, "resource_scrape_error", "container_scrape_error"},
+        {METRIC_CPU, "node_cpu_usage_seconds_total", "container_cpu_usage_seconds_total"},
+        {METRIC_MEM, "node_memory_working_set_bytes", "container_memory_working_set_bytes"},
+        {METRIC_SWAP, "node_swap_usage_bytes", "container_memory_swap"},
+        {METRIC_PSI_CPU, NULL, "container_pressure_cpu_waiting_seconds_total"},
+        {METRIC_PSI_MEM, NULL, "container_pressure_memory_waiting_seconds_total"},
+        {METRIC_PSI_IO, NULL, "container_pressure_io_waiting_seconds_total"},
+};
+static_assert(ARRAY_LEN(families) <= KUBELET_MAX_FAMILIES, "names has a place for each");
+
+void kubelet_wants_init(struct kubelet_wants *wants, uint32_t resources) {
+        size_t count = 0;
+
+        *wants = (struct kubelet_wants){.resources = resources & KUBELET_RESOURCES,
+                                        .is_cadvisor = (resources & KUBELET_PRESSURE) != 0};
+        for (size_t i = 0; i < ARRAY_LEN(families); i++) {
+                unsigned resource = families[i].resource;
+                if (resource != METRIC_RESOURCE_COUNT && !(wants->resources >> resource & 1))
+                        continue;
+                wants->names[count] = wants->is_cadvisor ? families[i].cadvisor_name
+                                                         : families[i].name;
+                wants->resource[count++] = (uint8_t)resource;
+        }
+        exposition_set_init(&wants->set, wants->names, count);
+}
+
+const char *kubelet_wants_path(const struct kubelet_wants *wants, const char *own_path) {
+        if (wants->is_cadvisor)
+                return "/metrics/cadvisor";
+        return own_path ? own_path : "/metrics/resource";
+}
+
+/* What one page says. */
+struct page {
+        uint32_t found;
+        bool has_error;
+        struct kubelet_sample samples[METRIC_RESOURCE_COUNT];
+};
+
+/* Cadvisor's page has every cgroup's lines, and CPU time per CPU where that is switched on. */
+static bool is_of_node(const struct kubelet_wants *wants, const struct exposition_sample *sample) {
+        const struct exposition_label *cpu = exposition_label(sample, "cpu");
+
+        return !wants->is_cadvisor || (exposition_label_is(exposition_label(sample, "id"), "/") &&
+                                       (!cpu || exposition_label_is(cpu, "total")));
+}
+
+/* False when the sample cannot be used. */
+static bool take(const struct kubelet_wants *wants, const struct exposition_sample *sample,
+                 const struct kubelet_clocks *clocks, struct page *page) {
+        unsigned resource = wants->resource[sample->family];
+        struct kubelet_sample taken = {.value = sample->value,
+                                       .at_unix_ms = clocks->now_unix_ms,
+                                       .seen_mono_ms = clocks->now_mono_ms};
+
+        if (resource == METRIC_RESOURCE_COUNT) {
+                page->has_error |= sample->value != 0;
+                return true;
+        }
+        if (!is_of_node(wants, sample) || page->found >> resource & 1)
+                return true;
+        if (!(sample->value >= 0 && sample->value <= NODE_COUNTER_MAX) ||
+            (sample->timestamp_len > 0 && !exposition_timestamp(sample, &taken.at_unix_ms)))
+                return false;
+        page->samples[resource] = taken;
+        page->found |= UINT32_C(1) << resource;
+        return true;
+}
+
+/* What counts as full: seconds of CPU in a second, bytes. */
+static double full(const struct kubelet_capacity *capacity, unsigned resource) {
+        switch (resource) {
+        case METRIC_CPU:
+                return capacity->cpu_cores;
+        case METRIC_MEM:
+                return capacity->memory_bytes;
+        case METRIC_SWAP:
+                return capacity->swap_bytes;
+        default:
+                return 1;
+        }
+}
+
+/* The seconds between two samples by the node's clock; 0: they cannot be compared. */
+static double interval_s(const struct kubelet_sample *before, const struct kubelet_sample *after) {
+        int64_t by_node_ms = after->at_unix_ms - before->at_unix_ms;
+        int64_t by_us_ms = after->seen_mono_ms - before->seen_mono_ms;
+
+        return by_node_ms > 0 && llabs(by_node_ms - by_us_ms) <= KUBELET_MAX_SKEW_MS
+                       ? (double)by_node_ms / (double)MS_PER_S
+                       : 0;
+}
+
+/* A new sample of a resource, of which @capacity is full. */
+static void add(const struct kubelet_state *state, unsigned resource,
+                const struct kubelet_sample *sample, double capacity, struct window_step *step) {
+        const struct kubelet_sample *before = &state->samples[resource];
+        uint32_t bit = UINT32_C(1) << resource;
+
+        if (resource == METRIC_MEM || resource == METRIC_SWAP) {
+                step->gauges |= bit;
+                step->num[resource] = fmin(sample->value / capacity, 1);
+                return;
+        }
+        double used_s = (sample->value - before->value) / capacity;
+        double wall_s = state->known & bit ? interval_s(before, sample) : 0;
+        if (wall_s <= 0 || used_s < 0)
+                return;
+        step->counters |= bit;
+        step->num[resource] = fmin(used_s, wall_s);
+        step->den[resource] = wall_s;
+}
+
+/* When the newest sample was taken, by our clock. A node whose clock is far from ours tells nothing
+ * of that. */
+static int64_t step_mono_ms(int64_t newest_unix_ms, const struct kubelet_clocks *clocks) {
+        int64_t age_ms = clocks->now_unix_ms - newest_unix_ms;
+
+        return clocks->now_mono_ms - (age_ms > 0 && age_ms <= KUBELET_STALE_MS ? age_ms : 0);
+}
+
+/* From samples to a step; what is new replaces what was before. */
+static enum kubelet_outcome compare(struct kubelet_state *state, const struct kubelet_wants *wants,
+                                    const struct kubelet_capacity *capacity,
+                                    const struct page *page, const struct kubelet_clocks *clocks,
+                                    struct kubelet_reading *ret) {
+        int64_t newest_unix_ms = INT64_MIN, youngest_ms = INT64_MAX;
+        enum kubelet_outcome outcome = KUBELET_NO_METRICS;
+
+        for (unsigned r = 0; r < METRIC_RESOURCE_COUNT; r++) {
+                const struct kubelet_sample *sample = &page->samples[r];
+                struct kubelet_sample *before = &state->samples[r];
+                uint32_t bit = UINT32_C(1) << r;
+                if (!(wants->resources & bit))
+                        continue;
+                if (!(page->found & bit)) {
+                        ret->why[r] = "the page has no such series";
+                        continue;
+                }
+                if (!(full(capacity, r) > 0)) {
+                        ret->why[r] = "the Node's status has no capacity of it";
+                        outcome = outcome == KUBELET_NO_METRICS ? KUBELET_NO_CAPACITY : outcome;
+                        continue;
+                }
+                if (state->known & bit && sample->at_unix_ms == before->at_unix_ms) {
+                        int64_t age_ms = clocks->now_mono_ms - before->seen_mono_ms;
+                        youngest_ms = age_ms < youngest_ms ? age_ms : youngest_ms;
+                        outcome = outcome == KUBELET_NEW ? KUBELET_NEW : KUBELET_REPEATED;
+                        continue;
+                }
+                add(state, r, sample, full(capacity, r), &ret->step);
+                *before = *sample;
+                state->known |= bit;
+                if (sample->at_unix_ms > newest_unix_ms)
+                        newest_unix_ms = sample->at_unix_ms;
+                outcome = KUBELET_NEW;
+        }
+        if (outcome == KUBELET_NEW)
+                ret->step.at_mono_ms = step_mono_ms(newest_unix_ms, clocks);
+        return outcome == KUBELET_REPEATED && youngest_ms > KUBELET_STALE_MS ? KUBELET_STALE
+                                                                             : outcome;
+}
+
+enum kubelet_outcome kubelet_reading_take(struct kubelet_state *state,
+                                          const struct kubelet_wants *wants,
+                                          const struct kubelet_capacity *capacity, const char *text,
+                                          size_t text_bytes, bool is_complete,
+                                          const struct kubelet_clocks *clocks,
+                                          struct kubelet_reading *ret) {
+        struct page page = {0};
+        struct exposition skim;
+        struct exposition_sample sample;
+
+        *ret = (struct kubelet_reading){0};
+        exposition_begin(&skim, &wants->set, text, text_bytes, is_complete);
+        while (exposition_next(&skim, &sample))
+                ret->malformed += !take(wants, &sample, clocks, &page);
+        ret->malformed += skim.malformed;
+        if (page.has_error)
+                return KUBELET_SCRAPE_ERROR;
+        return compare(state, wants, capacity, &page, clocks, ret);
+}

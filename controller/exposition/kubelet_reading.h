@@ -1,0 +1,111 @@
+/*
+ * A kubelet's page as numbers, and from two of them to what happened in between. Pure.
+ *
+ *     node_cpu_usage_seconds_total 7035.284543992 1795294586458
+ *     node_memory_working_set_bytes 2.65166848e+08 1795294586458
+ *     node_swap_usage_bytes 0 1795294586458
+ *     resource_scrape_error 0
+ *
+ * /metrics/resource has CPU, memory and swap; /metrics/cadvisor also has pressure, of cgroup `/`
+ * (pkg/kubelet/metrics/collectors/resource_metrics.go, and cadvisor's metrics/prometheus.go).
+ * Capacity is not on the page: a share is of the Node's status.capacity.
+ *
+ * The kubelet answers with a sample that is up to 15 s old, and repeats it until it has the next
+ * one. The time behind a value is the sample's: rates divide by the difference of two, and a value
+ * whose time is that of the one before is no new sample. A sample is *stale* when it was first seen
+ * more than KUBELET_STALE_MS ago. A value without a time is as old as the answer; one with a time
+ * that is no number is refused.
+ *
+ * CPU is user + nice + system + irq + softirq, never iowait; memory is the working set, without
+ * inactive files. So both are lower than node_exporter's.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "controller/exposition/exposition.h"
+#include "controller/window/window.h"
+#include "policy/metric_name.h"
+
+enum {
+        KUBELET_STALE_MS = 60 * 1000,
+        /* An interval by the node's clock may differ from ours by this: samples come every 10 to 15
+         * s, and not when we ask. If it differs by more, a clock was set, and the interval does not
+         * count. */
+        KUBELET_MAX_SKEW_MS = 45 * 1000,
+        KUBELET_MAX_FAMILIES = 8,
+};
+
+/* What a kubelet can tell of: a bit each. */
+#define KUBELET_PRESSURE                                                                           \
+        (UINT32_C(1) << METRIC_PSI_CPU | UINT32_C(1) << METRIC_PSI_MEM |                           \
+         UINT32_C(1) << METRIC_PSI_IO)
+#define KUBELET_RESOURCES                                                                          \
+        (UINT32_C(1) << METRIC_CPU | UINT32_C(1) << METRIC_MEM | UINT32_C(1) << METRIC_SWAP |      \
+         KUBELET_PRESSURE)
+
+/* Which page is read, and what of it. Must not be moved: it points into itself. */
+struct kubelet_wants {
+        uint32_t resources;
+        bool is_cadvisor; /* /metrics/cadvisor, since the policy needs pressure */
+        const char *names[KUBELET_MAX_FAMILIES];
+        uint8_t resource[KUBELET_MAX_FAMILIES]; /* METRIC_RESOURCE_COUNT: the error */
+        struct exposition_set set;
+};
+
+/** kubelet_wants_init() - @resources: NODE_RESOURCE_BIT()s; those that no kubelet has are ignored
+ */
+void kubelet_wants_init(struct kubelet_wants *wants, uint32_t resources);
+/** kubelet_wants_path() - of the page: @own_path if it is not NULL, unless pressure is wanted */
+const char *kubelet_wants_path(const struct kubelet_wants *wants, const char *own_path);
+
+/* Of the Node; 0: not known. */
+struct kubelet_capacity {
+        double cpu_cores, memory_bytes, swap_bytes;
+};
+
+struct kubelet_sample {
+        double value;       /* seconds or bytes */
+        int64_t at_unix_ms; /* by the node's clock */
+        int64_t seen_mono_ms;
+};
+
+/* The samples before. Zero-initialised is none. */
+struct kubelet_state {
+        uint32_t known;
+        struct kubelet_sample samples[METRIC_RESOURCE_COUNT];
+};
+
+enum kubelet_outcome {
+        KUBELET_NEW,          /* there is a step */
+        KUBELET_REPEATED,     /* nothing new yet */
+        KUBELET_STALE,        /* nothing new for too long */
+        KUBELET_SCRAPE_ERROR, /* the kubelet could not get its own statistics */
+        KUBELET_NO_METRICS,   /* the page has nothing that is wanted */
+        KUBELET_NO_CAPACITY,  /* of which the Node tells the capacity */
+};
+
+struct kubelet_clocks {
+        int64_t now_mono_ms, now_unix_ms;
+};
+
+struct kubelet_reading {
+        struct window_step step;              /* of KUBELET_NEW: for window_store_add() */
+        const char *why[WINDOW_MAX_CHANNELS]; /* a wanted resource has no value; constant text */
+        size_t malformed;                     /* lines and values that could not be used */
+};
+
+/**
+ * kubelet_reading_take() - compare a page with the samples before, and remember its own
+ * @page: any bytes, not kept; linear time, no memory
+ * @is_complete: as for exposition_begin()
+ * @ret: always set; its step is empty unless KUBELET_NEW is returned
+ */
+enum kubelet_outcome kubelet_reading_take(struct kubelet_state *state,
+                                          const struct kubelet_wants *wants,
+                                          const struct kubelet_capacity *capacity, const char *page,
+                                          size_t page_bytes, bool is_complete,
+                                          const struct kubelet_clocks *clocks,
+                                          struct kubelet_reading *ret);

@@ -1,0 +1,57 @@
+/*
+ * The filesystems of a page: which of them count, and how full the fullest is. Part of
+ * node_reading.c.
+ *
+ * Counted is what lies on the node's own disks and what a pod's image, logs and emptyDir may land
+ * on:
+ *
+ * - The device is one under /dev, or the type is zfs (whose devices are datasets). That leaves out
+ *   tmpfs, overlay, nfs, cifs, ceph, 9p and their like.
+ * - Not fuse.*, and not read-only: a squashfs or an installation medium is full by nature.
+ * - Not mounted at /boot or below, where only kernels go, nor below /var/lib/kubelet/pods and
+ *   /var/lib/kubelet/plugins: those are pods' own volumes, and a full one says nothing about
+ *   the node.
+ *
+ * Fullness is 1 - avail / size: what the kubelet's nodefs.available goes by. Blocks that are kept
+ * for root count as used, which df's Use% sees otherwise.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "controller/exposition/exposition.h"
+#include "controller/exposition/node_take.h"
+
+/* The families, in the order of the table in policy/metric_resource.h. */
+enum node_filesystem_field {
+        FILESYSTEM_SIZE,
+        FILESYSTEM_AVAILABLE,
+        FILESYSTEM_READ_ONLY,
+        FILESYSTEM_FIELD_COUNT
+};
+
+struct node_filesystem {
+        uint64_t id;   /* of device and mountpoint */
+        uint32_t seen; /* fields, a bit each */
+        double values[FILESYSTEM_FIELD_COUNT];
+};
+
+/* The filesystems of one page. Zero-initialised is empty. */
+struct node_filesystem_tally {
+        size_t count, cap;
+        struct node_filesystem *filesystems;
+};
+
+/** node_filesystem_take() - note one sample */
+enum node_take node_filesystem_take(struct node_filesystem_tally *tally,
+                                    enum node_filesystem_field field,
+                                    const struct exposition_sample *sample);
+
+/**
+ * node_filesystem_finish() - the fullest
+ * @ret_ratio: in [0, 1]
+ * Return: NULL, or why nothing can be said (constant text)
+ */
+const char *node_filesystem_finish(const struct node_filesystem_tally *tally, double *ret_ratio);

@@ -1,0 +1,123 @@
+#include "controller/exposition/node_network.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "controller/exposition/id_list.h"
+
+const char *const node_network_virtual_names[] = {
+        "lo",       "veth*",   "docker*", "podman*", "br*",          "virbr*",  "vnet*",
+        "tap*",     "tun*",    "tunl*",   "wg*",     "ifb*",         "dummy*",  "bond*",
+        "team*",    "vlan*",   "macv*",   "ipvl*",   "vxlan*",       "geneve*", "genev_*",
+        "gre*",     "erspan*", "sit*",    "ip6*",    "ip_vti*",      "ipip*",   "nlmon*",
+        "ovs-*",    "cni*",    "cbr*",    "cali*",   "cilium*",      "lxc*",    "lxd*",
+        "flannel*", "weave*",  "antrea*", "kube-*",  "nodelocaldns", "eni*",    "gke*",
+        "azv*",     "vcan*",   "vrf*",    NULL,
+};
+
+enum { ETHERNET = 1, INFINIBAND = 32 }; /* ARPHRD_* of <net/if_arp.h> */
+
+static bool is_candidate(const struct node_network_options *rules, const char *name, size_t len) {
+        if (rules->devices.count > 0)
+                return glob_list_matches(&rules->devices, name, len);
+        for (size_t i = 0; node_network_virtual_names[i]; i++)
+                if (glob_matches(node_network_virtual_names[i], name, len))
+                        return false;
+        return true;
+}
+
+enum node_take node_network_take(struct node_network_tally *tally,
+                                 const struct node_network_options *rules,
+                                 enum node_network_field field,
+                                 const struct exposition_sample *sample) {
+        const struct exposition_label *name = exposition_label(sample, "device");
+        bool is_counter = field == NETWORK_RECEIVED || field == NETWORK_SENT;
+
+        if (!name)
+                return NODE_UNUSABLE;
+        if (!is_candidate(rules, name->value, name->value_len))
+                return NODE_NOT_COUNTED;
+        if (is_counter && (!number_is_finite(sample->value) || sample->value < 0 ||
+                           sample->value > NODE_COUNTER_MAX))
+                return NODE_UNUSABLE;
+        struct node_network_device *device = id_list_get(
+                &tally->devices, &tally->count, &tally->cap, sizeof(*device), NODE_MAX_DEVICES,
+                hash_fnv1a(HASH_FNV1A_INIT, name->value, name->value_len));
+        if (!device)
+                return NODE_UNUSABLE;
+        if (device->seen >> field & 1)
+                return NODE_REPEATED;
+        device->seen |= 1u << field;
+        device->values[field] = sample->value;
+        return NODE_TAKEN;
+}
+
+static bool has(const struct node_network_device *device, enum node_network_field field) {
+        return device->seen >> field & 1;
+}
+
+/* Only with netclass' series: an exporter without that collector leaves it to the names. */
+static bool is_physical(const struct node_network_device *device) {
+        const double *values = device->values;
+
+        if (has(device, NETWORK_ID) && has(device, NETWORK_LINK) &&
+            values[NETWORK_ID] != values[NETWORK_LINK])
+                return false;
+        return !has(device, NETWORK_PROTOCOL) || values[NETWORK_PROTOCOL] == ETHERNET ||
+               values[NETWORK_PROTOCOL] == INFINIBAND;
+}
+
+/* The kernel does not tell the carrier of a device that is switched off. */
+static bool has_carrier(const struct node_network_device *device) {
+        return has(device, NETWORK_CARRIER) ? device->values[NETWORK_CARRIER] == 1
+                                            : !has(device, NETWORK_ID);
+}
+
+int node_network_speed_parse(const char *text, double *ret_bytes, struct error *err) {
+        static const char units[] = "kMGT";
+        size_t len = strlen(text);
+        double bits = 0, unit = 1;
+
+        const char *suffix = len > 0 ? strchr(units, text[len - 1]) : NULL;
+        if (suffix) {
+                len--;
+                for (const char *u = units; u <= suffix; u++)
+                        unit *= 1000;
+        }
+        if (!number_parse(text, len, &bits) || bits <= 0 || !number_is_finite(bits * unit))
+                return error_set(err, EINVAL,
+                                 "expected bits per second such as 1G or 25G, got %.40s", text);
+        *ret_bytes = bits * unit / 8;
+        return 0;
+}
+
+const char *node_network_finish(const struct node_network_tally *tally,
+                                const struct node_network_options *rules,
+                                struct node_link *ret_links, size_t *ret_count) {
+        size_t count = 0;
+
+        *ret_count = 0;
+        for (size_t i = 0; i < tally->count; i++) {
+                const struct node_network_device *device = &tally->devices[i];
+                double speed_bytes = device->values[NETWORK_SPEED];
+                if (!has(device, NETWORK_RECEIVED) || !has(device, NETWORK_SENT) ||
+                    !has_carrier(device) || (rules->devices.count == 0 && !is_physical(device)))
+                        continue;
+                if (!has(device, NETWORK_SPEED) || !number_is_finite(speed_bytes) ||
+                    speed_bytes <= 0)
+                        speed_bytes = rules->speed_bytes;
+                if (speed_bytes <= 0)
+                        return "a network device reports no speed, see --network-speed";
+                ret_links[count++] = (struct node_link){
+                        .id = device->id,
+                        .received_bytes = device->values[NETWORK_RECEIVED],
+                        .sent_bytes = device->values[NETWORK_SENT],
+                        .speed_bytes = speed_bytes,
+                };
+        }
+        if (count == 0)
+                return "no matching network device, see --network-device-pattern";
+        *ret_count = count;
+        return NULL;
+}

@@ -1,0 +1,95 @@
+#include "controller/exposition/node_resource.h"
+
+#include <math.h>
+
+#include "base/number.h"
+#include "controller/exposition/id_list.h"
+
+static const double ABSURD_RATIO = 1000;
+
+static bool is_match(const struct policy_metric *resource, const struct exposition_sample *sample) {
+        for (size_t i = 0; i < resource->match_count; i++) {
+                const struct policy_match *match = &resource->matches[i];
+                const struct exposition_label *label = exposition_label(sample, match->name);
+                if (label ? !exposition_label_is(label, match->value) : match->value[0] != '\0')
+                        return false;
+        }
+        return true;
+}
+
+/* By its labels in their order, which an exporter keeps. */
+static uint64_t series_id(const struct exposition_sample *sample) {
+        uint64_t id = HASH_FNV1A_INIT;
+
+        for (size_t i = 0; i < sample->label_count; i++) {
+                const struct exposition_label *label = &sample->labels[i];
+                id = hash_fnv1a(id, label->name, label->name_len);
+                id = hash_fnv1a(id, "=", 1);
+                id = hash_fnv1a(id, label->value, label->value_len);
+                id = hash_fnv1a(id, "\"",
+                                1); /* which stands nowhere in a value without an escape */
+        }
+        return id;
+}
+
+enum node_take node_resource_take(struct node_series *series, const struct policy_metric *resource,
+                                  const struct exposition_sample *sample) {
+        if (!is_match(resource, sample))
+                return NODE_NOT_COUNTED;
+        size_t before = series->count;
+        struct node_device *item = id_list_get(&series->items, &series->count, &series->cap,
+                                               sizeof(*item), NODE_MAX_DEVICES, series_id(sample));
+        if (!item)
+                return NODE_UNUSABLE;
+        if (series->count == before)
+                return NODE_REPEATED;
+        item->value = sample->value;
+        return item->value >= 0 && item->value <= NODE_COUNTER_MAX ? NODE_TAKEN : NODE_UNUSABLE;
+}
+
+double node_resource_reduce(enum policy_reduce reduce, const struct node_device *items,
+                            size_t count) {
+        double sum = 0, largest = items[0].value, smallest = items[0].value;
+
+        for (size_t i = 0; i < count; i++) {
+                sum += items[i].value;
+                largest = fmax(largest, items[i].value);
+                smallest = fmin(smallest, items[i].value);
+        }
+        switch (reduce) {
+        case POLICY_REDUCE_MEAN:
+                return sum / (double)count;
+        case POLICY_REDUCE_SUM:
+                return sum;
+        case POLICY_REDUCE_MIN:
+                return smallest;
+        case POLICY_REDUCE_MAX:
+        default:
+                return largest;
+        }
+}
+
+const char *node_resource_capacity(const struct node_resource_tally *tally,
+                                   const struct policy_metric *resource, double *ret) {
+        double capacity = resource->capacity;
+
+        if (resource->capacity_series[0]) {
+                if (tally->capacity.count == 0)
+                        return "no series on the page matches its capacitySeries";
+                capacity = node_resource_reduce(resource->reduce, tally->capacity.items,
+                                                tally->capacity.count);
+        }
+        if (!number_is_finite(capacity) || capacity <= 0)
+                return "its capacity is 0";
+        *ret = capacity;
+        return NULL;
+}
+
+bool node_resource_ratio(double used, double capacity, double *ret_ratio) {
+        double ratio = used / capacity;
+
+        if (!number_is_finite(ratio) || ratio > ABSURD_RATIO)
+                return false;
+        *ret_ratio = fmin(ratio, 1);
+        return true;
+}

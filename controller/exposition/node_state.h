@@ -1,0 +1,78 @@
+/*
+ * From two readings of a node to what happened in between. The state kept per node is the counters
+ * of the reading before: 24 bytes a CPU, 16 a disk or a series of the policy's own, 32 a network
+ * device.
+ *
+ * An interval of a counter counts only when both of its ends are usable and speak of the same
+ * things: the same CPUs with the same modes, the same devices, none of them going backwards. One
+ * that appears or disappears, or a reboot, therefore drops one interval, and never makes a spike.
+ * Gauges need no state.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "controller/exposition/node_reading.h"
+#include "controller/window/window.h"
+
+/* Counters of the policy's own. */
+struct node_own_state {
+        uint32_t counts[POLICY_MAX_METRICS];
+        struct node_device *series[POLICY_MAX_METRICS];
+};
+
+/* The reading before. Zero-initialised is empty. */
+struct node_state {
+        int64_t at_mono_ms;
+        uint32_t usable; /* counters below that can be compared with */
+        uint32_t cpu_count;
+        uint32_t disk_count;
+        uint32_t link_count;
+        struct node_cpu *cpus;
+        struct node_device *disks;
+        struct node_link *links;
+        struct node_own_state *own;            /* NULL: there are no counters of the policy's own */
+        double seconds[METRIC_RESOURCE_COUNT]; /* of METRIC_KIND_TIME */
+};
+
+#define NODE_STATE_NULL ((struct node_state){0})
+
+void node_state_done(struct node_state *state);
+
+/** node_state_forget_own() - the policy's own resources are others now */
+void node_state_forget_own(struct node_state *state);
+
+/**
+ * node_state_is_repeated() - whether the CPUs' counters are those of the reading before
+ *
+ * Idle time is counted too, so on a machine that runs they never stand still: the page comes out of
+ * a cache, or its exporter is stuck. False when @reading or the one before has no CPUs.
+ */
+bool node_state_is_repeated(const struct node_state *state, const struct node_reading *reading);
+
+/**
+ * node_state_is_continued() - whether @reading looks like one of the same machine
+ *
+ * Since the reading before, each CPU's time went on by about the time that went by. False when
+ * either has no CPUs.
+ */
+bool node_state_is_continued(const struct node_state *state, const struct node_reading *reading,
+                             int64_t now_mono_ms);
+
+/** node_state_bytes() - memory taken, the struct included */
+size_t node_state_bytes(const struct node_state *state);
+
+/**
+ * node_state_step() - compare @reading with the one before, and remember it in its place
+ * @wants: those that @reading was read by
+ *
+ * @ret_step is complete: at_mono_ms, counters and gauges, ready for window_store_add(). On a first
+ * reading it has gauges alone (and the store ignores them for want of an interval).
+ * Return: the resources whose interval was dropped although the reading before had them: reset,
+ * changed set, or no longer usable
+ */
+uint32_t node_state_step(struct node_state *state, const struct node_wants *wants,
+                         const struct node_reading *reading, int64_t now_mono_ms,
+                         struct window_step *ret_step);

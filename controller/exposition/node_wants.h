@@ -1,0 +1,110 @@
+/*
+ * Which families of a page are read, and for what: prepared once per policy.
+ */
+#pragma once
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "controller/exposition/exposition.h"
+#include "controller/exposition/node_filesystem.h"
+#include "controller/exposition/node_network.h"
+#include "policy/metric_name.h"
+#include "policy/policy.h"
+
+enum {
+        NODE_MAX_READY = 64, /* ready-made metrics */
+        NODE_MAX_COLLECTORS = 16,
+        NODE_MAX_FAMILIES = 32, /* of built-in resources */
+};
+
+static_assert((int)METRIC_RESOURCE_COUNT + (int)POLICY_MAX_METRICS <= 32,
+              "struct node_wants' resources has a bit for each");
+static_assert((int)NETWORK_FIELD_COUNT <= METRIC_MAX_FAMILIES &&
+                      (int)FILESYSTEM_FIELD_COUNT <= METRIC_MAX_FAMILIES,
+              "their fields are the families of a row");
+static_assert(NODE_MAX_FAMILIES <= 32, "resource_families has a bit for each");
+static_assert((int)NODE_MAX_FAMILIES + NODE_MAX_READY + 2 * (int)POLICY_MAX_METRICS <=
+                      (int)EXPOSITION_MAX_FAMILIES,
+              "every wanted family has its place in the set");
+static_assert(POLICY_MAX_METRICS <= 16, "used_by and capacity_of have a bit for each");
+static_assert((int)NODE_MAX_READY >= (int)POLICY_MAX_SYNC && NODE_MAX_READY <= 64,
+              "all metrics of a policy may be ready-made; ready_usable has a bit for each");
+
+#define NODE_RESOURCE_BIT(resource) (UINT32_C(1) << (resource))
+
+/* All built-in resources. */
+#define NODE_READING_RESOURCES (NODE_RESOURCE_BIT(METRIC_RESOURCE_COUNT) - 1)
+/* Those of METRIC_KIND_NETWORK. */
+#define NODE_NETWORK_RESOURCES                                                                     \
+        (NODE_RESOURCE_BIT(METRIC_NET) | NODE_RESOURCE_BIT(METRIC_NET_RX) |                        \
+         NODE_RESOURCE_BIT(METRIC_NET_TX))
+
+struct node_wants_options {
+        uint32_t resources;       /* NODE_RESOURCE_BIT()s; unknown ones are ignored */
+        const char *const *ready; /* ready-made metrics, without "node_"; copied. A repeated name */
+        size_t ready_count;       /* reads only its first place; at most NODE_MAX_READY */
+        const struct policy_metric
+                *own;         /* the policy's; borrowed for the life of the wants. Read */
+        size_t own_count;     /* are those whose bit is in `resources` */
+        bool wants_host_name; /* see struct node_reading */
+        const struct node_network_options *network; /* copied; NULL: physical devices, their own
+                                                       speeds */
+};
+
+/* How the samples of a family are read. */
+enum node_family_role {
+        NODE_FAMILY_NOT_BUILT_IN, /* a ready-made metric or a resource of the policy's own */
+        NODE_FAMILY_SINGLE,       /* one series */
+        NODE_FAMILY_SINGLE_TIME,  /* one series, a counter of seconds */
+        NODE_FAMILY_CPU,
+        NODE_FAMILY_DISK,
+        NODE_FAMILY_NETWORK,
+        NODE_FAMILY_FILESYSTEM,
+        NODE_FAMILY_HOST_NAME,
+};
+
+struct node_family {
+        uint8_t role;     /* enum node_family_role */
+        uint8_t field;    /* enum node_network_field or node_filesystem_field */
+        uint8_t ready;    /* index into ready, plus one; 0: none */
+        uint16_t used_by; /* resources of the policy's own whose series it is, a bit each */
+        uint16_t capacity_of;
+        const char *collector; /* of a built-in resource's */
+};
+
+/* Shared by all nodes, read-only after node_wants_init(). */
+struct node_wants {
+        uint32_t resources; /* NODE_RESOURCE_BIT()s */
+        size_t ready_count;
+        char ready[NODE_MAX_READY][sizeof("node_") + METRIC_NAME_MAX]; /* "node_<name>" */
+        struct exposition_set set;
+        const struct policy_metric *own;
+        size_t own_count;
+        struct node_network_options network;
+
+        /* By a sample's family; those of built-in resources first. */
+        const char *names[EXPOSITION_MAX_FAMILIES];
+        struct node_family families[EXPOSITION_MAX_FAMILIES];
+        /* Of a wanted built-in resource: its families, a bit each, and by their place in its row.
+         */
+        uint32_t resource_families[METRIC_RESOURCE_COUNT];
+        uint8_t resource_family[METRIC_RESOURCE_COUNT][METRIC_MAX_FAMILIES];
+};
+
+/**
+ * node_wants_init() - prepare for a policy's needs
+ *
+ * The result must not be moved or copied: it points into itself.
+ */
+void node_wants_init(struct node_wants *wants, const struct node_wants_options *options);
+
+/**
+ * node_wants_collectors() - node_exporter's collectors that suffice, for ?collect[]=
+ * Return: the number of names set in @ret_names (constants); 0 when the whole page is needed,
+ * because a ready-made metric or a series of the policy's own may be of any collector
+ */
+size_t node_wants_collectors(const struct node_wants *wants,
+                             const char *ret_names[static NODE_MAX_COLLECTORS]);

@@ -1,0 +1,212 @@
+#include "controller/source/scrape/scrape_reader.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const double PERCENT = 0.01;
+
+enum { STALE_MS = 60 * 1000 }; /* as of a kubelet's sample */
+
+const struct scrape_profile scrape_node_exporter = {
+        .name = "node-exporter",
+        .hint = "--node-exporter-port, --node-address-types and --target-url-template",
+        .has_collectors = true,
+};
+
+const struct scrape_profile scrape_agent = {
+        .name = "node-metrics",
+        .hint = "--node-metrics-url-template and --node-address-types",
+        .is_agent = true,
+};
+
+const struct scrape_profile scrape_kubelet = {
+        .name = "kubelet",
+        .hint = "--kubelet-ca-file, --node-address-types, and the rule for nodes/metrics (get) in "
+                "the ClusterRole",
+        .measure = "CPU without waiting for I/O, memory as the working set: usually lower than "
+                   "node_exporter's",
+        .is_kubelet = true,
+};
+
+const char scrape_reader_other_node[] = "other_node";
+
+const struct scrape_profile scrape_exporter = {.hint = "--exporter and --node-address-types"};
+
+void scrape_reader_init(struct scrape_reader *reader, const struct scrape_profile *profile,
+                        scrape_state_fn *state_of, void *userdata) {
+        *reader = (struct scrape_reader){.profile = profile,
+                                         .state_of = state_of,
+                                         .userdata = userdata,
+                                         .reading = node_reading_new()};
+}
+
+void scrape_reader_done(struct scrape_reader *reader) {
+        node_reading_free(reader->reading);
+}
+
+void scrape_reader_set_policy(struct scrape_reader *reader, const struct policy *policy,
+                              const struct source_scope *scope,
+                              const struct node_network_options *network) {
+        const char *ready[POLICY_MAX_SYNC];
+        size_t ready_count = 0;
+        uint32_t resources = 0;
+
+        for (size_t i = 0; i < policy->sync_count; i++) {
+                const struct policy_sync *metric = &policy->sync[i];
+                if (!source_scope_has(scope, policy, metric))
+                        continue;
+                if (!reader->profile->is_agent && metric->is_query) {
+                        resources |= NODE_RESOURCE_BIT(metric->query.resource);
+                } else {
+                        reader->ready_metrics[ready_count] = i;
+                        ready[ready_count++] = metric->name;
+                }
+        }
+        reader->is_idle = !source_scope_has_any(scope, policy);
+        kubelet_wants_init(&reader->kubelet, resources);
+        node_wants_init(&reader->wants, &(struct node_wants_options){
+                                                .resources = resources,
+                                                .ready = ready,
+                                                .ready_count = ready_count,
+                                                .own = policy->metrics,
+                                                .own_count = policy->metric_count,
+                                                .wants_host_name = reader->profile->has_collectors,
+                                                .network = network,
+                                        });
+        reader->collector_count = reader->profile->has_collectors
+                                          ? node_wants_collectors(&reader->wants,
+                                                                  reader->collectors)
+                                          : 0;
+}
+
+void scrape_reader_forget_own(const struct scrape_reader *reader, union scrape_state *state) {
+        if (!reader->profile->is_kubelet)
+                node_state_forget_own(&state->node);
+}
+
+void scrape_reader_reset(const struct scrape_reader *reader, union scrape_state *state) {
+        if (!reader->profile->is_kubelet)
+                node_state_done(&state->node);
+        memset(state, 0, sizeof(*state));
+}
+
+static void fail(struct scrape_result *ret, const char *failure, const char *detail) {
+        ret->failure = failure;
+        ret->detail = detail;
+}
+
+/* Why the first of the resources that are wanted could not be read. */
+static const char *first_reason(const char *const why[static WINDOW_MAX_CHANNELS]) {
+        for (size_t i = 0; i < WINDOW_MAX_CHANNELS; i++)
+                if (why[i])
+                        return why[i];
+        return "the page has no series that the policy needs";
+}
+
+static void take_kubelet(struct scrape_reader *reader, union scrape_state *state,
+                         const struct node *node, const struct buf *page, bool is_complete,
+                         const struct kubelet_clocks *clocks, struct scrape_result *ret) {
+        const struct kubelet_capacity capacity = {
+                .cpu_cores = node->kubelet.capacity_cpu_cores,
+                .memory_bytes = node->kubelet.capacity_memory_bytes,
+                .swap_bytes = node->kubelet.capacity_swap_bytes,
+        };
+        struct kubelet_reading reading;
+
+        enum kubelet_outcome outcome = kubelet_reading_take(&state->kubelet, &reader->kubelet,
+                                                            &capacity, page->data, page->len,
+                                                            is_complete, clocks, &reading);
+        ret->malformed = reading.malformed;
+        memcpy(ret->why, reading.why, sizeof(ret->why));
+        switch (outcome) {
+        case KUBELET_NEW:
+                ret->step = reading.step;
+                ret->reading.step = &ret->step;
+                break;
+        case KUBELET_REPEATED:
+                break;
+        case KUBELET_STALE:
+                fail(ret, "stale", "the kubelet repeats a sample that is more than a minute old");
+                break;
+        case KUBELET_SCRAPE_ERROR:
+                fail(ret, "scrape_error", "the kubelet could not get its own statistics");
+                break;
+        case KUBELET_NO_CAPACITY:
+                fail(ret, "no_capacity", "the Node's status has no capacity");
+                break;
+        case KUBELET_NO_METRICS:
+        default:
+                fail(ret, "no_metrics", first_reason(ret->why));
+        }
+}
+
+/*
+ * Whether the page says that it is another node's. A host may be called other than its Node, so the
+ * name must be that of another Node. And hosts may share a name, of which one Node bears it: such a
+ * page does not continue the other Node's. It waits for that one's, unless that is not going to
+ * come.
+ */
+static bool is_of_another(const struct scrape_reader *reader, const struct node *node,
+                          int64_t now_mono_ms) {
+        const char *name = reader->reading->host_name;
+        const struct node *other = strcmp(name, node->name) == 0 ? NULL
+                                                                 : node_set_get(node->set, name);
+        const union scrape_state *state = other ? reader->state_of(reader->userdata, other) : NULL;
+
+        return state && (state->node.cpu_count == 0 ||
+                         node_state_is_continued(&state->node, reader->reading, now_mono_ms));
+}
+
+static void take_exporter(struct scrape_reader *reader, union scrape_state *state,
+                          const struct node *node, const struct buf *page, bool is_complete,
+                          int64_t now_mono_ms, struct scrape_result *ret) {
+        struct node_reading *reading = reader->reading;
+        double unit = reader->profile->is_agent ? PERCENT : 1;
+
+        node_reading_parse(reading, &reader->wants, page->data, page->len, is_complete);
+        ret->malformed = reading->malformed + reading->unusable;
+        memcpy(ret->why, reading->why, sizeof(ret->why));
+        if (reading->usable == 0 && reading->ready_usable == 0) {
+                fail(ret, "no_metrics", first_reason(ret->why));
+                return;
+        }
+        if (is_of_another(reader, node, now_mono_ms)) {
+                (void)snprintf(ret->text, sizeof(ret->text),
+                               "the page is another node's: node_uname_info has nodename=\"%s\"",
+                               reading->host_name);
+                fail(ret, scrape_reader_other_node, ret->text);
+                return;
+        }
+        if (!reader->profile->is_agent) {
+                if (node_state_is_repeated(&state->node, reading)) {
+                        if (now_mono_ms - state->node.at_mono_ms > STALE_MS)
+                                fail(ret, "stale",
+                                     "the exporter, or a cache before it, repeats a page that is "
+                                     "more than a minute old: its CPU time stands still");
+                        return;
+                }
+                (void)node_state_step(&state->node, &reader->wants, reading, now_mono_ms,
+                                      &ret->step);
+                ret->reading.step = &ret->step;
+        }
+        for (size_t i = 0; i < reader->wants.ready_count; i++) {
+                if ((reading->ready_usable & (UINT64_C(1) << i)) == 0)
+                        continue;
+                ret->reading.ready |= UINT64_C(1) << reader->ready_metrics[i];
+                ret->values_ratio[reader->ready_metrics[i]] = reading->ready[i] * unit;
+        }
+}
+
+void scrape_reader_take(struct scrape_reader *reader, union scrape_state *state,
+                        const struct node *node, const struct buf *page,
+                        const struct kubelet_clocks *clocks, struct scrape_result *ret) {
+        /* Without Content-Length a page that was cut looks whole; but a whole one ends its line. */
+        bool is_complete = page->len > 0 && page->data[page->len - 1] == '\n';
+
+        ret->reading = (struct source_reading){.values_ratio = ret->values_ratio, .why = ret->why};
+        ret->failure = ret->detail = NULL;
+        if (reader->profile->is_kubelet)
+                take_kubelet(reader, state, node, page, is_complete, clocks, ret);
+        else
+                take_exporter(reader, state, node, page, is_complete, clocks->now_mono_ms, ret);
+}

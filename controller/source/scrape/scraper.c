@@ -1,0 +1,548 @@
+#include "controller/source/scrape/scraper.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "controller/node/spread.h"
+#include "controller/source/scrape/scrape_lanes.h"
+#include "controller/source/scrape/scrape_pool.h"
+#include "program/outage_log.h"
+
+enum {
+        CONNECT_TIMEOUT_MS = 3000, /* a node that is gone must not hold a place */
+        TICK_MS = 5000,
+        SPREAD_SALT = 1,     /* scrapes are not at the instants of syncs */
+        BATCHES = 60,        /* in an interval, at least; scrapes of a batch begin together */
+        BATCH_TARGETS = 256, /* more of them together cost no less each */
+};
+
+struct target {
+        struct scraper *source;
+        struct node *node;
+        struct loop_timer timer;
+        int64_t due_mono_ms; /* its instant, before it is rounded down to that of a batch */
+        int64_t whole_page_until_mono_ms; /* it refused collect[]; 0: it did not */
+        struct scrape *scrape;            /* under way */
+        struct scrape_place place;        /* in a lane's queue */
+        const char *failure;              /* of the last scrape; NULL: it went well, or none was */
+        union scrape_state state;
+};
+
+struct scraper {
+        struct source source;
+        struct source_ops ops; /* with this instance's name */
+        struct loop *loop;
+        struct http_client *client;
+        struct metrics *metrics;
+        struct scrape_options options;
+        struct source_sink sink;
+
+        struct target **targets; /* by the node's slot */
+        size_t target_cap;
+        struct scrape_lanes lanes;
+        struct scrape_pool pool;
+
+        struct scrape_reader reader;
+        struct credentials credentials;
+        struct buf url;
+
+        struct outage_log outages;
+        bool has_logged_fallback;
+        bool is_stopped;
+        struct loop_timer tick;
+        struct metric *scrapes_ok, *duration, *failing, *fallbacks, *malformed, *skipped;
+};
+
+static struct scraper *self(struct source *source) {
+        return (struct scraper *)source; /* its first member */
+}
+
+static void dispatch(struct scraper *source);
+
+static enum scrape_lane lane_of(const struct target *target) {
+        return target->failure ? SCRAPE_LANE_FAILING : SCRAPE_LANE_HEALTHY;
+}
+
+static struct scrape *scrape_begin(struct scraper *source, struct target *target) {
+        struct scrape *scrape = scrape_pool_begin(&source->pool, target);
+
+        scrape->lane = lane_of(target);
+        scrape_lanes_enter(&source->lanes, scrape->lane);
+        target->scrape = scrape;
+        return scrape;
+}
+
+/* The call has ended or was cancelled; the page is discarded. */
+static void scrape_end(struct scraper *source, struct scrape *scrape) {
+        struct target *target = scrape->owner;
+
+        scrape_lanes_leave(&source->lanes, scrape->lane);
+        target->scrape = NULL;
+        scrape_pool_end(&source->pool, scrape);
+}
+
+/* Outcomes */
+
+static void count_failure(struct scraper *source, const char *reason) {
+        metrics_inc(metrics_counter(source->metrics, "plimsoll_scrapes_total",
+                                    "Scrapes by source and result.",
+                                    LABELS("source", source->ops.name, "result", reason)));
+}
+
+static void target_failed(struct target *target, const char *reason, const char *detail) {
+        struct scraper *source = target->source;
+        bool is_first = !target->failure;
+
+        count_failure(source, reason);
+        target->failure = reason;
+        if (is_first) {
+                outage_log_failed(&source->outages, loop_now_mono_ms(source->loop),
+                                  target->node->name, target_url_to_log(&source->url), reason,
+                                  detail);
+                metrics_set(source->failing, (double)source->outages.failing);
+        }
+        source->sink.on_failure(source->sink.userdata, target->node, reason);
+}
+
+static void target_succeeded(struct target *target) {
+        struct scraper *source = target->source;
+
+        metrics_inc(source->scrapes_ok);
+        if (target->failure) {
+                target->failure = NULL;
+                outage_log_recovered(&source->outages, loop_now_mono_ms(source->loop),
+                                     target->node->name);
+                metrics_set(source->failing, (double)source->outages.failing);
+        }
+}
+
+/* Nobody looks any more. */
+static void forget_failure(struct target *target) {
+        struct scraper *source = target->source;
+
+        if (!target->failure)
+                return;
+        target->failure = NULL;
+        outage_log_gone(&source->outages);
+        metrics_set(source->failing, (double)source->outages.failing);
+}
+
+static const char no_address[] = "no_address";
+
+/* The URL of the target's page, in source->url. NULL: it is there; else why it cannot be. */
+static const char *build_url(struct target *target, bool with_collectors) {
+        struct scraper *source = target->source;
+        const struct node *node = target->node;
+        struct target_url spec = source->options.url;
+        bool is_ok;
+
+        if (source->reader.profile->is_kubelet)
+                spec = (struct target_url){
+                        .scheme = "https",
+                        .path = kubelet_wants_path(&source->reader.kubelet, node->kubelet.path),
+                        .port = node->kubelet.port};
+        buf_clear(&source->url);
+        if (node->url && !source->options.exporter[0])
+                is_ok = buf_puts(&source->url, node->url);
+        else if (!node->address && target_url_needs_address(&spec))
+                return no_address;
+        else
+                is_ok = target_url_build(&spec, node->name, node->address, &source->url);
+        if (is_ok && with_collectors)
+                is_ok = target_url_add_collectors(source->reader.collectors,
+                                                  source->reader.collector_count, &source->url);
+        return is_ok ? NULL : "url_too_long";
+}
+
+static void take_page(struct target *target, const struct scrape *scrape) {
+        struct scraper *source = target->source;
+        const struct kubelet_clocks clocks = {.now_mono_ms = loop_now_mono_ms(source->loop),
+                                              .now_unix_ms = loop_now_unix_ms(source->loop)};
+        struct scrape_result result;
+
+        scrape_reader_take(&source->reader, &target->state, target->node, &scrape->page, &clocks,
+                           &result);
+        metrics_add(source->malformed, result.malformed);
+        if (result.failure) {
+                target_failed(target, result.failure, result.detail);
+                return;
+        }
+        target_succeeded(target);
+        source->sink.on_reading(source->sink.userdata, target->node, &result.reading);
+}
+
+static void fail_over_budget(struct target *target) {
+        target_failed(target, "over_budget", "the pages being received exceed their memory budget");
+}
+
+static bool on_data(void *userdata, const char *data, size_t len) {
+        struct scrape *scrape = userdata, *largest;
+        struct target *target = scrape->owner;
+        struct scraper *source = target->source;
+
+        if (!scrape_pool_append(&source->pool, scrape, data, len))
+                return false;
+        while ((largest = scrape_pool_excess(&source->pool, scrape)) != NULL) {
+                if (largest == scrape) {
+                        scrape->is_over_budget = true;
+                        return false;
+                }
+                struct target *loser = largest->owner;
+                (void)build_url(loser, largest->with_collectors); /* for the log */
+                http_cancel(TAKE_PTR(largest->call));
+                scrape_end(source, largest);
+                fail_over_budget(loser);
+        }
+        return true;
+}
+
+static void on_done(void *userdata, const struct http_response *response) {
+        struct scrape *scrape = userdata;
+        struct target *target = scrape->owner;
+        struct scraper *source = target->source;
+        bool with_collectors = scrape->with_collectors;
+
+        scrape->call = NULL;
+        metrics_observe(source->duration, (double)response->duration_ms / 1000);
+        (void)build_url(target, with_collectors);
+        if (scrape->is_over_budget) {
+                fail_over_budget(target);
+        } else if (response->failure != HTTP_OK) {
+                target_failed(target, http_failure_name(response->failure), response->err.msg);
+        } else if (response->status == 400 && with_collectors) {
+                /* A collector is switched off there. Its whole page, at once and for a while. */
+                target->whole_page_until_mono_ms = loop_now_mono_ms(source->loop) +
+                                                   SCRAPE_WHOLE_PAGE_MS;
+                metrics_inc(source->fallbacks);
+                if (!source->has_logged_fallback)
+                        log_info(MSG("exporter has a needed collector disabled, scraping its whole "
+                                     "page "
+                                     "instead"),
+                                 STR("node", target->node->name),
+                                 STR("url", target_url_to_log(&source->url)));
+                source->has_logged_fallback = true;
+                scrape_lanes_push(&source->lanes, lane_of(target), &target->place);
+        } else if (response->status != 200) {
+                bool lacks_right = response->status == 403 && source->reader.profile->is_kubelet;
+                char detail[64];
+                (void)snprintf(detail, sizeof(detail), "HTTP status %d%s", response->status,
+                               lacks_right ? "; the account needs get on nodes/metrics" : "");
+                target_failed(target, http_status_reason(response->status), detail);
+        } else {
+                take_page(target, scrape);
+        }
+        scrape_end(source, scrape);
+        dispatch(source);
+}
+
+/* When in the interval, in [0, 1). */
+static double turn_ratio(const struct scraper *source, const struct node *node) {
+        int64_t interval_ms = source->options.interval_ms;
+
+        return (double)spread_phase_ms(node->name, SPREAD_SALT, interval_ms) / (double)interval_ms;
+}
+
+static void start_scrape(struct scraper *source, struct target *target) {
+        bool is_whole = loop_now_mono_ms(source->loop) < target->whole_page_until_mono_ms;
+        bool with_collectors = source->reader.collector_count > 0 && !is_whole;
+        struct error err = ERROR_NULL;
+
+        const char *reason = build_url(target, with_collectors);
+        if (reason) {
+                target_failed(
+                        target, reason,
+                        reason == no_address
+                                ? "the node has no address of the types in --node-address-types"
+                                : "the URL is too long with its placeholders replaced");
+                return;
+        }
+        struct credentials *credentials = &source->credentials;
+        if (credentials_refresh(credentials, loop_now_mono_ms(source->loop), &err) < 0) {
+                target_failed(target, "credentials", err.msg);
+                return;
+        }
+
+        const char *headers[] = {
+                "Accept: text/plain;version=0.0.4,*/*;q=0.1",
+                credentials_header(credentials),
+                NULL,
+        };
+        struct http_tls tls = *credentials_tls(credentials);
+        if (source->reader.profile->is_kubelet && !tls.is_insecure)
+                tls.server_name = target->node->name;
+        struct scrape *scrape = scrape_begin(source, target);
+        scrape->with_collectors = with_collectors;
+        scrape->call = http_start(
+                source->client,
+                &(struct http_request){
+                        .method = "GET",
+                        .url = source->url.data,
+                        .headers = headers,
+                        .connect_timeout_ms = source->options.timeout_ms < CONNECT_TIMEOUT_MS
+                                                      ? source->options.timeout_ms
+                                                      : CONNECT_TIMEOUT_MS,
+                        .timeout_ms = source->options.timeout_ms,
+                        .max_body_bytes = source->options.max_page_bytes,
+                        .basic_auth = credentials_basic(credentials),
+                        .tls = &tls,
+                        .has_turn = true,
+                        .turn_ratio = turn_ratio(source, target->node),
+                        .on_data = on_data,
+                        .on_done = on_done,
+                        .userdata = scrape,
+                });
+}
+
+static void dispatch(struct scraper *source) {
+        struct scrape_place *place;
+
+        while ((place = scrape_lanes_pop(&source->lanes)) != NULL)
+                start_scrape(source, place->owner);
+}
+
+/* Turns */
+
+/* The instant at which the batch of this one begins; an interval of a second has milliseconds for
+ * all batches of NODE_SET_MAX targets. */
+static int64_t batch_mono_ms(const struct scraper *source, int64_t due_mono_ms) {
+        size_t batches = size_max(BATCHES, source->lanes.targets / BATCH_TARGETS);
+        int64_t grid_ms = source->options.interval_ms / (int64_t)batches;
+
+        return due_mono_ms - due_mono_ms % grid_ms;
+}
+
+static void on_turn(void *userdata) {
+        struct target *target = userdata;
+        struct scraper *source = target->source;
+        int64_t now_mono_ms = loop_now_mono_ms(source->loop), next_mono_ms;
+
+        do {
+                target->due_mono_ms += source->options.interval_ms;
+                next_mono_ms = batch_mono_ms(source, target->due_mono_ms);
+        } while (next_mono_ms <= now_mono_ms);
+        loop_timer_arm(source->loop, &target->timer, next_mono_ms, on_turn, target);
+        if (source->reader.is_idle ||
+            (source->reader.profile->is_kubelet &&
+             !source->sink.is_wanted(source->sink.userdata, target->node))) {
+                forget_failure(target);
+                return;
+        }
+        if (scrape_place_is_queued(&target->place) || target->scrape) {
+                metrics_inc(source->skipped);
+                return;
+        }
+        scrape_lanes_push(&source->lanes, lane_of(target), &target->place);
+        dispatch(source);
+}
+
+static void on_tick(void *userdata) {
+        struct scraper *source = userdata;
+        int64_t now_mono_ms = loop_now_mono_ms(source->loop);
+
+        outage_log_tick(&source->outages, now_mono_ms);
+        loop_timer_arm(source->loop, &source->tick, now_mono_ms + TICK_MS, on_tick, source);
+}
+
+/* As a source */
+
+struct source_scope scraper_scope(const struct scrape_options *options) {
+        return (struct source_scope){.exporter = options->exporter[0] ? options->exporter : NULL,
+                                     .resources = options->profile->is_kubelet ? KUBELET_RESOURCES
+                                                                               : 0};
+}
+
+size_t scraper_in_flight(size_t targets) {
+        return scrape_lanes_places(SCRAPE_LANE_HEALTHY, targets) +
+               scrape_lanes_places(SCRAPE_LANE_FAILING, targets);
+}
+
+static void set_target_count(struct scraper *source, size_t count) {
+        source->lanes.targets = count;
+        source->pool.budget_bytes = size_max(scrape_lanes_places(SCRAPE_LANE_HEALTHY, count) *
+                                                     SCRAPE_BUDGET_BYTES,
+                                             2 * source->options.max_page_bytes);
+}
+
+static void set_policy(struct source *base, const struct policy *policy) {
+        struct scraper *source = self(base);
+        struct source_scope scope = scraper_scope(&source->options);
+
+        scrape_reader_set_policy(&source->reader, policy, &scope, &source->options.network);
+        for (size_t i = 0; i < source->target_cap; i++)
+                if (source->targets[i])
+                        scrape_reader_forget_own(&source->reader, &source->targets[i]->state);
+}
+
+static void reset_target(struct target *target) {
+        struct scraper *source = target->source;
+
+        scrape_lanes_drop(&target->place);
+        if (target->scrape) {
+                http_cancel(TAKE_PTR(target->scrape->call));
+                scrape_end(source, target->scrape);
+        }
+        scrape_reader_reset(&source->reader, &target->state);
+        target->whole_page_until_mono_ms = 0;
+}
+
+/* A node's instant in every interval is the same whenever it was added. */
+static int64_t first_due_mono_ms(const struct scraper *source, const struct node *node) {
+        int64_t interval_ms = source->options.interval_ms;
+        int64_t now_mono_ms = loop_now_mono_ms(source->loop);
+        int64_t due_mono_ms = now_mono_ms - now_mono_ms % interval_ms +
+                              spread_phase_ms(node->name, SPREAD_SALT, interval_ms);
+
+        return due_mono_ms < now_mono_ms ? due_mono_ms + interval_ms : due_mono_ms;
+}
+
+static void add_node(struct source *base, struct node *node) {
+        struct scraper *source = self(base);
+        int64_t now_mono_ms = loop_now_mono_ms(source->loop);
+
+        if (source->is_stopped)
+                return;
+        while (node->slot >= source->target_cap) {
+                size_t cap = source->target_cap ? source->target_cap * 2 : 64;
+                source->targets = xreallocarray(source->targets, cap, sizeof(struct target *));
+                memset(source->targets + source->target_cap, 0,
+                       (cap - source->target_cap) * sizeof(struct target *));
+                source->target_cap = cap;
+        }
+        struct target *target = source->targets[node->slot];
+        if (target) { /* it has moved: what was known belongs to the old place */
+                reset_target(target);
+                dispatch(source);
+                return;
+        }
+        target = xcalloc(1, sizeof(*target));
+        target->source = source;
+        target->node = node;
+        target->place.owner = target;
+        source->targets[node->slot] = target;
+        set_target_count(source, source->lanes.targets + 1);
+        target->due_mono_ms = source->options.is_at_once ? now_mono_ms
+                                                         : first_due_mono_ms(source, node);
+        loop_timer_arm(source->loop, &target->timer, batch_mono_ms(source, target->due_mono_ms),
+                       on_turn, target);
+}
+
+static void drop_target(struct scraper *source, size_t slot) {
+        struct target *target = source->targets[slot];
+
+        source->targets[slot] = NULL;
+        set_target_count(source, source->lanes.targets - 1);
+        loop_timer_disarm(source->loop, &target->timer);
+        reset_target(target);
+        forget_failure(target);
+        free(target);
+}
+
+static void remove_node(struct source *base, struct node *node) {
+        struct scraper *source = self(base);
+
+        if (node->slot < source->target_cap && source->targets[node->slot]) {
+                drop_target(source, node->slot);
+                dispatch(source); /* it may have held a place */
+        }
+}
+
+static void stop(struct source *base) {
+        struct scraper *source = self(base);
+
+        source->is_stopped = true;
+        for (size_t i = 0; i < source->target_cap; i++)
+                if (source->targets[i])
+                        drop_target(source, i);
+        loop_timer_disarm(source->loop, &source->tick);
+}
+
+static void free_source(struct source *base) {
+        struct scraper *source = self(base);
+
+        stop(base);
+        scrape_pool_done(&source->pool);
+        free(source->targets);
+        scrape_reader_done(&source->reader);
+        credentials_done(&source->credentials);
+        buf_done(&source->url);
+        free(source);
+}
+
+static const struct source_ops ops = {
+        .set_policy = set_policy,
+        .add_node = add_node,
+        .remove_node = remove_node,
+        .stop = stop,
+        .free = free_source,
+};
+
+static void register_metrics(struct scraper *source) {
+        struct metrics *metrics = source->metrics;
+
+        source->scrapes_ok = metrics_counter(metrics, "plimsoll_scrapes_total",
+                                             "Scrapes by source and result.",
+                                             LABELS("source", source->ops.name, "result", "ok"));
+        source->duration = metrics_histogram(metrics, "plimsoll_scrape_duration_seconds",
+                                             "Duration of one scrape, at most 20 ms too long.",
+                                             LABELS("source", source->ops.name),
+                                             metrics_duration_bounds_s,
+                                             metrics_duration_bounds_count);
+        source->failing = metrics_gauge(metrics, "plimsoll_targets_failing",
+                                        "Targets whose last scrape failed.",
+                                        LABELS("source", source->ops.name));
+        source->fallbacks = metrics_counter(
+                metrics, "plimsoll_scrape_fallbacks_total",
+                "Times an exporter refused collect[], after which its whole page is scraped.",
+                NULL);
+        source->malformed = metrics_counter(
+                metrics, "plimsoll_scrape_malformed_total",
+                "Lines of wanted families that were malformed or had an unusable value.", NULL);
+        source->skipped = metrics_counter(
+                metrics, "plimsoll_scrapes_skipped_total",
+                "Scrapes skipped because the previous one was in flight or queued.",
+                LABELS("source", source->ops.name));
+}
+
+/* A target that fails and has no page before is waited for only where another node answers in its
+ * place: then its page may be the one in question. */
+static const union scrape_state *state_of(void *userdata, const struct node *node) {
+        const struct scraper *source = userdata;
+        const struct target *target = node->slot < source->target_cap ? source->targets[node->slot]
+                                                                      : NULL;
+        bool is_silent = !target ||
+                         (target->failure && target->failure != scrape_reader_other_node &&
+                          target->state.node.cpu_count == 0);
+
+        return is_silent ? NULL : &target->state;
+}
+
+struct source *scraper_new(struct loop *loop, struct http_client *client, struct metrics *metrics,
+                           const struct scrape_options *options, const struct source_sink *sink) {
+        struct scraper *source = xcalloc(1, sizeof(*source));
+
+        source->ops = ops;
+        source->ops.name = options->profile->name ? options->profile->name
+                                                  : source->options.exporter;
+        source->ops.hint = options->profile->hint;
+        source->ops.measure = options->profile->measure;
+        source->source.ops = &source->ops;
+        source->loop = loop;
+        source->client = client;
+        source->metrics = metrics;
+        source->options = *options;
+        source->sink = *sink;
+        source->pool.max_page_bytes = options->max_page_bytes;
+        source->outages.what = "scrape";
+        scrape_reader_init(&source->reader, options->profile, state_of, source);
+        credentials_init(&source->credentials, &options->credentials);
+        source->url = BUF_INIT(TARGET_URL_MAX);
+        scrape_lanes_init(&source->lanes);
+        set_target_count(source, 0);
+        register_metrics(source);
+        on_tick(source);
+        return &source->source;
+}

@@ -1,0 +1,58 @@
+/*
+ * The source that scrapes a page of every node, directly: node_exporter's by default.
+ *
+ * Each target has its turn once per interval, at an instant that depends on its name; those of a
+ * sixtieth of the interval are scraped together, or of a smaller part that has some 256 of them. Of
+ * a node_exporter only the collectors that the policy needs, and uname, are asked for; one on which
+ * such a collector is switched off answers 400 to that, and is then asked for its whole page, for
+ * an hour. A kubelet is asked on demand alone (source.h), only by HTTPS, and its certificate must
+ * have the node's name.
+ *
+ * Nobody waits for the slow: see scrape_lanes.h. The pages under way share one budget of memory;
+ * when it is exhausted, the largest of them is given up.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "controller/exposition/node_network.h"
+#include "controller/node/target_url.h"
+#include "controller/source/credentials.h"
+#include "controller/source/scrape/scrape_lanes.h"
+#include "controller/source/scrape/scrape_reader.h"
+#include "controller/source/source.h"
+#include "controller/source/source_scope.h"
+#include "metrics/metrics.h"
+#include "net/http_client.h"
+#include "net/loop.h"
+#include "policy/policy.h"
+
+enum {
+        SCRAPE_BUDGET_BYTES = 128 << 10, /* for each place; at least two of the largest pages */
+        SCRAPE_WHOLE_PAGE_MS = 3600000,
+};
+
+/* Pointers are borrowed for the life of the source. */
+struct scrape_options {
+        const struct scrape_profile *profile;
+        char exporter[POLICY_RESOURCE_NAME_MAX + 1]; /* of scrape_exporter; else "" */
+        struct target_url url; /* checked; --target's nodes bring their own, but for an exporter's;
+                                  not of a kubelet */
+        int64_t interval_ms;
+        int64_t timeout_ms; /* <= interval_ms */
+        size_t max_page_bytes;
+        struct node_network_options network;
+        bool is_at_once; /* the first scrape of every target now, instead of at its instant */
+        struct credentials_options credentials;
+};
+
+/** scraper_scope() - what the pages have; borrows from @options */
+struct source_scope scraper_scope(const struct scrape_options *options);
+/** scraper_in_flight() - scrapes that may be under way with so many targets */
+size_t scraper_in_flight(size_t targets);
+/** scraper_new() - @client allows scraper_in_flight(); @sink is copied */
+struct source *scraper_new(struct loop *loop, struct http_client *client, struct metrics *metrics,
+                           const struct scrape_options *options, const struct source_sink *sink);

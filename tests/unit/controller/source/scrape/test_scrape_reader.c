@@ -1,0 +1,218 @@
+/* From a page to what a source says of the node: pages that are repeated, or of another node, tell
+ * nothing. */
+#include "tests/unit/fixture/cmocka_wrap.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "controller/source/scrape/scrape_reader.h"
+
+enum { SCRAPE_MS = 15000 };
+
+static const struct policy policy = {
+        .sync = {{.name = "cpu_usage_avg_5m", .is_query = true, .query = {.resource = METRIC_CPU}},
+                 {.name = "mem_usage_avg_5m", .is_query = true, .query = {.resource = METRIC_MEM}}},
+        .sync_count = 2,
+};
+
+struct scraped {
+        struct scrape_reader reader;
+        struct node_set *set;
+        struct node *node;
+        const char *host_name;
+        union scrape_state state;
+        union scrape_state other; /* of the other node */
+        bool is_other_silent;
+        struct scrape_result result;
+        int64_t now_mono_ms;
+};
+
+static const union scrape_state *state_of(void *userdata, const struct node *node) {
+        const struct scraped *s = userdata;
+
+        assert_string_equal(node->name, "other");
+        return s->is_other_silent ? NULL : &s->other;
+}
+
+static void on_node(void *userdata, struct node *node) {
+        (void)userdata;
+        (void)node;
+}
+
+static void begin(struct scraped *s) {
+        const struct source_scope scope = {0};
+        const struct node_set_events events = {.on_added = on_node};
+
+        *s = (struct scraped){.now_mono_ms = 1000, .host_name = "own"};
+        s->set = node_set_new(&(struct node_set_options){0}, &events);
+        assert_int_equal(node_set_add_target(s->set, "own=http://127.0.0.1/", NULL), 0);
+        assert_int_equal(node_set_add_target(s->set, "other=http://127.0.0.2/", NULL), 0);
+        s->node = node_set_get(s->set, "own");
+        scrape_reader_init(&s->reader, &scrape_node_exporter, state_of, s);
+        scrape_reader_set_policy(&s->reader, &policy, &scope, NULL);
+}
+
+static void end(struct scraped *s) {
+        scrape_reader_reset(&s->reader, &s->state);
+        scrape_reader_reset(&s->reader, &s->other);
+        node_set_free(s->set);
+        scrape_reader_done(&s->reader);
+}
+
+/* A page of now: two CPUs that were idle and busy for so long. */
+static void take(struct scraped *s, const struct node *node, union scrape_state *state,
+                 double idle_s, double busy_s, double mem_available) {
+        struct buf page = BUF_INIT(4096);
+
+        for (unsigned cpu = 0; cpu < 2; cpu++)
+                buf_printf(&page,
+                           "node_cpu_seconds_total{cpu=\"%u\",mode=\"idle\"} %.17g\n"
+                           "node_cpu_seconds_total{cpu=\"%u\",mode=\"user\"} %.17g\n",
+                           cpu, idle_s, cpu, busy_s);
+        buf_printf(&page, "node_memory_MemAvailable_bytes %.17g\nnode_memory_MemTotal_bytes 8e9\n",
+                   mem_available);
+        if (s->host_name)
+                buf_printf(&page, "node_uname_info{nodename=\"%s\",sysname=\"Linux\"} 1\n",
+                           s->host_name);
+        scrape_reader_take(&s->reader, state, node, &page,
+                           &(struct kubelet_clocks){.now_mono_ms = s->now_mono_ms}, &s->result);
+        buf_done(&page);
+}
+
+/* The next scrape's. */
+static void scrape(struct scraped *s, double idle_s, double busy_s, double mem_available) {
+        s->now_mono_ms += SCRAPE_MS;
+        take(s, s->node, &s->state, idle_s, busy_s, mem_available);
+}
+
+static void test_a_page_that_moves(void **state) {
+        struct scraped s;
+
+        (void)state;
+        begin(&s);
+        for (int i = 0; i < 10; i++) {
+                /* Busy or idle all the time; the memory as it is. */
+                scrape(&s, i < 5 ? 100 + 15 * i : 160, i < 5 ? 7 : 7 + 15 * (i - 4), 6e9);
+                assert_null(s.result.failure);
+                assert_non_null(s.result.reading.step);
+                assert_int_equal(s.result.step.at_mono_ms, s.now_mono_ms);
+        }
+        end(&s);
+}
+
+static void test_a_page_that_stands_still(void **state) {
+        struct scraped s;
+
+        (void)state;
+        begin(&s);
+        scrape(&s, 100, 7, 6e9);
+        assert_non_null(s.result.reading.step);
+        /* Nothing is said for a minute, of gauges neither. */
+        for (int i = 0; i < 60000 / SCRAPE_MS; i++) {
+                scrape(&s, 100, 7, 5e9);
+                assert_null(s.result.failure);
+                assert_null(s.result.reading.step);
+                assert_int_equal(s.result.reading.ready, 0);
+        }
+        scrape(&s, 100, 7, 5e9);
+        assert_string_equal(s.result.failure, "stale");
+        assert_non_null(s.result.detail);
+        /* It moves again: a mean over all the time since. */
+        scrape(&s, 100 + 45, 7 + 45, 4e9);
+        assert_null(s.result.failure);
+        assert_non_null(s.result.reading.step);
+        assert_true(s.result.step.num[METRIC_CPU] * 2 == s.result.step.den[METRIC_CPU]);
+        /* Busy time alone is enough. */
+        scrape(&s, 100 + 45, 7 + 46, 4e9);
+        assert_non_null(s.result.reading.step);
+        end(&s);
+}
+
+static void test_names_that_are_no_other_nodes(void **state) {
+        static const char *const names[] = {NULL,      "",      "own", "OWN", "pod-of-an-exporter",
+                                            "other.x", "a\\\"b"};
+        struct scraped s;
+
+        (void)state;
+        begin(&s);
+        for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+                s.host_name = names[i];
+                scrape(&s, 100 + 15 * (double)i, 7, 6e9);
+                assert_null(s.result.failure);
+        }
+        end(&s);
+}
+
+static void test_a_page_of_another_node(void **state) {
+        struct scraped s;
+
+        (void)state;
+        begin(&s);
+        scrape(&s, 50, 7, 6e9);
+        /* Nothing is known of the other one. */
+        s.host_name = "Other";
+        scrape(&s, 900, 90, 6e9);
+        assert_string_equal(s.result.failure, "other_node");
+        assert_non_null(strstr(s.result.detail, "\"other\""));
+        assert_null(s.result.reading.step);
+        /* It is the page that the other one has, too, some time before or after. */
+        take(&s, node_set_get(s.set, "other"), &s.other, 905, 99, 6e9);
+        assert_null(s.result.failure);
+        take(&s, s.node, &s.state, 904.98, 99, 6e9);
+        assert_string_equal(s.result.failure, "other_node");
+        scrape(&s, 915, 104, 6e9);
+        assert_string_equal(s.result.failure, "other_node");
+        /* Its own again: nothing of the other's is in the step. */
+        s.host_name = "own";
+        scrape(&s, 95, 7, 6e9);
+        assert_null(s.result.failure);
+        assert_true(s.result.step.num[METRIC_CPU] == 0);
+        assert_true(s.result.step.den[METRIC_CPU] == 90);
+        end(&s);
+}
+
+/* Its page is not going to come, so nothing says that this one is a copy. */
+static void test_a_host_called_like_a_silent_node(void **state) {
+        struct scraped s;
+
+        (void)state;
+        begin(&s);
+        s.host_name = "other";
+        scrape(&s, 50, 7, 6e9);
+        assert_string_equal(s.result.failure, "other_node");
+        s.is_other_silent = true;
+        scrape(&s, 65, 7, 6e9);
+        assert_null(s.result.failure);
+        end(&s);
+}
+
+/* Machines made from one image, of which one Node was given that name. */
+static void test_hosts_that_share_a_name(void **state) {
+        struct scraped s;
+
+        (void)state;
+        begin(&s);
+        s.host_name = "other";
+        take(&s, node_set_get(s.set, "other"), &s.other, 900, 90, 6e9);
+        for (int i = 0; i < 10; i++) {
+                /* It has run for longer; with the same uptime it was busier. */
+                scrape(&s, 1900 + 15 * i, 90, 6e9);
+                assert_null(s.result.failure);
+        }
+        s.now_mono_ms = s.other.node.at_mono_ms;
+        scrape(&s, 900 - 20, 90 + 35, 6e9);
+        assert_null(s.result.failure);
+        end(&s);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_a_page_that_moves),
+                cmocka_unit_test(test_a_page_that_stands_still),
+                cmocka_unit_test(test_names_that_are_no_other_nodes),
+                cmocka_unit_test(test_a_page_of_another_node),
+                cmocka_unit_test(test_a_host_called_like_a_silent_node),
+                cmocka_unit_test(test_hosts_that_share_a_name),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,150 @@
+/* Scrapes of pages that are larger than there is memory for, and what comes after the end. Linked
+ * with --wrap=clock_gettime. */
+#include "tests/unit/fixture/api_fixture.h"
+
+#include "controller/source/scrape/scraper.h"
+
+enum { MIB = 1 << 20, MAX_PAGE_BYTES = 16 * MIB, NODES = 3 };
+
+static const struct policy policy = {
+        .sync = {{.name = "cpu_usage_avg_5m", .is_query = true, .query = {.resource = METRIC_CPU}}},
+        .sync_count = 1,
+};
+
+struct fixture {
+        struct api_fixture api;
+        struct scrape_options options;
+        struct source *source;
+        struct node nodes[NODES];
+        char *names[NODES], *urls[NODES];
+        size_t asked, looks, failed;
+        const struct node *failed_node;
+        const char *reason;
+};
+
+static void on_reading(void *userdata, struct node *node, const struct source_reading *reading) {
+        (void)userdata;
+        (void)reading;
+        fail_msg("a reading of %s", node->name);
+}
+
+static void on_failure(void *userdata, struct node *node, const char *reason) {
+        struct fixture *f = userdata;
+
+        f->failed++;
+        f->failed_node = node;
+        f->reason = reason;
+}
+
+static bool has_failed(void *userdata) {
+        const struct fixture *f = userdata;
+
+        return f->failed > 0;
+}
+
+static bool is_asked(void *userdata) {
+        struct fixture *f = userdata;
+
+        return atomic_load(&f->api.rig.server.served) == f->asked || has_failed(f);
+}
+
+static bool is_quiet(void *userdata) {
+        return ++((struct fixture *)userdata)->looks == 20;
+}
+
+static void begin(struct fixture *f) {
+        api_start(&f->api);
+        f->options.profile = &scrape_node_exporter;
+        f->options.interval_ms = 60000;
+        f->options.timeout_ms = 20000;
+        f->options.max_page_bytes = MAX_PAGE_BYTES;
+        f->options.is_at_once = true;
+        f->source = scraper_new(f->api.rig.loop, f->api.rig.client, f->api.rig.metrics, &f->options,
+                                &(struct source_sink){.on_reading = on_reading,
+                                                      .on_failure = on_failure,
+                                                      .userdata = f});
+        f->source->ops->set_policy(f->source, &policy);
+        for (size_t i = 0; i < NODES; i++) {
+                f->names[i] = xasprintf("n%zu", i);
+                f->urls[i] = xasprintf("http://127.0.0.1:%u/n%zu", f->api.rig.server.port, i);
+                f->nodes[i] = (struct node){
+                        .slot = (uint32_t)i * 100, .name = f->names[i], .url = f->urls[i]};
+        }
+}
+
+static void end(struct fixture *f) {
+        source_free(f->source);
+        for (size_t i = 0; i < NODES; i++) {
+                free(f->names[i]);
+                free(f->urls[i]);
+        }
+        api_stop(&f->api);
+}
+
+/* The first so many bytes of a page that is as large as it may be; the rest never comes. */
+static void answer_in_part(struct fixture *f, const char *path, size_t mib) {
+        struct buf response = BUF_INIT(MAX_PAGE_BYTES + 256);
+        static char line[64 << 10];
+
+        memset(line, '#', sizeof(line));
+        buf_printf(&response, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n", MAX_PAGE_BYTES);
+        for (size_t i = 0; i < mib * MIB / sizeof(line); i++)
+                buf_append(&response, line, sizeof(line));
+        scripted_add(&f->api.rig.server, (struct scripted_reply){.expect = {path},
+                                                                 .response = response.data,
+                                                                 .response_bytes = response.len,
+                                                                 .holds = true});
+}
+
+/* All pages under way share 32 MiB here; the largest gives way, whether it is still being received
+ * or waits for its rest. */
+static void test_over_budget(void **state) {
+        (void)state;
+        for (size_t large = 0; large < NODES; large += NODES - 1) {
+                struct fixture f = {0};
+                for (size_t i = 0; i < NODES; i++)
+                        answer_in_part(&f,
+                                       i == 0   ? "/n0?"
+                                       : i == 1 ? "/n1?"
+                                                : "/n2?",
+                                       i == large ? 15 : 9);
+                begin(&f);
+                for (size_t i = 0; i < NODES; i++) {
+                        f.source->ops->add_node(f.source, &f.nodes[i]);
+                        f.asked = i + 1;
+                        api_run(&f.api, is_asked, &f);
+                }
+                api_run(&f.api, has_failed, &f);
+                assert_int_equal(f.failed, 1);
+                assert_ptr_equal(f.failed_node, &f.nodes[large]);
+                assert_string_equal(f.reason, "over_budget");
+                end(&f);
+        }
+}
+
+/* Nodes come and go until the program has ended. */
+static void test_after_the_end(void **state) {
+        struct fixture f = {0};
+
+        (void)state;
+        begin(&f);
+        f.source->ops->add_node(f.source, &f.nodes[0]);
+        f.source->ops->stop(f.source);
+        f.source->ops->add_node(f.source, &f.nodes[1]);
+        f.source->ops->remove_node(f.source, &f.nodes[0]); /* it is forgotten already */
+        f.source->ops->remove_node(f.source, &f.nodes[2]); /* it never was there */
+        later_ms += 2 * f.options.interval_ms;
+        f.looks = 0;
+        api_run(&f.api, is_quiet, &f);
+        assert_int_equal(f.failed, 0);
+        end(&f);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_over_budget),
+                cmocka_unit_test(test_after_the_end),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
